@@ -1,0 +1,1 @@
+"""Kinetree: dynamics and motion of articulated systems, from one model."""

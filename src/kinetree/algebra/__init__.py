@@ -1,0 +1,1 @@
+"""Numbers without mechanics: checked arrays, rotations and Euler sequences."""

@@ -1,0 +1,71 @@
+"""Plain arrays that are checked once, on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from kinetree.errors import InputError, KinetreeError
+
+Array = NDArray[np.float64]
+ErrorKind = type[KinetreeError]
+
+
+def frozen(values: ArrayLike) -> Array:
+    """A read-only float64 copy."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+def numbers(values: ArrayLike, what: str, error: ErrorKind = InputError) -> Array:
+    """Values as a float64 array, or an error that says what is not a number."""
+    try:
+        raw = np.asarray(values)
+        if raw.dtype.kind in "OSUbcMm":
+            raise TypeError(f"its values are of type {raw.dtype}")
+        return np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise error(f"{what} must be real numbers, got {values!r} ({reason})") from None
+
+
+def finite(array: Array, what: str, error: ErrorKind = InputError) -> Array:
+    """The array itself if no entry is NaN or infinite."""
+    if not np.isfinite(array).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        where = f" at index {place[0] if len(place) == 1 else place}" if place else ""
+        raise error(f"{what} must be finite, got {array[place]}{where}")
+    return array
+
+
+def number(value: object, what: str, error: ErrorKind = InputError) -> float:
+    """One finite number."""
+    if isinstance(value, bool) or value is None:
+        raise error(f"{what} must be a number, got {value!r}")
+    array = finite(numbers(value, what, error), what, error)  # type: ignore[arg-type]
+    if array.ndim:
+        raise error(f"{what} must be one number, got an array of shape {array.shape}")
+    return float(array)
+
+
+def vector(values: ArrayLike, length: int, what: str, error: ErrorKind = InputError) -> Array:
+    """A read-only vector of finite numbers with the given length."""
+    array = finite(numbers(values, what, error), what, error)
+    if array.shape != (length,):
+        raise error(f"{what} must be a vector of {length} numbers, got shape {array.shape}: {values!r}")
+    return frozen(array)
+
+
+def matrix(values: ArrayLike, shape: tuple[int, int], what: str, error: ErrorKind = InputError) -> Array:
+    """A read-only matrix of finite numbers with the given shape."""
+    array = finite(numbers(values, what, error), what, error)
+    if array.shape != shape:
+        raise error(f"{what} must be a {shape[0]} x {shape[1]} matrix, got shape {array.shape}")
+    return frozen(array)
+
+
+def same_arrays(pairs: Sequence[tuple[Array, Array]]) -> bool:
+    """Whether all pairs are equal entry by entry."""
+    return all(np.array_equal(a, b) for a, b in pairs)

@@ -1,0 +1,72 @@
+"""Where one frame sits in another: a rotation and a position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, ErrorKind, frozen, same_arrays, vector
+from kinetree.algebra.rotation import rotation_from_rpy, rotation_matrix
+from kinetree.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A child frame in its parent: x_p = rotation x_c + position (m).
+
+    >>> Placement.at((0, 0, 1)) @ Placement.at((0, 2, 0))
+    Placement(position=[0.0, 2.0, 1.0])
+    """
+
+    rotation: Array = field(default_factory=lambda: frozen(np.eye(3)))
+    position: Array = field(default_factory=lambda: frozen(np.zeros(3)))
+
+    @classmethod
+    def at(
+        cls,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        rpy: ArrayLike | None = None,
+        what: str = "placement",
+        error: ErrorKind = InputError,
+    ) -> Placement:
+        """A checked placement from a position and either a rotation matrix or roll-pitch-yaw angles (rad)."""
+        if rotation is not None and rpy is not None:
+            raise error(f"{what}: give either a rotation matrix or roll-pitch-yaw angles, not both")
+        R = frozen(np.eye(3))
+        if rotation is not None:
+            R = rotation_matrix(rotation, f"{what}: rotation", error)
+        if rpy is not None:
+            R = frozen(rotation_from_rpy(vector(rpy, 3, f"{what}: rpy", error)))
+        return cls(R, vector(position, 3, f"{what}: position", error))
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """The other placement, given in this frame, seen from this frame's parent."""
+        return Placement(
+            frozen(self.rotation @ other.rotation),
+            frozen(self.rotation @ other.position + self.position),
+        )
+
+    @property
+    def inverse(self) -> Placement:
+        """The parent frame seen from the child."""
+        return Placement(frozen(self.rotation.T), frozen(-self.rotation.T @ self.position))
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether both frames coincide."""
+        return bool(np.array_equal(self.rotation, np.eye(3)) and not self.position.any())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Placement) and same_arrays(
+            [(self.rotation, other.rotation), (self.position, other.position)]
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.rotation.tobytes(), self.position.tobytes()))
+
+    def __repr__(self) -> str:
+        turned = "" if np.array_equal(self.rotation, np.eye(3)) else f"rotation={self.rotation.tolist()}, "
+        return f"Placement({turned}position={self.position.tolist()})"

@@ -1,0 +1,73 @@
+"""A rigid body: its name, its inertia and the shapes it is drawn with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kinetree.algebra.arrays import Array, same_arrays, vector
+from kinetree.algebra.placement import Placement
+from kinetree.errors import ModelError, unknown_name
+from kinetree.model.inertia import Inertia
+
+WORLD = "world"
+SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "mesh": 3}
+
+
+def checked_name(name: object, what: str) -> str:
+    """A name that can be printed, looked up and written to a file."""
+    if not isinstance(name, str) or not name.strip():
+        raise ModelError(f"{what} needs a name that is a non-empty text, got {name!r}")
+    if any(ord(c) < 32 for c in name):
+        raise ModelError(f"{what} has a control character in its name {name!r}; use printable characters")
+    return name
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape for drawing, placed in the body frame; it has no mass.
+
+    ``kind`` and ``size`` (m): box (x, y, z); cylinder and capsule (radius, length along z); sphere (radius,);
+    mesh (scale x, y, z) with the ``file`` it is stored in.
+    """
+
+    kind: str
+    size: Array
+    placement: Placement = field(default_factory=Placement)
+    file: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in SHAPE_SIZES:
+            raise ModelError(unknown_name("shape", self.kind, SHAPE_SIZES))
+        size = vector(self.size, SHAPE_SIZES[self.kind], f"size of a {self.kind}", ModelError)
+        if (size < 0).any() and self.kind != "mesh":
+            raise ModelError(f"size of a {self.kind} must be >= 0 m, got {size.tolist()}")
+        if (self.file is not None) != (self.kind == "mesh"):
+            raise ModelError(f"a {self.kind} {'needs' if self.kind == 'mesh' else 'takes no'} mesh file")
+        object.__setattr__(self, "size", size)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Shape)
+            and (self.kind, self.placement, self.file) == (other.kind, other.placement, other.file)
+            and same_arrays([(self.size, other.size)])
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.size.tobytes(), self.placement, self.file))
+
+
+@dataclass(frozen=True)
+class Body:
+    """A named rigid body; without inertia it is a frame."""
+
+    name: str
+    inertia: Inertia = field(default_factory=Inertia)
+    shapes: tuple[Shape, ...] = ()
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a body")
+        if self.name == WORLD:
+            raise ModelError(f"no body may be called '{WORLD}': that is the fixed frame the tree stands on")
+        if not isinstance(self.inertia, Inertia):
+            raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {self.inertia!r}")
+        object.__setattr__(self, "shapes", tuple(self.shapes))

@@ -1,0 +1,137 @@
+"""Building a mechanism in Python, body by body, the way one draws it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.placement import Placement
+from kinetree.errors import ModelError
+from kinetree.model.body import WORLD, Body, Shape
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint
+from kinetree.model.loop import Loop
+from kinetree.model.mechanism import EARTH, Link, Mechanism
+
+
+class Builder:
+    """Collects bodies, loops and contact points, then :meth:`build` checks and freezes them.
+
+    Start at ``builder.world``; each joint method of a handle names a joint, and ``.body`` the body it carries.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Builder("arm")
+    >>> upper = arm.world.revolute("shoulder", axis="y").body("upper", kt.Inertia.rod(2.0, end=(0.4, 0, 0)))
+    >>> fore = upper.revolute("elbow", at=(0.4, 0, 0), axis="y").body("fore", kt.Inertia.rod(1.0, end=(0.3, 0, 0)))
+    >>> arm.build()
+    Mechanism('arm', 2 bodies, 2 degrees of freedom)
+    """
+
+    def __init__(self, name: str, gravity: ArrayLike = EARTH) -> None:
+        self.name = name
+        self.gravity = gravity
+        self.world = BodyHandle(self, WORLD)
+        self._links: list[Link] = []
+        self._loops: list[Loop] = []
+        self._points: list[ContactPoint] = []
+
+    def build(self) -> Mechanism:
+        """The finished mechanism."""
+        gravity: Any = self.gravity
+        return Mechanism(self.name, tuple(self._links), gravity, tuple(self._loops), tuple(self._points))
+
+    def loop(
+        self,
+        name: str,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
+        at_a: ArrayLike = (0.0, 0.0, 0.0),
+        at_b: ArrayLike = (0.0, 0.0, 0.0),
+        kind: str = "revolute",
+        rotation_a: ArrayLike | None = None,
+        rotation_b: ArrayLike | None = None,
+        **joint: Any,
+    ) -> None:
+        """Close a loop with a cut joint between point ``at_a`` of body a and point ``at_b`` of body b."""
+        place_a = Placement.at(at_a, rotation_a, what=f"loop '{name}', body a", error=ModelError)
+        place_b = Placement.at(at_b, rotation_b, what=f"loop '{name}', body b", error=ModelError)
+        cut = Joint.of_kind(name, kind, **joint)
+        self._loops.append(Loop(cut, _name(a), _name(b), place_a, place_b))
+
+
+class BodyHandle:
+    """A body to which joints and points can be attached while building."""
+
+    def __init__(self, builder: Builder, name: str) -> None:
+        self._builder, self.name = builder, name
+
+    def joint(
+        self,
+        name: str,
+        kind: str,
+        at: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        rpy: ArrayLike | None = None,
+        **joint: Any,
+    ) -> JointHandle:
+        """Attach a joint of any kind with its frame placed in this body; see :meth:`Joint.of_kind`."""
+        place = Placement.at(at, rotation, rpy, what=f"joint '{name}'", error=ModelError)
+        return JointHandle(self._builder, self.name, Joint.of_kind(name, kind, **joint), place)
+
+    def fixed(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a weld."""
+        return self.joint(name, "fixed", **joint)
+
+    def revolute(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a hinge: ``axis`` (default z)."""
+        return self.joint(name, "revolute", **joint)
+
+    def prismatic(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a slider: ``axis`` (default z)."""
+        return self.joint(name, "prismatic", **joint)
+
+    def cylindrical(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a cylindrical joint: turns about and slides along ``axis`` (default z)."""
+        return self.joint(name, "cylindrical", **joint)
+
+    def universal(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a universal joint: ``sequence`` of two letters (default XY)."""
+        return self.joint(name, "universal", **joint)
+
+    def spherical(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a spherical joint: Euler ``sequence`` of three letters (default YXZ)."""
+        return self.joint(name, "spherical", **joint)
+
+    def planar(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a planar joint: slides along x and y, then turns about z of the joint frame."""
+        return self.joint(name, "planar", **joint)
+
+    def free(self, name: str, **joint: Any) -> JointHandle:
+        """Attach a free joint: translations x, y, z, then Euler angles in ``sequence`` (default YXZ)."""
+        return self.joint(name, "free", **joint)
+
+    def contact(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0)) -> BodyHandle:
+        """Mark a point of this body that may touch the ground."""
+        position: Any = at
+        self._builder._points.append(ContactPoint(name, self.name, position))
+        return self
+
+
+class JointHandle:
+    """A joint that waits for the body it carries."""
+
+    def __init__(self, builder: Builder, parent: str, joint: Joint, placement: Placement) -> None:
+        self._builder, self._parent, self._joint, self._placement = builder, parent, joint, placement
+
+    def body(self, name: str, inertia: Inertia | None = None, shapes: Iterable[Shape] = ()) -> BodyHandle:
+        """Add the body that the joint carries; its frame is the joint frame after the joint has moved."""
+        body = Body(name, Inertia() if inertia is None else inertia, tuple(shapes))
+        self._builder._links.append(Link(body, self._joint, self._parent, self._placement))
+        return BodyHandle(self._builder, name)
+
+
+def _name(body: BodyHandle | str) -> str:
+    return body.name if isinstance(body, BodyHandle) else body

@@ -1,0 +1,268 @@
+"""Joints: the only place that knows joint kinds.
+
+Every joint is a list of one-DOF axes, turned about or slid along one after the other with no body between
+them (004, chapter 3). Whoever reads a mechanism sees these axes and need not know the kind.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, frozen, number, numbers
+from kinetree.algebra.rotation import (
+    AXES,
+    THREE_AXIS_SEQUENCES,
+    TWO_AXIS_SEQUENCES,
+    sequence_axes,
+    unit_axis,
+)
+from kinetree.errors import ModelError, unknown_name
+from kinetree.model.body import checked_name
+
+TURN, SLIDE = True, False
+TURNS: dict[str, tuple[bool, ...]] = {
+    "fixed": (),
+    "revolute": (TURN,),
+    "prismatic": (SLIDE,),
+    "cylindrical": (TURN, SLIDE),
+    "universal": (TURN, TURN),
+    "spherical": (TURN, TURN, TURN),
+    "planar": (SLIDE, SLIDE, TURN),
+    "free": (SLIDE, SLIDE, SLIDE, TURN, TURN, TURN),
+}
+DEFAULT_SEQUENCE = {"universal": "XY", "spherical": "YXZ", "free": "YXZ"}
+ONE_AXIS_KINDS = ("revolute", "prismatic", "cylindrical")
+# what may be given per degree of freedom: name, default, smallest value allowed
+PARAMETERS = {
+    "lower": (-np.inf, None),
+    "upper": (np.inf, None),
+    "velocity_limit": (np.inf, 0.0),
+    "effort_limit": (np.inf, 0.0),
+    "armature": (0.0, 0.0),
+    "viscous": (0.0, 0.0),
+    "coulomb": (0.0, 0.0),
+    "stiffness": (0.0, 0.0),
+    "rest": (0.0, None),
+}
+UNLIMITED = ("lower", "upper", "velocity_limit", "effort_limit")  # infinity means: no limit
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """This joint follows another: q = multiplier * q_other + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        checked_name(self.joint, "the joint that is mimicked")
+        number(self.multiplier, f"mimic multiplier of '{self.joint}'", ModelError)
+        number(self.offset, f"mimic offset of '{self.joint}'", ModelError)
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint as a list of axes in its own frame; use :meth:`of_kind` or the builder to make one.
+
+    ``axes`` (n_dof, 3) unit vectors; ``turns`` whether each axis is turned about or slid along. Per degree
+    of freedom, shape (n_dof,), SI units: position limits ``lower``, ``upper``; ``velocity_limit``;
+    ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
+    ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``.
+    """
+
+    name: str
+    kind: str
+    axes: Array
+    sequence: str | None = None
+    lower: Array = field(default_factory=lambda: frozen([]))
+    upper: Array = field(default_factory=lambda: frozen([]))
+    velocity_limit: Array = field(default_factory=lambda: frozen([]))
+    effort_limit: Array = field(default_factory=lambda: frozen([]))
+    armature: Array = field(default_factory=lambda: frozen([]))
+    viscous: Array = field(default_factory=lambda: frozen([]))
+    coulomb: Array = field(default_factory=lambda: frozen([]))
+    stiffness: Array = field(default_factory=lambda: frozen([]))
+    rest: Array = field(default_factory=lambda: frozen([]))
+    mimic: Mimic | None = None
+
+    @classmethod
+    def of_kind(
+        cls,
+        name: str,
+        kind: str,
+        axis: ArrayLike | str | None = None,
+        axes: Sequence[ArrayLike | str] | None = None,
+        sequence: str | None = None,
+        mimic: Mimic | None = None,
+        **parameters: Any,
+    ) -> Joint:
+        """A checked joint of one of the kinds in ``TURNS``.
+
+        ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
+        for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
+        freedom. Parameters are numbers, or one number per degree of freedom.
+
+        >>> Joint.of_kind("hip", "spherical", sequence="ZXY").dof_names
+        ('hip.rz', 'hip.rx', 'hip.ry')
+        """
+        checked_name(name, "a joint")
+        if kind not in TURNS:
+            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, TURNS)}")
+        directions, sequence = _directions(f"joint '{name}'", kind, axis, axes, sequence)
+        _check_known(name, parameters)
+        n = len(TURNS[kind])
+        values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
+        _check_limits(name, values)
+        _check_mimic(name, kind, mimic)
+        return cls(name, kind, directions, sequence, mimic=mimic, **values)
+
+    @property
+    def n_dof(self) -> int:
+        """Number of axes."""
+        return len(self.axes)
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """For each axis: True if it is turned about, False if slid along."""
+        return TURNS[self.kind]
+
+    @property
+    def dof_names(self) -> tuple[str, ...]:
+        """One name per degree of freedom: the joint's own, or 'hip.ry', 'base.tx', ... if it has several."""
+        if self.n_dof == 1:
+            return (self.name,)
+        labels = [
+            _axis_label(axis, turn, k)
+            for k, (axis, turn) in enumerate(zip(self.axes, self.turns, strict=True))
+        ]
+        counts, seen = Counter(labels), Counter[str]()
+        for k, label in enumerate(labels):
+            if counts[label] > 1:
+                seen[label] += 1
+                labels[k] = f"{label}{seen[label]}"
+        return tuple(f"{self.name}.{label}" for label in labels)
+
+    def parameters(self) -> dict[str, Array]:
+        """The values per degree of freedom that differ from their defaults, by name."""
+        given = {key: getattr(self, key) for key in PARAMETERS}
+        return {key: x for key, x in given.items() if (x != PARAMETERS[key][0]).any()}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Joint):
+            return NotImplemented
+        mine, theirs = ([getattr(x, f.name) for f in fields(Joint)] for x in (self, other))
+        return all(
+            np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+            for a, b in zip(mine, theirs, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind, self.axes.tobytes()))
+
+
+def _directions(
+    what: str,
+    kind: str,
+    axis: ArrayLike | str | None,
+    axes: Sequence[ArrayLike | str] | None,
+    sequence: str | None,
+) -> tuple[Array, str | None]:
+    """Unit directions (n_dof, 3) and the Euler sequence if they follow one."""
+    if axis is not None and kind not in ONE_AXIS_KINDS:
+        raise ModelError(
+            f"{what}: a {kind} joint takes no 'axis'; 'axis' is for {', '.join(ONE_AXIS_KINDS)} joints"
+        )
+    if sequence is not None and kind not in DEFAULT_SEQUENCE:
+        raise ModelError(
+            f"{what}: a {kind} joint takes no 'sequence'; it is for {', '.join(DEFAULT_SEQUENCE)} joints"
+        )
+    if axes is not None:
+        if axis is not None or sequence is not None:
+            raise ModelError(f"{what}: give only one of 'axis', 'axes' and 'sequence'")
+        return _given_axes(what, kind, axes), None
+    if kind in ONE_AXIS_KINDS:
+        direction = unit_axis("z" if axis is None else axis, f"{what}: axis", ModelError)
+        return frozen([direction] * len(TURNS[kind])), None
+    if kind in DEFAULT_SEQUENCE:
+        choices = TWO_AXIS_SEQUENCES if kind == "universal" else THREE_AXIS_SEQUENCES
+        sequence = sequence_axes(sequence or DEFAULT_SEQUENCE[kind], choices, what, ModelError)
+        letters = ("XYZ" if kind == "free" else "") + sequence
+        return frozen([AXES[c] for c in letters]), sequence
+    return frozen([AXES[c] for c in ("XYZ" if kind == "planar" else "")]).reshape(-1, 3), None
+
+
+def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
+    """The user's own directions, checked for number and independence."""
+    n = len(TURNS[kind])
+    if len(axes) != n:
+        raise ModelError(f"{what}: a {kind} joint has {n} axes, got {len(axes)}")
+    directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
+    if kind == "cylindrical" and not np.allclose(directions[0], directions[1], atol=1e-12):
+        raise ModelError(
+            f"{what}: a cylindrical joint turns and slides on one axis, got two: {directions.tolist()}"
+        )
+    turns = np.array(TURNS[kind])
+    slides = directions[~turns] if kind != "cylindrical" else directions[:1]
+    if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
+        raise ModelError(f"{what}: the sliding axes {slides.tolist()} are not independent")
+    rotations = directions[turns]
+    for first, second in zip(rotations, rotations[1:], strict=False):
+        if np.linalg.norm(np.cross(first, second)) < 1e-9:
+            raise ModelError(
+                f"{what}: two successive turning axes are parallel: {first.tolist()}, {second.tolist()}"
+            )
+    return frozen(directions)
+
+
+def _parameter(joint: str, key: str, n: int, value: object) -> Array:
+    """One checked parameter as an array (n_dof,)."""
+    default, smallest = PARAMETERS[key]
+    if value is None:
+        return frozen(np.full(n, default))
+    what = f"joint '{joint}': {key}"
+    array = numbers(value, what, ModelError)  # type: ignore[arg-type]
+    if array.shape not in ((), (n,)):
+        raise ModelError(
+            f"{what} must be one number or {n} (one per degree of freedom), got shape {array.shape}"
+        )
+    if np.isnan(array).any() or (key not in UNLIMITED and np.isinf(array).any()):
+        raise ModelError(f"{what} must be finite, got {array.tolist()}")
+    if smallest is not None and (array < smallest).any():
+        raise ModelError(f"{what} must be >= {smallest:g}, got {array.tolist()}")
+    return frozen(np.broadcast_to(array, (n,)))
+
+
+def _check_known(joint: str, parameters: dict[str, Any]) -> None:
+    for key in parameters:
+        if key not in PARAMETERS:
+            raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
+
+
+def _check_limits(joint: str, values: dict[str, Array]) -> None:
+    lower, upper = values["lower"], values["upper"]
+    if (lower > upper).any():
+        k = int(np.argmax(lower > upper))
+        raise ModelError(f"joint '{joint}': lower limit {lower[k]:g} exceeds upper limit {upper[k]:g}")
+
+
+def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
+    if mimic is not None and len(TURNS[kind]) != 1:
+        raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
+    if mimic is not None and mimic.joint == joint:
+        raise ModelError(f"joint '{joint}' mimics itself")
+
+
+def _axis_label(axis: Array, turn: bool, k: int) -> str:
+    """'rx' for turning about x, 'tz' for sliding along z, the axis' number for any other direction."""
+    prefix = "r" if turn else "t"
+    for letter, direction in AXES.items():
+        if np.array_equal(axis, direction):
+            return prefix + letter.lower()
+    return f"{prefix}{k + 1}"

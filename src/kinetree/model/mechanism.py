@@ -1,0 +1,209 @@
+"""A mechanism: named bodies carried by joints, loops and contact points. The user's object; immutable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, frozen, vector
+from kinetree.algebra.placement import Placement
+from kinetree.errors import InputError, ModelError, listed, unknown_name
+from kinetree.model.body import WORLD, Body, checked_name
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.joint import Joint
+from kinetree.model.loop import Loop
+from kinetree.model.modules import Module, automatic_modules, checked_modules
+from kinetree.model.tree import Tree, compile_tree
+
+EARTH = (0.0, 0.0, -9.81)
+
+
+@dataclass(frozen=True)
+class Link:
+    """A body and the joint that carries it.
+
+    ``placement`` is the joint frame in the parent body's frame; the body frame is the joint frame after the
+    joint has moved, so both coincide at q = 0.
+    """
+
+    body: Body
+    joint: Joint
+    parent: str = WORLD
+    placement: Placement = field(default_factory=Placement)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanism:
+    """A tree of bodies and joints, with loops and contact points; see :class:`kinetree.Builder`.
+
+    Links may come in any order; they are kept in that order except that parents go before their children.
+    ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
+    the world (m/s^2).
+
+    >>> import kinetree as kt
+    >>> kt.zoo.gripper().joint_names
+    ('joint1', 'joint2', 'joint3', 'joint4')
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    gravity: Array = field(default_factory=lambda: frozen(EARTH))
+    loops: tuple[Loop, ...] = ()
+    contact_points: tuple[ContactPoint, ...] = ()
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a mechanism")
+        object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
+        object.__setattr__(self, "links", _parents_first(self.name, tuple(self.links)))
+        object.__setattr__(self, "loops", tuple(self.loops))
+        object.__setattr__(self, "contact_points", tuple(self.contact_points))
+        _unique((link.body.name for link in self.links), "body")
+        _unique((x.joint.name for x in (*self.links, *self.loops)), "joint")
+        _unique((point.name for point in self.contact_points), "contact point")
+        for loop in self.loops:
+            _check_attached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *self.body_names))
+        for point in self.contact_points:
+            _check_attached(f"contact point '{point.name}'", (point.body,), self.body_names)
+        _check_mimics(self.links)
+
+    @cached_property
+    def body_names(self) -> tuple[str, ...]:
+        """Names of the bodies, in order."""
+        return tuple(link.body.name for link in self.links)
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self.links)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """One name per degree of freedom, in the order of q."""
+        return tuple(n for x in self.links if x.joint.mimic is None for n in x.joint.dof_names)
+
+    @property
+    def n_dof(self) -> int:
+        """Number of degrees of freedom: the length of q."""
+        return len(self.joint_names)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The frozen arrays that algorithms read; compiled once."""
+        return compile_tree(self)
+
+    @property
+    def mass(self) -> float:
+        """Total mass (kg)."""
+        return float(sum(link.body.inertia.mass for link in self.links))
+
+    @cached_property
+    def modules(self) -> tuple[Module, ...]:
+        """Partition into serial modules, found automatically (004, section 4.1)."""
+        return automatic_modules(self)
+
+    def partition(self, groups: Sequence[Sequence[str]]) -> tuple[Module, ...]:
+        """The user's own partition into modules (lists of body names), checked (004, section 4.1)."""
+        return checked_modules(self, groups)
+
+    def body_index(self, name: str) -> int:
+        """Position of a body in ``body_names``."""
+        return _index(self._body_positions, "body", name)
+
+    def joint_index(self, name: str) -> int:
+        """Position of a degree of freedom in ``joint_names`` and so in q."""
+        return _index(self._joint_positions, "joint", name)
+
+    @cached_property
+    def _body_positions(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.body_names)}
+
+    @cached_property
+    def _joint_positions(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.joint_names)}
+
+    def link(self, body: str) -> Link:
+        """The link of a body."""
+        return self.links[self.body_index(body)]
+
+    def with_gravity(self, gravity: ArrayLike) -> Mechanism:
+        """The same mechanism under another gravity (m/s^2)."""
+        return replace(self, gravity=vector(gravity, 3, "gravity", ModelError))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Mechanism)
+            and (self.name, self.links, self.loops, self.contact_points)
+            == (other.name, other.links, other.loops, other.contact_points)
+            and np.array_equal(self.gravity, other.gravity)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.links))
+
+    def __repr__(self) -> str:
+        return f"Mechanism('{self.name}', {self.n_bodies} bodies, {self.n_dof} degrees of freedom)"
+
+
+def _index(positions: dict[str, int], kind: str, name: str) -> int:
+    if name not in positions:
+        raise InputError(unknown_name(kind, name, positions))
+    return positions[name]
+
+
+def _unique(names: Iterable[str], kind: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ModelError(f"two {kind}s are called '{name}'; {kind} names must differ")
+        seen.add(name)
+
+
+def _check_attached(what: str, bodies: Iterable[str], choices: tuple[str, ...]) -> None:
+    for body in bodies:
+        if body not in choices:
+            raise ModelError(f"{what}: {unknown_name('body', body, choices)}")
+
+
+def _parents_first(name: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """The links, each after its parent, otherwise in the given order."""
+    if not links:
+        raise ModelError(f"mechanism '{name}' has no bodies; it needs at least one")
+    by_body = {link.body.name: link for link in links}
+    _unique((link.body.name for link in links), "body")
+    placed: dict[str, Link] = {}
+    for link in links:
+        path: dict[str, None] = {}  # bodies from this link towards the root
+        while link.body.name not in placed:
+            if link.body.name in path:
+                names = list(path)
+                cycle = " -> ".join([*names[names.index(link.body.name) :], link.body.name])
+                raise ModelError(
+                    f"the bodies form a cycle: {cycle}; a loop must be closed by a cut joint (loop)"
+                )
+            path[link.body.name] = None
+            if link.parent == WORLD:
+                break
+            if link.parent not in by_body:
+                hint = unknown_name("body", link.parent, (WORLD, *by_body))
+                raise ModelError(f"parent of body '{link.body.name}': {hint}")
+            link = by_body[link.parent]
+        for body in reversed(path):
+            placed[body] = by_body[body]
+    return tuple(placed.values())
+
+
+def _check_mimics(links: tuple[Link, ...]) -> None:
+    """Mimicked joints exist, have one degree of freedom and do not mimic in turn."""
+    joints = {link.joint.name: link.joint for link in links}
+    single: Callable[[Joint], bool] = lambda j: j.n_dof == 1 and j.mimic is None  # noqa: E731
+    choices = [name for name, joint in joints.items() if single(joint)]
+    for joint in joints.values():
+        if joint.mimic is not None and joint.mimic.joint not in choices:
+            raise ModelError(
+                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is no one-DOF joint that moves by itself; "
+                f"allowed: {listed(choices)}"
+            )

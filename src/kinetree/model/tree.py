@@ -1,0 +1,222 @@
+"""The compiled mechanism: frozen arrays, all that algorithms see.
+
+A joint with several degrees of freedom becomes several *axes* with no body between them. The frame of an
+axis has the axis on its z, so every degree of freedom turns about or slides along its own local z. Bodies
+on fixed joints are lumped into the axis that carries them and keep their place in its frame.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.model.body import WORLD
+from kinetree.model.joint import PARAMETERS
+
+if TYPE_CHECKING:
+    from kinetree.model.mechanism import Link, Mechanism
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+Kind = TypeVar("Kind", bound=np.generic)
+WORLD_AXIS = -1  # what the roots hang on
+
+
+@dataclass(frozen=True, eq=False)
+class Coupling:
+    """Mimic joints: all coordinates from the independent ones, q_axes = matrix q + offset."""
+
+    matrix: Array  # (n_axes, n_dof)
+    offset: Array  # (n_axes,)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Axes first (shape (n, ...)), then bodies (shape (n_bodies, ...)).
+
+    Axis i sits at ``rotation``, ``position`` in the frame of axis ``parent[i]`` at q = 0 (-1: the world).
+    ``mass``, ``first_moment`` and ``second_moment`` (integral of r r^T dm) are about the origin of the axis
+    frame, in its axes; ``massive`` is False for the empty bodies inside multi-DOF joints.
+    """
+
+    parent: Integers
+    turns: Flags
+    rotation: Array
+    position: Array
+    mass: Array
+    first_moment: Array
+    second_moment: Array
+    massive: Flags
+    gravity: Array
+    lower: Array
+    upper: Array
+    velocity_limit: Array
+    effort_limit: Array
+    armature: Array
+    viscous: Array
+    coulomb: Array
+    stiffness: Array
+    rest: Array
+    axis_names: tuple[str, ...]
+    axis_body: Integers  # the body whose joint the axis belongs to
+    body_names: tuple[str, ...]
+    body_parent: Integers
+    body_axis: Integers  # the axis that carries the body; -1: fixed to the world
+    body_welded: Flags  # whether the body hangs on a fixed joint
+    body_rotation: Array  # the body frame in the frame of its axis
+    body_position: Array
+    body_mass: Array
+    body_first_moment: Array
+    body_second_moment: Array
+    coupling: Coupling | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of axes: the length of q, before mimic joints are tied together."""
+        return len(self.parent)
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies."""
+        return len(self.body_parent)
+
+    @property
+    def n_dof(self) -> int:
+        """Number of independent coordinates."""
+        return self.n if self.coupling is None else self.coupling.matrix.shape[1]
+
+    @cached_property
+    def passive(self) -> Flags:
+        """Which axes have a spring or friction."""
+        return (self.stiffness != 0) | (self.viscous != 0) | (self.coulomb != 0)
+
+
+def compile_tree(mechanism: Mechanism) -> Tree:
+    """Expand joints to axes, align each axis with z, lump welded bodies, freeze."""
+    rows = _Rows()
+    for k, link in enumerate(mechanism.links):
+        rows.add(k, link, mechanism.body_index(link.parent) if link.parent != WORLD else WORLD_AXIS)
+    return rows.frozen_tree(mechanism)
+
+
+class _Rows:
+    """The growing lists behind a Tree; used only while compiling."""
+
+    def __init__(self) -> None:
+        self.parent: list[int] = []
+        self.turns: list[bool] = []
+        self.placement: list[Placement] = []
+        self.axis_names: list[str] = []
+        self.axis_body: list[int] = []
+        self.parameters: dict[str, list[float]] = {key: [] for key in PARAMETERS}
+        self.body_parent: list[int] = []
+        self.body_axis: list[int] = []
+        self.body_placement: list[Placement] = []
+
+    def add(self, k: int, link: Link, parent: int) -> None:
+        """Append the axes of a link's joint and its body."""
+        carrier = WORLD_AXIS if parent == WORLD_AXIS else self.body_axis[parent]
+        carried = Placement() if parent == WORLD_AXIS else self.body_placement[parent]
+        place = carried @ link.placement  # the joint frame, seen from the axis that carries it
+        joint = link.joint
+        for a, name in enumerate(joint.dof_names):
+            to_axis = Placement(frozen(rotation_to_axis(joint.axes[a])))
+            self.parent.append(carrier)
+            self.turns.append(joint.turns[a])
+            self.placement.append(place @ to_axis)
+            self.axis_names.append(name)
+            self.axis_body.append(k)
+            for key, values in self.parameters.items():
+                values.append(float(getattr(joint, key)[a]))
+            carrier, place = len(self.parent) - 1, to_axis.inverse
+        self.body_parent.append(parent)
+        self.body_axis.append(carrier)
+        self.body_placement.append(place)
+
+    def frozen_tree(self, mechanism: Mechanism) -> Tree:
+        """The arrays, with the inertia of all bodies lumped into their axes."""
+        inertias = [link.body.inertia for link in mechanism.links]
+        mass = np.array([inertia.mass for inertia in inertias])
+        first = np.array([inertia.first_moment for inertia in inertias])
+        second = np.array([inertia.second_moment for inertia in inertias])
+        R, p = _stacked(self.body_placement)
+        body_axis = np.array(self.body_axis, dtype=np.int64)
+        lumped = _lumped(len(self.parent), body_axis, R, p, mass, first, second)
+        axis_R, axis_p = _stacked(self.placement)
+        return Tree(
+            parent=_frozen(self.parent, np.int64),
+            turns=_frozen(self.turns, np.bool_),
+            rotation=axis_R,
+            position=axis_p,
+            mass=frozen(lumped[0]),
+            first_moment=frozen(lumped[1]),
+            second_moment=frozen(lumped[2]),
+            massive=_frozen((lumped[0] != 0) | lumped[2].any(axis=(1, 2)), np.bool_),
+            gravity=mechanism.gravity,
+            axis_names=tuple(self.axis_names),
+            axis_body=_frozen(self.axis_body, np.int64),
+            body_names=mechanism.body_names,
+            body_parent=_frozen(self.body_parent, np.int64),
+            body_axis=_frozen(body_axis, np.int64),
+            body_welded=_frozen([link.joint.n_dof == 0 for link in mechanism.links], np.bool_),
+            body_rotation=R,
+            body_position=p,
+            body_mass=frozen(mass),
+            body_first_moment=frozen(first),
+            body_second_moment=frozen(second),
+            coupling=_coupling(mechanism, self.axis_names),
+            **{key: frozen(values) for key, values in self.parameters.items()},
+        )
+
+
+def _stacked(placements: list[Placement]) -> tuple[Array, Array]:
+    R = np.array([x.rotation for x in placements]).reshape(-1, 3, 3)
+    return frozen(R), frozen(np.array([x.position for x in placements]).reshape(-1, 3))
+
+
+def _frozen(values: object, kind: type[Kind]) -> NDArray[Kind]:
+    array = np.array(values, dtype=kind)
+    array.setflags(write=False)
+    return array
+
+
+def _lumped(
+    n: int, axis: Integers, R: Array, p: Array, m: Array, h: Array, S: Array
+) -> tuple[Array, Array, Array]:
+    """Mass, first and second moment of all bodies on each axis, about the axis frame's origin."""
+    k = np.einsum("bij,bj->bi", R, h)
+    kp = k[:, :, None] * p[:, None, :]
+    moved = (
+        R @ S @ R.transpose(0, 2, 1)
+        + kp
+        + kp.transpose(0, 2, 1)
+        + m[:, None, None] * p[:, :, None] * p[:, None, :]
+    )
+    mass, first, second = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+    moving = axis != WORLD_AXIS
+    np.add.at(mass, axis[moving], m[moving])
+    np.add.at(first, axis[moving], (k + m[:, None] * p)[moving])
+    np.add.at(second, axis[moving], moved[moving])
+    return mass, first, second
+
+
+def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
+    """The matrix that ties mimic joints to the joints they follow."""
+    mimics = {x.joint.name: x.joint.mimic for x in mechanism.links if x.joint.mimic is not None}
+    if not mimics:
+        return None
+    matrix, offset = np.zeros((len(axis_names), mechanism.n_dof)), np.zeros(len(axis_names))
+    for row, name in enumerate(axis_names):
+        mimic = mimics.get(name)
+        matrix[row, mechanism.joint_index(mimic.joint if mimic else name)] = (
+            mimic.multiplier if mimic else 1.0
+        )
+        offset[row] = mimic.offset if mimic else 0.0
+    return Coupling(frozen(matrix), frozen(offset))
