@@ -1,1 +1,83 @@
-"""Kinetree: dynamics and motion of articulated systems, from one model."""
+"""Kinetree: dynamics and motion of articulated systems, from one model.
+
+>>> import kinetree as kt
+>>> arm = kt.zoo.kuka_kr5()
+>>> kt.gravity_torque(arm, [0.0] * 6).shape
+(6,)
+"""
+
+from kinetree.algebra.placement import Placement
+from kinetree.analysis.energy import center_of_mass, kinetic_energy, momentum, potential_energy
+from kinetree.analysis.floating import floating_base_inverse_dynamics
+from kinetree.analysis.forward import forward_dynamics
+from kinetree.analysis.inverse import (
+    bias_torque,
+    gravity_torque,
+    inverse_dynamics,
+    joint_reactions,
+    mass_matrix,
+)
+from kinetree.analysis.kinematics import (
+    Poses,
+    body_accelerations,
+    body_velocities,
+    forward_kinematics,
+    jacobian,
+)
+from kinetree.errors import (
+    FileError,
+    InputError,
+    KinetreeError,
+    MissingExtraError,
+    ModelError,
+    SingularityError,
+)
+from kinetree.model.body import Body, Shape
+from kinetree.model.builder import Builder
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint, Mimic
+from kinetree.model.loop import Loop
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.state import State, Wrench, random_state
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Body",
+    "Builder",
+    "ContactPoint",
+    "FileError",
+    "Inertia",
+    "InputError",
+    "Joint",
+    "KinetreeError",
+    "Link",
+    "Loop",
+    "Mechanism",
+    "Mimic",
+    "MissingExtraError",
+    "ModelError",
+    "Placement",
+    "Poses",
+    "Shape",
+    "SingularityError",
+    "State",
+    "Wrench",
+    "bias_torque",
+    "body_accelerations",
+    "body_velocities",
+    "center_of_mass",
+    "floating_base_inverse_dynamics",
+    "forward_dynamics",
+    "forward_kinematics",
+    "gravity_torque",
+    "inverse_dynamics",
+    "jacobian",
+    "joint_reactions",
+    "kinetic_energy",
+    "mass_matrix",
+    "momentum",
+    "potential_energy",
+    "random_state",
+]

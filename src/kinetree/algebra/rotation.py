@@ -132,8 +132,7 @@ def euler_rates(sequence: str, angles: ArrayLike, angular_velocity: ArrayLike) -
             f"Euler sequence {sequence.upper()} is in gimbal lock: its second angle is {middle:.9g} rad, and "
             f"angular velocity gives rates only where that angle is not {allowed}; use another sequence here"
         )
-    rates: Array = np.linalg.solve(E, w[..., None])[..., 0]
-    return rates
+    return np.asarray(np.linalg.solve(E, w[..., None])[..., 0], dtype=np.float64)
 
 
 def euler_angles(sequence: str, R: ArrayLike) -> Array:

@@ -20,12 +20,13 @@ from kinetree.model.mechanism import EARTH, Link, Mechanism
 class Builder:
     """Collects bodies, loops and contact points, then :meth:`build` checks and freezes them.
 
-    Start at ``builder.world``; each joint method of a handle names a joint, and ``.body`` the body it carries.
+    Start at ``builder.world``; each joint method of a handle names a joint, ``.body`` the body it carries.
 
     >>> import kinetree as kt
     >>> arm = kt.Builder("arm")
-    >>> upper = arm.world.revolute("shoulder", axis="y").body("upper", kt.Inertia.rod(2.0, end=(0.4, 0, 0)))
-    >>> fore = upper.revolute("elbow", at=(0.4, 0, 0), axis="y").body("fore", kt.Inertia.rod(1.0, end=(0.3, 0, 0)))
+    >>> rod = kt.Inertia.rod(2.0, end=(0.4, 0, 0))
+    >>> upper = arm.world.revolute("shoulder", axis="y").body("upper", rod)
+    >>> fore = upper.revolute("elbow", at=(0.4, 0, 0), axis="y").body("fore", rod)
     >>> arm.build()
     Mechanism('arm', 2 bodies, 2 degrees of freedom)
     """

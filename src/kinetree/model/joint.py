@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -213,7 +214,7 @@ def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
     if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
         raise ModelError(f"{what}: the sliding axes {slides.tolist()} are not independent")
     rotations = directions[turns]
-    for first, second in zip(rotations, rotations[1:], strict=False):
+    for first, second in pairwise(rotations):
         if np.linalg.norm(np.cross(first, second)) < 1e-9:
             raise ModelError(
                 f"{what}: two successive turning axes are parallel: {first.tolist()}, {second.tolist()}"

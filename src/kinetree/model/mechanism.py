@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -62,7 +62,7 @@ class Mechanism:
         object.__setattr__(self, "loops", tuple(self.loops))
         object.__setattr__(self, "contact_points", tuple(self.contact_points))
         _unique((link.body.name for link in self.links), "body")
-        _unique((x.joint.name for x in (*self.links, *self.loops)), "joint")
+        _unique([link.joint.name for link in self.links] + [loop.name for loop in self.loops], "joint")
         _unique((point.name for point in self.contact_points), "contact point")
         for loop in self.loops:
             _check_attached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *self.body_names))
@@ -199,11 +199,10 @@ def _parents_first(name: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
 def _check_mimics(links: tuple[Link, ...]) -> None:
     """Mimicked joints exist, have one degree of freedom and do not mimic in turn."""
     joints = {link.joint.name: link.joint for link in links}
-    single: Callable[[Joint], bool] = lambda j: j.n_dof == 1 and j.mimic is None  # noqa: E731
-    choices = [name for name, joint in joints.items() if single(joint)]
+    choices = [name for name, joint in joints.items() if joint.n_dof == 1 and joint.mimic is None]
     for joint in joints.values():
         if joint.mimic is not None and joint.mimic.joint not in choices:
             raise ModelError(
-                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is no one-DOF joint that moves by itself; "
-                f"allowed: {listed(choices)}"
+                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is no one-DOF joint that "
+                f"moves by itself; allowed: {listed(choices)}"
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kinetree.errors import ModelError, unknown_name
@@ -65,7 +66,7 @@ def checked_modules(mechanism: Mechanism, groups: Sequence[Sequence[str]]) -> tu
             if body in seen:
                 raise ModelError(f"body '{body}' is in two modules; each body belongs to exactly one")
             seen.add(body)
-        for parent, child in zip(group, group[1:], strict=False):
+        for parent, child in pairwise(group):
             if mechanism.link(child).parent != parent:
                 raise ModelError(
                     f"module {list(group)} is not serial: body '{child}' is carried by "

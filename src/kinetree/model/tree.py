@@ -95,7 +95,7 @@ class Tree:
     @cached_property
     def passive(self) -> Flags:
         """Which axes have a spring or friction."""
-        return (self.stiffness != 0) | (self.viscous != 0) | (self.coulomb != 0)
+        return _frozen((self.stiffness != 0) | (self.viscous != 0) | (self.coulomb != 0), np.bool_)
 
 
 def compile_tree(mechanism: Mechanism) -> Tree:

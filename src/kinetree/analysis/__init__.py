@@ -1,0 +1,1 @@
+"""Questions about states: validate the input, run a kernel, name the answer. What a user calls."""

@@ -1,0 +1,67 @@
+"""Energies, momentum and the centre of mass."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
+from kinetree.errors import InputError
+from kinetree.kernels import energy
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS
+from kinetree.state import coordinates
+
+
+def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
+    """T (...) in J: qd^T M qd / 2, armature included."""
+    return _quantities(mechanism, q, qd)[..., energy.KINETIC]
+
+
+def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """V (...) in J: -sum m g.c over all bodies, and k (q - rest)^2 / 2 over the joint springs."""
+    still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
+    return still[..., energy.POTENTIAL] - _fixed_moment(mechanism) @ mechanism.gravity
+
+
+def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """Centre of mass of the whole mechanism in the world, (..., 3) in m."""
+    if mechanism.mass == 0.0:
+        raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no centre of mass")
+    still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
+    moment = still[..., energy.MOMENT : energy.MOMENT + 3] + _fixed_moment(mechanism)
+    center: Array = moment / mechanism.mass
+    return center
+
+
+def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike | None = None) -> Array:
+    """Linear (kg m/s) and angular momentum (kg m^2/s), (..., 6), in world axes.
+
+    Angular momentum is about the world's origin, or about the points ``about`` (..., 3), e.g. the centre of
+    mass. Without external loads and gravity both stay constant.
+    """
+    result = _quantities(mechanism, q, qd)
+    linear = result[..., energy.LINEAR : energy.LINEAR + 3]
+    angular = result[..., energy.ANGULAR : energy.ANGULAR + 3]
+    if about is not None:
+        angular = angular - np.cross(np.asarray(about, dtype=np.float64), linear)
+    return np.concatenate([linear, angular], axis=-1)
+
+
+def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    (result,) = evaluate(energy.energy, energy.SLOTS, tree, [q, qd], [energy.SIZE])
+    return result
+
+
+def _fixed_moment(mechanism: Mechanism) -> Array:
+    """First moment of the bodies that are fixed to the world (3,)."""
+    tree = mechanism.tree
+    fixed = tree.body_axis == WORLD_AXIS
+    R, p = tree.body_rotation[fixed], tree.body_position[fixed]
+    moment = (R @ tree.body_first_moment[fixed][:, :, None])[..., 0] + tree.body_mass[fixed][:, None] * p
+    total: Array = moment.sum(axis=0)
+    return total

@@ -1,0 +1,101 @@
+"""What forces does this motion need? Inverse dynamics, its parts, and joint reactions."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.evaluate import all_axes, all_rates, evaluate, independent
+from kinetree.analysis.kinematics import axis_motion, body_poses
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.welds import weld_reactions
+from kinetree.errors import InputError, unknown_name
+from kinetree.kernels import crba, rnea
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS
+from kinetree.state import FRAMES, Frame, coordinates
+
+
+def inverse_dynamics(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrenches: Wrenches = None
+) -> Array:
+    """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
+
+    ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
+    friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n).
+
+    >>> import kinetree as kt
+    >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
+    [0.8829, 0.1962, 0.0491, 0.0491]
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+    tau, _ = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, qd, qdd, load], [tree.n, 0])
+    return independent(tree, tau)
+
+
+def bias_torque(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, wrenches: Wrenches = None) -> Array:
+    """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads."""
+    return inverse_dynamics(mechanism, q, qd, np.zeros(mechanism.n_dof), wrenches)
+
+
+def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without joint springs."""
+    tree = mechanism.tree
+    rest = np.zeros(tree.n)
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    tau, _ = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, rest, rest, np.zeros(0)], [tree.n, 0])
+    return independent(tree, tau - tree.stiffness * (q - tree.rest))
+
+
+def mass_matrix(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches."""
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    (M,) = evaluate(crba.crba, crba.SLOTS, tree, [q], [tree.n * tree.n])
+    M = M.reshape((*M.shape[:-1], tree.n, tree.n))
+    return M if tree.coupling is None else tree.coupling.matrix.T @ M @ tree.coupling.matrix
+
+
+def joint_reactions(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    frame: Frame = "body",
+) -> Array:
+    """Wrench that each body's parent exerts on it through the joint, (..., n_bodies, 6): force, moment.
+
+    About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes.
+    It contains what the drive gives; its component along the joint axis is the joint torque less armature,
+    friction and spring. Bodies on fixed joints have their weld's wrench.
+    """
+    if frame not in FRAMES:
+        raise InputError(unknown_name("frame", frame, FRAMES))
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    loads = body_loads(mechanism, q, wrenches)
+    sizes = [tree.n, 6 * tree.n]
+    _, reaction = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, qd, qdd, axis_loads(tree, loads)], sizes)
+    reaction = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
+    on_bodies = np.zeros((*reaction.shape[:-2], tree.n_bodies, 6))
+    jointed = ~tree.body_welded & (tree.body_axis != WORLD_AXIS)
+    to_body = tree.body_rotation[jointed].transpose(0, 2, 1)
+    for part in (slice(0, 3), slice(3, 6)):
+        on_axes = reaction[..., tree.body_axis[jointed], part]
+        on_bodies[..., jointed, part] = (to_body @ on_axes[..., None])[..., 0]
+    motion = axis_motion(tree, q, qd, qdd)
+    if tree.body_welded.any():
+        weld_reactions(tree, motion, loads, on_bodies)
+    if frame == "body":
+        return on_bodies
+    R, _ = body_poses(tree, motion)
+    turned = R[..., None, :, :] @ on_bodies.reshape((*on_bodies.shape[:-1], 2, 3))[..., None]
+    return turned.reshape(on_bodies.shape)

@@ -1,0 +1,154 @@
+"""Where bodies are and how they move: poses, velocities, accelerations, Jacobians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, vector
+from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
+from kinetree.errors import InputError, unknown_name
+from kinetree.kernels.kinematics import SLOTS, kinematics
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.state import coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class Poses:
+    """Where every body is, in the world.
+
+    ``rotation`` (..., n_bodies, 3, 3) and ``position`` (..., n_bodies, 3) in m:
+    x_world = rotation x_body + position.
+
+    ``poses["hand"]`` gives rotation and position of one body.
+    """
+
+    rotation: Array
+    position: Array
+    body_names: tuple[str, ...]
+
+    def __getitem__(self, body: str) -> tuple[Array, Array]:
+        if body not in self.body_names:
+            raise InputError(unknown_name("body", body, self.body_names))
+        k = self.body_names.index(body)
+        return self.rotation[..., k, :, :], self.position[..., k, :]
+
+
+@dataclass(frozen=True, eq=False)
+class AxisMotion:
+    """Motion of the axis frames with the world as the last entry, so that index -1 is the world."""
+
+    rotation: Array  # (..., n + 1, 3, 3)
+    position: Array  # (..., n + 1, 3)
+    velocity: Array  # (..., n + 1, 6) linear, angular
+    acceleration: Array  # (..., n + 1, 6)
+
+
+def axis_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> AxisMotion:
+    """Forward kinematics of all axes; arguments (..., n_axes)."""
+    n = tree.n
+    pose, velocity, acceleration = evaluate(kinematics, SLOTS, tree, [q, qd, qdd], [12 * n, 6 * n, 6 * n])
+    batch = pose.shape[:-1]
+    pose = pose.reshape((*batch, n, 12))
+    world = np.broadcast_to(np.eye(3), (*batch, 1, 3, 3))
+    return AxisMotion(
+        np.concatenate([pose[..., :9].reshape((*batch, n, 3, 3)), world], axis=-3),
+        np.concatenate([pose[..., 9:], np.zeros((*batch, 1, 3))], axis=-2),
+        np.concatenate([velocity.reshape((*batch, n, 6)), np.zeros((*batch, 1, 6))], axis=-2),
+        np.concatenate([acceleration.reshape((*batch, n, 6)), np.zeros((*batch, 1, 6))], axis=-2),
+    )
+
+
+def body_poses(tree: Tree, motion: AxisMotion) -> tuple[Array, Array]:
+    """Rotation and position of every body in the world."""
+    R = motion.rotation[..., tree.body_axis, :, :]
+    p = motion.position[..., tree.body_axis, :]
+    return R @ tree.body_rotation, p + (R @ tree.body_position[:, :, None])[..., 0]
+
+
+def forward_kinematics(mechanism: Mechanism, q: ArrayLike) -> Poses:
+    """Pose of every body in the world: x_world = rotation x_body + position.
+
+    ``q`` (..., n_dof).
+
+    >>> import kinetree as kt
+    >>> kt.forward_kinematics(kt.zoo.gripper(), [0, 0, 0, 0]).position[2].tolist()
+    [0.15, 0.0, 0.0]
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    rest = np.zeros(tree.n)
+    rotation, position = body_poses(tree, axis_motion(tree, q, rest, rest))
+    return Poses(rotation, position, mechanism.body_names)
+
+
+def body_velocities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
+    """Twist of every body, (..., n_bodies, 6): velocity of its origin (m/s), angular velocity (rad/s).
+
+    In world axes.
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    motion = axis_motion(tree, q, qd, np.zeros(tree.n))
+    v, w, r = *_carried(tree, motion.velocity), _offset(tree, motion)
+    return np.concatenate([v + np.cross(w, r), w], axis=-1)
+
+
+def body_accelerations(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+    """Acceleration of every body, (..., n_bodies, 6): of its origin (m/s^2) and angular (rad/s^2).
+
+    In world axes, as an observer at rest sees them: without gravity.
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    motion = axis_motion(tree, q, qd, qdd)
+    _, w = _carried(tree, motion.velocity)
+    a, wd, r = *_carried(tree, motion.acceleration), _offset(tree, motion)
+    return np.concatenate([a + np.cross(wd, r) + np.cross(w, np.cross(w, r)), wd], axis=-1)
+
+
+def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+    """J (..., 6, n_dof) with [velocity of the point; angular velocity] = J qd, in world axes.
+
+    ``point`` (3,) is fixed in the body and given in its frame (m).
+
+    >>> import kinetree as kt
+    >>> kt.jacobian(kt.zoo.gripper(), [0, 0, 0, 0], "link3", point=(0.05, 0, 0))[1].round(9).tolist()
+    [0.2, 0.1, 0.05, 0.0]
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    k, point = mechanism.body_index(body), vector(point, 3, "point")
+    rest = np.zeros(tree.n)
+    motion = axis_motion(tree, q, rest, rest)
+    rotation, position = body_poses(tree, motion)
+    x = position[..., k, :] + rotation[..., k, :, :] @ point
+    J = np.zeros((*q.shape[:-1], 6, tree.n))
+    i = int(tree.body_axis[k])
+    while i != WORLD_AXIS:
+        z = motion.rotation[..., i, :, 2]
+        if tree.turns[i]:
+            J[..., :3, i] = np.cross(z, x - motion.position[..., i, :])
+            J[..., 3:, i] = z
+        else:
+            J[..., :3, i] = z
+        i = int(tree.parent[i])
+    return J if tree.coupling is None else J @ tree.coupling.matrix
+
+
+def _carried(tree: Tree, motion: Array) -> tuple[Array, Array]:
+    """Linear and angular part of the motion of the axis that carries each body."""
+    moved = motion[..., tree.body_axis, :]
+    return moved[..., :3], moved[..., 3:]
+
+
+def _offset(tree: Tree, motion: AxisMotion) -> Array:
+    """From the origin of its axis to the origin of each body, in world axes."""
+    offset: Array = (motion.rotation[..., tree.body_axis, :, :] @ tree.body_position[:, :, None])[..., 0]
+    return offset

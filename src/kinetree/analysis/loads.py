@@ -1,0 +1,85 @@
+"""External wrenches as the kernels want them: lumped per axis, in its frame at its origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.analysis.kinematics import axis_motion, body_poses
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.state import Wrench
+
+Wrenches = Wrench | Sequence[Wrench] | ArrayLike | None
+NO_LOAD = np.zeros(0)
+
+
+def body_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | None:
+    """Force and moment on every body at its origin in body axes, (..., n_bodies, 6); None without loads.
+
+    ``q`` (..., n_axes). ``wrenches`` is a :class:`Wrench`, a list of them, or an array (..., n_bodies, 6) of
+    forces and moments at the body origins in world axes.
+    """
+    if wrenches is None:
+        return None
+    rest = np.zeros(mechanism.tree.n)
+    rotation, _ = body_poses(mechanism.tree, axis_motion(mechanism.tree, q, rest, rest))
+    to_body = np.swapaxes(rotation, -1, -2)
+    if isinstance(wrenches, Wrench):
+        wrenches = [wrenches]
+    if isinstance(wrenches, Sequence) and all(isinstance(w, Wrench) for w in wrenches):
+        return _listed_loads(mechanism, to_body, cast(Sequence[Wrench], wrenches))
+    return _array_loads(mechanism, to_body, cast(ArrayLike, wrenches))
+
+
+def axis_loads(tree: Tree, loads: Array | None) -> Array:
+    """The same loads on the axes that carry the bodies, (..., 6 n_axes); empty without loads."""
+    if loads is None:
+        return NO_LOAD
+    force = (tree.body_rotation @ loads[..., :3, None])[..., 0]
+    moment = (tree.body_rotation @ loads[..., 3:, None])[..., 0] + np.cross(tree.body_position, force)
+    result = np.zeros((*loads.shape[:-2], tree.n, 6))
+    for k, axis in enumerate(tree.body_axis):
+        if axis != WORLD_AXIS:
+            result[..., axis, :3] += force[..., k, :]
+            result[..., axis, 3:] += moment[..., k, :]
+    return result.reshape((*loads.shape[:-2], 6 * tree.n))
+
+
+def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrench]) -> Array:
+    """Sum of single wrenches, each at its point and in its own frame."""
+    shapes = [np.shape(x)[:-1] for w in wrenches for x in (w.force, w.moment)]
+    try:
+        batch = np.broadcast_shapes(to_body.shape[:-3], *shapes)
+    except ValueError:
+        raise InputError(
+            f"batch axes of the wrenches {shapes} do not fit the batch of states {to_body.shape[:-3]}"
+        ) from None
+    loads = np.zeros((*batch, mechanism.n_bodies, 6))
+    for w in wrenches:
+        k = mechanism.body_index(w.body)
+        force, moment = np.asarray(w.force), np.asarray(w.moment)
+        if w.frame == "world":
+            force = (to_body[..., k, :, :] @ force[..., None])[..., 0]
+            moment = (to_body[..., k, :, :] @ moment[..., None])[..., 0]
+        loads[..., k, :3] += force
+        loads[..., k, 3:] += moment + np.cross(np.asarray(w.point), force)
+    return loads
+
+
+def _array_loads(mechanism: Mechanism, to_body: Array, wrenches: ArrayLike) -> Array:
+    """Wrenches on all bodies at once, turned from world to body axes."""
+    array = finite(numbers(wrenches, "wrenches"), "wrenches")
+    if array.shape[-2:] != (mechanism.n_bodies, 6):
+        raise InputError(
+            f"wrenches must be Wrench objects or an array of shape (..., {mechanism.n_bodies}, 6), force and "
+            f"moment for each body; got shape {array.shape}"
+        )
+    force = (to_body @ array[..., :3, None])[..., 0]
+    moment = (to_body @ array[..., 3:, None])[..., 0]
+    return np.concatenate([force, moment], axis=-1)

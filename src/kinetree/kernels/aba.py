@@ -1,0 +1,113 @@
+"""Forward dynamics: articulated-body algorithm in the world frame.
+
+Bias accelerations (those at qdd = 0) are taken out first, so the inward pass needs no Ia c.
+Joint axis (z, s); articulated inertia [[J, H], [H^T, M]]; motion (angular, linear), wrench (n, f).
+"""
+
+from kinetree.kernels.layout import (
+    WORLD,
+    Layout,
+    centred_world,
+    inertia,
+    inward,
+    outward,
+    passive_torque,
+    world_placement,
+)
+from kinetree.kernels.number import accumulate, lanewise
+from kinetree.kernels.vectors import (
+    IDENTITY,
+    ZERO3,
+    ZERO6,
+    ZERO9,
+    cross,
+    cross_plus,
+    dot,
+    full,
+    inertial_force,
+    inertial_moment,
+    load3,
+    minus_outer,
+    moved_inertia,
+    negative,
+    scale,
+    scale_plus,
+    skew,
+    spin_matrix,
+    sub,
+    sym_minus_outer,
+    times,
+    times_plus,
+    trace_minus,
+    transposed_times_plus,
+)
+
+SLOTS = Layout(
+    R=9, p=3, w=3, v=3, wd=3, a=3, z=3, s=3, J=6, H=9, M=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1, dw=3, dv=3
+)
+
+
+@lanewise
+def aba(tree, q, qd, tau, wrench, qdd, pivot, work):
+    """qdd = M(q)^-1 (tau - c(q, qd) - g(q) + J^T wrench), and the pivots D of M = U D U^T.
+
+    wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
+    or nothing.
+    """
+    work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
+    work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
+    work.wd[WORLD], work.a[WORLD] = ZERO3, negative(tree.gravity[WORLD])
+    work.dw[WORLD], work.dv[WORLD] = ZERO3, ZERO3
+
+    for i in outward(len(q)):  # motion at qdd = 0, inertia, its wrench
+        j = tree.parent[i]
+        R, p, z, s = world_placement(tree, i, q[i], work.R[j], work.p[j])
+        work.R[i], work.p[i], work.z[i], work.s[i] = R, p, z, s
+        w, v = work.w[j], work.v[j]
+        wd = scale_plus(qd[i], cross(w, z), work.wd[j])
+        a = scale_plus(qd[i], cross_plus(v, z, cross(w, s)), work.a[j])
+        w, v = scale_plus(qd[i], z, w), scale_plus(qd[i], s, v)
+        work.w[i], work.v[i], work.wd[i], work.a[i] = w, v, wd, a
+        if tree.massive[i]:
+            m, h, S = inertia(tree, i)
+            h, S = moved_inertia(m, h, S, R, p)
+            work.J[i], work.H[i], work.M[i] = trace_minus(S), skew(h), (m, 0.0, 0.0, m, 0.0, m)
+            U, a = spin_matrix(w, wd), cross_plus(w, v, a)
+            work.n[i], work.f[i] = inertial_moment(h, S, U, a), inertial_force(m, h, U, a)
+        else:
+            work.J[i], work.H[i], work.M[i], work.n[i], work.f[i] = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
+
+    if len(wrench) > 0:
+        for i in outward(len(q)):
+            R = work.R[i]
+            f, n = times(R, load3(wrench, 6 * i)), times(R, load3(wrench, 6 * i + 3))
+            work.f[i] = sub(work.f[i], f)
+            work.n[i] = sub(work.n[i], cross_plus(work.p[i], f, n))
+
+    for i in inward(len(q)):  # articulated inertia and bias wrench
+        j = tree.parent[i]
+        z, s = work.z[i], work.s[i]
+        J, H, M, n, f = work.J[i], work.H[i], work.M[i], work.n[i], work.f[i]
+        Un = times_plus(full(J), z, times(H, s))
+        Uf = transposed_times_plus(H, z, times(full(M), s))
+        D = dot(z, Un) + dot(s, Uf) + tree.armature[i]
+        pivot[i] = D
+        inv_D = 1.0 / D
+        u = tau[i] - dot(z, n) - dot(s, f)
+        if tree.passive[i]:
+            u = u - passive_torque(tree, i, q[i], qd[i])
+        work.Un[i], work.Uf[i], work.inv_D[i], work.u[i] = Un, Uf, inv_D, u
+        if j != WORLD:
+            accumulate(work.n, j, scale_plus(u * inv_D, Un, n))
+            accumulate(work.f, j, scale_plus(u * inv_D, Uf, f))
+            Kn, Kf = scale(inv_D, Un), scale(inv_D, Uf)
+            accumulate(work.J, j, sym_minus_outer(J, Kn, Un))
+            accumulate(work.H, j, minus_outer(H, Kn, Uf))
+            accumulate(work.M, j, sym_minus_outer(M, Kf, Uf))
+
+    for i in outward(len(q)):  # accelerations beyond the bias
+        j = tree.parent[i]
+        dw, dv = work.dw[j], work.dv[j]
+        x = (work.u[i] - dot(work.Un[i], dw) - dot(work.Uf[i], dv)) * work.inv_D[i]
+        work.dw[i], work.dv[i] = scale_plus(x, work.z[i], dw), scale_plus(x, work.s[i], dv)
+        qdd[i] = x

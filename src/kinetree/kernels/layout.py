@@ -1,0 +1,237 @@
+"""The model as one table, the workspace as named fields, and how kernels run in the interpreter.
+
+``work.w[i]`` is a number or a tuple of numbers of axis i; row -1 is the world, so roots need no special case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.kernels.number import lanewise, sign, sincos
+from kinetree.kernels.vectors import (
+    IDENTITY,
+    ZERO3,
+    column_z,
+    cross,
+    negative,
+    product,
+    scale_plus,
+    times_plus,
+    times_rz,
+)
+from kinetree.model.tree import Tree
+
+WORLD = -1  # parent of the roots; row -1 of every table
+
+
+class Layout:
+    """Named fields of one row: ``Layout(w=3, f=3, parent=int)``; row -1 (the world) exists if world."""
+
+    def __init__(self, world=True, constant=False, **fields):
+        self.world, self.constant, self.width = world, constant, 0
+        self.places: dict[str, tuple[int, int, bool]] = {}
+        for name, count in fields.items():
+            self.places[name] = (self.width, 1 if count is int else count, count is int)
+            self.width += self.places[name][1]
+        self.key = repr((world, constant, self.places))
+
+
+TREE = Layout(
+    constant=True,
+    parent=int,
+    revolute=int,
+    massive=int,
+    offset=int,
+    passive=int,
+    sliding=int,  # of the world row: how many axes slide before anything turns or branches
+    R=9,
+    p=3,
+    m=1,
+    h=3,
+    S=6,
+    subtree_m=1,
+    gravity=3,
+    armature=1,
+    viscous=1,
+    coulomb=1,
+    stiffness=1,
+    rest=1,
+)
+
+
+@lanewise
+def outward(n):
+    """Axes from the root to the tips."""
+    return range(n)
+
+
+@lanewise
+def inward(n):
+    """Axes from the tips to the root."""
+    return range(n - 1, -1, -1)
+
+
+@lanewise
+def inertia(tree, i):
+    """Mass, first and second moment of what axis i carries."""
+    return tree.m[i], tree.h[i], tree.S[i]
+
+
+@lanewise
+def placement(tree, i, q):
+    """Rotation and origin of axis i in its parent's frame; the joint axis is z."""
+    R, p = tree.R[i], tree.p[i]
+    if tree.revolute[i]:
+        s, c = sincos(q)
+        R = times_rz(R, s, c)
+    else:
+        p = scale_plus(q, column_z(R), p)
+    return R, p
+
+
+@lanewise
+def world_placement(tree, i, q, Rj, pj):
+    """Rotation and origin of axis i in the world, and its joint axis (angular z, linear s)."""
+    R, p = product(Rj, tree.R[i]), times_plus(Rj, tree.p[i], pj)
+    if tree.revolute[i]:
+        sine, cosine = sincos(q)
+        R = times_rz(R, sine, cosine)
+        z = column_z(R)
+        s = cross(p, z)
+    else:
+        s = column_z(R)
+        p = scale_plus(q, s, p)
+        z = ZERO3
+    return R, p, z, s
+
+
+@lanewise
+def centred_world(tree, q):
+    """Where to put the world's origin so that the mechanism is near zero: minus the base's position.
+
+    World-frame algorithms lose digits far from the origin. Any fixed point will do as origin, so they use
+    the place where the base is now: the first axis' origin after all leading sliding axes.
+    """
+    R, p = IDENTITY, ZERO3
+    for i in range(tree.sliding[WORLD]):
+        p = times_plus(R, tree.p[i], p)
+        R = product(R, tree.R[i])
+        p = scale_plus(q[i], column_z(R), p)
+    return negative(times_plus(R, tree.p[tree.sliding[WORLD]], p))
+
+
+@lanewise
+def passive_torque(tree, i, q, qd):
+    """What spring and friction ask of the drive: k (q - rest) + viscous qd + coulomb sign(qd)."""
+    return tree.stiffness[i] * (q - tree.rest[i]) + tree.viscous[i] * qd + tree.coulomb[i] * sign(qd)
+
+
+# ---- the same memory in the interpreter --------------------------------------------------------------
+class Fields:
+    """Rows of a layout over an array (rows, width, ...)."""
+
+    def __init__(self, layout, array):
+        for name, (start, count, integer) in layout.places.items():
+            data = array.view(np.int64) if integer else array
+            setattr(self, name, Field(data[:, start : start + count], int(layout.world)))
+
+
+class Field:
+    """One named column of rows: ``field[i]`` is a number or a tuple of numbers."""
+
+    def __init__(self, data, first):
+        self.data, self.first = data, first
+
+    def __getitem__(self, i):
+        row = self.data[i + self.first]
+        numbers = tuple(np.copy(row)) if row.ndim > 1 or row.dtype == object else tuple(row.tolist())
+        return numbers if len(numbers) > 1 else numbers[0]
+
+    def __setitem__(self, i, value):
+        row = self.data[i + self.first]
+        for k, x in enumerate(value if len(row) > 1 else (value,)):
+            row[k] = x
+
+
+def interpret(
+    kernel: Any, slots: Layout, table: Array, inputs: Sequence[Any], outputs: Sequence[Any]
+) -> None:
+    """Run a kernel in the interpreter on arrays (numbers, ...) of any kind of number; fills the outputs."""
+    kind = np.result_type(*inputs)
+    shape = (len(table), slots.width, *inputs[0].shape[1:])
+    kernel(Fields(TREE, table), *inputs, *outputs, Fields(slots, np.zeros(shape, kind)))
+
+
+# ---- tables ---------------------------------------------------------------------------------------------
+_TABLES: WeakKeyDictionary[Tree, Array] = WeakKeyDictionary()
+
+
+def tree_table(tree: Tree) -> Array:
+    """Model constants in one array of shape (n + 1, width), row 0 the world; made once per tree."""
+    if tree not in _TABLES:
+        _TABLES[tree] = _new_table(tree)
+    return _TABLES[tree]
+
+
+def aligned(*shape: int) -> Array:
+    """Zeros on a cache-line boundary."""
+    size = int(np.prod(shape))
+    memory = np.zeros(size + 8)
+    start = (-memory.ctypes.data // 8) % 8
+    return memory[start : start + size].reshape(shape)
+
+
+def _new_table(tree: Tree) -> Array:
+    n = tree.n
+    S = tree.second_moment.reshape(n, 9)
+    columns = {
+        "parent": tree.parent,
+        "revolute": tree.turns,
+        "massive": tree.massive,
+        "offset": ~tree.turns | (tree.position != 0).any(axis=1),
+        "passive": tree.passive,
+        "sliding": np.zeros(n),
+        "R": tree.rotation,
+        "p": tree.position,
+        "m": tree.mass,
+        "h": tree.first_moment,
+        "S": S[:, [0, 1, 2, 4, 5, 8]],
+        "subtree_m": _subtree_mass(tree),
+        "gravity": np.tile(tree.gravity, (n, 1)),
+        **{key: getattr(tree, key) for key in ("armature", "viscous", "coulomb", "stiffness", "rest")},
+    }
+    table = aligned(n + 1, TREE.width)
+    for name, (start, count, integer) in TREE.places.items():
+        target = table.view(np.int64) if integer else table
+        target[1:, start : start + count] = np.reshape(columns[name], (n, count))
+    start = TREE.places["gravity"][0]
+    table[0, start : start + 3] = tree.gravity
+    table.view(np.int64)[0, TREE.places["sliding"][0]] = _leading_slides(tree)
+    return table
+
+
+def _subtree_mass(tree: Tree) -> Array:
+    mass = np.array(tree.mass)
+    for i in range(tree.n - 1, -1, -1):
+        if tree.parent[i] != WORLD:
+            mass[tree.parent[i]] += mass[i]
+    return mass
+
+
+def _leading_slides(tree: Tree) -> int:
+    """How many axes slide, one on the other, before the first that turns, branches or carries mass."""
+    count = 0
+    while (
+        count < tree.n - 1
+        and not tree.turns[count]
+        and not tree.massive[count]
+        and tree.parent[count] == count - 1
+        and tree.parent[count + 1] == count
+    ):
+        count += 1
+    return count

@@ -1,0 +1,95 @@
+"""States of a mechanism and the loads on it, as arrays with the batch axes first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.mechanism import Mechanism
+
+Frame = Literal["world", "body"]
+FRAMES: tuple[Frame, ...] = ("world", "body")
+
+
+@dataclass(frozen=True, eq=False)
+class Wrench:
+    """A load applied to a body.
+
+    ``force`` (..., 3) in N acts at ``point`` (3,) of the body, given in the body frame (m); ``moment``
+    (..., 3) in N m. ``frame`` says in whose axes force and moment are given: "world" or "body".
+
+    >>> Wrench("fore", force=(0, 0, -10), point=(0.3, 0, 0)).frame
+    'world'
+    """
+
+    body: str
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    moment: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    frame: Frame = "world"
+
+    def __post_init__(self) -> None:
+        if self.frame not in FRAMES:
+            raise InputError(f"wrench on '{self.body}': {unknown_name('frame', self.frame, FRAMES)}")
+        for name in ("force", "moment", "point"):
+            what = f"{name} of the wrench on '{self.body}'"
+            array = finite(numbers(getattr(self, name), what), what)
+            if array.shape[-1:] != (3,) or (name == "point" and array.ndim != 1):
+                raise InputError(f"{what} must have 3 components, got shape {array.shape}")
+            object.__setattr__(self, name, frozen(array))
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Positions, velocities and accelerations, each (..., n_dof), of one state or of a batch of them."""
+
+    q: Array
+    qd: Array = field(default_factory=lambda: np.zeros(0))
+    qdd: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
+    """Values as a float64 array (..., n_dof), finite; an error names the joint that is not."""
+    array = numbers(values, what)
+    n = mechanism.n_dof
+    if array.ndim == 0 or array.shape[-1] != n:
+        raise InputError(
+            f"{what} must have shape (..., {n}), one value for each of the joints "
+            f"{listed(mechanism.joint_names)}; got shape {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        where = f" in state {place[0] if len(place) == 2 else place[:-1]}" if len(place) > 1 else ""
+        joint = mechanism.joint_names[place[-1]]
+        raise InputError(f"{what} must be finite, got {array[place]} for joint '{joint}'{where}")
+    return array
+
+
+def random_state(
+    mechanism: Mechanism, rng: np.random.Generator, batch: tuple[int, ...] = (), scale: float = 1.0
+) -> State:
+    """Random positions within the limits (else within +-pi resp. +-1 m), velocities and accelerations.
+
+    >>> import kinetree as kt, numpy as np
+    >>> kt.random_state(kt.zoo.gripper(), np.random.default_rng(0), batch=(3,)).q.shape
+    (3, 4)
+    """
+    tree = mechanism.tree
+    free = independent_axes(mechanism)
+    reach = np.where(tree.turns, np.pi, 1.0)[free]
+    lower = np.where(np.isfinite(tree.lower[free]), tree.lower[free], -reach)
+    upper = np.where(np.isfinite(tree.upper[free]), tree.upper[free], reach)
+    shape = (*batch, mechanism.n_dof)
+    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), shape)
+    return State(q, scale * rng.standard_normal(shape), scale * rng.standard_normal(shape))
+
+
+def independent_axes(mechanism: Mechanism) -> np.ndarray:
+    """The axes of the tree that q lists: all but those of mimic joints."""
+    names = mechanism._joint_positions
+    return np.array([k for k, name in enumerate(mechanism.tree.axis_names) if name in names], dtype=np.int64)
