@@ -53,7 +53,7 @@ def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     tree = mechanism.tree
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    (result,) = evaluate(energy.energy, energy.SLOTS, tree, [q, qd], [energy.SIZE])
+    (result,) = evaluate(energy.ENERGY, tree, [q, qd], [energy.SIZE])
     return result
 
 

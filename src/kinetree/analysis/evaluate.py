@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.kernels.layout import Layout, interpret, tree_table
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.run import run_batch, single_runner
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 
 def evaluate(
-    kernel: Callable[..., Any], slots: Layout, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int]
+    kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> list[Array]:
     """Run a kernel on inputs (..., k) with broadcast batch axes; returns outputs (..., size)."""
+    if threads is not None and threads < 1:
+        raise InputError(f"threads must be at least 1, got {threads}")
     batch = batch_shape(*inputs)
     count = math.prod(batch)
-    columns = [
-        np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, x.shape[-1]).T)
+    rows = [
+        np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))).reshape(count, x.shape[-1])
         for x in inputs
     ]
-    results = [np.zeros((size, count)) for size in sizes]
+    results = [np.zeros((count, size)) for size in sizes]
     if tree.n and count:
-        interpret(kernel, slots, tree_table(tree), columns, results)
-    return [result.T.reshape((*batch, len(result))) for result in results]
+        run_batch(kernel, tree, rows, results, threads=threads)
+    return [result.reshape((*batch, result.shape[-1])) for result in results]
+
+
+def evaluate_single(
+    kernel: Kernel, mechanism: Mechanism, sizes: tuple[int, ...], *inputs: Any
+) -> list[Array] | None:
+    """One plain state with the least overhead; None if input or answer need a closer look."""
+    tree = mechanism.tree
+    if type(inputs[0]) is not np.ndarray or inputs[0].ndim != 1 or tree.coupling is not None:
+        return None
+    try:
+        run, memory = tree.memo[kernel]
+    except KeyError:
+        run, memory = single_runner(kernel, tree)
+    results = [np.zeros(size) for size in sizes]
+    try:
+        good = run(memory, *inputs, *results)
+    except TypeError:
+        return None
+    return results if good else None
 
 
 def batch_shape(*arrays: Array) -> tuple[int, ...]:

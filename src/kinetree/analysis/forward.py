@@ -6,20 +6,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
+from kinetree.analysis.evaluate import evaluate, evaluate_single
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
-from kinetree.kernels import aba
+from kinetree.kernels.aba import ABA, ABA_UNLOADED, SINGULAR
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates
 
-SINGULAR = 1e-13  # a pivot this small beside the largest of its kind means a massless motion
-
 
 def forward_dynamics(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> Array:
     """Joint accelerations (..., n_dof) caused by torques: qdd = M^-1 (tau - c - g - passive + J^T w).
 
@@ -31,14 +35,20 @@ def forward_dynamics(
     (4,)
     """
     tree = mechanism.tree
+    if wrenches is None:
+        at_once = evaluate_single(ABA_UNLOADED, mechanism, (tree.n, tree.n), q, qd, tau)
+        if at_once is not None:
+            return at_once[0]
     q = coordinates(mechanism, q, "q")
     qd = coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")
     if tree.coupling is not None:
         return _coupled(mechanism, q, qd, tau, wrenches)
-    load = axis_loads(tree, body_loads(mechanism, all_axes(tree, q), wrenches))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        qdd, pivot = evaluate(aba.aba, aba.SLOTS, tree, [q, all_rates(tree, qd), tau, load], [tree.n] * 2)
+    if wrenches is None:
+        qdd, pivot = evaluate(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
+    else:
+        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+        qdd, pivot = evaluate(ABA, tree, [q, qd, tau, load], [tree.n] * 2, threads)
     check_pivots(tree, pivot)
     return qdd
 

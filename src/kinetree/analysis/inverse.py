@@ -6,35 +6,50 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, evaluate, independent
+from kinetree.analysis.evaluate import all_axes, all_rates, evaluate, evaluate_single, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.welds import weld_reactions
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels import crba, rnea
+from kinetree.kernels.crba import CRBA
+from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.state import FRAMES, Frame, coordinates
 
 
 def inverse_dynamics(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, wrenches: Wrenches = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> Array:
     """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
-    friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n).
+    friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
+    large batches; by default all cores.
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
     [0.8829, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
+    if wrenches is None:
+        at_once = evaluate_single(RNEA_UNLOADED, mechanism, (tree.n,), q, qd, qdd)
+        if at_once is not None:
+            return at_once[0]
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
-    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-    tau, _ = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, qd, qdd, load], [tree.n, 0])
+    if wrenches is None:
+        (tau,) = evaluate(RNEA_UNLOADED, tree, [q, qd, qdd], [tree.n], threads)
+    else:
+        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+        tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
     return independent(tree, tau)
 
 
@@ -48,15 +63,18 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     tree = mechanism.tree
     rest = np.zeros(tree.n)
     q = all_axes(tree, coordinates(mechanism, q, "q"))
-    tau, _ = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, rest, rest, np.zeros(0)], [tree.n, 0])
+    (tau,) = evaluate(RNEA_UNLOADED, tree, [q, rest, rest], [tree.n])
     return independent(tree, tau - tree.stiffness * (q - tree.rest))
 
 
-def mass_matrix(mechanism: Mechanism, q: ArrayLike) -> Array:
+def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, threads: int | None = None) -> Array:
     """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches."""
     tree = mechanism.tree
+    at_once = evaluate_single(CRBA, mechanism, (tree.n * tree.n,), q)
+    if at_once is not None:
+        return at_once[0].reshape(tree.n, tree.n)
     q = all_axes(tree, coordinates(mechanism, q, "q"))
-    (M,) = evaluate(crba.crba, crba.SLOTS, tree, [q], [tree.n * tree.n])
+    (M,) = evaluate(CRBA, tree, [q], [tree.n * tree.n], threads)
     M = M.reshape((*M.shape[:-1], tree.n, tree.n))
     return M if tree.coupling is None else tree.coupling.matrix.T @ M @ tree.coupling.matrix
 
@@ -83,7 +101,7 @@ def joint_reactions(
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
     loads = body_loads(mechanism, q, wrenches)
     sizes = [tree.n, 6 * tree.n]
-    _, reaction = evaluate(rnea.rnea, rnea.SLOTS, tree, [q, qd, qdd, axis_loads(tree, loads)], sizes)
+    _, reaction = evaluate(RNEA, tree, [q, qd, qdd, axis_loads(tree, loads)], sizes)
     reaction = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
     on_bodies = np.zeros((*reaction.shape[:-2], tree.n_bodies, 6))
     jointed = ~tree.body_welded & (tree.body_axis != WORLD_AXIS)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels.kinematics import SLOTS, kinematics
+from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.state import coordinates
@@ -50,7 +50,7 @@ class AxisMotion:
 def axis_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> AxisMotion:
     """Forward kinematics of all axes; arguments (..., n_axes)."""
     n = tree.n
-    pose, velocity, acceleration = evaluate(kinematics, SLOTS, tree, [q, qd, qdd], [12 * n, 6 * n, 6 * n])
+    pose, velocity, acceleration = evaluate(KINEMATICS, tree, [q, qd, qdd], [12 * n, 6 * n, 6 * n])
     batch = pose.shape[:-1]
     pose = pose.reshape((*batch, n, 12))
     world = np.broadcast_to(np.eye(3), (*batch, 1, 3, 3))

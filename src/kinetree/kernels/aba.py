@@ -6,6 +6,7 @@ Joint axis (z, s); articulated inertia [[J, H], [H^T, M]]; motion (angular, line
 
 from kinetree.kernels.layout import (
     WORLD,
+    Kernel,
     Layout,
     centred_world,
     inertia,
@@ -14,7 +15,7 @@ from kinetree.kernels.layout import (
     passive_torque,
     world_placement,
 )
-from kinetree.kernels.number import accumulate, lanewise
+from kinetree.kernels.number import accumulate, lanewise, nothing
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
@@ -42,13 +43,14 @@ from kinetree.kernels.vectors import (
     transposed_times_plus,
 )
 
+SINGULAR = 1e-13  # a pivot this small beside the largest of its kind means a massless motion
 SLOTS = Layout(
     R=9, p=3, w=3, v=3, wd=3, a=3, z=3, s=3, J=6, H=9, M=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1, dw=3, dv=3
 )
 
 
 @lanewise
-def aba(tree, q, qd, tau, wrench, qdd, pivot, work):
+def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
     """qdd = M(q)^-1 (tau - c(q, qd) - g(q) + J^T wrench), and the pivots D of M = U D U^T.
 
     wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
@@ -111,3 +113,29 @@ def aba(tree, q, qd, tau, wrench, qdd, pivot, work):
         x = (work.u[i] - dot(work.Un[i], dw) - dot(work.Uf[i], dv)) * work.inv_D[i]
         work.dw[i], work.dv[i] = scale_plus(x, work.z[i], dw), scale_plus(x, work.s[i], dv)
         qdd[i] = x
+
+
+@lanewise
+def aba_unloaded(tree, work, q, qd, tau, qdd, pivot):
+    """qdd = M(q)^-1 (tau - c(q, qd) - g(q)), without loads."""
+    aba(tree, work, q, qd, tau, nothing(q), qdd, pivot)
+
+
+@lanewise
+def pivots_are_regular(tree, q, qd, tau, qdd, pivot):
+    """Whether every pivot is well above zero beside the largest of its kind (rotation, translation)."""
+    largest_turn, largest_slide = 0.0, 0.0
+    for i in outward(len(q)):
+        if tree.revolute[i]:
+            largest_turn = max(largest_turn, pivot[i])
+        else:
+            largest_slide = max(largest_slide, pivot[i])
+    regular = True
+    for i in outward(len(q)):
+        largest = largest_turn if tree.revolute[i] else largest_slide
+        regular = regular and pivot[i] > SINGULAR * largest
+    return regular
+
+
+ABA = Kernel(aba, SLOTS, inputs=4, outputs=2)
+ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2, accept=pivots_are_regular)

@@ -1,6 +1,15 @@
 """Mass matrix: composite bodies in the world frame, one entry per axis and ancestor."""
 
-from kinetree.kernels.layout import WORLD, Layout, centred_world, inertia, inward, outward, world_placement
+from kinetree.kernels.layout import (
+    WORLD,
+    Kernel,
+    Layout,
+    centred_world,
+    inertia,
+    inward,
+    outward,
+    world_placement,
+)
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot, dot_plus, inertia_times, moved_inertia
 
@@ -8,7 +17,7 @@ SLOTS = Layout(R=9, p=3, z=3, s=3, h=3, S=6)
 
 
 @lanewise
-def crba(tree, q, M, work):
+def crba(tree, work, q, M):
     """M(q) as n * n numbers, row by row; entries of axes on different branches are zero."""
     n = len(q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
@@ -35,3 +44,6 @@ def crba(tree, q, M, work):
             M[i * n + j] = dot_plus(work.z[j], L, dot(work.s[j], P))
             M[j * n + i] = M[i * n + j]
             j = tree.parent[j]
+
+
+CRBA = Kernel(crba, SLOTS, inputs=1, outputs=1)

@@ -1,6 +1,6 @@
 """Kinetic and potential energy, momentum and centre of mass."""
 
-from kinetree.kernels.layout import WORLD, Layout, inertia, outward, placement
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inertia, outward, placement
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -23,7 +23,7 @@ KINETIC, POTENTIAL, LINEAR, ANGULAR, MOMENT, SIZE = 0, 1, 2, 5, 8, 11  # places 
 
 
 @lanewise
-def energy(tree, q, qd, result, work):
+def energy(tree, work, q, qd, result):
     """Kinetic and potential energy, linear and angular momentum about the origin, first moment of mass.
 
     T = sum (v.P + w.L) / 2 over bodies, V = -g . (first moment) + springs; 11 numbers in the world frame.
@@ -57,3 +57,6 @@ def energy(tree, q, qd, result, work):
     store3(result, LINEAR, P)
     store3(result, ANGULAR, L)
     store3(result, MOMENT, H)
+
+
+ENERGY = Kernel(energy, SLOTS, inputs=2, outputs=1)

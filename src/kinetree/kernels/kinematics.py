@@ -1,6 +1,6 @@
 """Forward kinematics: where every axis frame is, how it moves and accelerates, in the world."""
 
-from kinetree.kernels.layout import WORLD, Layout, outward, placement
+from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -21,7 +21,7 @@ SLOTS = Layout(R=9, p=3, v=3, w=3, a=3, wd=3)
 
 
 @lanewise
-def kinematics(tree, q, qd, qdd, pose, velocity, acceleration, work):
+def kinematics(tree, work, q, qd, qdd, pose, velocity, acceleration):
     """Rotation and origin (12 numbers per axis), velocity and acceleration (linear, angular: 6 each).
 
     Linear: of the frame's origin, v' = v + w x r + s qd; the acceleration is without gravity.
@@ -51,3 +51,6 @@ def kinematics(tree, q, qd, qdd, pose, velocity, acceleration, work):
         store3(velocity, 6 * i + 3, w)
         store3(acceleration, 6 * i, a)
         store3(acceleration, 6 * i + 3, wd)
+
+
+KINEMATICS = Kernel(kinematics, SLOTS, inputs=3, outputs=3)

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,6 +29,26 @@ from kinetree.model.tree import Tree
 WORLD = -1  # parent of the roots; row -1 of every table
 
 
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """An algorithm: its function, its workspace, how many rows it reads and writes, what it packs.
+
+    ``accept(tree, *rows)`` tells whether the answer of a single state can be trusted.
+    """
+
+    function: Callable[..., None]
+    slots: Layout
+    inputs: int
+    outputs: int
+    entries: Layout | None = None
+    accept: Callable[..., bool] | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the algorithm."""
+        return self.function.__name__
+
+
 class Layout:
     """Named fields of one row: ``Layout(w=3, f=3, parent=int)``; row -1 (the world) exists if world."""
 
@@ -43,7 +63,7 @@ class Layout:
 
 TREE = Layout(
     constant=True,
-    parent=int,
+    parent=int,  # of the world row: the number of axes
     revolute=int,
     massive=int,
     offset=int,
@@ -164,18 +184,16 @@ def interpret(
     """Run a kernel in the interpreter on arrays (numbers, ...) of any kind of number; fills the outputs."""
     kind = np.result_type(*inputs)
     shape = (len(table), slots.width, *inputs[0].shape[1:])
-    kernel(Fields(TREE, table), *inputs, *outputs, Fields(slots, np.zeros(shape, kind)))
+    kernel(Fields(TREE, table), Fields(slots, np.zeros(shape, kind)), *inputs, *outputs)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------
-_TABLES: WeakKeyDictionary[Tree, Array] = WeakKeyDictionary()
-
-
 def tree_table(tree: Tree) -> Array:
     """Model constants in one array of shape (n + 1, width), row 0 the world; made once per tree."""
-    if tree not in _TABLES:
-        _TABLES[tree] = _new_table(tree)
-    return _TABLES[tree]
+    if "table" not in tree.memo:
+        tree.memo["table"] = _new_table(tree)
+    table: Array = tree.memo["table"]
+    return table
 
 
 def aligned(*shape: int) -> Array:
@@ -212,6 +230,7 @@ def _new_table(tree: Tree) -> Array:
     start = TREE.places["gravity"][0]
     table[0, start : start + 3] = tree.gravity
     table.view(np.int64)[0, TREE.places["sliding"][0]] = _leading_slides(tree)
+    table.view(np.int64)[0, TREE.places["parent"][0]] = n
     return table
 
 

@@ -31,6 +31,11 @@ def sign(x):
     return x.sign() if hasattr(x, "sign") else np.sign(np.real(x))
 
 
+def nothing(row):
+    """An empty row of numbers like the given one, for inputs and outputs that are not wanted."""
+    return row[:0]
+
+
 def accumulate(field, i, value):
     """field[i] += value, number by number."""
     old = field[i]

@@ -2,6 +2,7 @@
 
 from kinetree.kernels.layout import (
     WORLD,
+    Kernel,
     Layout,
     inertia,
     inward,
@@ -9,7 +10,7 @@ from kinetree.kernels.layout import (
     passive_torque,
     placement,
 )
-from kinetree.kernels.number import accumulate, lanewise
+from kinetree.kernels.number import accumulate, lanewise, nothing
 from kinetree.kernels.vectors import (
     ZERO3,
     ZERO9,
@@ -32,7 +33,7 @@ SLOTS = Layout(w=3, U=9, a=3, wd=3, R=9, f=3, n=3, p=3)
 
 
 @lanewise
-def rnea(tree, q, qd, qdd, wrench, tau, reaction, work):
+def rnea(tree, work, q, qd, qdd, wrench, tau, reaction):
     """tau = M(q) qdd + c(q, qd) + g(q) - J^T wrench, and what each axis transmits.
 
     wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
@@ -91,3 +92,13 @@ def rnea(tree, q, qd, qdd, wrench, tau, reaction, work):
                 n = cross_plus(work.p[i], f, n)
             accumulate(work.f, j, f)
             work.n[j] = n
+
+
+@lanewise
+def rnea_unloaded(tree, work, q, qd, qdd, tau):
+    """tau = M(q) qdd + c(q, qd) + g(q), without loads and without reactions."""
+    rnea(tree, work, q, qd, qdd, nothing(q), tau, nothing(q))
+
+
+RNEA = Kernel(rnea, SLOTS, inputs=4, outputs=2)
+RNEA_UNLOADED = Kernel(rnea_unloaded, SLOTS, inputs=3, outputs=1)

@@ -7,9 +7,9 @@ on fixed joints are lumped into the axis that carries them and keep their place 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,7 @@ class Tree:
     body_first_moment: Array
     body_second_moment: Array
     coupling: Coupling | None = None
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what algorithms derive and keep
 
     @property
     def n(self) -> int:

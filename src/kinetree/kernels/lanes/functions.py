@@ -1,0 +1,173 @@
+"""Functions of numbers: sine and cosine for any finite argument, sign, selection."""
+
+import math
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
+
+from kinetree.kernels.lanes.number import INLINE, INT32, INT64, LaneType, constant, llvm_type, splat
+from kinetree.kernels.number import sign, sincos
+
+lanewise = register_jitable(**INLINE)
+NEAR = 1e6  # up to here angles are reduced by subtraction
+
+
+def _unary(name):
+    @intrinsic
+    def call(typing, x):
+        def build(context, builder, sig, args):
+            llvm = llvm_type(x)
+            tail = f"v{x.lanes}f64" if isinstance(x, LaneType) else "f64"
+            f = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(llvm, [llvm]), f"llvm.{name}.{tail}"
+            )
+            return builder.call(f, args)
+
+        return x(x), build
+
+    return call
+
+
+_round, _abs = _unary("rint"), _unary("fabs")
+
+
+def _bits(builder, kind, k):
+    """The integers held by k, as integers (k + 1.5 * 2**52 has them in its low bits)."""
+    return builder.bitcast(builder.fadd(k, constant(kind, 6755399441055744.0)), llvm_type(kind, INT64))
+
+
+@intrinsic
+def _select_odd(typing, k, a, b):
+    def build(context, builder, sig, args):
+        odd = builder.and_(_bits(builder, k, args[0]), constant(k, 1, INT64))
+        return builder.select(builder.icmp_unsigned("!=", odd, constant(k, 0, INT64)), args[1], args[2])
+
+    return k(k, k, k), build
+
+
+@intrinsic
+def _flip_sign(typing, k, x):
+    """-x where bit 1 of k is set."""
+
+    def build(context, builder, sig, args):
+        bit = builder.and_(_bits(builder, k, args[0]), constant(k, 2, INT64))
+        flip = builder.shl(bit, constant(k, 62, INT64))
+        return builder.bitcast(builder.xor(builder.bitcast(args[1], llvm_type(k, INT64)), flip), llvm_type(k))
+
+    return k(k, k), build
+
+
+@intrinsic
+def _select_less(typing, x, limit, a, b):
+    def build(context, builder, sig, args):
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return x(x, x, x, x), build
+
+
+@overload(sign, jit_options=INLINE, strict=False)
+def _sign(x):
+    return lambda x: _select_less(
+        0.0 * x, x, 1.0 + 0.0 * x, _select_less(x, 0.0 * x, -1.0 + 0.0 * x, 0.0 * x)
+    )
+
+
+# minimax coefficients on [-pi/4, pi/4], sine then cosine, in powers of r^2
+SINE = (
+    -1.66666666666666324348e-01,
+    8.33333333332248946124e-03,
+    -1.98412698298579493134e-04,
+    2.75573137070700676789e-06,
+    -2.50507602534068634195e-08,
+    1.58969099521155010221e-10,
+)
+COSINE = (
+    4.16666666666666019037e-02,
+    -1.38888888888741095749e-03,
+    2.48015872894767294178e-05,
+    -2.75573143513906633035e-07,
+    2.08757232129817482790e-09,
+    -1.13596475577881948265e-11,
+)
+
+
+@lanewise
+def _polynomial(z, c):
+    return c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * c[5]))))
+
+
+@lanewise
+def _sincos_near(x):
+    """Cody-Waite reduction and polynomials: error about 1e-16 for |x| < 1e6."""
+    k = _round(x * 0.6366197723675814)
+    r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
+    z = r * r
+    s = r + r * z * _polynomial(z, SINE)
+    c = (1.0 - 0.5 * z) + z * z * _polynomial(z, COSINE)
+    return _flip_sign(k, _select_odd(k, c, s)), _flip_sign(k + 1.0, _select_odd(k, s, c))
+
+
+@intrinsic
+def _any_above(typing, x, limit):
+    """Whether x > limit in some lane."""
+
+    def build(context, builder, sig, args):
+        if not isinstance(x, LaneType):
+            return builder.fcmp_ordered(">", *args)
+        above = builder.fcmp_ordered(">", args[0], splat(builder, args[1], x.lanes))
+        mask = builder.bitcast(above, ir.IntType(x.lanes))
+        return builder.icmp_unsigned("!=", mask, ir.Constant(mask.type, 0))
+
+    return types.boolean(x, types.float64), build
+
+
+@intrinsic
+def _lane(typing, x, k):
+    def build(context, builder, sig, args):
+        if not isinstance(x, LaneType):
+            return args[0]
+        return builder.extract_element(args[0], builder.trunc(args[1], INT32))
+
+    return types.float64(x, types.intp), build
+
+
+@intrinsic
+def _with_lane(typing, x, k, value):
+    def build(context, builder, sig, args):
+        if not isinstance(x, LaneType):
+            return args[2]
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], INT32))
+
+    return x(x, types.intp, types.float64), build
+
+
+def _sincos_far(x):
+    """The C library's sine and cosine in the lanes that are far out."""
+    return sincos(x)
+
+
+@overload(_sincos_far, jit_options={"no_cpython_wrapper": True}, strict=False)
+def _sincos_far_overload(x):
+    lanes = x.lanes if isinstance(x, LaneType) else 1
+
+    def one_by_one(x):
+        s, c = _sincos_near(x)
+        for k in range(lanes):
+            angle = _lane(x, k)
+            if abs(angle) > NEAR:
+                s, c = _with_lane(s, k, math.sin(angle)), _with_lane(c, k, math.cos(angle))
+        return s, c
+
+    return one_by_one
+
+
+@overload(sincos, jit_options=INLINE, strict=False)
+def _sincos(x):
+    def any_size(x):
+        if _any_above(_abs(x), NEAR):
+            return _sincos_far(x)
+        return _sincos_near(x)
+
+    return any_size

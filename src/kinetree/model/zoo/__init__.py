@@ -1,0 +1,86 @@
+"""The documents' mechanisms, and mechanisms of any size; shared by tests, examples and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.zoo.arms import (
+    gripper,
+    kuka_kr5,
+    puma,
+    two_link,
+    two_link_point_masses,
+    two_link_prismatic,
+)
+from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
+from kinetree.model.zoo.generated import chain, random_tree
+from kinetree.model.zoo.legged import biped_fixed, hexapod, planar_biped, quadruped, spatial_biped
+
+ZOO: dict[str, Callable[..., Mechanism]] = {
+    make.__name__: make
+    for make in (
+        two_link,
+        two_link_prismatic,
+        two_link_point_masses,
+        puma,
+        gripper,
+        kuka_kr5,
+        biped_fixed,
+        planar_biped,
+        spatial_biped,
+        quadruped,
+        hexapod,
+        four_bar,
+        robotic_leg,
+        three_rrr,
+        chain,
+        random_tree,
+    )
+}
+
+
+def names() -> dict[str, str]:
+    """The mechanisms by name, each with one line about it; all can be made without parameters."""
+    return {name: (make.__doc__ or "").splitlines()[0] for name, make in ZOO.items()}
+
+
+def by_name(name: str, **parameters: Any) -> Mechanism:
+    """The mechanism of a name, with the parameters of its function.
+
+    >>> by_name("chain", n=3)
+    Mechanism('chain', 3 bodies, 3 degrees of freedom)
+    """
+    if name not in ZOO:
+        raise InputError(unknown_name("mechanism", name, ZOO))
+    known = signature(ZOO[name]).parameters
+    for key in parameters:
+        if key not in known:
+            raise InputError(unknown_name(f"parameter of {name}", key, known))
+    return ZOO[name](**parameters)
+
+
+__all__ = [
+    "ZOO",
+    "biped_fixed",
+    "by_name",
+    "chain",
+    "four_bar",
+    "gripper",
+    "hexapod",
+    "kuka_kr5",
+    "names",
+    "planar_biped",
+    "puma",
+    "quadruped",
+    "random_tree",
+    "robotic_leg",
+    "spatial_biped",
+    "three_rrr",
+    "two_link",
+    "two_link_point_masses",
+    "two_link_prismatic",
+]

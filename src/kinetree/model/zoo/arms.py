@@ -1,0 +1,153 @@
+"""Robot arms and a gripper of the documents: trees on a fixed base."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import pi
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, vector
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.dh import from_dh
+from kinetree.model.inertia import Inertia
+from kinetree.model.mechanism import EARTH, Mechanism
+
+WEIGHTLESS = (0.0, 0.0, 0.0)
+DOWN_Y = (0.0, -9.81, 0.0)
+DRIVE = {"effort_limit": 10.0}  # N m, and N for the slider
+
+
+def two_link(
+    mass: ArrayLike = (0.5, 0.5),
+    length: ArrayLike = (0.4, 0.4),
+    center: ArrayLike | None = None,
+    inertia: ArrayLike = (0.1, 0.1),
+    gravity: ArrayLike = WEIGHTLESS,
+) -> Mechanism:
+    """Planar arm with two revolute joints about z, for minimum-time and lifting motions.
+
+    000, section 4.1, Tables 4.1 and 4.2; 001, Tables 1 and 2. ``center`` is the distance of the centre of
+    mass from the joint (default: half the length), ``inertia`` the moment about it; drives give +-10 N m.
+    Gravity is zero in the minimum-time problems; lifting (001, section 6.4) has (0, -9.8062, 0).
+    Open: moments about x and y, which the plane does not feel; chosen equal to that about z.
+    """
+    m, a, J = _pair(mass, "mass"), _pair(length, "length"), _pair(inertia, "inertia")
+    c = a / 2 if center is None else _pair(center, "center")
+    rows = [
+        {"a": a[k], "mass": m[k], "center": (c[k] - a[k], 0, 0), "inertia": [J[k]] * 3, **DRIVE}
+        for k in range(2)
+    ]
+    return from_dh(rows, "classic", "two_link", gravity)
+
+
+def two_link_prismatic(
+    mass: ArrayLike = (0.5, 0.5),
+    length: ArrayLike = (0.4, 0.4),
+    inertia: ArrayLike = (0.1, 0.1),
+    theta2: float = 0.0,
+    gravity: ArrayLike = WEIGHTLESS,
+) -> Mechanism:
+    """Planar arm that slides along z of the world, then turns.
+
+    000, section 4.2, Tables 4.3 and 4.4; motion in a horizontal plane, drives give +-10 N and +-10 N m.
+    Centres of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
+    pi/2 + q2; chosen: q2, and ``theta2`` adds a constant. The sliding coordinate is d1 itself. Moments
+    about x and y: chosen equal to that about z.
+    """
+    m, a, J = _pair(mass, "mass"), _pair(length, "length"), _pair(inertia, "inertia")
+    slider = {"joint": "prismatic", "theta": pi / 2, "alpha": pi / 2, "center": (0, -a[0] / 2, 0)}
+    turner = {"theta": theta2, "a": a[1], "center": (-a[1] / 2, 0, 0)}
+    rows = [
+        {**slider, "mass": m[0], "inertia": [J[0]] * 3, **DRIVE},
+        {**turner, "mass": m[1], "inertia": [J[1]] * 3, **DRIVE},
+    ]
+    return from_dh(rows, "classic", "two_link_prismatic", gravity)
+
+
+def two_link_point_masses(
+    mass: ArrayLike = (1.0, 1.0), length: ArrayLike = (1.0, 1.0), gravity: ArrayLike = DOWN_Y
+) -> Mechanism:
+    """Planar arm of two massless rods with a point mass at each end.
+
+    003, section 6.1; joints about z, x along the rods, gravity along -y. The table of effective inertias
+    has all masses and lengths equal to 1. Open: g, chosen 9.81 m/s^2.
+    """
+    m, a = _pair(mass, "mass"), _pair(length, "length")
+    rows = [{"a": a[k], "mass": m[k]} for k in range(2)]
+    return from_dh(rows, "classic", "two_link_point_masses", gravity)
+
+
+def gripper() -> Mechanism:
+    """Planar tree with four revolute joints: a palm that carries a finger of two links and one of one link.
+
+    004, section 6.2.1, Table 10.1; slender rods along x, gravity along -y. The second finger
+    (link 4) stands at x = 0.05 m of link 1, as Table 10.1 has it.
+    """
+    parent, a, length, mass = (
+        ("world", 0, 1, 0),
+        (0, 0.1, 0.05, 0.05),
+        (0.1, 0.05, 0.05, 0.05),
+        (0.4, 0.2, 0.2, 0.2),
+    )
+    rows = []
+    for k in range(4):
+        across = mass[k] * length[k] ** 2 / 12
+        row = {"parent": parent[k], "a": a[k], "mass": mass[k]}
+        rows.append({**row, "center": (length[k] / 2, 0, 0), "inertia": (0, across, across)})
+    return from_dh(rows, "modified", "gripper", DOWN_Y)
+
+
+def kuka_kr5(com: str = "origin") -> Mechanism:
+    """Industrial robot KUKA KR5 Arc with six revolute joints.
+
+    004, section 6.2.2, Table 6.6; gravity along -z. Open: the centres of mass; ``com`` puts them at the
+    "origin" of the link frames or at the "midpoint" between a frame's origin and the next one's. The
+    inertia is read as about the centre of mass in link axes. That of link 6 violates the triangle
+    inequality as printed and is kept.
+    """
+    if com not in ("origin", "midpoint"):
+        raise InputError(f"kuka_kr5: {unknown_name('com', com, ('origin', 'midpoint'))}")
+    right = pi / 2
+    table = (  # a, alpha, b, mass, inertia
+        (0.0, 0.0, 0.4, 16.038, (0.1769, 0.2665, 0.2622)),
+        (0.18, right, 0.0, 7.988, (0.2716, 0.2768, 0.0218)),
+        (0.6, 0.0, 0.0, 12.973, (0.3889, 0.3765, 0.1041)),
+        (0.12, right, 0.62, 2.051, (0.0047, 0.0101, 0.0121)),
+        (0.0, -right, 0.0, 0.811, (0.0007, 0.0017, 0.0018)),
+        (0.0, right, 0.0, 0.008, (3e-6, 1e-6, 1e-6)),
+    )
+    rows: list[dict[str, Any]] = [
+        dict(zip(("a", "alpha", "b", "mass", "inertia"), row, strict=True)) for row in table
+    ]
+    rows[5]["allow_unphysical"] = True
+    if com == "midpoint":
+        for row, following in zip(rows, from_dh(rows).links[1:], strict=False):
+            row["center"] = following.placement.position / 2
+    return from_dh(rows, "modified", "kuka_kr5")
+
+
+def puma(gravity: ArrayLike = EARTH) -> Mechanism:
+    """PUMA robot with six revolute joints: bent slender rods, and a wrist that is only hub inertia.
+
+    002, Table 2 and eq. 17; classic DH rows, each body frame at O_i turned by theta_i. Links 4 to 6 have
+    no mass but a motor's inertia about their axis. Open: the direction of gravity; chosen along -z.
+    """
+    right = pi / 2
+    a, b = (0, 0.432, 0.02, 0, 0, 0), (0.2, 0.149, 0, 0.432, 0, 0.056)
+    alpha = (-right, 0, right, -right, right, 0)
+    mass, hub = (10.521, 15.7612, 8.767, 0, 0, 0), (0, 0, 0, 0.181, 0.0735, 0.0141)
+    geometry = from_dh(
+        [{"a": a[k], "b": b[k], "alpha": alpha[k]} for k in range(6)], "classic", "puma", gravity
+    )
+    links = [
+        replace(link, body=replace(link.body, inertia=Inertia.bent_rod(mass[k], a[k], b[k], hub=hub[k])))
+        for k, link in enumerate(geometry.links)
+    ]
+    return replace(geometry, links=tuple(links))
+
+
+def _pair(values: ArrayLike, what: str) -> Array:
+    """One number per link."""
+    return vector(values, 2, f"{what} of the two links")

@@ -1,0 +1,96 @@
+"""Planar mechanisms with closed loops (004, chapter 8): trees with cut joints.
+
+All axes are along z, gravity along -y. Each loop names first the body on which the multiplier
+lambda of the reference solutions acts, then the body that feels -lambda.
+"""
+
+from __future__ import annotations
+
+from math import cos, pi, sin, sqrt
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.builder import BodyHandle, Builder, JointHandle
+from kinetree.model.inertia import Inertia
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.zoo.arms import DOWN_Y
+
+FOUR_BAR_VARIANTS = ("table10.3", "table8.1")
+
+
+def four_bar(variant: str = "table10.3") -> Mechanism:
+    """Four-bar mechanism cut between the coupler and the driven crank.
+
+    004, section 8.3, Tables 8.1 and 10.3; slender rods, rocker pivot at (-0.0895, 0) of the crank's. The
+    coupler is 0.1152 m from pin to pin; ``variant`` "table8.1" makes it a rod of 0.2304 m with the rocker's
+    pin in its middle. The rods' thickness in Table 10.3 is left out. Closed at q = (0, 0.98437306083976,
+    4.31443918550007) (Table 10.8).
+    """
+    if variant not in FOUR_BAR_VARIANTS:
+        raise InputError(f"four_bar: {unknown_name('variant', variant, FOUR_BAR_VARIANTS)}")
+    crank_length, length = 0.038, 0.1152
+    start = 0.0 if variant == "table10.3" else -length
+    robot = Builder("four_bar", gravity=DOWN_Y)
+    crank = _bar(robot.world.revolute("crank_pivot"), "crank", 1.5, crank_length)
+    rocker = _bar(robot.world.revolute("rocker_pivot", at=(-0.0895, 0, 0)), "rocker", 3.0, length)
+    coupler = _bar(rocker.revolute("coupler_pin", at=(length, 0, 0)), "coupler", 5.0, length, start)
+    robot.loop("crank_pin", coupler, crank, at_a=(length, 0, 0), at_b=(crank_length, 0, 0))
+    return robot.build()
+
+
+def robotic_leg() -> Mechanism:
+    """One-DOF leg: a four-bar mechanism draws a line that a pantograph enlarges four times; three loops.
+
+    004, section 8.4, Table 8.2; slender rods. Open, chosen: the geometry, which the book only draws. Crank
+    pivot at the origin, rocker pivot at (-0.05, 0), coupler pinned to the rocker at its middle; pantograph
+    hip at (-0.025, -0.04), parallelogram of 0.15 m x 0.075 m with its pins at 0.05 m of the thigh and
+    0.075 m of the shank. Loops are the book's joints 8, 9 and 10.
+    """
+    robot = Builder("robotic_leg", gravity=DOWN_Y)
+    crank = _bar(robot.world.revolute("crank_pivot"), "crank", 0.01, 0.025)
+    rocker = _bar(robot.world.revolute("rocker_pivot", at=(-0.05, 0, 0)), "rocker", 0.02, 0.0625)
+    coupler = _bar(rocker.revolute("coupler_pin", at=(0.0625, 0, 0)), "coupler", 0.05, 0.0625, -0.0625)
+    thigh = _bar(robot.world.revolute("hip", at=(-0.025, -0.04, 0)), "thigh", 0.08, 0.2)
+    short_bar = _bar(thigh.revolute("short_bar_pin", at=(0.05, 0, 0)), "short_bar", 0.03, 0.075)
+    shank = _bar(thigh.revolute("knee", at=(0.2, 0, 0)), "shank", 0.12, 0.3)
+    long_bar = _bar(shank.revolute("long_bar_pin", at=(0.075, 0, 0)), "long_bar", 0.06, 0.15)
+    shank.contact("foot", at=(0.3, 0, 0))
+    robot.loop("crank_pin", coupler, crank, at_a=(0.0625, 0, 0), at_b=(0.025, 0, 0))
+    robot.loop("coupler_tip", short_bar, coupler, at_a=(0.075, 0, 0), at_b=(-0.0625, 0, 0))
+    robot.loop("pantograph_pin", long_bar, short_bar, at_a=(0.15, 0, 0), at_b=(0.075, 0, 0))
+    return robot.build()
+
+
+def three_rrr() -> Mechanism:
+    """Planar parallel manipulator 3-RRR: a platform on three legs, of which the base joints are driven.
+
+    004, section 8.5, Tables 8.3 and 8.4; slender rods. Open, chosen: base joints at the corners of an
+    equilateral triangle with sides of 1 m (Table 8.4 implies 1.008, 1.006 and 0.998 m), platform a uniform
+    plate, the angle of rod 3 counted from the platform's second side. Closed at q = (1.0471975511966,
+    -0.865071873193253, 3.7334035421686, 1.31275707423612, 2.96258012121735, 4.18879020478639,
+    5.75958653158129); the printed angles are rounded and leave gaps of 17 mm.
+    """
+    robot = Builder("three_rrr", gravity=DOWN_Y)
+    side = 0.4
+    platform_inertia = Inertia(
+        8.0,
+        center=(side / 2, side / (2 * sqrt(3)), 0.0),  # type: ignore[arg-type]
+        moment=(8 * side**2 / 24, 8 * side**2 / 24, 8 * side**2 / 12),  # type: ignore[arg-type]
+    )
+    c, s = cos(pi / 3), sin(pi / 3)
+    turned = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
+    crank1 = _bar(robot.world.revolute("base1"), "crank1", 3.0, 0.4)
+    rod1 = _bar(crank1.revolute("elbow1", at=(0.4, 0, 0)), "rod1", 4.0, 0.6)
+    platform = rod1.revolute("tip1", at=(0.6, 0, 0)).body("platform", platform_inertia)
+    rod2 = _bar(platform.revolute("tip2", at=(side, 0, 0)), "rod2", 4.0, 0.6)
+    tip3 = platform.revolute("tip3", at=(side * c, side * s, 0), rotation=turned)
+    rod3 = _bar(tip3, "rod3", 4.0, 0.6)
+    crank2 = _bar(robot.world.revolute("base2", at=(1, 0, 0)), "crank2", 3.0, 0.4)
+    crank3 = _bar(robot.world.revolute("base3", at=(c, s, 0)), "crank3", 3.0, 0.4)
+    robot.loop("elbow2", rod2, crank2, at_a=(0.6, 0, 0), at_b=(0.4, 0, 0))
+    robot.loop("elbow3", rod3, crank3, at_a=(0.6, 0, 0), at_b=(0.4, 0, 0))
+    return robot.build()
+
+
+def _bar(joint: JointHandle, name: str, mass: float, end: float, start: float = 0.0) -> BodyHandle:
+    """A slender rod along x, from ``start`` to ``end``, on a joint."""
+    return joint.body(name, Inertia.rod(mass, start=(start, 0.0, 0.0), end=(end, 0.0, 0.0)))

@@ -1,0 +1,95 @@
+"""Makes the small excerpts in this folder from the full reference files: python thin.py FOLDER."""
+
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DERIVATIVES = ("dtau_dq", "dtau_dqd")
+SMALL_TREE = 12  # degrees of freedom up to which both states and their derivatives are kept
+LEFT_OUT = ("tree12", "tree15", "tree17")
+
+
+def every(step, record):
+    """A sampled record with every step-th sample of each time series."""
+    count = len(record["t"])
+    return {
+        key: value[::step] if isinstance(value, list) and len(value) == count else value
+        for key, value in record.items()
+    }
+
+
+def random_trees(full):
+    full["trees"] = [tree for tree in full["trees"] if tree["name"] not in LEFT_OUT]
+    for tree in full["trees"]:
+        if tree["model"]["ndof"] > SMALL_TREE:
+            tree["states"] = [
+                {key: value for key, value in state.items() if key not in DERIVATIVES}
+                for state in tree["states"][-1:]
+            ]
+    return full
+
+
+def with_trajectories(states, step):
+    """Keeps the first states and every step-th sample of inverse dynamics, free fall and free flight."""
+
+    def thinned(full):
+        for part in full.get("variants", [full]):
+            part["states"] = part["states"][:states]
+            for key in ("inverse_dynamics", "free_fall", "free_flight"):
+                if key in part:
+                    record = part[key]
+                    many = isinstance(record, list)
+                    part[key] = [every(step, x) for x in record] if many else every(step, record)
+        return full
+
+    return thinned
+
+
+def first_cases(count):
+    def thinned(full):
+        full["cases"] = full["cases"][:count]
+        return full
+
+    return thinned
+
+
+def one_case_per(key):
+    """Keeps the last case of each kind, as it carries a load where there are any."""
+
+    def thinned(full):
+        full["cases"] = list({case[key]: case for case in full["cases"]}.values())
+        return full
+
+    return thinned
+
+
+RECIPES = {
+    "random_trees": random_trees,
+    "gripper": with_trajectories(4, 10),
+    "kuka_kr5": with_trajectories(2, 10),
+    "biped_fixed": with_trajectories(2, 10),
+    "puma_slender": with_trajectories(4, 10),
+    "floating_planar_biped": with_trajectories(2, 10),
+    "floating_spatial_biped": with_trajectories(2, 20),
+    "floating_quadruped": with_trajectories(2, 20),
+    "floating_hexapod": with_trajectories(2, 20),
+    "slides_twolink": first_cases(6),
+    "twolink_rr": first_cases(12),
+    "twolink_pr": first_cases(6),
+    "chain_sensitivity": one_case_per("types"),
+    "eaj": one_case_per("seq"),
+}
+
+
+def main(folder):
+    for name, thinned in RECIPES.items():
+        full = json.loads((Path(folder) / f"{name}.json").read_text())
+        excerpt = {"excerpt_of": f"{name}.json", **thinned(full)}
+        text = json.dumps(excerpt, separators=(",", ":"))
+        (HERE / f"{name}.json").write_text(text + "\n")
+        print(f"{name}: {len(text) / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
