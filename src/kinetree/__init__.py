@@ -24,6 +24,14 @@ from kinetree.analysis.kinematics import (
     forward_kinematics,
     jacobian,
 )
+from kinetree.analysis.sensitivity import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    TorqueHessian,
+    forward_dynamics_derivatives,
+    inverse_dynamics_derivatives,
+    torque_hessian,
+)
 from kinetree.errors import (
     FileError,
     InputError,
@@ -32,9 +40,12 @@ from kinetree.errors import (
     ModelError,
     SingularityError,
 )
+from kinetree.model import zoo
 from kinetree.model.body import Body, Shape
 from kinetree.model.builder import Builder
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.dh import from_dh
+from kinetree.model.files import load, save
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
@@ -48,8 +59,10 @@ __all__ = [
     "Builder",
     "ContactPoint",
     "FileError",
+    "ForwardDynamicsDerivatives",
     "Inertia",
     "InputError",
+    "InverseDynamicsDerivatives",
     "Joint",
     "KinetreeError",
     "Link",
@@ -63,6 +76,7 @@ __all__ = [
     "Shape",
     "SingularityError",
     "State",
+    "TorqueHessian",
     "Wrench",
     "bias_torque",
     "body_accelerations",
@@ -70,14 +84,21 @@ __all__ = [
     "center_of_mass",
     "floating_base_inverse_dynamics",
     "forward_dynamics",
+    "forward_dynamics_derivatives",
     "forward_kinematics",
+    "from_dh",
     "gravity_torque",
     "inverse_dynamics",
+    "inverse_dynamics_derivatives",
     "jacobian",
     "joint_reactions",
     "kinetic_energy",
+    "load",
     "mass_matrix",
     "momentum",
     "potential_energy",
     "random_state",
+    "save",
+    "torque_hessian",
+    "zoo",
 ]

@@ -73,7 +73,9 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
 def random_state(
     mechanism: Mechanism, rng: np.random.Generator, batch: tuple[int, ...] = (), scale: float = 1.0
 ) -> State:
-    """Random positions within the limits (else within +-pi resp. +-1 m), velocities and accelerations.
+    """Random positions within the limits, and random velocities and accelerations.
+
+    Where there are no limits, positions span 2 pi or 2 m.
 
     >>> import kinetree as kt, numpy as np
     >>> kt.random_state(kt.zoo.gripper(), np.random.default_rng(0), batch=(3,)).q.shape
@@ -82,10 +84,11 @@ def random_state(
     tree = mechanism.tree
     free = independent_axes(mechanism)
     reach = np.where(tree.turns, np.pi, 1.0)[free]
-    lower = np.where(np.isfinite(tree.lower[free]), tree.lower[free], -reach)
-    upper = np.where(np.isfinite(tree.upper[free]), tree.upper[free], reach)
+    lower, upper = tree.lower[free], tree.upper[free]
+    low = np.where(np.isfinite(lower), lower, np.minimum(-reach, upper - 2.0 * reach))
+    high = np.where(np.isfinite(upper), upper, np.maximum(reach, lower + 2.0 * reach))
     shape = (*batch, mechanism.n_dof)
-    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), shape)
+    q = rng.uniform(low, high, shape)
     return State(q, scale * rng.standard_normal(shape), scale * rng.standard_normal(shape))
 
 

@@ -57,7 +57,7 @@ def test_model_is_the_reference_model(name):
 def test_every_documented_mechanism_is_compared():
     compared = {name.split()[0] for name in (*TREES, *LOOPS)}
     compared |= {"two_link", "two_link_prismatic", "two_link_point_masses"}  # below
-    assert compared | {"chain", "random_tree"} == set(zoo.ZOO)
+    assert compared | {"chain", "random_tree", "humanoid"} == set(zoo.ZOO)
 
 
 # ---- DH tables ---------------------------------------------------------------------------------

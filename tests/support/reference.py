@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree.model.mechanism import Link
 
 DATA = Path(__file__).parent.parent / "data" / "reference"
 KINDS = {"spherical_yxz": "spherical", "free_yxz": "free"}
@@ -28,7 +27,7 @@ def mechanism(model, name="reference"):
         place = kt.Placement.at(body["placement"]["p"], body["placement"]["R"])
         parent = "world" if body["parent"] < 0 else names[body["parent"]]
         joint = kt.Joint.of_kind(f"{names[k]}_joint", kind, axes=axes)
-        links.append(Link(kt.Body(names[k], inertia), joint, parent, place))
+        links.append(kt.Link(kt.Body(names[k], inertia), joint, parent, place))
     return kt.Mechanism(name, tuple(links), model["gravity"])
 
 

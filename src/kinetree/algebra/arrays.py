@@ -66,6 +66,11 @@ def matrix(values: ArrayLike, shape: tuple[int, int], what: str, error: ErrorKin
     return frozen(array)
 
 
+def array_key(*arrays: Array) -> tuple[bytes, ...]:
+    """What equal arrays have in common, for hashing: zero and minus zero count as equal."""
+    return tuple((array + 0.0).tobytes() for array in arrays)
+
+
 def same_arrays(pairs: Sequence[tuple[Array, Array]]) -> bool:
     """Whether all pairs are equal entry by entry."""
     return all(np.array_equal(a, b) for a, b in pairs)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, ErrorKind, frozen, same_arrays, vector
+from kinetree.algebra.arrays import Array, ErrorKind, array_key, frozen, same_arrays, vector
 from kinetree.algebra.rotation import rotation_from_rpy, rotation_matrix
 from kinetree.errors import InputError
 
@@ -65,7 +65,7 @@ class Placement:
         )
 
     def __hash__(self) -> int:
-        return hash((self.rotation.tobytes(), self.position.tobytes()))
+        return hash(array_key(self.rotation, self.position))
 
     def __repr__(self) -> str:
         turned = "" if np.array_equal(self.rotation, np.eye(3)) else f"rotation={self.rotation.tolist()}, "

@@ -31,7 +31,7 @@ def unit_axis(axis: ArrayLike | str, what: str, error: ErrorKind = InputError) -
     length = float(np.linalg.norm(direction))
     if length < 1e-12:
         raise error(f"{what} must not be the zero vector, got {direction.tolist()}")
-    return direction if length == 1.0 else frozen(direction / length)
+    return direction if abs(length - 1.0) <= 4 * np.finfo(float).eps else frozen(direction / length)
 
 
 def sequence_axes(sequence: str, choices: tuple[str, ...], what: str, error: ErrorKind = InputError) -> str:
@@ -80,8 +80,11 @@ def rotation_from_rpy(rpy: ArrayLike) -> Array:
 
 
 def rpy_from_rotation(R: Array) -> Array:
-    """Fixed-axis roll, pitch, yaw (rad) of a rotation matrix."""
-    yaw, pitch, roll = euler_angles("ZYX", R)
+    """Fixed-axis roll, pitch, yaw (rad) of a rotation matrix; accurate also where the pitch is near pi/2."""
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
     return np.array([roll, pitch, yaw])
 
 
@@ -97,18 +100,29 @@ def rotation_matrix(values: ArrayLike, what: str, error: ErrorKind = InputError)
     return R
 
 
+def _euler(sequence: str, angles: ArrayLike) -> tuple[str, Array]:
+    """The sequence in capitals and its checked angles (..., 3)."""
+    name = sequence_axes(sequence, THREE_AXIS_SEQUENCES, "Euler angles")
+    return name, _triples(angles, "Euler angles")
+
+
+def _triples(values: ArrayLike, what: str) -> Array:
+    array = finite(numbers(values, what), what)
+    if array.ndim == 0 or array.shape[-1] != 3:
+        raise InputError(f"{what} must have shape (..., 3), got shape {array.shape}")
+    return array
+
+
 def euler_rotation(sequence: str, angles: ArrayLike) -> Array:
     """R = R_first(a1) R_second(a2) R_third(a3), angles (..., 3) in rad (004, Table 3.1)."""
-    name = sequence_axes(sequence, THREE_AXIS_SEQUENCES, "Euler angles")
-    a = finite(numbers(angles, "Euler angles"), "Euler angles")
+    name, a = _euler(sequence, angles)
     R = rotation_about(name[0], a[..., 0]) @ rotation_about(name[1], a[..., 1])
     return R @ rotation_about(name[2], a[..., 2])
 
 
 def euler_rate_matrix(sequence: str, angles: ArrayLike) -> Array:
     """E with w = E ad: angular velocity in the fixed frame from Euler-angle rates, (..., 3, 3)."""
-    name = sequence_axes(sequence, THREE_AXIS_SEQUENCES, "Euler angles")
-    a = finite(numbers(angles, "Euler angles"), "Euler angles")
+    name, a = _euler(sequence, angles)
     first = np.broadcast_to(AXES[name[0]], a.shape)
     R1 = rotation_about(name[0], a[..., 0])
     second = R1 @ AXES[name[1]]
@@ -122,7 +136,7 @@ def euler_rates(sequence: str, angles: ArrayLike, angular_velocity: ArrayLike) -
     Raises :class:`SingularityError` in gimbal lock, where no finite rates exist.
     """
     E = euler_rate_matrix(sequence, angles)
-    w = finite(numbers(angular_velocity, "angular velocity"), "angular velocity")
+    w = _triples(angular_velocity, "angular velocity")
     volume = np.abs(np.linalg.det(E))
     if np.any(volume < GIMBAL_LOCK):
         middle = np.asarray(angles, dtype=np.float64)[..., 1].ravel()[int(np.argmin(volume))]
@@ -136,26 +150,26 @@ def euler_rates(sequence: str, angles: ArrayLike, angular_velocity: ArrayLike) -
 
 
 def euler_angles(sequence: str, R: ArrayLike) -> Array:
-    """The Euler angles (rad) of one rotation matrix; in gimbal lock the third angle is set to zero."""
+    """The Euler angles (rad) of one rotation matrix; in gimbal lock the third angle is set to zero.
+
+    The first angle comes from the matrix, the others from what remains when that turn is taken off, so the
+    rotation is reproduced to rounding however near gimbal lock is.
+    """
     name = sequence_axes(sequence, THREE_AXIS_SEQUENCES, "Euler angles")
     R = rotation_matrix(R, "rotation")
     i, j = "XYZ".index(name[0]), "XYZ".index(name[1])
     k = 3 - i - j
-    even = (j - i) % 3 == 1
-    sign = 1.0 if even else -1.0
-    if name[0] == name[2]:
-        a2 = np.arctan2(np.hypot(R[i, j], R[i, k]), R[i, i])
-        locked = np.hypot(R[i, j], R[i, k]) < GIMBAL_LOCK
-        a1 = np.arctan2(R[j, i], -sign * R[k, i])
-        a3 = np.arctan2(R[i, j], sign * R[i, k])
+    sign = 1.0 if (j - i) % 3 == 1 else -1.0
+    symmetric = name[0] == name[2]
+    y, x = (R[j, i], -sign * R[k, i]) if symmetric else (-sign * R[j, k], R[k, k])
+    locked = np.hypot(x, y) < 1e-14
+    a1 = np.arctan2(sign * R[k, j], R[j, j]) if locked else np.arctan2(y, x)
+    T = rotation_about(name[0], -a1) @ R  # the second and third turn
+    if symmetric:
+        a2, a3 = np.arctan2(-sign * T[k, i], T[i, i]), np.arctan2(-sign * T[j, k], T[j, j])
     else:
-        a2 = np.arctan2(sign * R[i, k], np.hypot(R[i, i], R[i, j]))
-        locked = np.hypot(R[i, i], R[i, j]) < GIMBAL_LOCK
-        a1 = np.arctan2(-sign * R[j, k], R[k, k])
-        a3 = np.arctan2(-sign * R[i, j], R[i, i])
-    if locked:
-        a1, a3 = np.arctan2(sign * R[k, j], R[j, j]), 0.0
-    return np.array([a1, a2, a3])
+        a2, a3 = np.arctan2(sign * T[i, k], T[k, k]), np.arctan2(sign * T[j, i], T[j, j])
+    return np.array([a1, a2, 0.0 if locked else a3])
 
 
 def gimbal_distance(sequence: str, angles: ArrayLike) -> Array:

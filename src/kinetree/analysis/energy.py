@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
+from kinetree.algebra.arrays import Array, finite, numbers
+from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, evaluate
 from kinetree.errors import InputError
 from kinetree.kernels import energy
 from kinetree.model.mechanism import Mechanism
@@ -15,18 +15,33 @@ from kinetree.state import coordinates
 
 
 def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
-    """T (...) in J: qd^T M qd / 2, armature included."""
+    """T (...) in J: qd^T M qd / 2, armature included.
+
+    >>> import kinetree as kt
+    >>> float(kt.kinetic_energy(kt.zoo.two_link_point_masses(), [0, 0], [1, 0]).round(9))
+    2.5
+    """
     return _quantities(mechanism, q, qd)[..., energy.KINETIC]
 
 
 def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """V (...) in J: -sum m g.c over all bodies, and k (q - rest)^2 / 2 over the joint springs."""
+    """V (...) in J: -sum m g.c over all bodies, and k (q - rest)^2 / 2 over the joint springs.
+
+    >>> import kinetree as kt
+    >>> float(kt.potential_energy(kt.zoo.gripper(), [0, 0, 0, 0]))
+    0.0
+    """
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
     return still[..., energy.POTENTIAL] - _fixed_moment(mechanism) @ mechanism.gravity
 
 
 def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """Centre of mass of the whole mechanism in the world, (..., 3) in m."""
+    """Centre of mass of the whole mechanism in the world, (..., 3) in m.
+
+    >>> import kinetree as kt
+    >>> kt.center_of_mass(kt.zoo.gripper(), [0, 0, 0, 0]).round(4).tolist()
+    [0.095, 0.0, 0.0]
+    """
     if mechanism.mass == 0.0:
         raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no centre of mass")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
@@ -40,12 +55,21 @@ def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike
 
     Angular momentum is about the world's origin, or about the points ``about`` (..., 3), e.g. the centre of
     mass. Without external loads and gravity both stay constant.
+
+    >>> import kinetree as kt
+    >>> kt.momentum(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
+    [0.0, 0.095, 0.0, 0.0, 0.0, 0.0118]
     """
     result = _quantities(mechanism, q, qd)
     linear = result[..., energy.LINEAR : energy.LINEAR + 3]
     angular = result[..., energy.ANGULAR : energy.ANGULAR + 3]
     if about is not None:
-        angular = angular - np.cross(np.asarray(about, dtype=np.float64), linear)
+        point = finite(numbers(about, "about"), "about")
+        if point.shape[-1:] != (3,):
+            raise InputError(f"about must be points (..., 3), got shape {point.shape}")
+        batch = batch_shape(point, linear)
+        linear, angular = (np.broadcast_to(x, (*batch, 3)) for x in (linear, angular))
+        angular = angular - np.cross(point, linear)
     return np.concatenate([linear, angular], axis=-1)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.layout import Kernel
-from kinetree.kernels.run import run_batch, single_runner
+from kinetree.kernels.run import INTERPRET, full_matrices, run_batch, single_runner
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
@@ -20,18 +22,51 @@ def evaluate(
     kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> list[Array]:
     """Run a kernel on inputs (..., k) with broadcast batch axes; returns outputs (..., size)."""
+    return evaluate_packed(kernel, tree, inputs, sizes, threads)[0]
+
+
+def evaluate_packed(
+    kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
+) -> tuple[list[Array], Packed]:
+    """The same for a kernel that packs matrices; they are unpacked when asked for."""
     if threads is not None and threads < 1:
         raise InputError(f"threads must be at least 1, got {threads}")
     batch = batch_shape(*inputs)
     count = math.prod(batch)
-    rows = [
-        np.ascontiguousarray(np.broadcast_to(x, (*batch, x.shape[-1]))).reshape(count, x.shape[-1])
-        for x in inputs
-    ]
+    rows = [_plain_rows(x, batch, count) for x in inputs]
     results = [np.zeros((count, size)) for size in sizes]
-    if tree.n and count:
-        run_batch(kernel, tree, rows, results, threads=threads)
-    return [result.reshape((*batch, result.shape[-1])) for result in results]
+    blocks = run_batch(kernel, tree, rows, results, threads) if tree.n and count else None
+    shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
+    return shaped, Packed(kernel, tree, batch, blocks, threads)
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Tree-sparse matrices of a batch as a kernel leaves them: ``blocks`` (blocks, rows, width, lanes)."""
+
+    kernel: Kernel
+    tree: Tree
+    batch: tuple[int, ...]
+    blocks: Array | None
+    threads: int | None
+
+    @cached_property
+    def matrices(self) -> Array:
+        """The full matrices, (m, ..., n, n)."""
+        n, count = self.tree.n, math.prod(self.batch)
+        shape = (self.kernel.n_matrices, *self.batch, n, n)
+        if self.blocks is None:
+            return np.zeros(shape)
+        return full_matrices(self.kernel, self.tree, self.blocks, count, self.threads).reshape(shape)
+
+
+def _plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:
+    """The states one after the other, (count, k), contiguous and writable as compiled code wants them."""
+    if x.shape[:-1] != batch:
+        x = np.broadcast_to(x, (*batch, x.shape[-1]))
+    if not (x.flags.c_contiguous and x.flags.writeable):
+        x = np.array(x, order="C")
+    return x.reshape(count, x.shape[-1])
 
 
 def evaluate_single(
@@ -39,7 +74,7 @@ def evaluate_single(
 ) -> list[Array] | None:
     """One plain state with the least overhead; None if input or answer need a closer look."""
     tree = mechanism.tree
-    if type(inputs[0]) is not np.ndarray or inputs[0].ndim != 1 or tree.coupling is not None:
+    if type(inputs[0]) is not np.ndarray or inputs[0].ndim != 1 or tree.coupling is not None or INTERPRET:
         return None
     try:
         run, memory = tree.memo[kernel]
@@ -70,6 +105,11 @@ def all_axes(tree: Tree, q: Array) -> Array:
 def all_rates(tree: Tree, qd: Array) -> Array:
     """Velocities or accelerations of every axis from the independent ones."""
     return qd if tree.coupling is None else qd @ tree.coupling.matrix.T
+
+
+def coupled(tree: Tree, matrix: Array) -> Array:
+    """A matrix over all axes, (..., n, n), felt at the independent joints: G^T A G."""
+    return matrix if tree.coupling is None else tree.coupling.matrix.T @ matrix @ tree.coupling.matrix
 
 
 def independent(tree: Tree, tau: Array) -> Array:

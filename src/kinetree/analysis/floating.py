@@ -24,6 +24,13 @@ def floating_base_inverse_dynamics(
     The base is not driven, so its acceleration follows from its six equations, M_00 qdd_0 = -h_0 with
     h_0 the base's share at qdd_0 = 0; then the joint torques follow (004, section 7.1.1). The first link
     must hang on a free joint; qdd_0 are second derivatives of its coordinates.
+
+    >>> import kinetree as kt, numpy as np
+    >>> robot = kt.zoo.quadruped()
+    >>> rest = np.zeros(robot.n_dof)
+    >>> base, tau = kt.floating_base_inverse_dynamics(robot, rest, rest, np.zeros(12))
+    >>> (base.round(9) + 0.0).tolist()
+    [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
     first = mechanism.links[0].joint
     if first.kind != "free":

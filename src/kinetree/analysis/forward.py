@@ -11,6 +11,7 @@ from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_UNLOADED, SINGULAR
+from kinetree.kernels.layout import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates
@@ -54,30 +55,39 @@ def forward_dynamics(
 
 
 def check_pivots(tree: Tree, pivot: Array) -> None:
-    """Raise where a pivot of M = U D U^T is zero, not positive or not a number, naming the joint."""
-    for turns, kind in ((True, "rotation"), (False, "translation")):
-        axes = np.flatnonzero(tree.turns == turns)
-        values = pivot[..., axes]
-        if not values.size:
-            continue
-        smallest = SINGULAR * np.nanmax(np.abs(values), axis=-1, keepdims=True, initial=0.0)
-        bad = ~(values > smallest)
-        if bad.any():
-            place = tuple(np.argwhere(bad)[0])
-            raise SingularityError(
-                f"singular mass matrix: joint '{tree.axis_names[axes[place[-1]]]}' moves no inertia in "
-                f"this state (pivot {values[place]:.3g} for its {kind}); give the bodies beyond it mass and "
-                "extent, or an armature to the joint, and keep Euler-angle joints away from gimbal lock"
-            )
+    """Raise where a pivot (..., n) of M = U D U^T is rounding error, naming the joint."""
+    bad = ~(pivot > SINGULAR * gross_inertia(tree))
+    if bad.any():
+        state = tuple(np.argwhere(bad.any(axis=-1))[0])
+        axis = int(np.flatnonzero(bad[state])[-1])  # elimination starts at the tips
+        kind = "rotation" if tree.turns[axis] else "translation"
+        raise SingularityError(_singular(tree.axis_names[axis], f"{pivot[state][axis]:.3g} for its {kind}"))
+
+
+def _singular(joint: str, pivot: str) -> str:
+    return (
+        f"singular mass matrix: joint '{joint}' moves no inertia in this state (pivot {pivot}); give the "
+        "bodies beyond it mass and extent, or the joint an armature, and keep Euler-angle joints away from "
+        "gimbal lock"
+    )
 
 
 def _coupled(mechanism: Mechanism, q: Array, qd: Array, tau: Array, wrenches: Wrenches) -> Array:
     """With mimic joints: solve M qdd = tau - h in the independent coordinates."""
     M = mass_matrix(mechanism, q)
+    _check_regular(mechanism, M)
     rest = tau - bias_torque(mechanism, q, qd, wrenches)
-    try:
-        return np.asarray(np.linalg.solve(M, rest[..., None])[..., 0], dtype=np.float64)
-    except np.linalg.LinAlgError:
-        raise SingularityError(
-            f"the mass matrix of '{mechanism.name}' is singular: some joint moves no inertia in this state"
-        ) from None
+    return np.asarray(np.linalg.solve(M, rest[..., None])[..., 0], dtype=np.float64)
+
+
+def _check_regular(mechanism: Mechanism, M: Array) -> None:
+    """Raise where the smallest eigenvalue of M, scaled by the inertia each joint moves, is rounding error."""
+    tree = mechanism.tree
+    assert tree.coupling is not None
+    gross = gross_inertia(tree) @ tree.coupling.matrix**2
+    scale = 1.0 / np.sqrt(np.where(gross > 0, gross, 1.0))
+    values, vectors = np.linalg.eigh(M * scale[:, None] * scale)
+    if (values[..., 0] <= SINGULAR).any():
+        place = tuple(np.argwhere(values[..., 0] <= SINGULAR)[0])
+        joint = mechanism.joint_names[int(np.argmax(np.abs(vectors[place][:, 0])))]
+        raise SingularityError(_singular(joint, f"{values[(*place, 0)]:.3g}"))

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, evaluate, evaluate_single, independent
+from kinetree.analysis.evaluate import (
+    all_axes,
+    all_rates,
+    coupled,
+    evaluate,
+    evaluate_packed,
+    evaluate_single,
+    independent,
+)
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.welds import weld_reactions
@@ -35,7 +43,7 @@ def inverse_dynamics(
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
-    [0.8829, 0.1962, 0.0491, 0.0491]
+    [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
     if wrenches is None:
@@ -54,12 +62,22 @@ def inverse_dynamics(
 
 
 def bias_torque(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, wrenches: Wrenches = None) -> Array:
-    """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads."""
+    """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads.
+
+    >>> import kinetree as kt
+    >>> kt.bias_torque(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
+    [0.932, 0.1962, 0.0491, 0.0491]
+    """
     return inverse_dynamics(mechanism, q, qd, np.zeros(mechanism.n_dof), wrenches)
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without joint springs."""
+    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without joint springs.
+
+    >>> import kinetree as kt
+    >>> kt.gravity_torque(kt.zoo.two_link_point_masses(), [0, 0]).shape
+    (2,)
+    """
     tree = mechanism.tree
     rest = np.zeros(tree.n)
     q = all_axes(tree, coordinates(mechanism, q, "q"))
@@ -68,15 +86,18 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
 
 
 def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, threads: int | None = None) -> Array:
-    """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches."""
+    """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches.
+
+    >>> import kinetree as kt
+    >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
+    [[5.0, 2.0], [2.0, 1.0]]
+    """
     tree = mechanism.tree
     at_once = evaluate_single(CRBA, mechanism, (tree.n * tree.n,), q)
     if at_once is not None:
         return at_once[0].reshape(tree.n, tree.n)
     q = all_axes(tree, coordinates(mechanism, q, "q"))
-    (M,) = evaluate(CRBA, tree, [q], [tree.n * tree.n], threads)
-    M = M.reshape((*M.shape[:-1], tree.n, tree.n))
-    return M if tree.coupling is None else tree.coupling.matrix.T @ M @ tree.coupling.matrix
+    return coupled(tree, evaluate_packed(CRBA, tree, [q], [], threads)[1].matrices[0])
 
 
 def joint_reactions(
@@ -92,6 +113,11 @@ def joint_reactions(
     About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes.
     It contains what the drive gives; its component along the joint axis is the joint torque less armature,
     friction and spring. Bodies on fixed joints have their weld's wrench.
+
+    >>> import kinetree as kt
+    >>> still = [0, 0, 0, 0]
+    >>> kt.joint_reactions(kt.zoo.gripper(), still, still, still)[0].round(3).tolist()
+    [0.0, 9.81, 0.0, 0.0, 0.0, 0.932]
     """
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))

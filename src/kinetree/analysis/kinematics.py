@@ -75,7 +75,7 @@ def forward_kinematics(mechanism: Mechanism, q: ArrayLike) -> Poses:
     ``q`` (..., n_dof).
 
     >>> import kinetree as kt
-    >>> kt.forward_kinematics(kt.zoo.gripper(), [0, 0, 0, 0]).position[2].tolist()
+    >>> kt.forward_kinematics(kt.zoo.gripper(), [0, 0, 0, 0]).position[2].round(9).tolist()
     [0.15, 0.0, 0.0]
     """
     tree = mechanism.tree
@@ -89,6 +89,10 @@ def body_velocities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     """Twist of every body, (..., n_bodies, 6): velocity of its origin (m/s), angular velocity (rad/s).
 
     In world axes.
+
+    >>> import kinetree as kt
+    >>> kt.body_velocities(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0])[2].round(9).tolist()
+    [0.0, 0.15, 0.0, 0.0, 0.0, 1.0]
     """
     tree = mechanism.tree
     q = all_axes(tree, coordinates(mechanism, q, "q"))
@@ -102,6 +106,11 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: A
     """Acceleration of every body, (..., n_bodies, 6): of its origin (m/s^2) and angular (rad/s^2).
 
     In world axes, as an observer at rest sees them: without gravity.
+
+    >>> import kinetree as kt
+    >>> turning = [1, 0, 0, 0], [0, 0, 0, 0]
+    >>> kt.body_accelerations(kt.zoo.gripper(), [0, 0, 0, 0], *turning)[2].round(9).tolist()
+    [-0.15, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     tree = mechanism.tree
     q = all_axes(tree, coordinates(mechanism, q, "q"))

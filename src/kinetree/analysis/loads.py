@@ -53,13 +53,7 @@ def axis_loads(tree: Tree, loads: Array | None) -> Array:
 
 def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrench]) -> Array:
     """Sum of single wrenches, each at its point and in its own frame."""
-    shapes = [np.shape(x)[:-1] for w in wrenches for x in (w.force, w.moment)]
-    try:
-        batch = np.broadcast_shapes(to_body.shape[:-3], *shapes)
-    except ValueError:
-        raise InputError(
-            f"batch axes of the wrenches {shapes} do not fit the batch of states {to_body.shape[:-3]}"
-        ) from None
+    batch = _check_batch(to_body, [np.shape(x)[:-1] for w in wrenches for x in (w.force, w.moment)])
     loads = np.zeros((*batch, mechanism.n_bodies, 6))
     for w in wrenches:
         k = mechanism.body_index(w.body)
@@ -72,6 +66,17 @@ def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrenc
     return loads
 
 
+def _check_batch(to_body: Array, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common batch shape of states and loads."""
+    states = to_body.shape[:-3]
+    try:
+        return np.broadcast_shapes(states, *shapes)
+    except ValueError:
+        raise InputError(
+            f"batch axes of the wrenches {shapes} do not fit the batch of states {states}"
+        ) from None
+
+
 def _array_loads(mechanism: Mechanism, to_body: Array, wrenches: ArrayLike) -> Array:
     """Wrenches on all bodies at once, turned from world to body axes."""
     array = finite(numbers(wrenches, "wrenches"), "wrenches")
@@ -80,6 +85,7 @@ def _array_loads(mechanism: Mechanism, to_body: Array, wrenches: ArrayLike) -> A
             f"wrenches must be Wrench objects or an array of shape (..., {mechanism.n_bodies}, 6), force and "
             f"moment for each body; got shape {array.shape}"
         )
+    _check_batch(to_body, [array.shape[:-2]])
     force = (to_body @ array[..., :3, None])[..., 0]
     moment = (to_body @ array[..., 3:, None])[..., 0]
     return np.concatenate([force, moment], axis=-1)

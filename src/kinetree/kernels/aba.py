@@ -43,7 +43,7 @@ from kinetree.kernels.vectors import (
     transposed_times_plus,
 )
 
-SINGULAR = 1e-13  # a pivot this small beside the largest of its kind means a massless motion
+SINGULAR = 1e-13  # a pivot this small beside the inertia that the axis moves is rounding error
 SLOTS = Layout(
     R=9, p=3, w=3, v=3, wd=3, a=3, z=3, s=3, J=6, H=9, M=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1, dw=3, dv=3
 )
@@ -123,17 +123,10 @@ def aba_unloaded(tree, work, q, qd, tau, qdd, pivot):
 
 @lanewise
 def pivots_are_regular(tree, q, qd, tau, qdd, pivot):
-    """Whether every pivot is well above zero beside the largest of its kind (rotation, translation)."""
-    largest_turn, largest_slide = 0.0, 0.0
-    for i in outward(len(q)):
-        if tree.revolute[i]:
-            largest_turn = max(largest_turn, pivot[i])
-        else:
-            largest_slide = max(largest_slide, pivot[i])
+    """Whether every pivot is above the rounding errors of the inertia that its axis moves."""
     regular = True
     for i in outward(len(q)):
-        largest = largest_turn if tree.revolute[i] else largest_slide
-        regular = regular and pivot[i] > SINGULAR * largest
+        regular = regular and pivot[i] > SINGULAR * tree.gross[i]
     return regular
 
 

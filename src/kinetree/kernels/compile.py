@@ -19,11 +19,14 @@ from typing import Any
 
 import llvmlite.binding
 import numba
+import numpy as np
 from numba import types
 
+from kinetree.algebra.arrays import Array
 from kinetree.kernels.lanes import FLAGS, fields, register_all, rows
-from kinetree.kernels.layout import TREE, Kernel
+from kinetree.kernels.layout import TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.number import lanewise
+from kinetree.model.tree import Tree
 
 LANES = 4
 SOURCES = Path(__file__).parent
@@ -34,39 +37,119 @@ _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
 
 
 @functools.cache
-def many_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
-    """run(table, scratch, begin, end, arrays[, packed]) for states begin..end of arrays (batch, k).
+def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Callable[..., None]:
+    """run(table, memory, begin, end, arrays[, packed]) for states begin..end of arrays (batch, k).
 
     At least `lanes` states; the last block overlaps its predecessor when their number is no multiple.
+    ``memory`` is workspace, `workspace_size` long. ``packed`` has the shape (blocks, rows, width, lanes);
+    ``streamed`` writes it past the caches, for results of many megabytes.
     """
-    function, slots, entries = kernel.function, kernel.slots, kernel.entries
+    step = _stepper(kernel, lanes, streamed)
 
-    def run(table, scratch, begin, end, arrays):
-        tree, work = fields(table, TREE, 1, 0), fields(scratch, slots, lanes, 0)
+    def run(table, memory, begin, end, arrays):
+        tree = fields(table, TREE, 1, 0)
         for b in range(begin, end, lanes):
-            function(tree, work, *rows(arrays, min(b, end - lanes), lanes))
+            step(tree, memory, 0, memory, 0, rows(arrays, min(b, end - lanes), lanes))
 
-    def run_packed(table, scratch, begin, end, arrays, packed):
-        tree, work = fields(table, TREE, 1, 0), fields(scratch, slots, lanes, 0)
+    def run_packed(table, memory, begin, end, arrays, packed):
+        tree = fields(table, TREE, 1, 0)
         size = packed.shape[1] * packed.shape[2] * packed.shape[3]
         for b in range(begin, end, lanes):
-            out = fields(packed, entries, lanes, b // lanes * size)
-            function(tree, work, out, *rows(arrays, min(b, end - lanes), lanes))
+            step(tree, memory, 0, packed, b // lanes * size, rows(arrays, min(b, end - lanes), lanes))
 
     arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
     signature = [_MATRIX, _VECTOR, types.intp, types.intp, arrays]
-    if entries is not None:
-        return _compiled(run_packed, [*signature, _BLOCKS], kernel, lanes, nogil=True)
-    return _compiled(run, signature, kernel, lanes, nogil=True)
+    if kernel.entries is not None:
+        shape = "streamed" if streamed else "packed"
+        return _compiled(run_packed, [*signature, _BLOCKS], f"{kernel.name}-{shape}", lanes, nogil=True)
+    return _compiled(run, signature, f"{kernel.name}-many", lanes, nogil=True)
+
+
+def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
+    """One call of a kernel: its views of the memory, then its function."""
+    function, slots, entries, scratch = kernel.function, kernel.slots, kernel.entries, kernel.scratch
+    width = slots.width * lanes
+    if entries is not None and streamed:
+        entries = entries.as_streamed()
+
+    def plain(tree, memory, start, packed, place, views):
+        function(tree, fields(memory, slots, lanes, start), *views)
+
+    def packing(tree, memory, start, packed, place, views):
+        out = fields(packed, entries, lanes, place)
+        function(tree, fields(memory, slots, lanes, start), out, *views)
+
+    def packing_twice(tree, memory, start, packed, place, views):
+        between = fields(memory, scratch, lanes, start + (tree.parent[-1] + 1) * width)
+        out = fields(packed, entries, lanes, place)
+        function(tree, fields(memory, slots, lanes, start), between, out, *views)
+
+    chosen = plain if entries is None else packing if scratch is None else packing_twice
+    return numba.extending.register_jitable(forceinline=True, **_OPTIONS)(chosen)
+
+
+def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
+    """How many numbers of workspace one thread needs."""
+    between = kernel.scratch.width * n_pairs(tree) if kernel.scratch is not None else 0
+    return ((tree.n + 1) * kernel.slots.width + between) * lanes
+
+
+@functools.cache
+def full_matrices(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
+    """run(table, begin, end, packed, matrices): packed results of many states into (m, batch, n, n) zeros."""
+    spread = _spreader(kernel, lanes)
+
+    def run(table, begin, end, packed, matrices):
+        tree, n, count = fields(table, TREE, 1, 0), table.shape[0] - 1, matrices.shape[1]
+        size = packed.shape[1] * packed.shape[2] * lanes
+        flat, out = packed.reshape(-1), matrices.reshape(-1)
+        for b in range(begin, end):
+            lane = b % lanes
+            if count >= lanes and b // lanes * lanes + lanes > count:  # the last block overlaps
+                lane = b - (count - lanes)
+            spread(tree, n, flat, b // lanes * size + lane, out, b * n * n, count * n * n)
+
+    signature = [_MATRIX, types.intp, types.intp, _BLOCKS, _BLOCKS]
+    return _compiled(run, signature, f"{kernel.name}-full", lanes, nogil=True)
+
+
+def _spreader(kernel: Kernel, lanes: int) -> Any:
+    """Put the packed entries of one state into full matrices: those `stride` apart, from `place` on."""
+    assert kernel.entries is not None
+    width, targets = kernel.entries.width, np.array(kernel.targets, dtype=np.int64)
+
+    def by_pairs(tree, n, flat, start, out, place, stride):
+        k = start
+        for i in range(n - 1, -1, -1):
+            j = i
+            while j != -1:
+                for t in range(len(targets)):
+                    entry = i * n + j if targets[t, 2] == 0 else j * n + i
+                    out[targets[t, 1] * stride + place + entry] = flat[k + targets[t, 0] * lanes]
+                k += width * lanes
+                j = tree.parent[j]
+
+    def by_squares(tree, n, flat, start, out, place, stride):
+        for entry in range(n * n):
+            for t in range(len(targets)):
+                value = flat[start + (entry * width + targets[t, 0]) * lanes]
+                out[targets[t, 1] * stride + place + entry] = value
+
+    chosen = by_squares if kernel.square else by_pairs
+    return numba.extending.register_jitable(**_OPTIONS)(chosen)
 
 
 # how a tuple of arrays is passed one by one: numba unpacks arguments quicker than tuples
 _SPREAD: dict[int, Callable[[Any], Any]] = {
+    1: lambda on: lambda memory, a: on(memory, (a,)),
     2: lambda on: lambda memory, a, b: on(memory, (a, b)),
     3: lambda on: lambda memory, a, b, c: on(memory, (a, b, c)),
     4: lambda on: lambda memory, a, b, c, d: on(memory, (a, b, c, d)),
     5: lambda on: lambda memory, a, b, c, d, e: on(memory, (a, b, c, d, e)),
     6: lambda on: lambda memory, a, b, c, d, e, f: on(memory, (a, b, c, d, e, f)),
+    7: lambda on: lambda memory, a, b, c, d, e, f, g: on(memory, (a, b, c, d, e, f, g)),
+    8: lambda on: lambda memory, a, b, c, d, e, f, g, h: on(memory, (a, b, c, d, e, f, g, h)),
+    9: lambda on: lambda memory, a, b, c, d, e, f, g, h, i: on(memory, (a, b, c, d, e, f, g, h, i)),
 }
 
 
@@ -74,10 +157,14 @@ _SPREAD: dict[int, Callable[[Any], Any]] = {
 def single_state(kernel: Kernel) -> Callable[..., bool]:
     """run(memory, *arrays) for one state; False if an input has a wrong size or is not finite.
 
-    ``memory`` holds the model table, then the workspace. The GIL is kept, so that threads may share it.
+    ``memory`` holds the model table, the workspace and what is packed (`single_memory`). The last array takes
+    the full matrices of kernels that pack. The GIL is kept, so that threads may share the memory.
     """
-    function, slots, inputs = kernel.function, kernel.slots, kernel.inputs
-    width, accept = TREE.width, kernel.accept or _always
+    inputs, width, accept = kernel.inputs, TREE.width, kernel.accept or _always
+    step, packs = _stepper(kernel, 1), kernel.entries is not None
+    n_rows = kernel.inputs + kernel.outputs
+    last = n_rows - 1 + packs
+    spread = _spreader(kernel, 1) if packs else _nowhere
 
     @numba.extending.register_jitable(forceinline=True, **_OPTIONS)
     def on(memory, arrays):
@@ -91,13 +178,27 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
                 doubt += x - x
         if doubt != 0.0:
             return False
-        work = fields(memory, slots, 1, ((n + 1) * width + 7) // 8 * 8)
-        views = rows(arrays, 0, 1)
-        function(tree, work, *views)
+        views = rows(arrays[:n_rows], 0, 1)
+        start = ((n + 1) * width + 7) // 8 * 8
+        place = tree.first[-1]
+        step(tree, memory, start, memory, place, views)
+        spread(tree, n, memory, place, arrays[last], 0, n * n)
         return accept(tree, *views)
 
-    count = kernel.inputs + kernel.outputs
-    return _compiled(_SPREAD[count](on), [_VECTOR] * (count + 1), kernel, 1, nogil=False)
+    count = n_rows + packs
+    return _compiled(_SPREAD[count](on), [_VECTOR] * (count + 1), f"{kernel.name}-single", 1, nogil=False)
+
+
+def single_memory(kernel: Kernel, tree: Tree) -> Array:
+    """The model table, then the workspace, then the place of packed results, for one state."""
+    table = tree_table(tree)
+    start = (table.size + 7) // 8 * 8
+    place = start + workspace_size(kernel, tree, 1)
+    packed = kernel.entries.width * kernel.n_packed(tree) if kernel.entries is not None else 0
+    memory = aligned(place + packed)
+    memory[: table.size] = table.ravel()
+    memory.view(np.int64)[TREE.places["first"][0]] = place
+    return memory
 
 
 @lanewise
@@ -105,16 +206,20 @@ def _always(tree, *views):
     return True
 
 
+@lanewise
+def _nowhere(tree, n, flat, start, out, place, stride):
+    return None
+
+
 def _compiled(
-    run: Callable[..., Any], signature: list[Any], kernel: Kernel, lanes: int, *, nogil: bool
+    run: Callable[..., Any], signature: list[Any], name: str, lanes: int, *, nogil: bool
 ) -> Callable[..., Any]:
     """Compile for one signature, from the disk cache if this very code is there."""
     register_all()
     folder = cache_folder()
     saved = numba.config.CACHE_DIR
     if folder is not None:
-        shape = f"{kernel.name}-{lanes}-{'many' if nogil else 'single'}"
-        numba.config.CACHE_DIR = str(folder / stamp(lanes) / shape)
+        numba.config.CACHE_DIR = str(folder / stamp(lanes) / name)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)

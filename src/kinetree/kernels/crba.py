@@ -1,4 +1,4 @@
-"""Mass matrix: composite bodies in the world frame, one entry per axis and ancestor."""
+"""Mass matrix: composite bodies in the world frame, one packed entry per axis and ancestor."""
 
 from kinetree.kernels.layout import (
     WORLD,
@@ -11,17 +11,17 @@ from kinetree.kernels.layout import (
     world_placement,
 )
 from kinetree.kernels.number import accumulate, lanewise
-from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot, dot_plus, inertia_times, moved_inertia
+from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot_plus, inertia_times, moved_inertia
 
 SLOTS = Layout(R=9, p=3, z=3, s=3, h=3, S=6)
+ENTRIES = Layout(world=False, M=1)
 
 
 @lanewise
-def crba(tree, work, q, M):
-    """M(q) as n * n numbers, row by row; entries of axes on different branches are zero."""
-    n = len(q)
+def crba(tree, work, out, q):
+    """M(q) for every axis i and its ancestors j (i itself first), tips first; all other entries are zero."""
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
-    for i in outward(n):
+    for i in outward(len(q)):
         j = tree.parent[i]
         R, p, z, s = world_placement(tree, i, q[i], work.R[j], work.p[j])
         work.R[i], work.p[i], work.z[i], work.s[i] = R, p, z, s
@@ -31,19 +31,21 @@ def crba(tree, work, q, M):
         else:
             work.h[i], work.S[i] = ZERO3, ZERO6
 
-    for i in inward(n):  # the composite body's momentum for unit speed of axis i, felt by its ancestors
+    k = 0
+    for i in inward(len(q)):  # the composite body's momentum for unit speed of axis i, felt by its ancestors
         j = tree.parent[i]
         h, S = work.h[i], work.S[i]
         if j != WORLD:
             accumulate(work.h, j, h)
             accumulate(work.S, j, S)
-        z, s = work.z[i], work.s[i]
-        L, P = inertia_times(tree.subtree_m[i], h, S, z, s)
-        M[i * n + i] = dot_plus(z, L, dot(s, P)) + tree.armature[i]
+        L, P = inertia_times(tree.subtree_m[i], h, S, work.z[i], work.s[i])
+        drive = tree.armature[i]
+        j = i
         while j != WORLD:
-            M[i * n + j] = dot_plus(work.z[j], L, dot(work.s[j], P))
-            M[j * n + i] = M[i * n + j]
+            out.M[k] = dot_plus(work.z[j], L, dot_plus(work.s[j], P, drive))
+            drive = 0.0
+            k += 1
             j = tree.parent[j]
 
 
-CRBA = Kernel(crba, SLOTS, inputs=1, outputs=1)
+CRBA = Kernel(crba, SLOTS, inputs=1, outputs=0, entries=ENTRIES, targets=((0, 0, False), (0, 0, True)))

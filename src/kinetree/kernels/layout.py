@@ -14,7 +14,6 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.number import lanewise, sign, sincos
 from kinetree.kernels.vectors import (
-    IDENTITY,
     ZERO3,
     column_z,
     cross,
@@ -31,9 +30,12 @@ WORLD = -1  # parent of the roots; row -1 of every table
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """An algorithm: its function, its workspace, how many rows it reads and writes, what it packs.
+    """An algorithm: its function, its workspace, how many rows of numbers it reads and writes.
 
-    ``accept(tree, *rows)`` tells whether the answer of a single state can be trusted.
+    ``function(tree, work, [scratch,] [out,] *inputs, *outputs)``. ``entries`` lays out packed results:
+    one row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix; ``scratch``
+    the layout of packed intermediate results, by pairs. ``targets`` tell which entry goes into which full
+    matrix, transposed or not. ``accept(tree, *rows)`` tells whether the answer for a state can be trusted.
     """
 
     function: Callable[..., None]
@@ -41,6 +43,9 @@ class Kernel:
     inputs: int
     outputs: int
     entries: Layout | None = None
+    scratch: Layout | None = None
+    targets: tuple[tuple[int, int, bool], ...] = ()
+    square: bool = False
     accept: Callable[..., bool] | None = None
 
     @property
@@ -48,17 +53,35 @@ class Kernel:
         """Name of the algorithm."""
         return self.function.__name__
 
+    @property
+    def n_matrices(self) -> int:
+        """How many full matrices its packed results make."""
+        return 1 + max((matrix for _, matrix, _ in self.targets), default=-1)
+
+    def n_packed(self, tree: Tree) -> int:
+        """How many rows its packed results have for a tree."""
+        return tree.n**2 if self.square else n_pairs(tree)
+
 
 class Layout:
-    """Named fields of one row: ``Layout(w=3, f=3, parent=int)``; row -1 (the world) exists if world."""
+    """Named fields of one row: ``Layout(w=3, f=3, parent=int)``; row -1 (the world) exists if world.
 
-    def __init__(self, world=True, constant=False, **fields):
-        self.world, self.constant, self.width = world, constant, 0
+    ``constant`` rows are never written by kernels; ``streamed`` ones are written past the caches, for
+    results too large to stay in them.
+    """
+
+    def __init__(self, world=True, constant=False, streamed=False, **fields):
+        self.fields, self.world, self.constant, self.streamed = fields, world, constant, streamed
+        self.width = 0
         self.places: dict[str, tuple[int, int, bool]] = {}
         for name, count in fields.items():
             self.places[name] = (self.width, 1 if count is int else count, count is int)
             self.width += self.places[name][1]
-        self.key = repr((world, constant, self.places))
+        self.key = repr((world, constant, streamed, self.places))
+
+    def as_streamed(self) -> Layout:
+        """The same fields, written past the caches."""
+        return Layout(self.world, self.constant, True, **self.fields)
 
 
 TREE = Layout(
@@ -68,6 +91,7 @@ TREE = Layout(
     massive=int,
     offset=int,
     passive=int,
+    first=int,  # place of (i, i) among the pairs of an axis and its ancestors
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
     R=9,
     p=3,
@@ -75,6 +99,7 @@ TREE = Layout(
     h=3,
     S=6,
     subtree_m=1,
+    gross=1,
     gravity=3,
     armature=1,
     viscous=1,
@@ -135,14 +160,16 @@ def centred_world(tree, q):
     """Where to put the world's origin so that the mechanism is near zero: minus the base's position.
 
     World-frame algorithms lose digits far from the origin. Any fixed point will do as origin, so they use
-    the place where the base is now: the first axis' origin after all leading sliding axes.
+    the place where the base is now: the first axis' origin, after all sliding axes that lead to it.
     """
-    R, p = IDENTITY, ZERO3
-    for i in range(tree.sliding[WORLD]):
-        p = times_plus(R, tree.p[i], p)
-        R = product(R, tree.R[i])
-        p = scale_plus(q[i], column_z(R), p)
-    return negative(times_plus(R, tree.p[tree.sliding[WORLD]], p))
+    R, p = tree.R[0], tree.p[0]
+    if tree.sliding[WORLD] > 0:
+        p = scale_plus(q[0], column_z(R), p)
+        for i in range(1, tree.sliding[WORLD]):
+            p = times_plus(R, tree.p[i], p)
+            R = product(R, tree.R[i])
+            p = scale_plus(q[i], column_z(R), p)
+    return negative(p)
 
 
 @lanewise
@@ -213,6 +240,7 @@ def _new_table(tree: Tree) -> Array:
         "massive": tree.massive,
         "offset": ~tree.turns | (tree.position != 0).any(axis=1),
         "passive": tree.passive,
+        "first": _first_pairs(tree),
         "sliding": np.zeros(n),
         "R": tree.rotation,
         "p": tree.position,
@@ -220,6 +248,7 @@ def _new_table(tree: Tree) -> Array:
         "h": tree.first_moment,
         "S": S[:, [0, 1, 2, 4, 5, 8]],
         "subtree_m": _subtree_mass(tree),
+        "gross": gross_inertia(tree),
         "gravity": np.tile(tree.gravity, (n, 1)),
         **{key: getattr(tree, key) for key in ("armature", "viscous", "coulomb", "stiffness", "rest")},
     }
@@ -234,6 +263,26 @@ def _new_table(tree: Tree) -> Array:
     return table
 
 
+def n_pairs(tree: Tree) -> int:
+    """How many pairs of an axis and itself or an ancestor there are."""
+    return int(_depths(tree).sum())
+
+
+def _depths(tree: Tree) -> Any:
+    """Number of ancestors of each axis, itself included."""
+    depth = np.ones(tree.n, dtype=np.int64)
+    for i in range(tree.n):
+        if tree.parent[i] != WORLD:
+            depth[i] += depth[tree.parent[i]]
+    return depth
+
+
+def _first_pairs(tree: Tree) -> Any:
+    """Where the pairs of each axis start; the last axis comes first."""
+    depth = _depths(tree)[::-1]
+    return (np.cumsum(depth) - depth)[::-1]
+
+
 def _subtree_mass(tree: Tree) -> Array:
     mass = np.array(tree.mass)
     for i in range(tree.n - 1, -1, -1):
@@ -243,14 +292,26 @@ def _subtree_mass(tree: Tree) -> Array:
 
 
 def _leading_slides(tree: Tree) -> int:
-    """How many axes slide, one on the other, before the first that turns, branches or carries mass."""
+    """How many axes slide, one on the other, from the world on."""
     count = 0
-    while (
-        count < tree.n - 1
-        and not tree.turns[count]
-        and not tree.massive[count]
-        and tree.parent[count] == count - 1
-        and tree.parent[count + 1] == count
-    ):
+    while count < tree.n and not tree.turns[count] and tree.parent[count] == count - 1:
         count += 1
     return count
+
+
+def gross_inertia(tree: Tree) -> Array:
+    """An upper bound on the inertia that each axis can move: what rounding errors are measured against.
+
+    For sliding axes the mass beyond, for turning ones sum m (path length)^2 + tr I.
+    """
+    mass, length = np.array(tree.mass), np.linalg.norm(tree.position, axis=1)
+    first = np.linalg.norm(tree.first_moment, axis=1)
+    second = np.abs(np.trace(tree.second_moment, axis1=1, axis2=2))
+    for i in range(tree.n - 1, -1, -1):
+        j, d = tree.parent[i], length[i]
+        if j != WORLD:
+            second[j] += second[i] + 2.0 * d * first[i] + d * d * mass[i]
+            first[j] += first[i] + d * mass[i]
+            mass[j] += mass[i]
+    gross: Array = np.where(tree.turns, second, mass) + tree.armature
+    return gross

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kinetree.algebra.arrays import Array, same_arrays, vector
+from kinetree.algebra.arrays import Array, array_key, same_arrays, vector
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.inertia import Inertia
@@ -26,7 +26,8 @@ def checked_name(name: object, what: str) -> str:
 class Shape:
     """A shape for drawing, placed in the body frame; it has no mass.
 
-    ``kind`` and ``size`` (m): box (x, y, z); cylinder and capsule (radius, length along z); sphere (radius,);
+    ``kind`` and ``size`` (m): box (x, y, z); cylinder and capsule (radius, length along z, a capsule's
+    without its caps); sphere (radius,);
     mesh (scale x, y, z) with the ``file`` it is stored in.
     """
 
@@ -53,7 +54,7 @@ class Shape:
         )
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.size.tobytes(), self.placement, self.file))
+        return hash((self.kind, array_key(self.size), self.placement, self.file))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kinetree.algebra.arrays import Array, same_arrays, vector
+from kinetree.algebra.arrays import Array, array_key, same_arrays, vector
 from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
 
@@ -30,4 +30,4 @@ class ContactPoint:
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.body, self.position.tobytes()))
+        return hash((self.name, self.body, array_key(self.position)))

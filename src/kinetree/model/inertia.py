@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, frozen, number, numbers, same_arrays, vector
+from kinetree.algebra.arrays import Array, array_key, finite, frozen, number, numbers, same_arrays, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import ModelError
@@ -97,7 +97,7 @@ class Inertia:
         )
 
     def __hash__(self) -> int:
-        return hash((self.mass, self.center.tobytes(), self.moment.tobytes()))
+        return hash((self.mass, array_key(self.center, self.moment)))
 
     # ---- bodies one knows by heart ------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class Inertia:
         center: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Inertia:
         """A solid cylinder: I = m r^2 / 2 about its axis, m (3 r^2 + l^2) / 12 across."""
-        r, length = _sizes(np.array([radius, length], float), "radius and length of the cylinder")
+        r, length = _sizes([radius, length], "radius and length of the cylinder")
         m, z = (
             number(mass, "mass of the cylinder", ModelError),
             unit_axis(axis, "axis of the cylinder", ModelError),
@@ -149,7 +149,7 @@ class Inertia:
     @classmethod
     def sphere(cls, mass: float, radius: float, center: ArrayLike = (0.0, 0.0, 0.0)) -> Inertia:
         """A solid sphere: I = 2 m r^2 / 5."""
-        (r,) = _sizes(np.array([radius], float), "radius of the sphere")
+        (r,) = _sizes([radius], "radius of the sphere")
         m = number(mass, "mass of the sphere", ModelError)
         return cls(m, center, np.full(3, 0.4 * m * r**2))  # type: ignore[arg-type]
 
@@ -208,8 +208,9 @@ def _check_physical(moment: Array, allow_unphysical: bool) -> None:
         )
 
 
-def _sizes(values: Array, what: str) -> Array:
+def _sizes(values: ArrayLike, what: str) -> Array:
     """Lengths that are finite and not negative."""
-    if not np.isfinite(values).all() or (values < 0).any():
-        raise ModelError(f"{what} must be finite and >= 0 m, got {values.tolist()}")
-    return values
+    sizes = numbers(values, what, ModelError)
+    if not np.isfinite(sizes).all() or (sizes < 0).any():
+        raise ModelError(f"{what} must be finite and >= 0 m, got {sizes.tolist()}")
+    return sizes

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, frozen, number, numbers
+from kinetree.algebra.arrays import Array, array_key, frozen, number, numbers
 from kinetree.algebra.rotation import (
     AXES,
     THREE_AXIS_SEQUENCES,
@@ -114,10 +114,10 @@ class Joint:
         ('hip.rz', 'hip.rx', 'hip.ry')
         """
         checked_name(name, "a joint")
-        if kind not in TURNS:
+        if not isinstance(kind, str) or kind not in TURNS:
             raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, TURNS)}")
         directions, sequence = _directions(f"joint '{name}'", kind, axis, axes, sequence)
-        _check_known(name, parameters)
+        _check_known(name, kind, parameters)
         n = len(TURNS[kind])
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
         _check_limits(name, values)
@@ -165,7 +165,7 @@ class Joint:
         )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.kind, self.axes.tobytes()))
+        return hash((self.name, self.kind, array_key(self.axes)))
 
 
 def _directions(
@@ -202,6 +202,8 @@ def _directions(
 def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
     """The user's own directions, checked for number and independence."""
     n = len(TURNS[kind])
+    if isinstance(axes, str) or not hasattr(axes, "__len__"):
+        raise ModelError(f"{what}: 'axes' must be a list of axes, got {axes!r}")
     if len(axes) != n:
         raise ModelError(f"{what}: a {kind} joint has {n} axes, got {len(axes)}")
     directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
@@ -219,7 +221,7 @@ def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
             raise ModelError(
                 f"{what}: two successive turning axes are parallel: {first.tolist()}, {second.tolist()}"
             )
-    return frozen(directions)
+    return frozen(directions.reshape(-1, 3))
 
 
 def _parameter(joint: str, key: str, n: int, value: object) -> Array:
@@ -240,10 +242,14 @@ def _parameter(joint: str, key: str, n: int, value: object) -> Array:
     return frozen(np.broadcast_to(array, (n,)))
 
 
-def _check_known(joint: str, parameters: dict[str, Any]) -> None:
-    for key in parameters:
+def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:
+    for key, value in parameters.items():
         if key not in PARAMETERS:
             raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
+        if kind == "fixed" and np.size(value) and value is not None:
+            raise ModelError(
+                f"joint '{joint}': a fixed joint does not move, so it takes no '{key}'; got {value!r}"
+            )
 
 
 def _check_limits(joint: str, values: dict[str, Array]) -> None:
@@ -251,9 +257,13 @@ def _check_limits(joint: str, values: dict[str, Array]) -> None:
     if (lower > upper).any():
         k = int(np.argmax(lower > upper))
         raise ModelError(f"joint '{joint}': lower limit {lower[k]:g} exceeds upper limit {upper[k]:g}")
+    if (lower == np.inf).any() or (upper == -np.inf).any():
+        raise ModelError(f"joint '{joint}': limits {lower.tolist()} to {upper.tolist()} leave no position")
 
 
 def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
+    if mimic is not None and not isinstance(mimic, Mimic):
+        raise ModelError(f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {mimic!r}")
     if mimic is not None and len(TURNS[kind]) != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and mimic.joint == joint:

@@ -63,6 +63,7 @@ class Mechanism:
         object.__setattr__(self, "contact_points", tuple(self.contact_points))
         _unique((link.body.name for link in self.links), "body")
         _unique([link.joint.name for link in self.links] + [loop.name for loop in self.loops], "joint")
+        _unique((name for link in self.links for name in link.joint.dof_names), "degree of freedom")
         _unique((point.name for point in self.contact_points), "contact point")
         for loop in self.loops:
             _check_attached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *self.body_names))
@@ -149,7 +150,7 @@ class Mechanism:
 
 
 def _index(positions: dict[str, int], kind: str, name: str) -> int:
-    if name not in positions:
+    if not isinstance(name, str) or name not in positions:
         raise InputError(unknown_name(kind, name, positions))
     return positions[name]
 
@@ -158,7 +159,7 @@ def _unique(names: Iterable[str], kind: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise ModelError(f"two {kind}s are called '{name}'; {kind} names must differ")
+            raise ModelError(f"more than one {kind} is called '{name}'; {kind} names must differ")
         seen.add(name)
 
 

@@ -76,7 +76,9 @@ class Tree:
     body_first_moment: Array
     body_second_moment: Array
     coupling: Coupling | None = None
-    memo: dict[Any, Any] = field(default_factory=dict, repr=False)  # what algorithms derive and keep
+    memo: dict[Any, Any] = field(
+        default_factory=dict, init=False, repr=False
+    )  # what algorithms derive and keep
 
     @property
     def n(self) -> int:

@@ -158,8 +158,14 @@ def _numbers(builder, field, value):
 
 @lower_builtin(operator.setitem, FieldType, types.intp, types.Any)
 def _set(context, builder, sig, args):
-    for k, x in enumerate(_numbers(builder, sig.args[0], args[2])):
-        builder.store(x, _pointer(builder, sig.args[0], args[0], args[1], k), align=8)
+    field = sig.args[0]
+    for k, x in enumerate(_numbers(builder, field, args[2])):
+        pointer = _pointer(builder, field, args[0], args[1], k)
+        if field.layout.streamed:
+            store = builder.store(x, pointer, align=8 * field.lanes)
+            store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
+        else:
+            builder.store(x, pointer, align=8)
 
 
 @infer_global(accumulate)

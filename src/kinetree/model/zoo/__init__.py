@@ -18,7 +18,14 @@ from kinetree.model.zoo.arms import (
 )
 from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
 from kinetree.model.zoo.generated import chain, random_tree
-from kinetree.model.zoo.legged import biped_fixed, hexapod, planar_biped, quadruped, spatial_biped
+from kinetree.model.zoo.legged import (
+    biped_fixed,
+    hexapod,
+    humanoid,
+    planar_biped,
+    quadruped,
+    spatial_biped,
+)
 
 ZOO: dict[str, Callable[..., Mechanism]] = {
     make.__name__: make
@@ -34,6 +41,7 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         spatial_biped,
         quadruped,
         hexapod,
+        humanoid,
         four_bar,
         robotic_leg,
         three_rrr,
@@ -71,6 +79,7 @@ __all__ = [
     "four_bar",
     "gripper",
     "hexapod",
+    "humanoid",
     "kuka_kr5",
     "names",
     "planar_biped",

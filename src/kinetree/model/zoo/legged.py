@@ -7,6 +7,8 @@ mass at the origin, with the coordinates x, y, z and the YXZ Euler angles.
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -121,3 +123,46 @@ def _point_foot_leg(
     thigh = trunk.joint("hip" + leg, kind, at=hip, **axes).body("thigh" + leg, limb)
     shank = thigh.revolute("knee" + leg, axis="y", at=(0, 0, -0.3)).body("shank" + leg, limb)
     shank.contact("foot" + leg, at=(0, 0, -0.3))
+
+
+def humanoid() -> Mechanism:
+    """A 55-DOF tree of the shape of a digital human, for studies of cost and growth.
+
+    Free pelvis; three spherical spine joints, neck and head; clavicle (2), shoulder (3), elbow (2) and
+    wrist (2) in each arm; hip (3), knee (2), ankle (2) and toe (1) in each leg. 000 chapter V, which has a
+    human of 55 degrees of freedom, gives no link data: lengths and masses are round numbers of an adult.
+    """
+    build = Builder("humanoid")
+
+    def lump(mass: float, end: tuple[float, float, float]) -> Inertia:
+        """A segment as a box around the line to the next joint."""
+        size = 0.06 + np.abs(np.array(end))
+        return Inertia.box(mass, size, 0.5 * np.array(end))
+
+    pelvis = build.world.free("root").body("pelvis", lump(11.0, (0, 0, 0.1)))
+    spine = pelvis
+    for name, mass, height in (("lumbar", 5.0, 0.10), ("waist", 6.0, 0.10), ("chest", 8.0, 0.12)):
+        joint = spine.spherical(f"{name}_joint", at=(-0.02, 0, height))
+        spine = joint.body(name, lump(mass, (0.02, 0, height)))
+    neck = spine.spherical("neck_joint", at=(0, 0, 0.2)).body("neck", lump(1.5, (0, 0, 0.1)))
+    neck.spherical("head_joint", at=(0, 0, 0.1)).body("head", lump(4.5, (0, 0, 0.2)))
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        clavicle = spine.universal(f"{side}_clavicle_joint", at=(0.02, 0.02 * y, 0.17), sequence="ZX")
+        shoulder = clavicle.body(f"{side}_clavicle", lump(0.5, (0, 0.16 * y, 0)))
+        upper = shoulder.spherical(f"{side}_shoulder", at=(0, 0.16 * y, 0), sequence="XYZ")
+        elbow = upper.body(f"{side}_upper_arm", lump(2.0, (0, 0, -0.28)))
+        fore = elbow.universal(f"{side}_elbow", at=(0, 0, -0.28), sequence="YZ")
+        wrist = fore.body(f"{side}_forearm", lump(1.2, (0, 0, -0.25)))
+        hand = wrist.universal(f"{side}_wrist", at=(0, 0, -0.25), sequence="YX")
+        hand.body(f"{side}_hand", lump(0.45, (0, 0, -0.12)))
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        hip = pelvis.spherical(f"{side}_hip", at=(0, 0.09 * y, -0.06))
+        thigh = hip.body(f"{side}_thigh", lump(8.0, (0, 0, -0.42)))
+        knee = thigh.universal(f"{side}_knee", at=(0, 0, -0.42), sequence="YZ")
+        shank = knee.body(f"{side}_shank", lump(3.3, (0, 0, -0.41)))
+        ankle = shank.universal(f"{side}_ankle", at=(0, 0, -0.41), sequence="YX")
+        foot = ankle.body(f"{side}_foot", lump(0.9, (0.14, 0, -0.06)))
+        foot.contact(f"{side}_heel", at=(-0.05, 0, -0.06))
+        toes = foot.revolute(f"{side}_toe_joint", at=(0.14, 0, -0.06), axis="y")
+        toes.body(f"{side}_toes", lump(0.15, (0.06, 0, 0))).contact(f"{side}_toe", at=(0.06, 0, 0))
+    return build.build()

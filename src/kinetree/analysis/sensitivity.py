@@ -1,0 +1,199 @@
+"""Exact derivatives of inverse and forward dynamics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.evaluate import (
+    Packed,
+    all_axes,
+    all_rates,
+    coupled,
+    evaluate_packed,
+    independent,
+)
+from kinetree.analysis.forward import check_pivots
+from kinetree.errors import InputError
+from kinetree.kernels.aba_gradient import ABA_GRADIENT
+from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
+from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamicsDerivatives:
+    """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
+
+    ``tau`` (..., n_dof); ``dtau_dq``, ``dtau_dqd`` and ``dtau_dqdd`` (the mass matrix), each
+    (..., n_dof, n_dof). ``packed`` holds them tree-sparse; the full matrices are made when first asked for.
+    """
+
+    tau: Array
+    packed: Packed
+
+    @property
+    def dtau_dq(self) -> Array:
+        """Stiffness: N m/rad."""
+        return self._full[0]
+
+    @property
+    def dtau_dqd(self) -> Array:
+        """Damping: N m s/rad."""
+        return self._full[1]
+
+    @property
+    def dtau_dqdd(self) -> Array:
+        """Mass matrix: kg m^2."""
+        return self._full[2]
+
+    @cached_property
+    def _full(self) -> list[Array]:
+        return [coupled(self.packed.tree, matrix) for matrix in self.packed.matrices]
+
+
+def inverse_dynamics_derivatives(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, threads: int | None = None
+) -> InverseDynamicsDerivatives:
+    """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
+
+    Closed form in the world frame, O(n depth). At zero velocity Coulomb friction has no derivative and is
+    left out.
+
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.kuka_kr5()
+    >>> d = kt.inverse_dynamics_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6)
+    >>> d.dtau_dq.shape
+    (6, 6)
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    return InverseDynamicsDerivatives(independent(tree, tau), packed)
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardDynamicsDerivatives:
+    """Acceleration and its derivatives, numerator first: ``dqdd_dq[..., i, k]`` = d qdd_i / d q_k.
+
+    ``qdd`` (..., n_dof); ``dqdd_dq``, ``dqdd_dqd`` and ``dqdd_dtau`` (the inverse mass matrix), each
+    (..., n_dof, n_dof).
+    """
+
+    qdd: Array
+    dqdd_dq: Array
+    dqdd_dqd: Array
+    dqdd_dtau: Array
+
+
+def forward_dynamics_derivatives(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, threads: int | None = None
+) -> ForwardDynamicsDerivatives:
+    """qdd and its exact derivatives with respect to q, qd and tau, for states (..., n_dof).
+
+    dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1.
+
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.kuka_kr5()
+    >>> kt.forward_dynamics_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6).dqdd_dq.shape
+    (6, 6)
+    """
+    tree = mechanism.tree
+    if tree.coupling is not None:
+        raise InputError(
+            f"'{mechanism.name}' has mimic joints; derivatives of its forward dynamics follow from those of "
+            "inverse dynamics: dqdd/dq = -M^-1 dtau/dq (see inverse_dynamics_derivatives)"
+        )
+    q = coordinates(mechanism, q, "q")
+    qd = coordinates(mechanism, qd, "qd")
+    tau = coordinates(mechanism, tau, "tau")
+    n = tree.n
+    (qdd, pivot, _), packed = evaluate_packed(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
+    check_pivots(tree, pivot)
+    return ForwardDynamicsDerivatives(qdd, *packed.matrices)
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueHessian:
+    """Derivatives of weight . tau, first and second.
+
+    ``tau``, ``dq``, ``dqd``, ``dqdd`` (..., n_dof): torque and gradient. Second derivatives, each
+    (..., n_dof, n_dof): ``q_q``, ``q_qd`` (row q, column qd), ``qd_qd``, ``q_qdd``. All others are zero.
+    """
+
+    tau: Array
+    dq: Array
+    dqd: Array
+    dqdd: Array
+    packed: Packed
+
+    @property
+    def q_q(self) -> Array:
+        """d2/dq dq, symmetric."""
+        return self._full[0]
+
+    @property
+    def q_qd(self) -> Array:
+        """d2/dq dqd."""
+        return self._full[1]
+
+    @property
+    def qd_qd(self) -> Array:
+        """d2/dqd dqd, symmetric."""
+        return self._full[2]
+
+    @property
+    def q_qdd(self) -> Array:
+        """d2/dq dqdd."""
+        return self._full[3]
+
+    @property
+    def full(self) -> Array:
+        """The whole symmetric Hessian with respect to (q, qd, qdd), (..., 3 n_dof, 3 n_dof)."""
+        n = self.tau.shape[-1]
+        H = np.zeros((*self.tau.shape[:-1], 3 * n, 3 * n))
+        q, qd, qdd = slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)
+        H[..., q, q], H[..., q, qd], H[..., qd, qd], H[..., q, qdd] = self._full
+        H[..., qd, q] = np.swapaxes(self.q_qd, -1, -2)
+        H[..., qdd, q] = np.swapaxes(self.q_qdd, -1, -2)
+        return H
+
+    @cached_property
+    def _full(self) -> list[Array]:
+        return [coupled(self.packed.tree, matrix) for matrix in self.packed.matrices]
+
+
+def torque_hessian(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    weight: ArrayLike,
+    *,
+    threads: int | None = None,
+) -> TorqueHessian:
+    """Exact gradient and Hessian of sum_i weight_i tau_i with respect to (q, qd, qdd).
+
+    What an optimiser with exact second derivatives needs: ``weight`` (..., n_dof) are its multipliers.
+    Closed form, O(n depth).
+
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.kuka_kr5()
+    >>> kt.torque_hessian(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6, weight=[1.0] * 6).full.shape
+    (18, 18)
+    """
+    tree = mechanism.tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    y = all_rates(tree, coordinates(mechanism, weight, "weight"))
+    results, packed = evaluate_packed(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
+    tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
+    return TorqueHessian(tau, dq, dqd, dqdd, packed)

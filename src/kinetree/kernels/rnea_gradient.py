@@ -1,0 +1,66 @@
+"""Derivatives of inverse dynamics in closed form, world frame, one packed row per (axis, ancestor).
+
+Composite inertia I = (m, h, S); Coriolis operator 2B (w, v) = (E w, w x 2P) with E = 2 (tr G - G): 12 numbers
+instead of 36. Perturbing q_i moves what axis i carries rigidly, and changes its velocity by Xd and its
+acceleration by Xdd on top.
+"""
+
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque
+from kinetree.kernels.motion import MOTION, join_parent, world_motion
+from kinetree.kernels.number import lanewise
+from kinetree.kernels.vectors import (
+    cross,
+    cross_plus,
+    dot,
+    dot_plus,
+    inertia_times,
+    scale,
+    times_plus,
+    transposed_times_plus,
+    twice_trace_minus,
+)
+
+SLOTS = Layout(**MOTION)
+ENTRIES = Layout(world=False, dq_up=1, dqd_up=1, dqd_low=1, dq_low=1, M=1)  # up: row j, column i
+# which entry goes where in dtau/dq (0), dtau/dqd (1) and M (2), transposed or not
+TARGETS = ((0, 0, True), (3, 0, False), (1, 1, True), (2, 1, False), (4, 2, False), (4, 2, True))
+
+
+@lanewise
+def rnea_gradient(tree, work, out, q, qd, qdd, tau):
+    """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first."""
+    world_motion(tree, work, q, qd, qdd)
+    k = 0
+    for i in inward(len(q)):
+        j = tree.parent[i]
+        join_parent(work, i, j)
+        m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
+        z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
+        tau[i] = dot(z, n) + dot(s, f) + tree.armature[i] * qdd[i]
+        E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
+        # (In, If) = I X;  Bn = (2B)^T X;  (Qn, Qf) = 2B Xd + I Xdd + X x* F;  (Vn, Vf) = 2B X + 2 I Xd
+        In, If = inertia_times(m, h, S, z, s)
+        twice_In, twice_If = scale(2.0, In), scale(2.0, If)
+        Bn = transposed_times_plus(E, z, cross(P, s))
+        Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
+        Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
+        Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
+        Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
+        Vn, Vf = times_plus(E, z, Vn), cross_plus(z, P, Vf)
+        if tree.passive[i]:
+            tau[i] = tau[i] + passive_torque(tree, i, q[i], qd[i])
+        drive, spring, damper = tree.armature[i], tree.stiffness[i], tree.viscous[i]  # on the diagonal
+        j = i
+        while j != WORLD:
+            z, s, zd, sd = work.z[j], work.s[j], work.zd[j], work.sd[j]
+            out.M[k] = dot_plus(z, In, dot_plus(s, If, drive))
+            out.dq_up[k] = dot_plus(z, Qn, dot_plus(s, Qf, spring))
+            out.dqd_up[k] = dot_plus(z, Vn, dot_plus(s, Vf, damper))
+            out.dqd_low[k] = dot_plus(z, Bn, dot_plus(zd, twice_In, dot_plus(sd, twice_If, damper)))
+            out.dq_low[k] = dot_plus(zd, Bn, dot_plus(work.zdd[j], In, dot_plus(work.sdd[j], If, spring)))
+            drive, spring, damper = 0.0, 0.0, 0.0
+            k += 1
+            j = tree.parent[j]
+
+
+RNEA_GRADIENT = Kernel(rnea_gradient, SLOTS, inputs=3, outputs=1, entries=ENTRIES, targets=TARGETS)

@@ -1,0 +1,192 @@
+"""Where in a file something is, and what is wrong there, in words for the person who wrote it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import reprlib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
+
+Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
+ARRAYS = {"body": ("body",), "loop": ("loop",), "contact": ("contact",), "dh.row": ("dh", "row")}
+MENTIONED = re.compile(r"(?P<key>body|loop|contact point) '(?P<name>.*?)'|DH row (?P<row>\d+)")
+MOST_ERRORS = 8  # shown at once
+SYNTAX_HINTS = {
+    "Cannot overwrite a value": "a key is given twice",
+    "Cannot declare": "a table is given twice",
+    "Cannot mutate immutable": "a { } table is complete and cannot be extended",
+}
+UNCLOSED = (
+    "a { } table ends on the line it starts on; a longer one is written as [body.joint], a line per key"
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source's name, and the lines of its [[body]], [[loop]], [[contact]] and [[dh.row]] headers."""
+
+    source: str
+    table: Mapping[str, Any]
+    lines: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    @classmethod
+    def of_text(cls, text: str, source: str) -> Origin:
+        """Parse TOML text; broken text is a FileError with line and column."""
+        try:
+            table = tomllib.loads(text.removesuffix("\n") + "\n")
+        except tomllib.TOMLDecodeError as error:
+            raise FileError(_syntax_error(str(error), text, source)) from None
+        except (ValueError, RecursionError) as error:
+            fault = "is too deeply nested" if isinstance(error, RecursionError) else "holds too long a number"
+            raise FileError(f"{source}: cannot be read: it {fault}") from None
+        return cls(source, table, {key: _header_lines(text, key) for key in ARRAYS})
+
+    def where(self, place: Place) -> str:
+        """The source, the line and the name of the body, loop, ... that the place is in."""
+        for key, path in ARRAYS.items():
+            if place[: len(path)] == path and len(place) > len(path):
+                index = int(place[len(path)])
+                return f"{self._line(key, index)}: {self._label(key, index)}"
+        return self.source
+
+    def _entries(self, key: str) -> Sequence[Any]:
+        entries: Any = self.table
+        for part in ARRAYS[key]:
+            entries = entries.get(part, {})
+        return entries if isinstance(entries, list | tuple) else ()
+
+    def _line(self, key: str, index: int) -> str:
+        lines = self.lines.get(key, ())
+        return f"{self.source}, line {lines[index]}" if len(lines) == len(self._entries(key)) else self.source
+
+    def _label(self, key: str, index: int) -> str:
+        entry = self._entries(key)[index]
+        name = entry.get("name") if isinstance(entry, Mapping) else None
+        return f"{key} '{name}'" if isinstance(name, str) and name.isprintable() else f"{key}[{index}]"
+
+    @contextmanager
+    def blamed(self, *place: int | str) -> Iterator[None]:
+        """Model errors raised inside name the source and the place."""
+        try:
+            yield
+        except KinetreeError as error:
+            said = str(error)
+            where = self.where(place) if place else self._where_of(said)
+            start, _, label = where.rpartition(": ")
+            repeated = place and re.match(rf"{re.escape(label)}[: ]", said)
+            raise ModelError(f"{start if repeated else where}: {said}") from None
+
+    def _where_of(self, said: str) -> str:
+        """The source, with the line of the body, loop, contact point or row that a message names first."""
+        found = MENTIONED.search(said)
+        if found and found["row"]:
+            return self._line("dh.row", int(found["row"]))
+        if found:
+            key = found["key"].removesuffix(" point")
+            for index in range(len(self._entries(key))):
+                if self._label(key, index) == f"{key} '{found['name']}'":
+                    return self._line(key, index)
+        return self.source
+
+    def explained(self, error: ValidationError, model: type[BaseModel]) -> FileError:
+        """The schema's complaints in our words, one per line."""
+        texts = [f"{self.where(x['loc'])}: {_complaint(x, model)}" for x in error.errors(include_url=False)]
+        more = [f"... and {len(texts) - MOST_ERRORS} more"] if len(texts) > MOST_ERRORS else []
+        return FileError("\n".join([*texts[:MOST_ERRORS], *more]))
+
+
+def dotted(place: Place) -> str:
+    """The place as it is written in messages: body[2].joint.axis."""
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            key = part if re.fullmatch(r"[\w-]+", part) else repr(part)
+            text += f".{key}" if text else key
+    return text or "the file"
+
+
+def _complaint(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    place, kind = problem["loc"], problem["type"]
+    path, got = dotted(place), reprlib.repr(problem["input"])
+    if kind == "extra_forbidden":
+        return _unknown_key(place, model)
+    if kind == "missing":
+        meaning = _model_at(model, place[:-1]).model_fields[place[-1]].description
+        return f"{path} is missing: {meaning}"
+    if kind == "value_error":
+        return f"{path} {problem['ctx']['error']}"
+    if kind == "list_type" and dotted(place) in ARRAYS:
+        return (
+            f"{path} must be a list of tables, each under a header [[{path}]] in double brackets, got {got}"
+        )
+    wanted = {
+        "string_type": "a text in quotes",
+        "bool_type": "true or false",
+        "list_type": "a list in brackets",
+        "model_type": "a table",
+        "dict_type": "a table",
+    }
+    return f"{path} must be {wanted.get(kind, problem['msg'])}, got {got}"
+
+
+def _unknown_key(place: Place, model: type[BaseModel]) -> str:
+    key = str(place[-1])
+    shown = key if key.isprintable() else repr(key)
+    keys = list(_model_at(model, place[:-1]).model_fields)
+    said = f"{dotted(place)}: {unknown_name('key', shown, keys)}"
+    if difflib.get_close_matches(key, keys, n=1):
+        return said
+    for depth in range(len(place) - 2, -1, -1):
+        table = place[:depth]
+        if not isinstance(place[depth], int) and key in _model_at(model, table).model_fields:
+            owner = f"belongs to {dotted(table)}" if table else "belongs at the top of the file"
+            return f"{said} '{key}' {owner}: write it above the header of {dotted(place[:-1])}."
+    return said
+
+
+def _model_at(model: type[BaseModel], place: Place) -> type[BaseModel]:
+    """The table that the place leads to."""
+    for part in place:
+        if isinstance(part, str):
+            model = _inner_model(model.model_fields[part].annotation) or model
+    return model
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = (_inner_model(inner) for inner in get_args(annotation))
+    return next((x for x in found if x is not None), None)
+
+
+def _header_lines(text: str, key: str) -> list[int]:
+    """Lines of the headers [[key]]; trusted only if there are as many as tables were read."""
+    dots = r"[ \t]*\.[ \t]*".join(re.escape(part) for part in key.split("."))
+    header = re.compile(rf"[ \t]*\[\[[ \t]*{dots}[ \t]*\]\]")
+    return [k for k, line in enumerate(text.split("\n"), start=1) if header.match(line)]
+
+
+def _syntax_error(said: str, text: str, source: str) -> str:
+    """tomllib's message with the line it is about."""
+    match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", said, flags=re.DOTALL)
+    if match is None:
+        return f"{source}: broken TOML: {said}"
+    reason = next((hint for start, hint in SYNTAX_HINTS.items() if said.startswith(start)), match[1])
+    lines = text.split("\n")
+    line = int(match[2]) if match[2] else max(1, len(text.rstrip().split("\n")))
+    column = int(match[3]) if match[3] else len(lines[line - 1]) + 1
+    shown = lines[line - 1].strip()
+    if shown.count("{") > shown.count("}"):
+        reason = UNCLOSED
+    shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    return f"{source}, line {line}, column {column}: broken TOML: {reason}, in: {shown}"

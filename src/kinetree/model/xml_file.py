@@ -1,0 +1,192 @@
+"""XML read safely into plain elements that know the line they stand on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+from xml.parsers.expat import errors as expat
+
+import defusedxml.ElementTree
+from defusedxml.common import DefusedXmlException
+
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.errors import FileError, unknown_name
+
+DEEPEST = 100  # elements inside each other; robot descriptions need about ten
+CUT_OFF = {expat.codes[text] for text in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)}
+
+
+@dataclass(eq=False)
+class Element:
+    """An XML element: tag, attributes, children, and where it stands (``source`` file, ``line``)."""
+
+    tag: str
+    attributes: dict[str, str]
+    source: str
+    line: int
+    parent: Element | None = None
+    children: list[Element] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """Where the element stands, to begin a message with: file, line, and the names around it."""
+        around: list[str] = []
+        owner: Element | None = self
+        while owner is not None and len(around) < 3:
+            if "name" in owner.attributes and (owner.parent is not None or not around):
+                around.append(f"{owner.tag} '{owner.attributes['name']}'")
+            elif owner is self or (owner.parent is None and not around):
+                around.append(f"<{owner.tag}>")
+            owner = owner.parent
+        return f"{self.source}, line {self.line}, {' of '.join(around)}"
+
+    def all(self, tag: str) -> list[Element]:
+        """The children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def one(self, tag: str) -> Element | None:
+        """The only child with a tag, or None."""
+        found = self.all(tag)
+        if len(found) > 1:
+            raise FileError(
+                f"{found[1].place}: there may be only one <{tag}>, the first is on line {found[0].line}"
+            )
+        return found[0] if found else None
+
+    def needed(self, tag: str) -> Element:
+        """The only child with a tag; it must be there."""
+        child = self.one(tag)
+        if child is None:
+            raise FileError(f"{self.place}: a <{tag}> is missing; <{self.tag}> needs one")
+        return child
+
+    def text(self, key: str) -> str:
+        """A required attribute."""
+        if key not in self.attributes:
+            raise FileError(
+                f"{self.place}: <{self.tag}> needs the attribute '{key}', as in <{self.tag} {key}=\"...\">"
+            )
+        return self.attributes[key]
+
+    def number(self, key: str, default: float | None = None) -> float:
+        """An attribute that is one number; infinity and NaN pass, their owner judges them."""
+        if default is not None and key not in self.attributes:
+            return default
+        return float(self.numbers(key, 1)[0])
+
+    def numbers(self, key: str, count: int, default: Collection[float] | None = None) -> Array:
+        """An attribute that is a number of numbers separated by blanks."""
+        if default is not None and key not in self.attributes:
+            return frozen(list(default))
+        words = self.text(key).split()
+        if len(words) != count:
+            wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
+            raise FileError(f"{self.place}: {key} must be {wanted}, got '{self.text(key)}'{_comma(words)}")
+        return frozen([self._number(key, word) for word in words])
+
+    def _number(self, key: str, word: str) -> float:
+        try:
+            if "_" in word:
+                raise ValueError
+            return float(word)
+        except ValueError:
+            raise FileError(f"{self.place}: {key} must be a number, got '{word}'{_comma([word])}") from None
+
+    def check_attributes(self, known: Collection[str]) -> None:
+        """Refuse attributes that are none of the known ones; those with a namespace are extensions."""
+        for key in self.attributes:
+            if key not in known and not key.startswith("{"):
+                raise FileError(f"{self.place}: {unknown_name('attribute', key, known)}")
+
+    def check_children(self, known: Collection[str]) -> None:
+        """Refuse children that are none of the known ones; those with a namespace are extensions."""
+        for child in self.children:
+            if child.tag not in known and not child.tag.startswith("{"):
+                raise FileError(
+                    f"{child.place}: in <{self.tag}>, {unknown_name('element', child.tag, known)}"
+                )
+
+
+def _comma(words: list[str]) -> str:
+    decimal = any(re.fullmatch(r"[-+]?\d+,\d+", word) for word in words)
+    return "; write a decimal point, not a comma" if decimal else ""
+
+
+def file_bytes(path: Path) -> bytes:
+    """The content of a regular file."""
+    try:
+        if path.is_dir():
+            raise FileError(f"'{path}' is a folder, not a file")
+        if not path.exists():
+            raise FileError(f"there is no file '{path}'")
+        if not path.is_file():
+            raise FileError(f"'{path}' is not a regular file")
+        return path.read_bytes()
+    except OSError as reason:
+        raise FileError(f"cannot read '{path}': {reason.strerror or reason}") from None
+
+
+def parse_xml(content: str | bytes, source: str) -> Element:
+    """The root element; ``source`` names the text in messages.
+
+    Document type declarations are refused, and with them every entity: they could read other files or grow
+    without bound.
+    """
+    if not content.strip():
+        raise FileError(f"{source} is empty; an XML document is expected")
+    builder = _Builder(source)
+    parser: Any = defusedxml.ElementTree.DefusedXMLParser(target=builder, forbid_dtd=True)
+    builder.expat = parser.parser
+    try:
+        parser.feed(content)
+        parser.close()
+    except DefusedXmlException:
+        raise FileError(
+            f"{source}, line {builder.line}: document type declarations and entities (<!DOCTYPE, <!ENTITY) "
+            "are not allowed; write the document without them"
+        ) from None
+    except ParseError as reason:
+        hint = "; the text seems to be cut off" if reason.code in CUT_OFF and builder.root else ""
+        raise FileError(f"{source} is not well-formed XML: {reason}{hint}") from None
+    except FileError:
+        raise
+    except (ValueError, LookupError) as reason:
+        raise FileError(f"{source} cannot be decoded: {reason}; write it in UTF-8") from None
+    if builder.root is None:
+        raise FileError(f"{source} holds no XML element")
+    return builder.root
+
+
+class _Builder:
+    """Receives the parser's events and grows the elements."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.root: Element | None = None
+        self.expat: Any = None
+        self._open: list[Element] = []
+
+    @property
+    def line(self) -> int:
+        return int(self.expat.CurrentLineNumber)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        parent = self._open[-1] if self._open else None
+        element = Element(tag, dict(attributes), self.source, self.line, parent)
+        if parent is None:
+            self.root = element
+        else:
+            parent.children.append(element)
+        self._open.append(element)
+        if len(self._open) > DEEPEST:
+            raise FileError(f"{self.source}, line {self.line}: elements are nested deeper than {DEEPEST}")
+
+    def end(self, tag: str) -> None:
+        self._open.pop()
+
+    def close(self) -> None:
+        """Nothing to finish: the root is complete when its end tag has been seen."""

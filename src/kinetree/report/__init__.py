@@ -1,0 +1,1 @@
+"""Pictures, tables and files made of mechanisms and results; nothing here computes physics."""

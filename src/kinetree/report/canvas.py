@@ -1,0 +1,289 @@
+"""Matplotlib 3-D axes as paper for mechanisms: the view, the scale, the ground and the marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
+
+INK, PAPER, GROUND, ALERT = "#22303c", "#ffffff", "#8a97a3", "#c23b3b"
+MODULE_COLORS = ("#7b8794", "#2f6db5", "#d9822b", "#3a9a6e", "#b5487c", "#7d63b8", "#b0902c", "#3c9fb0")
+AXIS_COLORS = ("#c23b3b", "#3a9a6e", "#2f6db5")
+MARKERS = {
+    "revolute": "o",
+    "prismatic": "s",
+    "cylindrical": "H",
+    "universal": "P",
+    "spherical": "o",
+    "planar": "D",
+    "free": "*",
+    "fixed": "x",
+}
+FILLED = ("spherical", "fixed")
+MARKER_AREA = {"spherical": 1.3, "fixed": 0.4, "universal": 1.5}  # beside that of a revolute joint
+AIR = 1.12  # the picture's width beside that of what it shows
+FULL_SIZE = 3.5  # inches: on smaller axes lines and marks get smaller too
+PEDESTAL = [(0.0, 0.0), (-0.7, -1.0), (0.7, -1.0), (0.0, 0.0)]
+ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+class Canvas:
+    """Axes set up for some poses: seen along the normal if planar, else from the front and above."""
+
+    def __init__(
+        self, ax: Any, shots: list[Skeleton], gravity: Array, view: tuple[float, float] | None
+    ) -> None:
+        self.ax = ax
+        points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
+        self.size = extent(points)
+        self.normal = shots[0].normal if all(shot.normal is not None for shot in shots) else None
+        self.up = _up_axis(gravity)
+        self.grounded = shots[0].grounded
+        self.height = 0.0 if self.grounded else float(points[:, self.up].min())
+        elevation, azimuth, vertical = _view(self.normal, self.up)
+        if view is not None:
+            elevation, azimuth = view
+        self.right, self.above, self.towards = _screen(elevation, azimuth, vertical)
+        ax.view_init(elev=elevation, azim=azimuth, vertical_axis="xyz"[vertical])
+        ax.set_proj_type("ortho")
+        ax.set_axis_off()
+        ax.computed_zorder = False
+        self.step = _grid_step(self.size)
+        inches = min(ax.bbox.width, ax.bbox.height) / ax.figure.dpi
+        self.pen = float(np.clip(inches / FULL_SIZE, 0.6, 1.0))
+        self.tips = self._world_axes(points)
+        self._fit(np.concatenate([points, self._floor(points), self.tips]))
+
+    def _world_axes(self, points: Array) -> Array:
+        """Tips of the world's axes (3, 3), or none (0, 3) if the world's origin is far from the mechanism."""
+        low, high = points.min(axis=0) - 0.3 * self.size, points.max(axis=0) + 0.3 * self.size
+        near = self.grounded or bool(np.all(low <= 0.0) and np.all(high >= 0.0))
+        return 0.12 * self.size * np.eye(3) if near else np.zeros((0, 3))
+
+    def _floor(self, points: Array) -> Array:
+        """What the ground adds to the picture in space: its corners below the mechanism, (k, 3)."""
+        if self.normal is not None:
+            return np.zeros((0, 3))
+        low, high = points.min(axis=0), points.max(axis=0)
+        middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.3 * self.size)
+        corners = middle + half * np.array([[-1, -1, -1], [-1, 1, 1], [1, -1, 1], [1, 1, -1]])
+        snapped = np.where(corners < middle, np.floor(corners / self.step), np.ceil(corners / self.step))
+        floor: Array = snapped * self.step
+        floor[:, self.up] = self.height
+        return floor
+
+    def _fit(self, points: Array) -> None:
+        """Equal scales on all axes, and all points within the square picture with some air."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        self.low, self.high, self.middle = low, high, 0.5 * (low + high)
+        seen = np.column_stack([points @ self.right, points @ self.above])
+        half = 0.5 * AIR * max(self.size, float(np.ptp(seen, axis=0).max()))
+        shift = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        center = shift[0] * self.right + shift[1] * self.above + self.towards * (self.towards @ self.middle)
+        limits = np.column_stack([center - half, center + half])
+        self.ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+        self.ax.set_box_aspect((1, 1, 1))
+        width = 2 * half * abs(self._on_paper(center + self.right) - self._on_paper(center))
+        self.ax.set_box_aspect((1, 1, 1), zoom=float(self.ax.viewLim.width / width))
+        if self.normal is not None:
+            self.low, self.high = limits.T
+
+    def _on_paper(self, point: Array) -> float:
+        """Horizontal coordinate of a point on the axes' paper."""
+        homogeneous = self.ax.get_proj() @ np.append(point, 1.0)
+        return float(homogeneous[0] / homogeneous[3])
+
+    def _depth(self, points: Array) -> float:
+        """How near points (k, 3) are to the eye, between 0 and 1."""
+        near = self.towards @ (points.mean(axis=0) - self.middle)
+        return float(np.clip(0.5 + 0.5 * near / (np.sqrt(3) * self.size), 0.0, 1.0))
+
+    def _lines(self, lines: Any, **style: Any) -> Any:
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]
+
+        return self.ax.add_collection3d(Line3DCollection(lines, **style))
+
+    # ---- the ground -----------------------------------------------------------------------------------
+
+    def ground(self) -> None:
+        """Grid on the ground, or in the plane of a planar mechanism, and the world's axes."""
+        across = self.up if self.normal is None else int(np.argmax(self.normal))
+        height = self.height if self.normal is None else 0.0
+        lines = _grid(self.low, self.high, across, height, self.step)
+        self._lines(lines, colors=GROUND, linewidths=0.5, alpha=0.45, zorder=0)
+        note = f"grid {self.step:g} m"
+        self.ax.text2D(0.99, 0.01, note, transform=self.ax.transAxes, ha="right", fontsize=7.5, color=GROUND)
+        for k, tip in enumerate(self.tips):
+            if self.normal is not None and k == across:
+                continue
+            color = AXIS_COLORS[k]
+            self._lines([[np.zeros(3), tip]], colors=color, linewidths=1.4, zorder=1)
+            self.ax.text(*(1.25 * tip), "xyz"[k], color=color, fontsize=8, ha="center", va="center", zorder=1)
+
+    def _pedestal(self, seat: Array, zorder: float) -> None:
+        """What a joint stands on: a triangle with its tip in the joint, or on the ground below it."""
+        foot = seat.copy()
+        if self.normal is None:
+            foot[self.up] = self.height
+            if abs(foot[self.up] - seat[self.up]) > 0.02 * self.size:
+                self._lines(
+                    [[foot, seat]], colors=GROUND, linewidths=6.0 * self.pen, zorder=1.5, capstyle="butt"
+                )
+        self.ax.scatter(
+            *foot[:, None], marker=PEDESTAL, s=480 * self.pen**2, c=GROUND, linewidths=0, zorder=zorder
+        )
+
+    # ---- the mechanism --------------------------------------------------------------------------------
+
+    def skeleton(self, shot: Skeleton, strength: float = 1.0, layer: int = 0) -> None:
+        """One pose; below full strength it is a faint one without marks for points."""
+        base = 2.0 + 3.0 * layer
+        for body in shot.bodies:
+            self._body(body, strength, base)
+        for joint in shot.joints:
+            self._joint(joint, strength, base)
+        if strength == 1.0:
+            self._points(shot, base + 2.0)
+
+    def labels(self, shot: Skeleton) -> None:
+        """The joints' names beside them; those in one place share a label."""
+        names: dict[tuple[float, ...], list[str]] = {}
+        for joint in shot.joints:
+            if joint.kind != "free":
+                names.setdefault(tuple(joint.position.round(6)), []).append(joint.name)
+        for place, group in names.items():
+            label = "   " + ", ".join(group)
+            self.ax.text(*place, label, fontsize=7, color=INK, zorder=90, va="bottom", parse_math=False)
+
+    def _body(self, body: BodyMark, strength: float, base: float) -> None:
+        from matplotlib.patheffects import Normal, Stroke
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        color = MODULE_COLORS[body.module % len(MODULE_COLORS)]
+        if body.faces:
+            plate = Poly3DCollection(body.faces, facecolors=color, edgecolors=color, linewidths=1.0)
+            plate.set(alpha=0.35 * strength, zorder=base + self._depth(np.concatenate(body.faces)))
+            self.ax.add_collection3d(plate)
+        if strength == 1.0 and body.mass > 0:
+            self._lines([[body.origin, body.center]], colors=INK, linewidths=0.8, linestyles=":", zorder=base)
+        for line in body.lines:
+            link = self._lines(
+                [line], colors=color, linewidths=4.0 * self.pen, alpha=strength, capstyle="round"
+            )
+            link.set_zorder(base + self._depth(line))
+            if strength == 1.0:
+                link.set_path_effects([Stroke(linewidth=4.0 * self.pen + 1.4, foreground=INK), Normal()])
+
+    def _joint(self, joint: JointMark, strength: float, base: float) -> None:
+        if joint.kind == "free":
+            return
+        depth = base + 0.2 + self._depth(joint.position[None, :])
+        rail = [[joint.seat, joint.position]]
+        self._lines(rail, colors=INK, linewidths=1.2, linestyles="--", alpha=strength, zorder=depth)
+        if strength < 1.0:
+            self._joint_marker(joint, 0.25, strength, depth)
+            return
+        if joint.grounded:
+            self._pedestal(joint.seat, 1.6 if self.normal is None else depth - 0.01)
+        if joint.axis is not None and self.normal is None:
+            half = 0.045 * self.size * joint.axis
+            axis = [[joint.position - half, joint.position + half]]
+            self._lines(axis, colors=INK, linewidths=1.3, zorder=depth + 0.01)
+        self._joint_marker(joint, 1.0, 1.0, depth + 0.02)
+
+    def _joint_marker(self, joint: JointMark, size: float, alpha: float, zorder: float) -> None:
+        style: dict[str, Any] = {
+            "c": INK if joint.kind in FILLED else PAPER,
+            "alpha": alpha,
+            "zorder": zorder,
+        }
+        if joint.kind != "fixed":  # its marker has no face
+            style["edgecolors"] = INK
+        area = size * 34.0 * self.pen**2 * MARKER_AREA.get(joint.kind, 1.0)
+        marker = MARKERS[joint.kind]
+        self.ax.scatter(
+            *joint.position[:, None], marker=marker, s=area, linewidths=1.2, depthshade=False, **style
+        )
+
+    def _points(self, shot: Skeleton, zorder: float) -> None:
+        style: dict[str, Any] = {"depthshade": False, "zorder": zorder}
+        heavy = [body for body in shot.bodies if body.mass > 0]
+        if heavy:
+            masses = np.array([body.mass for body in heavy])
+            centers = np.array([body.center for body in heavy]).T
+            self.ax.scatter(
+                *centers, s=self.pen**2 * (4 + 12 * masses / masses.max()), c=INK, linewidths=0, **style
+            )
+        if len(shot.contacts):
+            self.ax.scatter(*shot.contacts.T, marker="v", s=16 * self.pen**2, c=ALERT, linewidths=0, **style)
+        for loop in shot.loops:
+            self._lines([[loop.at_a, loop.at_b]], colors=ALERT, linestyles=":", linewidths=1.4, zorder=zorder)
+            ends = np.array([loop.at_a, loop.at_b]).T
+            self.ax.scatter(
+                *ends, s=70 * self.pen**2, facecolors="none", edgecolors=ALERT, linewidths=1.5, **style
+            )
+
+    def legend(self, shot: Skeleton) -> None:
+        """What the marks mean, for those that occur."""
+        from matplotlib.lines import Line2D
+
+        def entry(label: str, marker: str, color: str, edge: str | None, size: float) -> Line2D:
+            style: dict[str, Any] = {"marker": marker, "color": color, "markeredgecolor": edge}
+            return Line2D([], [], label=label, markersize=size, linestyle="", **style)
+
+        kinds = dict.fromkeys(joint.kind for joint in shot.joints if joint.kind != "free")
+        entries = [entry(kind, MARKERS[kind], INK if kind in FILLED else PAPER, INK, 6.0) for kind in kinds]
+        if any(body.mass > 0 for body in shot.bodies):
+            entries.append(entry("centre of mass", "o", INK, None, 3.5))
+        if len(shot.contacts):
+            entries.append(entry("contact point", "v", ALERT, None, 4.5))
+        if shot.loops:
+            entries.append(entry("loop", "o", "none", ALERT, 7.0))
+        style: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "labelcolor": INK}
+        self.ax.legend(handles=entries, loc="upper left", handletextpad=0.2, borderaxespad=0.1, **style)
+
+
+def _up_axis(gravity: Array) -> int:
+    """The coordinate axis that gravity follows, or z."""
+    return int(np.argmax(np.abs(gravity))) if np.any(gravity) else 2
+
+
+def _view(normal: Array | None, up: int) -> tuple[float, float, int]:
+    """Elevation, azimuth (deg) and the vertical axis that matplotlib turns about."""
+    if normal is None:
+        return 20.0, -58.0, up
+    along = int(np.argmax(normal))
+    if along == 2:
+        return 90.0, -90.0, 2
+    return 0.0, -90.0 if along == 1 else 0.0, 2
+
+
+def _screen(elevation: float, azimuth: float, vertical: int) -> tuple[Array, Array, Array]:
+    """Unit vectors (3,) in the world: to the right and up on the picture, and from it to the eye."""
+    e, a = np.radians(elevation), np.radians(azimuth)
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    above = np.array([-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)])
+    towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    turn = vertical - 2
+    return np.roll(right, turn), np.roll(above, turn), np.roll(towards, turn)
+
+
+def _grid_step(size: float) -> float:
+    """A round distance of which the mechanism's size holds about five."""
+    power = 10.0 ** np.floor(np.log10(size / 5))
+    return float(min((step * power for step in ROUND_STEPS), key=lambda step: abs(step - size / 5)))
+
+
+def _grid(low: Array, high: Array, across: int, height: float, step: float) -> list[Array]:
+    """Lines at multiples of the step between two corners, in the plane at a height across an axis."""
+    first, second = (k for k in range(3) if k != across)
+    lines = []
+    for a, b in ((first, second), (second, first)):
+        for x in step * np.arange(np.ceil(low[a] / step - 1e-9), np.floor(high[a] / step + 1e-9) + 1):
+            line = np.full((2, 3), height)
+            line[:, a], line[:, b] = x, (low[b], high[b])
+            lines.append(line)
+    return lines

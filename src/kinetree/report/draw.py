@@ -1,0 +1,112 @@
+"""A picture of a mechanism: links, joints by kind, centres of mass, contact points, loops, ground."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import numbers
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.report.canvas import INK, Canvas
+from kinetree.report.skeleton import Skeleton, skeleton
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(
+    mechanism: Mechanism,
+    q: ArrayLike | None = None,
+    ax: Any = None,
+    *,
+    labels: bool = False,
+    legend: bool = True,
+    ground: bool = True,
+    view: tuple[float, float] | None = None,
+) -> Any:
+    """Draw a mechanism in the pose q (n_dof,) and return the matplotlib 3-D axes.
+
+    Without ``q`` the allowed pose nearest to zero is drawn; without ``ax`` a new pyplot figure is made.
+    Links have the colours of their modules (004, section 4.1). Bodies without shapes are drawn as lines
+    between their joints, as plates if attached in three points or more, and where they float as the box of
+    equal inertia; meshes are not drawn. ``labels`` writes the joints' names; ``view`` is elevation and
+    azimuth (deg). A planar mechanism is seen along its normal.
+
+    >>> from matplotlib.figure import Figure
+    >>> import kinetree as kt
+    >>> ax = draw(kt.zoo.gripper(), [0.5, 0.4, 0.4, 1.2], Figure().add_subplot(projection="3d"))
+    >>> ax.get_title()
+    'gripper'
+    """
+    shot = skeleton(mechanism, q)
+    return _drawn(mechanism, [shot], ax, labels=labels, legend=legend, ground=ground, view=view)
+
+
+def strobe(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    ax: Any = None,
+    *,
+    labels: bool = False,
+    legend: bool = False,
+    ground: bool = True,
+    view: tuple[float, float] | None = None,
+) -> Any:
+    """Draw the poses q (k, n_dof) of a motion into one picture, the earlier the fainter; see :func:`draw`."""
+    rows = numbers(q, "q")
+    if rows.ndim != 2 or not len(rows):
+        raise InputError(f"q must have shape (k, {mechanism.n_dof}) with k >= 1, got shape {rows.shape}")
+    shots = [skeleton(mechanism, row) for row in rows]
+    return _drawn(mechanism, shots, ax, labels=labels, legend=legend, ground=ground, view=view)
+
+
+def figure_of(mechanism: Mechanism, q: ArrayLike | None = None, *, labels: bool = False) -> Figure:
+    """A figure with one picture, made without any screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    shot = skeleton(mechanism, q)
+    figure = Figure(figsize=(6.0, 6.3))
+    FigureCanvasAgg(figure)
+    ax: Any = figure.add_axes((0.0, 0.0, 1.0, 6.0 / 6.3), projection="3d")
+    _drawn(mechanism, [shot], ax, labels=labels, legend=True, ground=True, view=None)
+    return figure
+
+
+def _drawn(
+    mechanism: Mechanism,
+    shots: list[Skeleton],
+    ax: Any,
+    *,
+    labels: bool,
+    legend: bool,
+    ground: bool,
+    view: tuple[float, float] | None,
+) -> Any:
+    ax = _axes(ax)
+    canvas = Canvas(ax, shots, mechanism.gravity, view)
+    if ground:
+        canvas.ground()
+    faint = np.linspace(0.12, 0.5, len(shots) - 1)
+    for layer, (shot, strength) in enumerate(zip(shots, [*faint, 1.0], strict=True)):
+        canvas.skeleton(shot, float(strength), layer)
+    if labels:
+        canvas.labels(shots[-1])
+    if legend:
+        canvas.legend(shots[-1])
+    ax.set_title(mechanism.name, color=INK, fontsize=11, pad=2, parse_math=False)
+    return ax
+
+
+def _axes(ax: Any) -> Any:
+    """The given 3-D axes, or those of a new figure."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure(figsize=(6.0, 6.3)).add_axes((0.0, 0.0, 1.0, 0.95), projection="3d")
+    if getattr(ax, "name", None) != "3d":
+        raise InputError(f"ax must be matplotlib axes made with projection='3d', got {ax!r}")
+    return ax

@@ -1,0 +1,141 @@
+"""Mechanisms and results for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.rotation import AXES
+from kinetree.model.body import WORLD
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.study.demo import Demo
+
+NAME, QUIET = "bold", "dim"
+
+
+def mechanism_report(mechanism: Mechanism) -> Group:
+    """All that ``kinetree info`` prints: summary, tree, joints, modules, loops and contact points."""
+    parts: list[RenderableType] = [_summary(mechanism), "", body_tree(mechanism), ""]
+    parts.append(joint_table(mechanism))
+    parts += ["", _modules(mechanism)]
+    if mechanism.loops:
+        ends = [f"{loop.name} ({loop.joint.kind}: {loop.body_a} - {loop.body_b})" for loop in mechanism.loops]
+        parts.append(_listed("Loops", ends))
+    if mechanism.contact_points:
+        points = [f"{point.name} ({point.body})" for point in mechanism.contact_points]
+        parts.append(_listed("Contact points", points))
+    return Group(*parts)
+
+
+def body_tree(mechanism: Mechanism) -> Tree:
+    """The bodies as a tree that stands on the world, each with the joint that carries it."""
+    branches = {WORLD: Tree(Text(WORLD, style=QUIET), guide_style=QUIET)}
+    for link in mechanism.links:
+        branches[link.body.name] = branches[link.parent].add(_body_label(link))
+    return branches[WORLD]
+
+
+def joint_table(mechanism: Mechanism) -> Table:
+    """One row per degree of freedom: joint, kind, motion, limits."""
+    table = _table("joint", "kind", "motion", "lower", "upper", "largest effort")
+    for link in mechanism.links:
+        for row in _joint_rows(link.joint):
+            table.add_row(*row)
+    return table
+
+
+def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
+    """Mechanisms by name, with one line about each."""
+    table = _table("name", "bodies", "dof", "what it is")
+    for name, description, mechanism in models:
+        table.add_row(
+            Text(name, style=NAME), str(mechanism.n_bodies), str(mechanism.n_dof), Text(description)
+        )
+    return table
+
+
+def demo_report(demo: Demo) -> Group:
+    """What the demo found, in a few lines."""
+    table = _table("joint", "from", "to", "largest torque", "at")
+    start, end = np.degrees(demo.driven.q[0]), np.degrees(demo.driven.q[-1])
+    for k, joint in enumerate(demo.mechanism.joint_names):
+        torque, time = f"{demo.peak_torque[k]:.4f} N m", f"{demo.peak_time[k]:.3f} s"
+        table.add_row(Text(joint, style=NAME), f"{start[k]:.0f} deg", f"{end[k]:.0f} deg", torque, time)
+    name, duration = demo.mechanism.name, f"{demo.time[-1]:g} s"
+    energy = f"{demo.energy_exchanged:.4f} J exchanged, energy drift {demo.energy_drift:.1e} J"
+    return Group(
+        Text(f"Inverse dynamics: {name}, cycloidal motion in {duration} (004, section 6.2.1)"),
+        table,
+        Text(f"Free fall from rest for {duration}: {energy}"),
+    )
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style=QUIET, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _summary(mechanism: Mechanism) -> Text:
+    gravity = ", ".join(f"{x:g}" for x in mechanism.gravity)
+    counts = f"{mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom, {mechanism.mass:.6g} kg"
+    return Text.assemble((mechanism.name, NAME), f": {counts}, gravity ({gravity}) m/s^2")
+
+
+def _body_label(link: Link) -> Text:
+    inertia = link.body.inertia
+    mass = f", {inertia.mass:.6g} kg" if inertia.mass else ", no mass"
+    return Text.assemble((link.body.name, NAME), (f"  {link.joint.name}: {link.joint.kind}{mass}", QUIET))
+
+
+def _joint_rows(joint: Joint) -> Iterator[list[str | Text]]:
+    """The table rows of a joint; the first names its kind and the joint that it follows, if any."""
+    note = "" if joint.mimic is None else f", follows {joint.mimic.joint}"
+    if not joint.n_dof:
+        yield [Text(joint.name, style=NAME), "fixed", "none", "", "", ""]
+    for k, name in enumerate(joint.dof_names):
+        turn = joint.turns[k]
+        motion = f"{'about' if turn else 'along'} {_direction(joint.axes[k])}"
+        unit, effort = ("rad", "N m") if turn else ("m", "N")
+        yield [
+            Text(name, style=NAME),
+            Text(joint.kind + note if k == 0 else ""),
+            motion,
+            _bounded(joint.lower[k], unit),
+            _bounded(joint.upper[k], unit),
+            _bounded(joint.effort_limit[k], effort),
+        ]
+
+
+def _direction(axis: Array) -> str:
+    for letter, direction in AXES.items():
+        for sign in (1.0, -1.0):
+            if np.array_equal(axis, sign * direction):
+                return letter.lower() if sign > 0 else f"-{letter.lower()}"
+    return "(" + ", ".join(f"{x:.4g}" for x in axis) + ")"
+
+
+def _bounded(value: float, unit: str) -> str:
+    return f"{value:.4g} {unit}" if np.isfinite(value) else "none"
+
+
+def _modules(mechanism: Mechanism) -> Text:
+    """The modules in which the bodies are drawn and the recursions run (004, section 4.1)."""
+    lines = Text("Modules", style=NAME)
+    for module in mechanism.modules:
+        chain = " - ".join(module.bodies) or WORLD
+        origin = "" if module.parent is None else f"  (on M{module.parent})"
+        lines.append(f"\n  M{module.number}: {chain}{origin}", style="not bold")
+    return lines
+
+
+def _listed(title: str, entries: list[str]) -> Text:
+    return Text.assemble((title, NAME), "\n  ", ", ".join(entries))

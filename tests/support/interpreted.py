@@ -1,0 +1,21 @@
+"""Kernels in the interpreter, on any kind of number."""
+
+import numpy as np
+from kinetree.kernels.layout import TREE, Fields, n_pairs, tree_table
+
+
+def run(kernel, mechanism, inputs, sizes):
+    """Outputs (size, ...) of a kernel on inputs (numbers, ...), all of one kind; packed results are dropped."""
+    tree, kind, shape = mechanism.tree, np.result_type(*inputs), inputs[0].shape[1:]
+
+    def memory(layout, rows):
+        return Fields(layout, np.zeros((rows, layout.width, *shape), kind))
+
+    work = [memory(kernel.slots, tree.n + 1)]
+    if kernel.scratch is not None:
+        work.append(memory(kernel.scratch, n_pairs(tree)))
+    if kernel.entries is not None:
+        work.append(memory(kernel.entries, kernel.n_packed(tree)))
+    outputs = [np.zeros((size, *shape), kind) for size in sizes]
+    kernel.function(Fields(TREE, tree_table(tree)), *work, *inputs, *outputs)
+    return outputs
