@@ -27,9 +27,11 @@ from kinetree.analysis.kinematics import (
 from kinetree.analysis.sensitivity import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
+    JointReactionDerivatives,
     TorqueHessian,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
+    joint_reaction_derivatives,
     torque_hessian,
 )
 from kinetree.errors import (
@@ -64,6 +66,7 @@ __all__ = [
     "InputError",
     "InverseDynamicsDerivatives",
     "Joint",
+    "JointReactionDerivatives",
     "KinetreeError",
     "Link",
     "Loop",
@@ -91,6 +94,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",
+    "joint_reaction_derivatives",
     "joint_reactions",
     "kinetic_energy",
     "load",

@@ -50,6 +50,20 @@ class Packed:
     blocks: Array | None
     threads: int | None
 
+    @property
+    def by_state(self) -> Array:
+        """The packed numbers state by state, (count, rows, width)."""
+        count = math.prod(self.batch)
+        if self.blocks is None:
+            rows = self.kernel.n_packed(self.tree) if self.tree.n else 0
+            return np.zeros((count, rows, self.kernel.entries.width if self.kernel.entries else 0))
+        n_blocks, rows, width, lanes = self.blocks.shape
+        place = np.arange(count)
+        if count > lanes:  # the last block overlaps its predecessor
+            last = place >= (n_blocks - 1) * lanes
+            place[last] += n_blocks * lanes - count
+        return self.blocks.transpose(0, 3, 1, 2).reshape(n_blocks * lanes, rows, width)[place]
+
     @cached_property
     def matrices(self) -> Array:
         """The full matrices, (m, ..., n, n)."""

@@ -15,14 +15,12 @@ from kinetree.analysis.evaluate import (
     evaluate_single,
     independent,
 )
-from kinetree.analysis.kinematics import axis_motion, body_poses
+from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
-from kinetree.analysis.welds import weld_reactions
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS
 from kinetree.state import FRAMES, Frame, coordinates
 
 
@@ -121,25 +119,15 @@ def joint_reactions(
     """
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
-    tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
-    loads = body_loads(mechanism, q, wrenches)
-    sizes = [tree.n, 6 * tree.n]
-    _, reaction = evaluate(RNEA, tree, [q, qd, qdd, axis_loads(tree, loads)], sizes)
-    reaction = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
-    on_bodies = np.zeros((*reaction.shape[:-2], tree.n_bodies, 6))
-    jointed = ~tree.body_welded & (tree.body_axis != WORLD_AXIS)
-    to_body = tree.body_rotation[jointed].transpose(0, 2, 1)
-    for part in (slice(0, 3), slice(3, 6)):
-        on_axes = reaction[..., tree.body_axis[jointed], part]
-        on_bodies[..., jointed, part] = (to_body @ on_axes[..., None])[..., 0]
-    motion = axis_motion(tree, q, qd, qdd)
-    if tree.body_welded.any():
-        weld_reactions(tree, motion, loads, on_bodies)
+    tree = mechanism.jointed_tree
+    q, qd, qdd = (coordinates(mechanism, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
+    load = axis_loads(tree, body_loads(mechanism, all_axes(mechanism.tree, q), wrenches))
+    q, qd, qdd = all_axes(tree, q), all_rates(tree, qd), all_rates(tree, qdd)
+    _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])
+    on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 2, 3))[..., tree.body_axis, :, :]
     if frame == "body":
-        return on_bodies
-    R, _ = body_poses(tree, motion)
-    turned = R[..., None, :, :] @ on_bodies.reshape((*on_bodies.shape[:-1], 2, 3))[..., None]
-    return turned.reshape(on_bodies.shape)
+        axes = tree.body_rotation.transpose(0, 2, 1)
+    else:
+        axes = axis_motion(tree, q, qd, qdd).rotation[..., tree.body_axis, :, :]
+    turned = (axes[..., None, :, :] @ on_axes[..., None])[..., 0]
+    return turned.reshape((*turned.shape[:-2], 6))

@@ -32,10 +32,11 @@ WORLD = -1  # parent of the roots; row -1 of every table
 class Kernel:
     """An algorithm: its function, its workspace, how many rows of numbers it reads and writes.
 
-    ``function(tree, work, [scratch,] [out,] *inputs, *outputs)``. ``entries`` lays out packed results:
-    one row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix; ``scratch``
-    the layout of packed intermediate results, by pairs. ``targets`` tell which entry goes into which full
-    matrix, transposed or not. ``accept(tree, *rows)`` tells whether the answer for a state can be trusted.
+    ``function(tree, work, [scratch,] [out,] *inputs, *outputs)``. ``entries`` lays out packed results: one
+    row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix, or in any other
+    order that ``rows(tree)`` counts; ``scratch`` lays out packed intermediate results, by pairs. ``targets``
+    tell which entry goes into which full matrix, transposed or not. ``accept(tree, *rows)`` tells whether the
+    answer for a state can be trusted.
     """
 
     function: Callable[..., None]
@@ -46,6 +47,7 @@ class Kernel:
     scratch: Layout | None = None
     targets: tuple[tuple[int, int, bool], ...] = ()
     square: bool = False
+    rows: Callable[[Tree], int] | None = None
     accept: Callable[..., bool] | None = None
 
     @property
@@ -60,6 +62,8 @@ class Kernel:
 
     def n_packed(self, tree: Tree) -> int:
         """How many rows its packed results have for a tree."""
+        if self.rows is not None:
+            return self.rows(tree)
         return tree.n**2 if self.square else n_pairs(tree)
 
 
@@ -91,6 +95,7 @@ TREE = Layout(
     massive=int,
     offset=int,
     passive=int,
+    carries=int,  # whether a body, not only further axes, hangs on the axis
     first=int,  # place of (i, i) among the pairs of an axis and its ancestors
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
     R=9,
@@ -100,6 +105,7 @@ TREE = Layout(
     S=6,
     subtree_m=1,
     gross=1,
+    B=9,  # orientation of the body that the axis carries, in the frame of the axis
     gravity=3,
     armature=1,
     viscous=1,
@@ -234,12 +240,14 @@ def aligned(*shape: int) -> Array:
 def _new_table(tree: Tree) -> Array:
     n = tree.n
     S = tree.second_moment.reshape(n, 9)
+    carriers, orientation = _carriers(tree)
     columns = {
         "parent": tree.parent,
         "revolute": tree.turns,
         "massive": tree.massive,
         "offset": ~tree.turns | (tree.position != 0).any(axis=1),
         "passive": tree.passive,
+        "carries": carriers,
         "first": _first_pairs(tree),
         "sliding": np.zeros(n),
         "R": tree.rotation,
@@ -249,6 +257,7 @@ def _new_table(tree: Tree) -> Array:
         "S": S[:, [0, 1, 2, 4, 5, 8]],
         "subtree_m": _subtree_mass(tree),
         "gross": gross_inertia(tree),
+        "B": orientation,
         "gravity": np.tile(tree.gravity, (n, 1)),
         **{key: getattr(tree, key) for key in ("armature", "viscous", "coulomb", "stiffness", "rest")},
     }
@@ -275,6 +284,15 @@ def _depths(tree: Tree) -> Any:
         if tree.parent[i] != WORLD:
             depth[i] += depth[tree.parent[i]]
     return depth
+
+
+def _carriers(tree: Tree) -> tuple[Any, Array]:
+    """Which axes are the last of a joint, and the orientation of the body there."""
+    last = {int(body): axis for axis, body in enumerate(tree.axis_body)}  # later axes of a joint overwrite
+    carries, orientation = np.zeros(tree.n, dtype=np.int64), np.tile(np.eye(3), (tree.n, 1, 1))
+    for body, axis in last.items():
+        carries[axis], orientation[axis] = 1, tree.body_rotation[body]
+    return carries, orientation
 
 
 def _first_pairs(tree: Tree) -> Any:

@@ -211,7 +211,7 @@ def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
         raise ModelError(
             f"{what}: a cylindrical joint turns and slides on one axis, got two: {directions.tolist()}"
         )
-    turns = np.array(TURNS[kind])
+    turns = np.array(TURNS[kind], dtype=bool)
     slides = directions[~turns] if kind != "cylindrical" else directions[:1]
     if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
         raise ModelError(f"{what}: the sliding axes {slides.tolist()} are not independent")

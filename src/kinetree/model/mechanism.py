@@ -96,6 +96,12 @@ class Mechanism:
         """The frozen arrays that algorithms read; compiled once."""
         return compile_tree(self)
 
+    @cached_property
+    def jointed_tree(self) -> Tree:
+        """The same with an axis for every body, those of fixed joints locked: what reactions are asked of."""
+        welded = any(link.joint.n_dof == 0 for link in self.links)
+        return compile_tree(self, welds_as_axes=True) if welded else self.tree
+
     @property
     def mass(self) -> float:
         """Total mass (kg)."""

@@ -18,7 +18,7 @@ from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.model.body import WORLD
-from kinetree.model.joint import PARAMETERS
+from kinetree.model.joint import PARAMETERS, Joint
 
 if TYPE_CHECKING:
     from kinetree.model.mechanism import Link, Mechanism
@@ -31,7 +31,7 @@ WORLD_AXIS = -1  # what the roots hang on
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Mimic joints: all coordinates from the independent ones, q_axes = matrix q + offset."""
+    """Mimic joints and locked axes: all coordinates from the independent ones, q_axes = matrix q + offset."""
 
     matrix: Array  # (n_axes, n_dof)
     offset: Array  # (n_axes,)
@@ -69,7 +69,6 @@ class Tree:
     body_names: tuple[str, ...]
     body_parent: Integers
     body_axis: Integers  # the axis that carries the body; -1: fixed to the world
-    body_welded: Flags  # whether the body hangs on a fixed joint
     body_rotation: Array  # the body frame in the frame of its axis
     body_position: Array
     body_mass: Array
@@ -101,9 +100,13 @@ class Tree:
         return _frozen((self.stiffness != 0) | (self.viscous != 0) | (self.coulomb != 0), np.bool_)
 
 
-def compile_tree(mechanism: Mechanism) -> Tree:
-    """Expand joints to axes, align each axis with z, lump welded bodies, freeze."""
-    rows = _Rows()
+def compile_tree(mechanism: Mechanism, *, welds_as_axes: bool = False) -> Tree:
+    """Expand joints to axes, align each axis with z, lump welded bodies, freeze.
+
+    With ``welds_as_axes`` fixed joints become axes too, locked at zero by the coupling, so that every body
+    has an axis of its own.
+    """
+    rows = _Rows(welds_as_axes)
     for k, link in enumerate(mechanism.links):
         rows.add(k, link, mechanism.body_index(link.parent) if link.parent != WORLD else WORLD_AXIS)
     return rows.frozen_tree(mechanism)
@@ -112,7 +115,8 @@ def compile_tree(mechanism: Mechanism) -> Tree:
 class _Rows:
     """The growing lists behind a Tree; used only while compiling."""
 
-    def __init__(self) -> None:
+    def __init__(self, welds_as_axes: bool) -> None:
+        self.welds_as_axes = welds_as_axes
         self.parent: list[int] = []
         self.turns: list[bool] = []
         self.placement: list[Placement] = []
@@ -129,6 +133,8 @@ class _Rows:
         carried = Placement() if parent == WORLD_AXIS else self.body_placement[parent]
         place = carried @ link.placement  # the joint frame, seen from the axis that carries it
         joint = link.joint
+        if self.welds_as_axes and joint.n_dof == 0:
+            joint = Joint.of_kind(joint.name, "revolute")
         for a, name in enumerate(joint.dof_names):
             to_axis = Placement(frozen(rotation_to_axis(joint.axes[a])))
             self.parent.append(carrier)
@@ -168,7 +174,6 @@ class _Rows:
             body_names=mechanism.body_names,
             body_parent=_frozen(self.body_parent, np.int64),
             body_axis=_frozen(body_axis, np.int64),
-            body_welded=_frozen([link.joint.n_dof == 0 for link in mechanism.links], np.bool_),
             body_rotation=R,
             body_position=p,
             body_mass=frozen(mass),
@@ -211,12 +216,15 @@ def _lumped(
 
 
 def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
-    """The matrix that ties mimic joints to the joints they follow."""
+    """The matrix that ties mimic joints to the joints they follow and locks axes of fixed joints."""
     mimics = {x.joint.name: x.joint.mimic for x in mechanism.links if x.joint.mimic is not None}
-    if not mimics:
+    locked = {x.joint.name for x in mechanism.links if x.joint.n_dof == 0}
+    if len(axis_names) == mechanism.n_dof:
         return None
     matrix, offset = np.zeros((len(axis_names), mechanism.n_dof)), np.zeros(len(axis_names))
     for row, name in enumerate(axis_names):
+        if name in locked:
+            continue
         mimic = mimics.get(name)
         matrix[row, mechanism.joint_index(mimic.joint if mimic else name)] = (
             mimic.multiplier if mimic else 1.0

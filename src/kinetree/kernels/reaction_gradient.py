@@ -1,0 +1,106 @@
+"""Derivatives of joint reactions: the wrench in every joint with respect to all q, qd and qdd.
+
+Reactions are expressed in the axes of the body they act on, about its origin. Seen from there, a coordinate
+between the base and the joint changes only the velocity and acceleration of what lies beyond (by Xd and Xdd),
+and a coordinate beyond the joint changes the composite wrench as in inverse dynamics.
+"""
+
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
+from kinetree.kernels.motion import MOTION, join_parent, world_motion
+from kinetree.kernels.number import lanewise
+from kinetree.kernels.vectors import (
+    cross,
+    cross_plus,
+    inertia_times,
+    product,
+    scale,
+    store3,
+    sub,
+    times_plus,
+    transposed_times,
+    twice_trace_minus,
+)
+from kinetree.model.tree import Tree
+
+SLOTS = Layout(**MOTION)
+ENTRIES = Layout(world=False, dq=6, dqd=6, dqdd=6)  # force, moment
+
+
+@lanewise
+def in_body(R, p, n, f):
+    """Force and moment at the origin p in the axes R, from the wrench (n, f) about the world's origin."""
+    return transposed_times(R, f) + transposed_times(R, sub(n, cross(p, f)))
+
+
+@lanewise
+def reaction_gradient(tree, work, out, q, qd, qdd, reaction):
+    """Reactions and their derivatives, packed: for each axis i, tips first,
+
+    if it carries a body: its reaction by itself and its ancestors; then its ancestors' reactions by i.
+    """
+    world_motion(tree, work, q, qd, qdd)
+    for i in outward(len(q)):
+        if tree.carries[i]:
+            work.R[i] = product(work.R[i], tree.B[i])
+    k = 0
+    for i in inward(len(q)):
+        join_parent(work, i, tree.parent[i])
+        m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
+        E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
+        R, p = work.R[i], work.p[i]
+        if tree.carries[i]:
+            wrench = in_body(R, p, n, f)
+            store3(reaction, 6 * i, wrench[0:3])
+            store3(reaction, 6 * i + 3, wrench[3:6])
+            j = i
+            while j != WORLD:
+                z, s, zd, sd = work.z[j], work.s[j], work.zd[j], work.sd[j]
+                Cn, Cf = inertia_times(m, h, S, z, s)
+                out.dqdd[k] = in_body(R, p, Cn, Cf)
+                Cn, Cf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
+                out.dqd[k] = in_body(R, p, times_plus(E, z, Cn), cross_plus(z, P, Cf))
+                Cn, Cf = inertia_times(m, h, S, work.zdd[j], work.sdd[j])
+                out.dq[k] = in_body(R, p, times_plus(E, zd, Cn), cross_plus(zd, P, Cf))
+                k += 1
+                j = tree.parent[j]
+        z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
+        In, If = inertia_times(m, h, S, z, s)
+        Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
+        Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
+        Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
+        Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
+        Vn, Vf = times_plus(E, z, Vn), cross_plus(z, P, Vf)
+        j = tree.parent[i]
+        while j != WORLD:
+            if tree.carries[j]:
+                R, p = work.R[j], work.p[j]
+                out.dqdd[k] = in_body(R, p, In, If)
+                out.dqd[k] = in_body(R, p, Vn, Vf)
+                out.dq[k] = in_body(R, p, Qn, Qf)
+                k += 1
+            j = tree.parent[j]
+
+
+def reaction_places(tree: Tree) -> list[tuple[int, int]]:
+    """(axis of the reaction, axis of the coordinate) of every packed row, in order."""
+    last = {int(axis) for axis in tree.body_axis}
+    places = []
+    for i in range(tree.n - 1, -1, -1):
+        path, j = [], int(tree.parent[i])
+        while j != WORLD:
+            path.append(j)
+            j = int(tree.parent[j])
+        if i in last:
+            places += [(i, j) for j in (i, *path)]
+        places += [(j, i) for j in path if j in last]
+    return places
+
+
+REACTION_GRADIENT = Kernel(
+    reaction_gradient,
+    SLOTS,
+    inputs=3,
+    outputs=1,
+    entries=ENTRIES,
+    rows=lambda tree: len(reaction_places(tree)),
+)
