@@ -111,6 +111,12 @@ def batch_shape(*arrays: Array) -> tuple[int, ...]:
         raise InputError(f"the batch axes of the arguments do not fit together: {shapes}") from None
 
 
+def same_batch(*arrays: Array) -> tuple[Array, ...]:
+    """The arrays (..., k) with their leading axes broadcast against each other."""
+    batch = batch_shape(*arrays)
+    return tuple(np.broadcast_to(x, (*batch, x.shape[-1])) for x in arrays)
+
+
 def all_axes(tree: Tree, q: Array) -> Array:
     """Coordinates of every axis from the independent ones: the mimic joints filled in."""
     return q if tree.coupling is None else q @ tree.coupling.matrix.T + tree.coupling.offset

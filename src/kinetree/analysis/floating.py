@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.evaluate import batch_shape
+from kinetree.algebra.rotation import GIMBAL_LOCK
+from kinetree.analysis.evaluate import evaluate, same_batch
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
-from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import InputError, SingularityError
+from kinetree.kernels.aba import SINGULAR
+from kinetree.kernels.floating import BASE, FLOATING_INVERSE
+from kinetree.kernels.layout import gross_inertia
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.state import coordinates
-
-BASE_DOF = 6
 
 
 def floating_base_inverse_dynamics(
@@ -38,32 +41,52 @@ def floating_base_inverse_dynamics(
             f"'{mechanism.name}' has no floating base: its joint '{first.name}' is {first.kind}, not free"
         )
     q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
-    n_joints = mechanism.n_dof - BASE_DOF
+    n_joints = mechanism.n_dof - BASE
     given = finite(numbers(qdd_joints, "qdd_joints"), "qdd_joints")
     if given.ndim == 0 or given.shape[-1] != n_joints:
         raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {given.shape}")
-    batch = batch_shape(q, qd, given)
-    qdd = np.zeros((*batch, mechanism.n_dof))
-    qdd[..., BASE_DOF:] = given
-    h_0 = inverse_dynamics(mechanism, q, qd, qdd, wrenches)[..., :BASE_DOF]
-    M_00 = mass_matrix(mechanism, q)[..., :BASE_DOF, :BASE_DOF]
-    qdd_0 = -_solved(mechanism, M_00, h_0)
-    qdd = np.concatenate(_same_batch(qdd_0, qdd[..., BASE_DOF:]), axis=-1)
-    tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches)
-    return qdd_0, tau[..., BASE_DOF:]
+    qdd = np.concatenate([np.zeros((*given.shape[:-1], BASE)), given], axis=-1)
+    if _is_plain(mechanism.tree):
+        base, tau = _freed(mechanism, q, qd, qdd, wrenches)
+    else:
+        base, tau = _solved(mechanism, q, qd, qdd, wrenches)
+    return base, tau[..., BASE:]
 
 
-def _solved(mechanism: Mechanism, M_00: Array, h_0: Array) -> Array:
+def _is_plain(tree: Tree) -> bool:
+    """Whether all bodies hang on the free joint and nothing but inertia acts on its axes."""
+    alone = tree.coupling is None and int((tree.parent == WORLD_AXIS).sum()) == 1
+    return alone and not (tree.passive[:BASE].any() or tree.armature[:BASE].any())
+
+
+def _freed(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> tuple[Array, Array]:
+    """In O(n): the composite body accelerates as if free."""
+    tree = mechanism.tree
+    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+    base, tau, check = evaluate(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3])
+    smallest = np.array([SINGULAR * gross_inertia(tree)[BASE - 1] ** 3, SINGULAR, GIMBAL_LOCK])
+    if not (np.abs(check) > smallest).all():
+        raise SingularityError(_undefined(mechanism))
+    return base, tau
+
+
+def _solved(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> tuple[Array, Array]:
+    """From the mass matrix: M_00 qdd_0 = -h_0."""
+    h_0 = inverse_dynamics(mechanism, q, qd, qdd, wrenches)[..., :BASE]
+    M_00 = mass_matrix(mechanism, q)[..., :BASE, :BASE]
     scale = np.sqrt(np.abs(np.diagonal(M_00, axis1=-2, axis2=-1)))
     unit = M_00 / (scale[..., :, None] * scale[..., None, :] + np.finfo(float).tiny)
-    if np.any(np.linalg.cond(unit) > 1e14):
-        raise SingularityError(
-            f"the base of '{mechanism.name}' cannot move freely in this state: its composite inertia is "
-            f"singular, or its Euler angles (sequence {mechanism.links[0].joint.sequence}) are in gimbal lock"
-        )
-    return np.asarray(np.linalg.solve(M_00, h_0[..., None])[..., 0], dtype=np.float64)
+    if np.any(np.linalg.cond(unit) > 1.0 / SINGULAR):
+        raise SingularityError(_undefined(mechanism))
+    solved = np.asarray(np.linalg.solve(M_00, h_0[..., None])[..., 0], dtype=np.float64)
+    base, qdd = same_batch(-solved, qdd)
+    qdd = np.concatenate([base, qdd[..., BASE:]], axis=-1)
+    return base, inverse_dynamics(mechanism, q, qd, qdd, wrenches)
 
 
-def _same_batch(a: Array, b: Array) -> tuple[Array, Array]:
-    batch = batch_shape(a, b)
-    return np.broadcast_to(a, (*batch, a.shape[-1])), np.broadcast_to(b, (*batch, b.shape[-1]))
+def _undefined(mechanism: Mechanism) -> str:
+    return (
+        f"the acceleration of the base of '{mechanism.name}' is not defined in this state: its composite "
+        f"inertia is singular, or its Euler angles (sequence {mechanism.links[0].joint.sequence}) are in "
+        "gimbal lock"
+    )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.errors import InputError
+from kinetree.kernels.load_gradient import LOAD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.state import Wrench
@@ -66,6 +67,36 @@ def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrenc
     return loads
 
 
+def load_moments(mechanism: Mechanism, tree: Tree, wrenches: Wrenches) -> Array:
+    """Loads with what their derivatives need, (..., LOAD n_axes): see `kernels.load_gradient`."""
+    if isinstance(wrenches, Wrench):
+        wrenches = [wrenches]
+    if not (isinstance(wrenches, Sequence) and all(isinstance(w, Wrench) for w in wrenches)):
+        array = _checked_array(mechanism, cast(ArrayLike, wrenches))
+        names = mechanism.body_names
+        wrenches = [Wrench(name, array[..., k, :3], array[..., k, 3:]) for k, name in enumerate(names)]
+    listed = cast(Sequence[Wrench], wrenches)
+    shapes = [np.shape(x)[:-1] for w in listed for x in (w.force, w.moment)]
+    result = np.zeros((*np.broadcast_shapes(*shapes), tree.n, LOAD))
+    for w in listed:
+        k = mechanism.body_index(w.body)
+        axis, R = int(tree.body_axis[k]), tree.body_rotation[k]
+        if axis == WORLD_AXIS:
+            continue
+        point = R @ np.asarray(w.point) + tree.body_position[k]
+        force, moment = np.asarray(w.force), np.asarray(w.moment)
+        if w.frame == "body":
+            force, moment = force @ R.T, moment @ R.T
+            result[..., axis, :3] += force
+            result[..., axis, 3:6] += moment + np.cross(point, force)
+        else:
+            result[..., axis, 6:9] += force
+            result[..., axis, 9:12] += moment
+            first = point[:, None] * force[..., None, :]
+            result[..., axis, 12:] += first.reshape((*first.shape[:-2], 9))
+    return result.reshape((*result.shape[:-2], LOAD * tree.n))
+
+
 def _check_batch(to_body: Array, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     """The common batch shape of states and loads."""
     states = to_body.shape[:-3]
@@ -79,13 +110,18 @@ def _check_batch(to_body: Array, shapes: list[tuple[int, ...]]) -> tuple[int, ..
 
 def _array_loads(mechanism: Mechanism, to_body: Array, wrenches: ArrayLike) -> Array:
     """Wrenches on all bodies at once, turned from world to body axes."""
+    array = _checked_array(mechanism, wrenches)
+    _check_batch(to_body, [array.shape[:-2]])
+    force = (to_body @ array[..., :3, None])[..., 0]
+    moment = (to_body @ array[..., 3:, None])[..., 0]
+    return np.concatenate([force, moment], axis=-1)
+
+
+def _checked_array(mechanism: Mechanism, wrenches: ArrayLike) -> Array:
     array = finite(numbers(wrenches, "wrenches"), "wrenches")
     if array.shape[-2:] != (mechanism.n_bodies, 6):
         raise InputError(
             f"wrenches must be Wrench objects or an array of shape (..., {mechanism.n_bodies}, 6), force and "
             f"moment for each body; got shape {array.shape}"
         )
-    _check_batch(to_body, [array.shape[:-2]])
-    force = (to_body @ array[..., :3, None])[..., 0]
-    moment = (to_body @ array[..., 3:, None])[..., 0]
-    return np.concatenate([force, moment], axis=-1)
+    return array

@@ -14,13 +14,18 @@ from kinetree.analysis.evaluate import (
     all_axes,
     all_rates,
     coupled,
+    evaluate,
     evaluate_packed,
     independent,
+    same_batch,
 )
-from kinetree.analysis.forward import check_pivots
-from kinetree.errors import InputError
+from kinetree.analysis.forward import check_pivots, forward_dynamics
+from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
+from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
+from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
@@ -37,6 +42,7 @@ class InverseDynamicsDerivatives:
 
     tau: Array
     packed: Packed
+    loads: Packed | None = None
 
     @property
     def dtau_dq(self) -> Array:
@@ -55,16 +61,24 @@ class InverseDynamicsDerivatives:
 
     @cached_property
     def _full(self) -> list[Array]:
-        return [coupled(self.packed.tree, matrix) for matrix in self.packed.matrices]
+        dq, dqd, dqdd = self.packed.matrices
+        dq = dq if self.loads is None else dq + self.loads.matrices[0]
+        return [coupled(self.packed.tree, matrix) for matrix in (dq, dqd, dqdd)]
 
 
 def inverse_dynamics_derivatives(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, threads: int | None = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> InverseDynamicsDerivatives:
     """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
-    Closed form in the world frame, O(n depth). At zero velocity Coulomb friction has no derivative and is
-    left out.
+    ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
+    O(n depth). At zero velocity Coulomb friction has no derivative and is left out.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -76,8 +90,18 @@ def inverse_dynamics_derivatives(
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
-    (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-    return InverseDynamicsDerivatives(independent(tree, tau), packed)
+    if wrenches is None:
+        (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+        return InverseDynamicsDerivatives(independent(tree, tau), packed)
+    load, moments = (
+        axis_loads(tree, body_loads(mechanism, q, wrenches)),
+        load_moments(mechanism, tree, wrenches),
+    )
+    tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
+    q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
+    _, packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
+    return InverseDynamicsDerivatives(independent(tree, tau), packed, loads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +119,18 @@ class ForwardDynamicsDerivatives:
 
 
 def forward_dynamics_derivatives(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, threads: int | None = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> ForwardDynamicsDerivatives:
     """qdd and its exact derivatives with respect to q, qd and tau, for states (..., n_dof).
 
     dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1.
+    ``wrenches`` stay fixed in the frame they are given in.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -107,18 +138,35 @@ def forward_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if tree.coupling is not None:
-        raise InputError(
-            f"'{mechanism.name}' has mimic joints; derivatives of its forward dynamics follow from those of "
-            "inverse dynamics: dqdd/dq = -M^-1 dtau/dq (see inverse_dynamics_derivatives)"
-        )
-    q = coordinates(mechanism, q, "q")
-    qd = coordinates(mechanism, qd, "qd")
+    q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")
+    if tree.coupling is not None:
+        return _coupled_derivatives(mechanism, q, qd, tau, wrenches, threads)
+    loads = None
+    if wrenches is not None:
+        still = np.zeros(tree.n)
+        tau = tau - inverse_dynamics(mechanism, q, still, still, wrenches)
+        tau = tau + inverse_dynamics(mechanism, q, still, still)
+        moments = load_moments(mechanism, tree, wrenches)
+        q, qd, tau, _ = same_batch(q, qd, tau, moments)
+        _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
     n = tree.n
     (qdd, pivot, _), packed = evaluate_packed(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
     check_pivots(tree, pivot)
-    return ForwardDynamicsDerivatives(qdd, *packed.matrices)
+    dq, dqd, inverse = packed.matrices
+    if loads is not None:
+        dq = dq - inverse @ loads.matrices[0]
+    return ForwardDynamicsDerivatives(qdd, dq, dqd, inverse)
+
+
+def _coupled_derivatives(
+    mechanism: Mechanism, q: Array, qd: Array, tau: Array, wrenches: Wrenches, threads: int | None
+) -> ForwardDynamicsDerivatives:
+    """With mimic joints: solve with the mass matrix of the independent coordinates."""
+    qdd = forward_dynamics(mechanism, q, qd, tau, wrenches)
+    d = inverse_dynamics_derivatives(mechanism, q, qd, qdd, wrenches, threads=threads)
+    inverse = np.asarray(np.linalg.inv(d.dtau_dqdd), dtype=np.float64)
+    return ForwardDynamicsDerivatives(qdd, -inverse @ d.dtau_dq, -inverse @ d.dtau_dqd, inverse)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +245,7 @@ class TorqueHessian:
     dqd: Array
     dqdd: Array
     packed: Packed
+    loads: Packed | None = None
 
     @property
     def q_q(self) -> Array:
@@ -231,7 +280,9 @@ class TorqueHessian:
 
     @cached_property
     def _full(self) -> list[Array]:
-        return [coupled(self.packed.tree, matrix) for matrix in self.packed.matrices]
+        q_q, *others = self.packed.matrices
+        q_q = q_q if self.loads is None else q_q + self.loads.matrices[0]
+        return [coupled(self.packed.tree, matrix) for matrix in (q_q, *others)]
 
 
 def torque_hessian(
@@ -240,13 +291,14 @@ def torque_hessian(
     qd: ArrayLike,
     qdd: ArrayLike,
     weight: ArrayLike,
+    wrenches: Wrenches = None,
     *,
     threads: int | None = None,
 ) -> TorqueHessian:
     """Exact gradient and Hessian of sum_i weight_i tau_i with respect to (q, qd, qdd).
 
     What an optimiser with exact second derivatives needs: ``weight`` (..., n_dof) are its multipliers.
-    Closed form, O(n depth).
+    ``wrenches`` stay fixed in the frame they are given in. Closed form, O(n depth).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -258,6 +310,17 @@ def torque_hessian(
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
     y = all_rates(tree, coordinates(mechanism, weight, "weight"))
+    if wrenches is not None:
+        moments = load_moments(mechanism, tree, wrenches)
+        q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)
     results, packed = evaluate_packed(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
+    if wrenches is None:
+        tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
+        return TorqueHessian(tau, dq, dqd, dqdd, packed)
+    _, slopes = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
+    results[1] = results[1] + np.einsum("...i,...ik->...k", y, slopes.matrices[0])
+    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+    results[0], _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
+    _, bends = evaluate_packed(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
     tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
-    return TorqueHessian(tau, dq, dqd, dqdd, packed)
+    return TorqueHessian(tau, dq, dqd, dqdd, packed, bends)

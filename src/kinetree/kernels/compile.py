@@ -21,6 +21,7 @@ import llvmlite.binding
 import numba
 import numpy as np
 from numba import types
+from numba.core.caching import FunctionCache
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.lanes import FLAGS, fields, register_all, rows
@@ -216,18 +217,36 @@ def _compiled(
 ) -> Callable[..., Any]:
     """Compile for one signature, from the disk cache if this very code is there."""
     register_all()
+    dispatcher = numba.njit(nogil=nogil, **_OPTIONS)(run)
     folder = cache_folder()
-    saved = numba.config.CACHE_DIR
     if folder is not None:
-        numba.config.CACHE_DIR = str(folder / stamp(lanes) / name)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
-            decorate = numba.njit(tuple(signature), cache=folder is not None, nogil=nogil, **_OPTIONS)
-            compiled: Callable[..., Any] = decorate(run)
-            return compiled
-    finally:
-        numba.config.CACHE_DIR = saved
+        dispatcher._cache = _StampedCache.at(folder / stamp(lanes) / name, run)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
+        dispatcher.compile(tuple(signature))
+    dispatcher.disable_compile()
+    return dispatcher
+
+
+class _StampedCache(FunctionCache):
+    """numba's cache in a folder whose name already tells all that shapes the code.
+
+    numba's own key hashes the closure of the function, which differs from process to process when functions
+    are built inside functions, and does not see what they call.
+    """
+
+    @classmethod
+    def at(cls, folder: Path, run: Callable[..., Any]) -> _StampedCache:
+        """The cache of one compiled function in a folder of its own."""
+        saved = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(folder)
+        try:
+            return cls(run)
+        finally:
+            numba.config.CACHE_DIR = saved
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple(), "stamped"
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """The opaque number that kernels compute with, and the few functions of it beyond + - * /.
 
 A kernel never asks what a number is. In the interpreter it may be a NumPy row (one entry per state), a
-complex row (derivatives by complex step), a :class:`CountingNumber` or a SymPy symbol.
+complex row (derivatives by complex step), a :class:`DualNumber` (derivatives in many directions at once), a
+:class:`CountingNumber` or a SymPy expression.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ def lanewise(function: Function) -> Function:
 
 def sincos(x):
     """Sine and cosine."""
-    return np.sin(x), np.cos(x)
+    functions = _sympy() if _is_symbolic(x) else np
+    return functions.sin(x), functions.cos(x)
 
 
 def sign(x):
     """-1, 0 or 1; the sign of the real part for complex numbers."""
+    if _is_symbolic(x):
+        return _sympy().sign(x)
     return x.sign() if hasattr(x, "sign") else np.sign(np.real(x))
 
 
@@ -42,6 +46,88 @@ def accumulate(field, i, value):
     field[i] = (
         tuple(a + b for a, b in zip(old, value, strict=True)) if isinstance(old, tuple) else old + value
     )
+
+
+def _is_symbolic(x):
+    """Whether a number is a SymPy expression."""
+    return hasattr(x, "free_symbols")
+
+
+def _sympy():
+    import sympy
+
+    return sympy
+
+
+class DualNumber:
+    """value + derivative e with e^2 = 0: a number and its slope along a direction, exact to rounding.
+
+    Both parts may be NumPy rows that broadcast: values (batch, 1) with derivatives (batch, directions) carry
+    many directions at once, and complex rows give second derivatives by complex step. See :func:`duals`.
+    """
+
+    __array_priority__ = 1.0  # rows leave arithmetic with dual numbers to them
+
+    def __init__(self, value, derivative=0.0):
+        self.value, self.derivative = value, derivative
+
+    def __add__(self, other):
+        value, derivative = _dual_parts(other)
+        return DualNumber(self.value + value, self.derivative + derivative)
+
+    def __sub__(self, other):
+        value, derivative = _dual_parts(other)
+        return DualNumber(self.value - value, self.derivative - derivative)
+
+    def __rsub__(self, other):
+        return DualNumber(other - self.value, -self.derivative)
+
+    def __mul__(self, other):
+        value, derivative = _dual_parts(other)
+        return DualNumber(self.value * value, self.derivative * value + self.value * derivative)
+
+    def __truediv__(self, other):
+        value, derivative = _dual_parts(other)
+        quotient = self.value / value
+        return DualNumber(quotient, (self.derivative - quotient * derivative) / value)
+
+    def __rtruediv__(self, other):
+        quotient = other / self.value
+        return DualNumber(quotient, -quotient * self.derivative / self.value)
+
+    def __neg__(self):
+        return DualNumber(-self.value, -self.derivative)
+
+    def sin(self):
+        """Sine."""
+        return DualNumber(np.sin(self.value), np.cos(self.value) * self.derivative)
+
+    def cos(self):
+        """Cosine."""
+        return DualNumber(np.cos(self.value), -np.sin(self.value) * self.derivative)
+
+    def sign(self):
+        """-1, 0 or 1; it has no slope."""
+        return DualNumber(np.sign(np.real(self.value)))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _dual_parts(x):
+    return (x.value, x.derivative) if isinstance(x, DualNumber) else (x, 0.0)
+
+
+def duals(values, derivatives):
+    """Dual numbers from values and derivatives (k, ...): an object array (k,)."""
+    numbers = np.empty(len(values), object)
+    numbers[:] = [DualNumber(x, dx) for x, dx in zip(values, derivatives, strict=True)]
+    return numbers
+
+
+def dual_parts(numbers):
+    """Values and derivatives (k, ...) of an object array of dual numbers; constants have no slope."""
+    parts = np.broadcast_arrays(*(part for x in numbers for part in _dual_parts(x)))
+    return np.array(parts[0::2]), np.array(parts[1::2])
 
 
 class CountingNumber:

@@ -298,3 +298,45 @@ def store9(x, k, A):
     store3(x, k, A[0:3])
     store3(x, k + 3, A[3:6])
     store3(x, k + 6, A[6:9])
+
+
+@lanewise
+def load9(x, k):
+    """Nine numbers of a row from place k on: a matrix."""
+    return load3(x, k) + load3(x, k + 3) + load3(x, k + 6)
+
+
+# ---- first moments of forces: V = sum x f^T ----------------------------------------------------------
+@lanewise
+def trace(A):
+    """tr A"""
+    return A[0] + A[4] + A[8]
+
+
+@lanewise
+def axial(V):
+    """Moment of the forces, sum of x x f, for V = sum x f^T; its product with z is tr(z~ V)."""
+    return V[5] - V[7], V[6] - V[2], V[1] - V[3]
+
+
+@lanewise
+def outer_plus(a, b, C):
+    """a b^T + C"""
+    return scale_plus(a[0], b, C[0:3]) + scale_plus(a[1], b, C[3:6]) + scale_plus(a[2], b, C[6:9])
+
+
+@lanewise
+def skew_times(w, A):
+    """w~ A: the cross product of w with every column of A."""
+    x, y, z = A[0:3], A[3:6], A[6:9]
+    return (
+        scale_plus(w[1], z, scale(-w[2], y))
+        + scale_plus(w[2], x, scale(-w[0], z))
+        + scale_plus(w[0], y, scale(-w[1], x))
+    )
+
+
+@lanewise
+def sum9(A, B, k):
+    """A + k B"""
+    return scale_plus(k, B[0:3], A[0:3]) + scale_plus(k, B[3:6], A[3:6]) + scale_plus(k, B[6:9], A[6:9])
