@@ -6,15 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.layout import Kernel
-from kinetree.kernels.run import INTERPRET, full_matrices, run_batch, single_runner
-from kinetree.model.mechanism import Mechanism
+from kinetree.kernels.run import full_matrices, run_batch, single_call
 from kinetree.model.tree import Tree
 
 
@@ -83,23 +81,17 @@ def _plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:
     return x.reshape(count, x.shape[-1])
 
 
-def evaluate_single(
-    kernel: Kernel, mechanism: Mechanism, sizes: tuple[int, ...], *inputs: Any
-) -> list[Array] | None:
-    """One plain state with the least overhead; None if input or answer need a closer look."""
-    tree = mechanism.tree
-    if type(inputs[0]) is not np.ndarray or inputs[0].ndim != 1 or tree.coupling is not None or INTERPRET:
+def evaluate_single(kernel: Kernel, tree: Tree, *inputs: Array) -> Array | None:
+    """All outputs of one state as one flat array; None if there is a batch or the answer needs a closer look.
+
+    It leaves a function in ``tree.memo[kernel]`` that later calls may use directly on plain arrays.
+    """
+    if any(x.ndim != 1 for x in inputs):
         return None
     try:
-        run, memory = tree.memo[kernel]
-    except KeyError:
-        run, memory = single_runner(kernel, tree)
-    results = [np.zeros(size) for size in sizes]
-    try:
-        good = run(memory, *inputs, *results)
-    except TypeError:
-        return None
-    return results if good else None
+        return single_call(kernel, tree)(*inputs)
+    except TypeError:  # read-only or strided arrays
+        return single_call(kernel, tree)(*(np.array(x) for x in inputs))
 
 
 def batch_shape(*arrays: Array) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from kinetree.analysis.evaluate import evaluate, evaluate_single
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
-from kinetree.kernels.aba import ABA, ABA_UNLOADED, SINGULAR
+from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.layout import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
@@ -36,16 +36,22 @@ def forward_dynamics(
     (4,)
     """
     tree = mechanism.tree
-    if wrenches is None:
-        at_once = evaluate_single(ABA_UNLOADED, mechanism, (tree.n, tree.n), q, qd, tau)
-        if at_once is not None:
-            return at_once[0]
+    if wrenches is None and type(q) is np.ndarray:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            qdd = tree.memo[ABA_ALONE](q, qd, tau)
+            if qdd is not None:
+                return qdd  # type: ignore[no-any-return]
+        except (KeyError, TypeError):
+            pass
     q = coordinates(mechanism, q, "q")
     qd = coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")
     if tree.coupling is not None:
         return _coupled(mechanism, q, qd, tau, wrenches)
     if wrenches is None:
+        single = evaluate_single(ABA_ALONE, tree, q, qd, tau)
+        if single is not None:
+            return single
         qdd, pivot = evaluate(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
     else:
         load = axis_loads(tree, body_loads(mechanism, q, wrenches))

@@ -44,14 +44,20 @@ def inverse_dynamics(
     [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
-    if wrenches is None:
-        at_once = evaluate_single(RNEA_UNLOADED, mechanism, (tree.n,), q, qd, qdd)
-        if at_once is not None:
-            return at_once[0]
+    if wrenches is None and type(q) is np.ndarray:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
+            if tau is not None:
+                return tau  # type: ignore[no-any-return]
+        except (KeyError, TypeError):
+            pass
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
     if wrenches is None:
+        single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
+        if single is not None:
+            return single
         (tau,) = evaluate(RNEA_UNLOADED, tree, [q, qd, qdd], [tree.n], threads)
     else:
         load = axis_loads(tree, body_loads(mechanism, q, wrenches))
@@ -91,10 +97,17 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, threads: int | None = Non
     [[5.0, 2.0], [2.0, 1.0]]
     """
     tree = mechanism.tree
-    at_once = evaluate_single(CRBA, mechanism, (tree.n * tree.n,), q)
-    if at_once is not None:
-        return at_once[0].reshape(tree.n, tree.n)
+    if type(q) is np.ndarray:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            M = tree.memo[CRBA](q)
+            if M is not None:
+                return M.reshape(tree.n, tree.n)  # type: ignore[no-any-return]
+        except (KeyError, TypeError):
+            pass
     q = all_axes(tree, coordinates(mechanism, q, "q"))
+    single = evaluate_single(CRBA, tree, q)
+    if single is not None:
+        return single.reshape(tree.n, tree.n)
     return coupled(tree, evaluate_packed(CRBA, tree, [q], [], threads)[1].matrices[0])
 
 

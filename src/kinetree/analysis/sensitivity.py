@@ -16,6 +16,7 @@ from kinetree.analysis.evaluate import (
     coupled,
     evaluate,
     evaluate_packed,
+    evaluate_single,
     independent,
     same_batch,
 )
@@ -32,32 +33,59 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
 
-@dataclass(frozen=True, eq=False)
 class InverseDynamicsDerivatives:
     """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
     ``tau`` (..., n_dof); ``dtau_dq``, ``dtau_dqd`` and ``dtau_dqdd`` (the mass matrix), each
-    (..., n_dof, n_dof). ``packed`` holds them tree-sparse; the full matrices are made when first asked for.
+    (..., n_dof, n_dof). Views of one flat array for a single state; for a batch see
+    :class:`InverseDynamicsDerivativesOfBatch`.
     """
 
-    tau: Array
-    packed: Packed
-    loads: Packed | None = None
+    __slots__ = ("_flat", "_n")
+
+    def __init__(self, flat: Array, n: int) -> None:
+        self._flat, self._n = flat, n
+
+    @property
+    def tau(self) -> Array:
+        """Torques and forces."""
+        return self._flat[: self._n]
 
     @property
     def dtau_dq(self) -> Array:
         """Stiffness: N m/rad."""
-        return self._full[0]
+        return self._matrix(0)
 
     @property
     def dtau_dqd(self) -> Array:
         """Damping: N m s/rad."""
-        return self._full[1]
+        return self._matrix(1)
 
     @property
     def dtau_dqdd(self) -> Array:
         """Mass matrix: kg m^2."""
-        return self._full[2]
+        return self._matrix(2)
+
+    def _matrix(self, k: int) -> Array:
+        n = self._n
+        start = n + k * n * n
+        return self._flat[start : start + n * n].reshape(n, n)
+
+
+class InverseDynamicsDerivativesOfBatch(InverseDynamicsDerivatives):
+    """The same for a batch: ``packed`` is tree-sparse, full matrices are made when first asked for."""
+
+    def __init__(self, tau: Array, packed: Packed, loads: Packed | None = None) -> None:
+        super().__init__(tau, tau.shape[-1])
+        self.packed, self.loads = packed, loads
+
+    @property
+    def tau(self) -> Array:
+        """Torques and forces."""
+        return self._flat
+
+    def _matrix(self, k: int) -> Array:
+        return self._full[k]
 
     @cached_property
     def _full(self) -> list[Array]:
@@ -87,12 +115,22 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
+    if wrenches is None and type(q) is np.ndarray:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
+            if single is not None:
+                return InverseDynamicsDerivatives(single, tree.n)
+        except (KeyError, TypeError):
+            pass
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
     if wrenches is None:
+        single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
+        if single is not None:
+            return InverseDynamicsDerivatives(single, tree.n)
         (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-        return InverseDynamicsDerivatives(independent(tree, tau), packed)
+        return InverseDynamicsDerivativesOfBatch(independent(tree, tau), packed)
     load, moments = (
         axis_loads(tree, body_loads(mechanism, q, wrenches)),
         load_moments(mechanism, tree, wrenches),
@@ -101,7 +139,7 @@ def inverse_dynamics_derivatives(
     q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
     _, packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
     _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
-    return InverseDynamicsDerivatives(independent(tree, tau), packed, loads)
+    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), packed, loads)
 
 
 @dataclass(frozen=True, eq=False)

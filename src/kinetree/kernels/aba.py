@@ -93,7 +93,8 @@ def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
         Un = times_plus(full(J), z, times(H, s))
         Uf = transposed_times_plus(H, z, times(full(M), s))
         D = dot(z, Un) + dot(s, Uf) + tree.armature[i]
-        pivot[i] = D
+        if len(pivot) > 0:
+            pivot[i] = D
         inv_D = 1.0 / D
         u = tau[i] - dot(z, n) - dot(s, f)
         if tree.passive[i]:
@@ -122,13 +123,20 @@ def aba_unloaded(tree, work, q, qd, tau, qdd, pivot):
 
 
 @lanewise
-def pivots_are_regular(tree, q, qd, tau, qdd, pivot):
+def aba_alone(tree, work, q, qd, tau, qdd):
+    """The same without telling the pivots."""
+    aba(tree, work, q, qd, tau, nothing(q), qdd, nothing(q))
+
+
+@lanewise
+def has_regular_pivots(tree, work, qdd):
     """Whether every pivot is above the rounding errors of the inertia that its axis moves."""
     regular = True
-    for i in outward(len(q)):
-        regular = regular and pivot[i] > SINGULAR * tree.gross[i]
+    for i in outward(len(qdd)):
+        regular = regular and 0.0 < work.inv_D[i] and work.inv_D[i] * (SINGULAR * tree.gross[i]) < 1.0
     return regular
 
 
 ABA = Kernel(aba, SLOTS, inputs=4, outputs=2)
-ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2, accept=pivots_are_regular)
+ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2)
+ABA_ALONE = Kernel(aba_alone, SLOTS, inputs=3, outputs=1, accept=has_regular_pivots)

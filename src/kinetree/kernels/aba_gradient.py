@@ -1,7 +1,7 @@
 """Derivatives of forward dynamics: -M^-1 times those of inverse dynamics at the resulting acceleration."""
 
 from kinetree.kernels.aba import SLOTS as ABA_SLOTS
-from kinetree.kernels.aba import aba, pivots_are_regular
+from kinetree.kernels.aba import aba
 from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
 from kinetree.kernels.number import lanewise, nothing
 from kinetree.kernels.rnea_gradient import ENTRIES as TORQUE_ENTRIES
@@ -56,12 +56,6 @@ def spread_out(tree, n, packed, out, q):
             j = tree.parent[j]
 
 
-@lanewise
-def is_regular(tree, q, qd, tau, qdd, pivot, torque):
-    """Whether the mass matrix is regular."""
-    return pivots_are_regular(tree, q, qd, tau, qdd, pivot)
-
-
 ABA_GRADIENT = Kernel(
     aba_gradient,
     SLOTS,
@@ -71,5 +65,4 @@ ABA_GRADIENT = Kernel(
     scratch=TORQUE_ENTRIES,
     targets=((0, 0, False), (1, 1, False), (2, 2, False)),
     square=True,
-    accept=is_regular,
 )

@@ -24,7 +24,7 @@ from numba import types
 from numba.core.caching import FunctionCache
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.lanes import FLAGS, fields, register_all, rows
+from kinetree.kernels.lanes import FLAGS, fields, register_all, rows, rows_in
 from kinetree.kernels.layout import TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.number import lanewise
 from kinetree.model.tree import Tree
@@ -117,77 +117,73 @@ def full_matrices(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
 def _spreader(kernel: Kernel, lanes: int) -> Any:
     """Put the packed entries of one state into full matrices: those `stride` apart, from `place` on."""
     assert kernel.entries is not None
-    width, targets = kernel.entries.width, np.array(kernel.targets, dtype=np.int64)
+    width = kernel.entries.width
+    targets = tuple((entry, matrix, int(transposed)) for entry, matrix, transposed in kernel.targets)
 
     def by_pairs(tree, n, flat, start, out, place, stride):
         k = start
         for i in range(n - 1, -1, -1):
             j = i
             while j != -1:
-                for t in range(len(targets)):
-                    entry = i * n + j if targets[t, 2] == 0 else j * n + i
-                    out[targets[t, 1] * stride + place + entry] = flat[k + targets[t, 0] * lanes]
+                for entry, matrix, transposed in targets:
+                    there = j * n + i if transposed else i * n + j
+                    out[place + matrix * stride + there] = flat[k + entry * lanes]
                 k += width * lanes
                 j = tree.parent[j]
 
     def by_squares(tree, n, flat, start, out, place, stride):
-        for entry in range(n * n):
-            for t in range(len(targets)):
-                value = flat[start + (entry * width + targets[t, 0]) * lanes]
-                out[targets[t, 1] * stride + place + entry] = value
+        for there in range(n * n):
+            for entry, matrix, _ in targets:
+                value = flat[start + (there * width + entry) * lanes]
+                out[place + matrix * stride + there] = value
 
     chosen = by_squares if kernel.square else by_pairs
     return numba.extending.register_jitable(**_OPTIONS)(chosen)
 
 
-# how a tuple of arrays is passed one by one: numba unpacks arguments quicker than tuples
+# how a tuple of inputs is passed one by one: numba unpacks arguments quicker than tuples
 _SPREAD: dict[int, Callable[[Any], Any]] = {
-    1: lambda on: lambda memory, a: on(memory, (a,)),
-    2: lambda on: lambda memory, a, b: on(memory, (a, b)),
-    3: lambda on: lambda memory, a, b, c: on(memory, (a, b, c)),
-    4: lambda on: lambda memory, a, b, c, d: on(memory, (a, b, c, d)),
-    5: lambda on: lambda memory, a, b, c, d, e: on(memory, (a, b, c, d, e)),
-    6: lambda on: lambda memory, a, b, c, d, e, f: on(memory, (a, b, c, d, e, f)),
-    7: lambda on: lambda memory, a, b, c, d, e, f, g: on(memory, (a, b, c, d, e, f, g)),
-    8: lambda on: lambda memory, a, b, c, d, e, f, g, h: on(memory, (a, b, c, d, e, f, g, h)),
-    9: lambda on: lambda memory, a, b, c, d, e, f, g, h, i: on(memory, (a, b, c, d, e, f, g, h, i)),
+    1: lambda on: lambda memory, a, out: on(memory, (a,), out),
+    2: lambda on: lambda memory, a, b, out: on(memory, (a, b), out),
+    3: lambda on: lambda memory, a, b, c, out: on(memory, (a, b, c), out),
+    4: lambda on: lambda memory, a, b, c, d, out: on(memory, (a, b, c, d), out),
 }
 
 
 @functools.cache
 def single_state(kernel: Kernel) -> Callable[..., bool]:
-    """run(memory, *arrays) for one state; False if an input has a wrong size or is not finite.
+    """run(memory, *inputs, out) for one state; False if an input has a wrong size or is not finite.
 
-    ``memory`` holds the model table, the workspace and what is packed (`single_memory`). The last array takes
-    the full matrices of kernels that pack. The GIL is kept, so that threads may share the memory.
+    ``memory`` holds the model table, the workspace and what is packed (`single_memory`). ``out`` takes all
+    outputs, n numbers each, and then the full matrices of kernels that pack. The GIL is kept, so that threads
+    may share the memory.
     """
-    inputs, width, accept = kernel.inputs, TREE.width, kernel.accept or _always
-    step, packs = _stepper(kernel, 1), kernel.entries is not None
-    n_rows = kernel.inputs + kernel.outputs
-    last = n_rows - 1 + packs
-    spread = _spreader(kernel, 1) if packs else _nowhere
+    outputs, width, slots = kernel.outputs, TREE.width, kernel.slots
+    accept = kernel.accept or _always
+    step = _stepper(kernel, 1)
+    spread = _spreader(kernel, 1) if kernel.entries is not None else _nowhere
 
     @numba.extending.register_jitable(forceinline=True, **_OPTIONS)
-    def on(memory, arrays):
+    def on(memory, inputs, out):
         tree = fields(memory, TREE, 1, 0)
         n = tree.parent[-1]
         doubt = 0.0
-        for array in arrays[:inputs]:
+        for array in inputs:
             if array.size != n:
                 return False
             for x in array:
                 doubt += x - x
         if doubt != 0.0:
             return False
-        views = rows(arrays[:n_rows], 0, 1)
+        results = rows_in(out, outputs, n)
         start = ((n + 1) * width + 7) // 8 * 8
         place = tree.first[-1]
-        step(tree, memory, start, memory, place, views)
-        spread(tree, n, memory, place, arrays[last], 0, n * n)
-        return accept(tree, *views)
+        step(tree, memory, start, memory, place, rows(inputs, 0, 1) + results)
+        spread(tree, n, memory, place, out, outputs * n, n * n)
+        return accept(tree, fields(memory, slots, 1, start), *results)
 
-    count = n_rows + packs
-    return _compiled(_SPREAD[count](on), [_VECTOR] * (count + 1), f"{kernel.name}-single", 1, nogil=False)
+    signature = [_VECTOR] * (kernel.inputs + 2)
+    return _compiled(_SPREAD[kernel.inputs](on), signature, f"{kernel.name}-single", 1, nogil=False)
 
 
 def single_memory(kernel: Kernel, tree: Tree) -> Array:
@@ -203,7 +199,7 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
 
 
 @lanewise
-def _always(tree, *views):
+def _always(tree, work, *results):
     return True
 
 

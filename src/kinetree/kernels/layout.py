@@ -35,8 +35,8 @@ class Kernel:
     ``function(tree, work, [scratch,] [out,] *inputs, *outputs)``. ``entries`` lays out packed results: one
     row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix, or in any other
     order that ``rows(tree)`` counts; ``scratch`` lays out packed intermediate results, by pairs. ``targets``
-    tell which entry goes into which full matrix, transposed or not. ``accept(tree, *rows)`` tells whether the
-    answer for a state can be trusted.
+    tell which entry goes into which full matrix, transposed or not. ``accept(tree, work, *outputs)`` tells
+    whether the answer for a single state can be trusted.
     """
 
     function: Callable[..., None]

@@ -79,14 +79,35 @@ def full_matrices(kernel: Kernel, tree: Tree, packed: Array, count: int, threads
     return matrices
 
 
-def single_runner(kernel: Kernel, tree: Tree) -> tuple[Any, Array]:
-    """The compiled function for one state and its memory; made once per tree."""
-    if kernel not in tree.memo:
-        from kinetree.kernels.compile import single_memory, single_state
+def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
+    """A function of one state's inputs, plain arrays (n,), with the least overhead; made once per tree.
 
-        tree.memo[kernel] = (single_state(kernel), single_memory(kernel, tree))
-    runner: tuple[Any, Array] = tree.memo[kernel]
-    return runner
+    Returns the outputs, and then the full matrices of packing kernels, as one flat array; None where an input
+    or the answer needs a closer look. Raises TypeError on anything but plain arrays.
+    """
+    if kernel not in tree.memo:
+        tree.memo[kernel] = _new_call(kernel, tree)
+    call: Callable[..., Array | None] = tree.memo[kernel]
+    return call
+
+
+def _new_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
+    if tree.coupling is not None or tree.n == 0 or INTERPRET:
+        return lambda *inputs: None
+    from kinetree.kernels.compile import single_memory, single_state
+
+    run, memory, zeros = single_state(kernel), single_memory(kernel, tree), np.zeros
+    size = kernel.outputs * tree.n + kernel.n_matrices * tree.n**2
+
+    def call_with_three(a: Array, b: Array, c: Array) -> Array | None:
+        out = zeros(size)
+        return out if run(memory, a, b, c, out) else None
+
+    def call(*inputs: Array) -> Array | None:
+        out = zeros(size)
+        return out if run(memory, *inputs, out) else None
+
+    return call_with_three if kernel.inputs == 3 else call  # packing arguments costs a tenth of it all
 
 
 def over_threads(work: Callable[[int, int], object], count: int, lanes: int, threads: int) -> None:

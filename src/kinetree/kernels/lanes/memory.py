@@ -271,6 +271,26 @@ def rows(typing, arrays, first, lanes):
     return types.UniTuple(kind, len(arrays))(arrays, types.intp, lanes), build
 
 
+@intrinsic(prefer_literal=True)
+def rows_in(typing, array, count, n):
+    """`count` rows of n numbers of one state, one after the other in a plain array."""
+    if not isinstance(count, types.IntegerLiteral):
+        return None
+    _check(array)
+    kind, how_many = RowsType(1), count.literal_value
+
+    def build(context, builder, sig, args):
+        pointer, views = context.make_array(array)(context, builder, args[0]).data, []
+        for _ in range(how_many):
+            view = cgutils.create_struct_proxy(kind)(context, builder)
+            view.n, view.data = args[2], pointer
+            pointer = builder.gep(pointer, [args[2]], inbounds=True)
+            views.append(view._getvalue())
+        return context.make_tuple(builder, sig.return_type, views)
+
+    return types.UniTuple(kind, how_many)(array, count, types.intp), build
+
+
 @intrinsic
 def _nothing(typing, row):
     def build(context, builder, sig, args):

@@ -1,0 +1,43 @@
+"""Every kernel there is, for warm-up and tests."""
+
+from __future__ import annotations
+
+from kinetree.kernels.aba import ABA, ABA_UNLOADED
+from kinetree.kernels.aba_gradient import ABA_GRADIENT
+from kinetree.kernels.crba import CRBA
+from kinetree.kernels.energy import ENERGY
+from kinetree.kernels.floating import FLOATING_INVERSE
+from kinetree.kernels.kinematics import KINEMATICS
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
+from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
+from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
+from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
+from kinetree.kernels.rnea_hessian import RNEA_ADJOINT, RNEA_HESSIAN
+from kinetree.kernels.udu import MASS_INVERSE, UDU
+
+UNLOADED = (
+    RNEA_UNLOADED,
+    ABA_UNLOADED,
+    CRBA,
+    UDU,
+    MASS_INVERSE,
+    ENERGY,
+    KINEMATICS,
+    RNEA_GRADIENT,
+    RNEA_ADJOINT,
+    RNEA_HESSIAN,
+    ABA_GRADIENT,
+    REACTION_GRADIENT,
+)  # every input has one number per axis
+LOADED = (RNEA, ABA, FLOATING_INVERSE, LOAD_GRADIENT, LOAD_HESSIAN)  # the last input has several
+
+
+def all_kernels() -> tuple[Kernel, ...]:
+    """Every kernel, once."""
+    return UNLOADED + LOADED
+
+
+def runs_single_states(kernel: Kernel) -> bool:
+    """Whether a kernel can be compiled for single states: plain inputs, and full matrices if it packs."""
+    return kernel in UNLOADED and (kernel.entries is None or bool(kernel.targets))
