@@ -4,6 +4,7 @@ import zlib
 
 import numpy as np
 import pytest
+
 from support.cases import CASES
 
 

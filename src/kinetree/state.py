@@ -71,7 +71,7 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
 
 
 def random_state(
-    mechanism: Mechanism, rng: np.random.Generator, batch: tuple[int, ...] = (), scale: float = 1.0
+    mechanism: Mechanism, rng: np.random.Generator, batch: int | tuple[int, ...] = (), scale: float = 1.0
 ) -> State:
     """Random positions within the limits, and random velocities and accelerations.
 
@@ -87,7 +87,7 @@ def random_state(
     lower, upper = tree.lower[free], tree.upper[free]
     low = np.where(np.isfinite(lower), lower, np.minimum(-reach, upper - 2.0 * reach))
     high = np.where(np.isfinite(upper), upper, np.maximum(reach, lower + 2.0 * reach))
-    shape = (*batch, mechanism.n_dof)
+    shape = (*((batch,) if isinstance(batch, int) else batch), mechanism.n_dof)
     q = rng.uniform(low, high, shape)
     return State(q, scale * rng.standard_normal(shape), scale * rng.standard_normal(shape))
 

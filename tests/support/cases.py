@@ -4,7 +4,9 @@ import numpy as np
 
 from support import trees
 
-CASES = {kind: lambda rng, kind=kind: trees.random_tree(rng, 3, (kind,)) for kind in trees.KINDS if kind != "fixed"}
+CASES = {
+    kind: lambda rng, kind=kind: trees.random_tree(rng, 3, (kind,)) for kind in trees.KINDS if kind != "fixed"
+}
 CASES |= {
     "all kinds": lambda rng: trees.random_tree(rng, 12),
     "chain": lambda rng: trees.random_tree(rng, 8, branching=0.0),

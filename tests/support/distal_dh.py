@@ -16,7 +16,7 @@ def distal_frame(link):
 
 
 def chain(links, gravity):
-    """The mechanism of reference links; their centre of mass is at (l, 0, dG) of the body frame (000, 2.12)."""
+    """The mechanism of reference links; their centres are at (l, 0, dG) of the body frame (000, eq. 2.12)."""
     result, parent, end = [], "world", kt.Placement()
     for k, link in enumerate(links):
         R = Rotation.from_euler("x", link["alpha"]).as_matrix()
@@ -32,20 +32,47 @@ def two_link_rr(params):
     """The planar arm of 001: gravity along -y, inertias about the centres of mass."""
     p = params
     links = [
-        {"type": "R", "theta": 0, "d": 0, "a": p[f"L{k}"], "alpha": 0, "l": p[f"l{k}"], "dG": 0,
-         "m": p[f"m{k}"], "I": p[f"I{k}"] * np.eye(3)}
+        {
+            "type": "R",
+            "theta": 0,
+            "d": 0,
+            "a": p[f"L{k}"],
+            "alpha": 0,
+            "l": p[f"l{k}"],
+            "dG": 0,
+            "m": p[f"m{k}"],
+            "I": p[f"I{k}"] * np.eye(3),
+        }
         for k in (1, 2)
-    ]  # fmt: skip
+    ]
     return links, (0, -p["g"], 0)
 
 
 def two_link_pr(params):
     """The slider with an arm of 000, section 4.2: theta_1 = pi/2, alpha_1 = pi/2, both centres half-way."""
     p = params
-    slider = {"type": "P", "theta": np.pi / 2, "d": 0, "a": 0, "alpha": np.pi / 2, "l": 0, "dG": -p["L1"] / 2,
-              "m": p["m1"], "I": p["I1"] * np.eye(3)}  # fmt: skip
-    arm = {"type": "R", "theta": 0, "d": 0, "a": p["L2"], "alpha": 0, "l": p["L2"] / 2, "dG": 0,
-           "m": p["m2"], "I": p["I2"] * np.eye(3)}  # fmt: skip
+    slider = {
+        "type": "P",
+        "theta": np.pi / 2,
+        "d": 0,
+        "a": 0,
+        "alpha": np.pi / 2,
+        "l": 0,
+        "dG": -p["L1"] / 2,
+        "m": p["m1"],
+        "I": p["I1"] * np.eye(3),
+    }
+    arm = {
+        "type": "R",
+        "theta": 0,
+        "d": 0,
+        "a": p["L2"],
+        "alpha": 0,
+        "l": p["L2"] / 2,
+        "dG": 0,
+        "m": p["m2"],
+        "I": p["I2"] * np.eye(3),
+    }
     return [slider, arm]
 
 

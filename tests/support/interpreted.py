@@ -1,11 +1,12 @@
 """Kernels in the interpreter, on any kind of number."""
 
 import numpy as np
+
 from kinetree.kernels.layout import TREE, Fields, n_pairs, tree_table
 
 
 def run(kernel, mechanism, inputs, sizes):
-    """Outputs (size, ...) of a kernel on inputs (numbers, ...), all of one kind; packed results are dropped."""
+    """Outputs (size, ...) of a kernel on inputs (numbers, ...), all of one kind; what it packs is dropped."""
     tree, kind, shape = mechanism.tree, np.result_type(*inputs), inputs[0].shape[1:]
 
     def memory(layout, rows):

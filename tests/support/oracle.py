@@ -116,8 +116,8 @@ def _product(A, B):
 
 def _pseudo_inertia(inertia):
     J = np.zeros((4, 4))
-    c, I = inertia.center, inertia.moment
-    J[:3, :3] = 0.5 * np.trace(I) * np.eye(3) - I + inertia.mass * np.outer(c, c)
+    c, moment = inertia.center, inertia.moment
+    J[:3, :3] = 0.5 * np.trace(moment) * np.eye(3) - moment + inertia.mass * np.outer(c, c)
     J[:3, 3] = J[3, :3] = inertia.mass * c
     J[3, 3] = inertia.mass
     return J

@@ -20,15 +20,16 @@ def evaluate(
     kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> list[Array]:
     """Run a kernel on inputs (..., k) with broadcast batch axes; returns outputs (..., size)."""
-    return evaluate_packed(kernel, tree, inputs, sizes, threads)[0]
+    results = evaluate_packed(kernel, tree, inputs, sizes, threads)[0]
+    check_finite(results)
+    return results
 
 
 def evaluate_packed(
     kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> tuple[list[Array], Packed]:
     """The same for a kernel that packs matrices; they are unpacked when asked for."""
-    if threads is not None and threads < 1:
-        raise InputError(f"threads must be at least 1, got {threads}")
+    _check_threads(threads)
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
@@ -70,6 +71,21 @@ class Packed:
         if self.blocks is None:
             return np.zeros(shape)
         return full_matrices(self.kernel, self.tree, self.blocks, count, self.threads).reshape(shape)
+
+
+def check_finite(results: Sequence[Array]) -> None:
+    """Raise where an answer is not finite although the input was: the numbers are too large."""
+    for result in results:
+        if not math.isfinite(result.sum()) and not np.isfinite(result).all():
+            raise InputError(
+                "the answer overflows: some result is not finite although all input is; "
+                "the values given are too large (are they in SI units and radians?)"
+            )
+
+
+def _check_threads(threads: object) -> None:
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
 
 
 def _plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:

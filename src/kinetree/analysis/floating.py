@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.rotation import GIMBAL_LOCK
-from kinetree.analysis.evaluate import evaluate, same_batch
+from kinetree.analysis.evaluate import check_finite, evaluate_packed, same_batch
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import InputError, SingularityError
@@ -63,10 +63,11 @@ def _freed(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wren
     """In O(n): the composite body accelerates as if free."""
     tree = mechanism.tree
     load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-    base, tau, check = evaluate(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3])
+    (base, tau, check), _ = evaluate_packed(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3])
     smallest = np.array([SINGULAR * gross_inertia(tree)[BASE - 1] ** 3, SINGULAR, GIMBAL_LOCK])
     if not (np.abs(check) > smallest).all():
         raise SingularityError(_undefined(mechanism))
+    check_finite([base, tau])
     return base, tau
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import evaluate, evaluate_single
+from kinetree.analysis.evaluate import check_finite, evaluate_packed, evaluate_single
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
@@ -52,11 +52,12 @@ def forward_dynamics(
         single = evaluate_single(ABA_ALONE, tree, q, qd, tau)
         if single is not None:
             return single
-        qdd, pivot = evaluate(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
+        (qdd, pivot), _ = evaluate_packed(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
     else:
         load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-        qdd, pivot = evaluate(ABA, tree, [q, qd, tau, load], [tree.n] * 2, threads)
+        (qdd, pivot), _ = evaluate_packed(ABA, tree, [q, qd, tau, load], [tree.n] * 2, threads)
     check_pivots(tree, pivot)
+    check_finite([qdd])
     return qdd
 
 

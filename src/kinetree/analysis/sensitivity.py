@@ -13,6 +13,7 @@ from kinetree.analysis.evaluate import (
     Packed,
     all_axes,
     all_rates,
+    check_finite,
     coupled,
     evaluate,
     evaluate_packed,
@@ -130,6 +131,7 @@ def inverse_dynamics_derivatives(
         if single is not None:
             return InverseDynamicsDerivatives(single, tree.n)
         (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+        check_finite([tau])
         return InverseDynamicsDerivativesOfBatch(independent(tree, tau), packed)
     load, moments = (
         axis_loads(tree, body_loads(mechanism, q, wrenches)),
@@ -191,6 +193,7 @@ def forward_dynamics_derivatives(
     n = tree.n
     (qdd, pivot, _), packed = evaluate_packed(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
     check_pivots(tree, pivot)
+    check_finite([qdd])
     dq, dqd, inverse = packed.matrices
     if loads is not None:
         dq = dq - inverse @ loads.matrices[0]
@@ -266,6 +269,7 @@ def joint_reaction_derivatives(
     qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
     qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
     (reaction,), packed = evaluate_packed(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
+    check_finite([reaction])
     on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
     return JointReactionDerivatives(on_axes[..., tree.body_axis, :], packed)
 
@@ -352,6 +356,7 @@ def torque_hessian(
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)
     results, packed = evaluate_packed(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
+    check_finite(results)
     if wrenches is None:
         tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
         return TorqueHessian(tau, dq, dqd, dqdd, packed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kinetree.kernels.aba import ABA, ABA_UNLOADED
+from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.energy import ENERGY
@@ -16,28 +16,21 @@ from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_ADJOINT, RNEA_HESSIAN
 from kinetree.kernels.udu import MASS_INVERSE, UDU
 
-UNLOADED = (
+PLAIN = (
     RNEA_UNLOADED,
     ABA_UNLOADED,
+    ABA_ALONE,
     CRBA,
     UDU,
     MASS_INVERSE,
-    ENERGY,
-    KINEMATICS,
     RNEA_GRADIENT,
     RNEA_ADJOINT,
     RNEA_HESSIAN,
     ABA_GRADIENT,
-    REACTION_GRADIENT,
-)  # every input has one number per axis
-LOADED = (RNEA, ABA, FLOATING_INVERSE, LOAD_GRADIENT, LOAD_HESSIAN)  # the last input has several
+)  # one number per axis in every input and output: these can also be compiled for single states
+WIDE = (ENERGY, KINEMATICS, REACTION_GRADIENT, RNEA, ABA, FLOATING_INVERSE, LOAD_GRADIENT, LOAD_HESSIAN)
 
 
 def all_kernels() -> tuple[Kernel, ...]:
     """Every kernel, once."""
-    return UNLOADED + LOADED
-
-
-def runs_single_states(kernel: Kernel) -> bool:
-    """Whether a kernel can be compiled for single states: plain inputs, and full matrices if it packs."""
-    return kernel in UNLOADED and (kernel.entries is None or bool(kernel.targets))
+    return PLAIN + WIDE

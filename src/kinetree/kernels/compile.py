@@ -152,7 +152,7 @@ _SPREAD: dict[int, Callable[[Any], Any]] = {
 
 @functools.cache
 def single_state(kernel: Kernel) -> Callable[..., bool]:
-    """run(memory, *inputs, out) for one state; False if an input has a wrong size or is not finite.
+    """run(memory, *inputs, out) for one state; False if a size is wrong or something is not finite.
 
     ``memory`` holds the model table, the workspace and what is packed (`single_memory`). ``out`` takes all
     outputs, n numbers each, and then the full matrices of kernels that pack. The GIL is kept, so that threads
@@ -180,6 +180,10 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
         place = tree.first[-1]
         step(tree, memory, start, memory, place, rows(inputs, 0, 1) + results)
         spread(tree, n, memory, place, out, outputs * n, n * n)
+        for x in out:
+            doubt += x - x
+        if doubt != 0.0:
+            return False
         return accept(tree, fields(memory, slots, 1, start), *results)
 
     signature = [_VECTOR] * (kernel.inputs + 2)

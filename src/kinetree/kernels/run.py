@@ -140,7 +140,8 @@ def _interpreted(
     if kernel.entries is not None:
         packed = np.zeros((kernel.n_packed(tree), kernel.entries.width, count))
         memory.append(Fields(kernel.entries, packed))
-    kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)
     for result, values in zip(outputs, results, strict=True):
         result[:] = values.T
     return None if packed is None else np.ascontiguousarray(packed.transpose(2, 0, 1)[..., None])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
-from kinetree.kernels.catalogue import all_kernels, runs_single_states
+from kinetree.kernels.catalogue import PLAIN, all_kernels
 
 Piece = tuple[str, Callable[[], object]]
 
@@ -37,5 +37,5 @@ def _pieces() -> Iterator[Piece]:
             yield f"{kernel.name}, large batches", partial(many_states, kernel, streamed=True)
         if kernel.targets:
             yield f"{kernel.name}, full matrices", partial(full_matrices, kernel)
-        if runs_single_states(kernel):
+        if kernel in PLAIN:
             yield f"{kernel.name}, single state", partial(single_state, kernel)

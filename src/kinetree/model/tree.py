@@ -79,6 +79,10 @@ class Tree:
         default_factory=dict, init=False, repr=False
     )  # what algorithms derive and keep
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: all but what algorithms derived, which they will derive again."""
+        return {**self.__dict__, "memo": {}}
+
     @property
     def n(self) -> int:
         """Number of axes: the length of q, before mimic joints are tied together."""

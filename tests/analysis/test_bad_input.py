@@ -1,0 +1,286 @@
+"""Bad input is refused before any work, and the message says who, what and what is allowed."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
+NONE = np.zeros(2)
+
+
+def arm():
+    robot = kt.Builder("arm")
+    upper = robot.world.revolute("shoulder", axis="y").body("upper", ROD)
+    upper.revolute("elbow", at=(1, 0, 0), axis="y").body("fore", ROD)
+    return robot.build()
+
+
+def ball():
+    robot = kt.Builder("ball")
+    robot.world.spherical("socket").body("top", kt.Inertia(1.0, (0, 0, 0.2), (0.1, 0.1, 0.1)))
+    return robot.build()
+
+
+def walker():
+    robot = kt.Builder("walker")
+    base = robot.world.free("base").body("trunk", kt.Inertia.box(1.0, (0.1, 0.2, 0.3)))
+    base.revolute("hip").body("leg", ROD)
+    return robot.build()
+
+
+ARM, BALL, WALKER = arm(), ball(), walker()
+STATE_CALLS = {
+    "inverse_dynamics": lambda q, qd, qdd: kt.inverse_dynamics(ARM, q, qd, qdd),
+    "forward_dynamics": lambda q, qd, qdd: kt.forward_dynamics(ARM, q, qd, qdd),
+    "joint_reactions": lambda q, qd, qdd: kt.joint_reactions(ARM, q, qd, qdd),
+    "body_accelerations": lambda q, qd, qdd: kt.body_accelerations(ARM, q, qd, qdd),
+}
+POSITION_CALLS = {
+    "mass_matrix": lambda q: kt.mass_matrix(ARM, q),
+    "gravity_torque": lambda q: kt.gravity_torque(ARM, q),
+    "potential_energy": lambda q: kt.potential_energy(ARM, q),
+    "center_of_mass": lambda q: kt.center_of_mass(ARM, q),
+    "forward_kinematics": lambda q: kt.forward_kinematics(ARM, q),
+    "jacobian": lambda q: kt.jacobian(ARM, q, "fore"),
+    "kinetic_energy": lambda q: kt.kinetic_energy(ARM, q, NONE),
+    "momentum": lambda q: kt.momentum(ARM, q, NONE),
+    "body_velocities": lambda q: kt.body_velocities(ARM, q, NONE),
+    "bias_torque": lambda q: kt.bias_torque(ARM, q, NONE),
+}
+BAD_COORDINATES = {
+    "too long": (np.zeros(3), r"shape \(\.\.\., 2\).*shoulder, elbow.*got shape \(3,\)"),
+    "too short": ([0.0], r"shape \(\.\.\., 2\).*got shape \(1,\)"),
+    "scalar": (0.0, r"shape \(\.\.\., 2\).*got shape \(\)"),
+    "transposed": (np.zeros((2, 3)), r"got shape \(2, 3\)"),
+    "nan": (np.array([0.0, np.nan]), "must be finite, got nan for joint 'elbow'"),
+    "infinity": (np.array([-np.inf, 0.0]), "must be finite, got -inf for joint 'shoulder'"),
+    "nan in a batch": (np.array([[0, 0], [0, np.nan]]), "got nan for joint 'elbow' in state 1"),
+    "nan in a deep batch": (np.array([[[0, 0]], [[np.nan, 0]]]), r"joint 'shoulder' in state \(1, 0\)"),
+    "text": (["a", "b"], "must be real numbers"),
+    "one text": ("ab", "must be real numbers, got 'ab'"),
+    "complex": (np.array([0.0, 1j]), "must be real numbers.*complex"),
+    "booleans": (np.array([True, False]), "must be real numbers.*bool"),
+    "nothing": (None, "must be real numbers, got None"),
+    "objects": (np.array([object(), 1.0]), "must be real numbers.*object"),
+    "ragged": ([[0.0, 0.0], [0.0]], "must be real numbers.*inhomogeneous"),
+    "dates": (np.array(["2020-01-01", "2020-01-02"], "datetime64[D]"), "must be real numbers.*datetime"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_COORDINATES)
+@pytest.mark.parametrize("place", ["first", "second", "third"])
+@pytest.mark.parametrize("call", STATE_CALLS)
+def test_state(call, place, bad):
+    value, message = BAD_COORDINATES[bad]
+    arguments = [NONE, NONE, NONE]
+    k = ["first", "second", "third"].index(place)
+    arguments[k] = value
+    name = ["q", "qd", "tau" if call == "forward_dynamics" else "qdd"][k]
+    with pytest.raises(kt.InputError, match=f"(?s)^{name} must.*{message.removeprefix('must ')}"):
+        STATE_CALLS[call](*arguments)
+
+
+@pytest.mark.parametrize("bad", BAD_COORDINATES)
+@pytest.mark.parametrize("call", POSITION_CALLS)
+def test_position(call, bad):
+    value, message = BAD_COORDINATES[bad]
+    with pytest.raises(kt.InputError, match=f"(?s)^q must.*{message.removeprefix('must ')}"):
+        POSITION_CALLS[call](value)
+
+
+@pytest.mark.parametrize("call", STATE_CALLS)
+def test_batches_that_do_not_fit(call):
+    with pytest.raises(kt.InputError, match=r"batch axes.*\(3,\).*\(2,\)"):
+        STATE_CALLS[call](np.zeros((3, 2)), np.zeros((2, 2)), NONE)
+
+
+BAD_LOADS = {
+    "unknown body": (
+        lambda: kt.Wrench("for", (0, 0, 1)),
+        "unknown body 'for'.*upper, fore.*Did you mean 'fore'",
+    ),
+    "the world": (lambda: kt.Wrench("world", (0, 0, 1)), "unknown body 'world'"),
+    "body not a name": (lambda: kt.Wrench(["fore"], (0, 0, 1)), "unknown body"),
+    "frame": (lambda: kt.Wrench("fore", frame="local"), "unknown frame 'local'; allowed: world, body"),
+    "force of two": (
+        lambda: kt.Wrench("fore", (1, 2)),
+        r"force of the wrench on 'fore'.*3 components.*\(2,\)",
+    ),
+    "moment nan": (
+        lambda: kt.Wrench("fore", moment=(0, np.nan, 0)),
+        "moment of the wrench on 'fore'.*finite.*nan",
+    ),
+    "force text": (lambda: kt.Wrench("fore", "up"), "force of the wrench on 'fore' must be real numbers"),
+    "moving point": (
+        lambda: kt.Wrench("fore", point=np.zeros((2, 3))),
+        "point of the wrench on 'fore'.*3 components",
+    ),
+    "infinite point": (lambda: kt.Wrench("fore", point=(0, np.inf, 0)), "point of the wrench.*finite"),
+    "array of the wrong shape": (lambda: np.zeros((3, 6)), r"shape \(\.\.\., 2, 6\).*got shape \(3, 6\)"),
+    "one row": (lambda: np.zeros(6), r"shape \(\.\.\., 2, 6\).*got shape \(6,\)"),
+    "a number": (lambda: 5.0, r"got shape \(\)"),
+    "nan in an array": (lambda: np.full((2, 6), np.nan), "wrenches must be finite"),
+    "text": (lambda: "fore", "wrenches must be real numbers"),
+    "mixed list": (lambda: [kt.Wrench("fore"), 3.0], "wrenches must be real numbers"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_LOADS)
+@pytest.mark.parametrize(
+    "answer", [kt.inverse_dynamics, kt.forward_dynamics, kt.joint_reactions], ids=lambda f: f.__name__
+)
+def test_loads(answer, bad):
+    make, message = BAD_LOADS[bad]
+    with pytest.raises(kt.InputError, match=f"(?s){message}"):
+        answer(ARM, NONE, NONE, NONE, make())
+
+
+@pytest.mark.parametrize(
+    "load", [kt.Wrench("fore", np.zeros((2, 3))), np.zeros((2, 2, 6))], ids=["wrench", "array"]
+)
+def test_batch_of_loads_that_does_not_fit(load):
+    with pytest.raises(kt.InputError, match=r"batch axes of the wrenches.*do not fit.*\(3,\)"):
+        kt.inverse_dynamics(ARM, np.zeros((3, 2)), NONE, NONE, load)
+
+
+def test_frame_of_reactions():
+    with pytest.raises(
+        kt.InputError, match=r"unknown frame 'wrold'; allowed: world, body. Did you mean 'world'"
+    ):
+        kt.joint_reactions(ARM, NONE, NONE, NONE, frame="wrold")
+
+
+@pytest.mark.parametrize("body", ["hand", "world", 0, ["fore"], None])
+def test_body_of_a_jacobian(body):
+    with pytest.raises(kt.InputError, match=r"unknown body .*allowed: upper, fore"):
+        kt.jacobian(ARM, NONE, body)
+
+
+@pytest.mark.parametrize(
+    ("point", "message"), [((0, 0), "3 numbers"), ((0, 0, np.nan), "finite"), ("abc", "real numbers")]
+)
+def test_point_of_a_jacobian(point, message):
+    with pytest.raises(kt.InputError, match=f"point must.*{message}"):
+        kt.jacobian(ARM, NONE, "fore", point)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ("x", "real numbers"),
+        ((0, 0, np.nan), "finite"),
+        ((0, 0), r"\(2,\)"),
+        (np.zeros((2, 3)), r"\(2,\).*\(3,\)"),
+    ],
+    ids=["text", "nan", "two numbers", "another batch"],
+)
+def test_point_of_momentum(about, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.momentum(ARM, np.zeros((3, 2)), NONE, about=about)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_threads(threads):
+    with pytest.raises(kt.InputError, match=f"threads must be at least 1, got {threads}"):
+        kt.inverse_dynamics(ARM, np.zeros((8, 2)), NONE, NONE, threads=threads)
+
+
+# ---- questions without a finite answer ---------------------------------------------------------
+
+
+def massless_leaf(batch=()):
+    robot = kt.Builder("arm")
+    upper = robot.world.revolute("shoulder", axis="y").body("upper", ROD)
+    hand = upper.revolute("wrist", at=(1, 0, 0), axis="y").body("hand")
+    hand.fixed("weld").body("camera")
+    return robot.build(), np.zeros((*batch, 2))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (4,), (2, 5)], ids=str)
+def test_massless_leaf_names_its_joint(batch):
+    robot, zero = massless_leaf(batch)
+    for tau in (zero, zero + 1.0):
+        with pytest.raises(kt.SingularityError, match="joint 'wrist' moves no inertia"):
+            kt.forward_dynamics(robot, zero, zero, tau)
+    assert np.isfinite(kt.inverse_dynamics(robot, zero, zero, zero)).all()
+
+
+def test_massless_slider_beyond_hinges_names_its_joint():
+    robot = kt.Builder("arm")
+    upper = robot.world.revolute("shoulder", axis="y").body("upper", ROD)
+    upper.revolute("elbow", at=(1, 0, 0), axis="y").body("fore", ROD).prismatic("slide").body("stop")
+    with pytest.raises(kt.SingularityError, match="joint 'slide' moves no inertia"):
+        kt.forward_dynamics(robot.build(), np.zeros(3), np.zeros(3), np.zeros(3))
+
+
+def test_one_singular_state_of_a_batch_is_found(rng):
+    q = rng.uniform(-0.5, 0.5, (9, 3))
+    q[6, 1] = np.pi / 2
+    with pytest.raises(kt.SingularityError, match=r"joint 'socket\.ry' moves no inertia.*gimbal lock"):
+        kt.forward_dynamics(BALL, q, np.zeros(3), np.zeros(3))
+
+
+def test_spinning_about_the_axis_of_a_slender_rod_is_singular():
+    robot = kt.Builder("top")
+    robot.world.revolute("spin", axis="x").body("rod", ROD)
+    with pytest.raises(kt.SingularityError, match="joint 'spin'"):
+        kt.forward_dynamics(robot.build(), [0.1], [0.0], [1.0])
+
+
+def test_armature_makes_a_massless_leaf_regular():
+    robot = kt.Builder("arm")
+    upper = robot.world.revolute("shoulder", axis="y").body("upper", ROD)
+    upper.revolute("wrist", at=(1, 0, 0), axis="y", armature=0.01).body("hand")
+    qdd = kt.forward_dynamics(robot.build().with_gravity((0, 0, 0)), [0.3, 0.4], [0, 0], [0, 0.02])
+    assert np.allclose(qdd, [0.0, 2.0], atol=1e-12)  # a drive's rotor turns on its own axis only
+
+
+@pytest.mark.parametrize("middle", [np.pi / 2, -np.pi / 2, 5 * np.pi / 2])
+def test_gimbal_lock(middle):
+    for batch in ((), (4,)):
+        q = np.broadcast_to([0.3, middle, 0.2], (*batch, 3))
+        with pytest.raises(kt.SingularityError, match=r"joint 'socket\.ry'.*gimbal lock"):
+            kt.forward_dynamics(BALL, q, np.zeros(3), np.ones(3))
+    assert np.isfinite(kt.inverse_dynamics(BALL, [0.3, middle, 0.2], np.ones(3), np.ones(3))).all()
+
+
+def test_gimbal_lock_of_a_floating_base():
+    q = [0, 0, 0, 0.3, np.pi / 2, 0.2, 0]
+    with pytest.raises(kt.SingularityError, match=r"base of 'walker'.*YXZ.*gimbal lock"):
+        kt.floating_base_inverse_dynamics(WALKER, q, np.zeros(7), [0.0])
+
+
+def test_floating_base_questions_need_a_floating_base():
+    with pytest.raises(
+        kt.InputError, match="'arm' has no floating base: its joint 'shoulder' is revolute, not free"
+    ):
+        kt.floating_base_inverse_dynamics(ARM, NONE, NONE, [])
+
+
+@pytest.mark.parametrize(
+    ("qdd", "message"),
+    [
+        (np.zeros(7), r"shape \(\.\.\., 1\), got shape \(7,\)"),
+        ([np.nan], "finite"),
+        (0.0, r"got shape \(\)"),
+        (["x"], "real numbers"),
+    ],
+    ids=["all", "nan", "scalar", "text"],
+)
+def test_accelerations_of_the_joints_of_a_floating_base(qdd, message):
+    with pytest.raises(kt.InputError, match=f"qdd_joints must.*{message}"):
+        kt.floating_base_inverse_dynamics(WALKER, np.zeros(7), np.zeros(7), qdd)
+
+
+def test_center_of_nothing():
+    robot = kt.Builder("frames")
+    robot.world.revolute("hinge").body("frame")
+    with pytest.raises(kt.InputError, match="'frames' has no mass"):
+        kt.center_of_mass(robot.build(), [0.0])
+
+
+def test_every_error_is_a_kinetree_error():
+    for error in (kt.InputError, kt.ModelError, kt.FileError, kt.SingularityError, kt.MissingExtraError):
+        assert issubclass(error, kt.KinetreeError)
+    assert issubclass(kt.InputError, ValueError) and issubclass(kt.SingularityError, ArithmeticError)

@@ -1,0 +1,91 @@
+"""Inputs for any kernel of the catalogue, and its answers: compiled, single, interpreted."""
+
+import numpy as np
+
+import kinetree as kt
+from kinetree.analysis.evaluate import Packed
+from kinetree.kernels import run
+from kinetree.kernels.catalogue import all_kernels
+from kinetree.kernels.load_gradient import LOAD
+from kinetree.kernels.run import single_call
+
+KERNELS = {kernel.name: kernel for kernel in all_kernels()}
+WIDE = {"wrench": 6, "load": LOAD, "reaction": 6, "pose": 12, "velocity": 6, "acceleration": 6}  # per axis
+FIXED = {"result": 11, "base": 6, "check": 3}  # however many axes
+
+
+def rows_of(kernel):
+    """Names of the inputs and outputs of a kernel."""
+    code = kernel.function.__code__
+    memory = 2 + (kernel.scratch is not None) + (kernel.entries is not None)
+    names = code.co_varnames[memory : code.co_argcount]
+    assert len(names) == kernel.inputs + kernel.outputs
+    return names[: kernel.inputs], names[kernel.inputs :]
+
+
+def width(name, n):
+    """How many numbers a row of that name has for n axes."""
+    return FIXED.get(name, WIDE.get(name, 1) * n)
+
+
+def tree_for(kernel, mechanism):
+    """The tree that a kernel is asked about: the one with an axis for every weld for reactions."""
+    return mechanism.jointed_tree if kernel.name == "reaction_gradient" else mechanism.tree
+
+
+def has_floating_base(tree):
+    return tree.n >= 6 and not tree.turns[:3].any() and tree.turns[3:6].all() and tree.axis_body[5] == 0
+
+
+def random_inputs(kernel, tree, rng, count):
+    """Rows (count, k); Euler angles keep away from gimbal lock, the base of floating kernels is not driven."""
+    inputs = [rng.uniform(-1.5, 1.5, (count, width(name, tree.n))) for name in rows_of(kernel)[0]]
+    for axes in _joints(tree):
+        if len(axes) >= 3 and tree.turns[axes[-3:]].all():
+            inputs[0][:, axes[-2]] = rng.choice([-1, 1], count) * rng.uniform(0.4, 1.2, count)
+    if kernel.name == "floating_inverse":
+        inputs[2][:, :6] = 0.0
+    return inputs
+
+
+def _joints(tree):
+    return [np.flatnonzero(tree.axis_body == body) for body in np.unique(tree.axis_body)]
+
+
+def on_batch(kernel, tree, inputs, threads=None):
+    """Outputs (count, k) by name, packed fields (count, rows, k) and full matrices (count, n, n), by name."""
+    count = len(inputs[0])
+    names = rows_of(kernel)[1]
+    outputs = [np.full((count, width(name, tree.n)), np.nan) for name in names]
+    blocks = run.run_batch(kernel, tree, inputs, outputs, threads)
+    answers = dict(zip(names, outputs, strict=True))
+    if kernel.entries is not None:
+        packed = Packed(kernel, tree, (count,), blocks, threads)
+        for name, (start, size, _) in kernel.entries.places.items():
+            answers[f"packed {name}"] = packed.by_state[..., start : start + size]
+        if kernel.targets:
+            answers |= {f"matrix {k}": matrix for k, matrix in enumerate(packed.matrices)}
+    return answers
+
+
+def interpreted(kernel, tree, inputs, monkeypatch):
+    """The same in the interpreter."""
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "INTERPRET", True)
+        return on_batch(kernel, tree, inputs)
+
+
+def on_single(kernel, tree, inputs):
+    """Outputs (n,) and full matrices (n, n) of one state by the path for single states, or None."""
+    flat, n, names = single_call(kernel, tree)(*inputs), tree.n, rows_of(kernel)[1]
+    if flat is None:
+        return None
+    rows, matrices = np.split(flat, [kernel.outputs * n])
+    answers = dict(zip(names, rows.reshape(-1, n), strict=True))
+    return answers | {f"matrix {k}": x for k, x in enumerate(matrices.reshape(kernel.n_matrices, n, n))}
+
+
+def zoo():
+    """Every mechanism of the zoo, and random trees of several sizes."""
+    models = {name: make() for name, make in kt.zoo.ZOO.items()}
+    return models | {f"random {seed}": kt.zoo.random_tree(seed, n) for seed, n in ((1, 3), (2, 8), (3, 14))}
