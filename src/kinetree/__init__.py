@@ -7,6 +7,7 @@
 """
 
 from kinetree.algebra.placement import Placement
+from kinetree.analysis.by_formulation import FormulationTable, formulations
 from kinetree.analysis.energy import center_of_mass, kinetic_energy, momentum, potential_energy
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.forward import forward_dynamics
@@ -24,6 +25,7 @@ from kinetree.analysis.kinematics import (
     forward_kinematics,
     jacobian,
 )
+from kinetree.analysis.regressor import inertia_regressor, inertial_parameters
 from kinetree.analysis.sensitivity import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
@@ -61,6 +63,7 @@ __all__ = [
     "Builder",
     "ContactPoint",
     "FileError",
+    "FormulationTable",
     "ForwardDynamicsDerivatives",
     "Inertia",
     "InputError",
@@ -86,11 +89,14 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "floating_base_inverse_dynamics",
+    "formulations",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "forward_kinematics",
     "from_dh",
     "gravity_torque",
+    "inertia_regressor",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "jacobian",

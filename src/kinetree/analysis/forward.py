@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import check_finite, evaluate_packed, evaluate_single
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -25,6 +26,7 @@ def forward_dynamics(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    formulation: str | None = None,
 ) -> Array:
     """Joint accelerations (..., n_dof) caused by torques: qdd = M^-1 (tau - c - g - passive + J^T w).
 
@@ -36,6 +38,9 @@ def forward_dynamics(
     (4,)
     """
     tree = mechanism.tree
+    if formulation is not None:
+        states = [("q", q), ("qd", qd), ("tau", tau)]
+        return answer(formulation, "forward_dynamics", mechanism, states, wrenches)
     if wrenches is None and type(q) is np.ndarray:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             qdd = tree.memo[ABA_ALONE](q, qd, tau)

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import (
     all_axes,
     all_rates,
@@ -32,18 +33,22 @@ def inverse_dynamics(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    formulation: str | None = None,
 ) -> Array:
     """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
     friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
-    large batches; by default all cores.
+    large batches; by default all cores. ``formulation`` asks another derivation (:func:`formulations`).
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
+    if formulation is not None:
+        states = [("q", q), ("qd", qd), ("qdd", qdd)]
+        return answer(formulation, "inverse_dynamics", mechanism, states, wrenches)
     if wrenches is None and type(q) is np.ndarray:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
@@ -65,13 +70,22 @@ def inverse_dynamics(
     return independent(tree, tau)
 
 
-def bias_torque(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, wrenches: Wrenches = None) -> Array:
+def bias_torque(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    formulation: str | None = None,
+) -> Array:
     """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads.
 
     >>> import kinetree as kt
     >>> kt.bias_torque(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
+    if formulation is not None:
+        return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
     return inverse_dynamics(mechanism, q, qd, np.zeros(mechanism.n_dof), wrenches)
 
 
@@ -89,7 +103,9 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     return independent(tree, tau - tree.stiffness * (q - tree.rest))
 
 
-def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, threads: int | None = None) -> Array:
+def mass_matrix(
+    mechanism: Mechanism, q: ArrayLike, *, threads: int | None = None, formulation: str | None = None
+) -> Array:
     """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches.
 
     >>> import kinetree as kt
@@ -97,6 +113,8 @@ def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, threads: int | None = Non
     [[5.0, 2.0], [2.0, 1.0]]
     """
     tree = mechanism.tree
+    if formulation is not None:
+        return answer(formulation, "mass_matrix", mechanism, [("q", q)])
     if type(q) is np.ndarray:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             M = tree.memo[CRBA](q)

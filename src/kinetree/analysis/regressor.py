@@ -1,0 +1,65 @@
+"""Torques as a linear function of the bodies' inertial parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.evaluate import all_axes, all_rates, check_finite, evaluate_packed
+from kinetree.kernels.regressor import REGRESSOR, regressor_places
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import coordinates
+
+PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
+
+
+def inertial_parameters(mechanism: Mechanism) -> Array:
+    """The ten inertial parameters of every body, (n_bodies, 10), in body axes about the body's origin.
+
+    Mass (kg), first moment (kg m), rotational inertia xx, xy, xz, yy, yz, zz (kg m^2).
+
+    >>> import kinetree as kt
+    >>> kt.inertial_parameters(kt.zoo.gripper())[0, :2].round(6).tolist()
+    [0.4, 0.02]
+    """
+    rows = []
+    for link in mechanism.links:
+        inertia = link.body.inertia
+        moment = inertia.moment_about_origin[np.triu_indices(3)]
+        rows.append(np.concatenate([[inertia.mass], inertia.first_moment, moment]))
+    return np.array(rows)
+
+
+def inertia_regressor(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, threads: int | None = None
+) -> Array:
+    """Y (..., n_dof, n_bodies, 10) with tau = sum Y pi over bodies and parameters: dtau/dpi.
+
+    For identification: tau without armature, friction and springs is linear in the inertial parameters
+    (:func:`inertial_parameters`).
+
+    >>> import kinetree as kt, numpy as np
+    >>> arm = kt.zoo.kuka_kr5()
+    >>> s = kt.random_state(arm, np.random.default_rng(0))
+    >>> Y = kt.inertia_regressor(arm, s.q, s.qd, s.qdd)
+    >>> tau = np.tensordot(Y, kt.inertial_parameters(arm), axes=2)
+    >>> bool(np.allclose(tau, kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)))
+    True
+    """
+    tree = mechanism.jointed_tree
+    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    _, packed = evaluate_packed(REGRESSOR, tree, [q, qd, qdd], [], threads)
+    values = packed.by_state
+    check_finite([values])
+    torque, carrier = np.array(regressor_places(tree), dtype=np.int64).reshape(-1, 2).T
+    body = np.full(tree.n, -1)
+    body[tree.body_axis] = np.arange(tree.n_bodies)
+    Y = np.zeros((len(values), tree.n, tree.n_bodies, PARAMETERS))
+    Y[:, torque, body[carrier]] = values
+    Y = Y.reshape((*packed.batch, tree.n, tree.n_bodies, PARAMETERS))
+    if tree.coupling is not None:
+        Y = np.einsum("ad,...abp->...dbp", tree.coupling.matrix, Y)
+    return Y
