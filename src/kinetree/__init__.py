@@ -54,6 +54,7 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.report.draw import draw
 from kinetree.state import State, Wrench, random_state
 
 __version__ = "0.1.0"
@@ -88,6 +89,7 @@ __all__ = [
     "body_accelerations",
     "body_velocities",
     "center_of_mass",
+    "draw",
     "floating_base_inverse_dynamics",
     "formulations",
     "forward_dynamics",

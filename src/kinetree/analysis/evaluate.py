@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.run import full_matrices, run_batch, single_call
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
+from kinetree.state import coordinates
 
 
 def evaluate(
@@ -133,6 +136,17 @@ def all_axes(tree: Tree, q: Array) -> Array:
 def all_rates(tree: Tree, qd: Array) -> Array:
     """Velocities or accelerations of every axis from the independent ones."""
     return qd if tree.coupling is None else qd @ tree.coupling.matrix.T
+
+
+def axis_state(
+    mechanism: Mechanism, tree: Tree, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Checked positions, velocities and accelerations of every axis, (..., n_axes)."""
+    return (
+        all_axes(tree, coordinates(mechanism, q, "q")),
+        all_rates(tree, coordinates(mechanism, qd, "qd")),
+        all_rates(tree, coordinates(mechanism, qdd, "qdd")),
+    )
 
 
 def coupled(tree: Tree, matrix: Array) -> Array:

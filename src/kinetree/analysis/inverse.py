@@ -9,7 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import (
     all_axes,
-    all_rates,
+    axis_state,
     coupled,
     evaluate,
     evaluate_packed,
@@ -56,9 +56,7 @@ def inverse_dynamics(
                 return tau  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
         if single is not None:
@@ -151,9 +149,9 @@ def joint_reactions(
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     tree = mechanism.jointed_tree
-    q, qd, qdd = (coordinates(mechanism, x, name) for x, name in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
-    load = axis_loads(tree, body_loads(mechanism, all_axes(mechanism.tree, q), wrenches))
-    q, qd, qdd = all_axes(tree, q), all_rates(tree, qd), all_rates(tree, qdd)
+    moving, _, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
+    load = axis_loads(tree, body_loads(mechanism, moving, wrenches))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])
     on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 2, 3))[..., tree.body_axis, :, :]
     if frame == "body":

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
-from kinetree.analysis.evaluate import all_axes, all_rates, evaluate
+from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.model.mechanism import Mechanism
@@ -113,9 +113,7 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: A
     [-0.15, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     motion = axis_motion(tree, q, qd, qdd)
     _, w = _carried(tree, motion.velocity)
     a, wd, r = *_carried(tree, motion.acceleration), _offset(tree, motion)

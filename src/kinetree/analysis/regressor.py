@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, check_finite, evaluate_packed
+from kinetree.analysis.evaluate import axis_state, check_finite, evaluate_packed
 from kinetree.kernels.regressor import REGRESSOR, regressor_places
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import coordinates
 
 PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
 
@@ -48,9 +47,7 @@ def inertia_regressor(
     True
     """
     tree = mechanism.jointed_tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, packed = evaluate_packed(REGRESSOR, tree, [q, qd, qdd], [], threads)
     values = packed.by_state
     check_finite([values])

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import (
     Packed,
-    all_axes,
     all_rates,
+    axis_state,
     check_finite,
     coupled,
     evaluate,
@@ -22,10 +22,11 @@ from kinetree.analysis.evaluate import (
     same_batch,
 )
 from kinetree.analysis.forward import check_pivots, forward_dynamics
-from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
+from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -123,9 +124,7 @@ def inverse_dynamics_derivatives(
                 return InverseDynamicsDerivatives(single, tree.n)
         except (KeyError, TypeError):
             pass
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
         if single is not None:
@@ -221,6 +220,7 @@ class JointReactionDerivatives:
 
     reaction: Array
     packed: Packed
+    loads: Packed | None = None
 
     @property
     def dreaction_dq(self) -> Array:
@@ -244,6 +244,9 @@ class JointReactionDerivatives:
         body = np.full(tree.n, -1)
         body[tree.body_axis] = np.arange(tree.n_bodies)
         values = self.packed.by_state
+        if self.loads is not None:
+            values = values.copy()
+            values[..., :6] += self.loads.by_state
         full = np.zeros((len(values), tree.n_bodies, tree.n, 18))
         full[:, body[reaction_axis], coordinate] = values
         full = full.reshape((*self.packed.batch, tree.n_bodies, tree.n, 3, 6))
@@ -252,11 +255,18 @@ class JointReactionDerivatives:
 
 
 def joint_reaction_derivatives(
-    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, threads: int | None = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> JointReactionDerivatives:
     """Joint reactions and their exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
-    Bodies on fixed joints are included. Closed form, O(n depth).
+    Bodies on fixed joints are included. ``wrenches`` stay fixed in the frame they are given in. Closed form,
+    O(n depth).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -264,14 +274,19 @@ def joint_reaction_derivatives(
     >>> d.dreaction_dq.shape
     (6, 6, 6)
     """
-    tree = mechanism.jointed_tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    tree, given = mechanism.jointed_tree, (q, qd, qdd)
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
+    loads = None
+    if wrenches is not None:
+        moments = load_moments(mechanism, tree, wrenches)
+        q, qd, qdd, moments = same_batch(q, qd, qdd, moments)
+        _, loads = evaluate_packed(LOAD_REACTION, tree, [q, moments], [], threads)
     (reaction,), packed = evaluate_packed(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
     check_finite([reaction])
-    on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
-    return JointReactionDerivatives(on_axes[..., tree.body_axis, :], packed)
+    if wrenches is None:
+        on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
+        return JointReactionDerivatives(on_axes[..., tree.body_axis, :], packed)
+    return JointReactionDerivatives(joint_reactions(mechanism, *given, wrenches), packed, loads)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,9 +363,7 @@ def torque_hessian(
     (18, 18)
     """
     tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
-    qdd = all_rates(tree, coordinates(mechanism, qdd, "qdd"))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     y = all_rates(tree, coordinates(mechanism, weight, "weight"))
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)

@@ -70,24 +70,31 @@ def read_text(path: PathLike) -> str:
 
 
 def write_text(path: PathLike, text: str, force: bool = False) -> None:
-    """Write UTF-8 text completely or not at all; an existing file is replaced only with ``force``.
-
-    The text goes to a temporary file in the same folder, which then takes the place of the file.
-    """
+    """Write UTF-8 text completely or not at all; an existing file is replaced only with ``force``."""
     place = _checked_path(path)
     _check_writable(place, force)
-    target = Path(os.path.realpath(place))
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise FileError(f"{place}: cannot be written as UTF-8: {error}") from None
+    write_bytes(place, content)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all, replacing one that is there.
+
+    The content goes to a temporary file in the same folder, which then takes the place of the file.
+    """
+    target = Path(os.path.realpath(path))
     temporary = target.parent / f".kinetree-{secrets.token_hex(8)}.tmp"
     try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(temporary, "xb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        raise FileError(f"{place}: cannot be written: {error.strerror or error}") from None
-    except UnicodeEncodeError as error:
-        raise FileError(f"{place}: cannot be written as UTF-8: {error}") from None
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()

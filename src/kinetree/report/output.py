@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import secrets
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.errors import FileError, listed
+from kinetree.model.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,15 +45,9 @@ def picture_bytes(figure: Figure, suffix: str = ".png") -> bytes:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file through a temporary one beside it; folders on the way are made."""
-    target = Path(os.path.realpath(path))
-    temporary = target.parent / f".kinetree-{secrets.token_hex(8)}.tmp"
+    """Write a file completely or not at all; folders on the way are made."""
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
+        path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+    write_bytes(path, content)
