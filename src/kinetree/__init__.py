@@ -25,17 +25,15 @@ from kinetree.analysis.kinematics import (
     forward_kinematics,
     jacobian,
 )
+from kinetree.analysis.reaction_sensitivity import JointReactionDerivatives, joint_reaction_derivatives
 from kinetree.analysis.regressor import inertia_regressor, inertial_parameters
 from kinetree.analysis.sensitivity import (
     ForwardDynamicsDerivatives,
     InverseDynamicsDerivatives,
-    JointReactionDerivatives,
-    TorqueHessian,
     forward_dynamics_derivatives,
     inverse_dynamics_derivatives,
-    joint_reaction_derivatives,
-    torque_hessian,
 )
+from kinetree.analysis.torque_hessian import TorqueHessian, torque_hessian
 from kinetree.errors import (
     FileError,
     InputError,
