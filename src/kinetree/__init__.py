@@ -42,6 +42,7 @@ from kinetree.errors import (
     ModelError,
     SingularityError,
 )
+from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
 from kinetree.model import zoo
 from kinetree.model.body import Body, Shape
 from kinetree.model.builder import Builder
@@ -81,6 +82,7 @@ __all__ = [
     "Shape",
     "SingularityError",
     "State",
+    "SymbolicEquations",
     "TorqueHessian",
     "Wrench",
     "bias_torque",
@@ -88,6 +90,7 @@ __all__ = [
     "body_velocities",
     "center_of_mass",
     "draw",
+    "equations_of_motion",
     "floating_base_inverse_dynamics",
     "formulations",
     "forward_dynamics",

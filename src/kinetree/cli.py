@@ -151,6 +151,35 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2))
 
 
+@app.command()
+def formulations() -> None:
+    """Show the formulations of the equations of motion: what each can do, its cost, its source."""
+    from kinetree.analysis.by_formulation import formulations as known
+    from kinetree.report.terminal import formulation_table
+
+    _console().print(formulation_table(known()))
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all algorithms now, so that no first call has to wait; later runs find them on disk."""
+    from rich.progress import Progress
+
+    from kinetree.kernels.compile import cache_folder
+    from kinetree.kernels.warmup import warmup as compile_all
+
+    with Progress(console=_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling", total=None)
+
+        def show(name: str, k: int, total: int) -> None:
+            bar.update(task, description=f"compiling {name}", completed=k - 1, total=total)
+
+        seconds = compile_all(show)
+    place = cache_folder()
+    kept = f"kept in {place}" if place is not None else "kept in memory only"
+    _console().print(f"All algorithms are ready ({seconds:.1f} s), {kept}", soft_wrap=True, highlight=False)
+
+
 def _console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 

@@ -6,6 +6,7 @@ import kinetree as kt
 from kinetree.analysis.evaluate import Packed
 from kinetree.kernels import run
 from kinetree.kernels.catalogue import all_kernels
+from kinetree.kernels.layout import TREE, Fields, n_pairs, tree_table
 from kinetree.kernels.load_gradient import LOAD
 from kinetree.kernels.run import single_call
 
@@ -29,8 +30,9 @@ def width(name, n):
 
 
 def tree_for(kernel, mechanism):
-    """The tree that a kernel is asked about: the one with an axis for every weld for reactions."""
-    return mechanism.jointed_tree if kernel.name == "reaction_gradient" else mechanism.tree
+    """The tree that a kernel is asked about: the one with an axis for every weld if it tells of bodies."""
+    of_bodies = kernel.name in ("reaction_gradient", "load_reaction", "regressor")
+    return mechanism.jointed_tree if of_bodies else mechanism.tree
 
 
 def has_floating_base(tree):
@@ -38,7 +40,7 @@ def has_floating_base(tree):
 
 
 def random_inputs(kernel, tree, rng, count):
-    """Rows (count, k); Euler angles keep away from gimbal lock, the base of floating kernels is not driven."""
+    """Rows (count, k); Euler angles keep away from gimbal lock, floating bases are not driven."""
     inputs = [rng.uniform(-1.5, 1.5, (count, width(name, tree.n))) for name in rows_of(kernel)[0]]
     for axes in _joints(tree):
         if len(axes) >= 3 and tree.turns[axes[-3:]].all():
@@ -66,6 +68,51 @@ def on_batch(kernel, tree, inputs, threads=None):
         if kernel.targets:
             answers |= {f"matrix {k}": matrix for k, matrix in enumerate(packed.matrices)}
     return answers
+
+
+def on_numbers(kernel, tree, inputs):
+    """The same in the interpreter on rows (k, ...) of any kind of number: the axes of numbers come first."""
+    kind, shape = np.result_type(*inputs), np.broadcast_shapes(*(x.shape[1:] for x in inputs))
+
+    def memory(layout, rows):
+        return np.zeros((rows, layout.width, *shape), kind)
+
+    names, n = rows_of(kernel)[1], tree.n
+    work = [Fields(kernel.slots, memory(kernel.slots, n + 1))]
+    if kernel.scratch is not None:
+        work.append(Fields(kernel.scratch, memory(kernel.scratch, n_pairs(tree))))
+    outputs = [np.zeros((width(name, n), *shape), kind) for name in names]
+    if kernel.entries is not None:
+        packed = memory(kernel.entries, kernel.n_packed(tree))
+        work.append(Fields(kernel.entries, packed))
+    kernel.function(Fields(TREE, tree_table(tree)), *work, *inputs, *outputs)
+    answers = dict(zip(names, outputs, strict=True))
+    if kernel.entries is not None:
+        for name, (start, size, _) in kernel.entries.places.items():
+            answers[f"packed {name}"] = packed[:, start : start + size]
+        answers |= {f"matrix {k}": x for k, x in enumerate(_spread(kernel, tree, packed))}
+    return answers
+
+
+def _spread(kernel, tree, packed):
+    """Full matrices (m, n, n, ...) from packed rows of pairs, or of entries if they are square already."""
+    pairs = list(np.ndindex(tree.n, tree.n)) if kernel.square else ancestor_pairs(tree)
+    matrices = np.zeros((kernel.n_matrices, tree.n, tree.n, *packed.shape[2:]), packed.dtype)
+    for row, (i, j) in zip(packed, pairs, strict=bool(kernel.targets)):
+        for entry, matrix, transposed in kernel.targets:
+            matrices[(matrix, j, i) if transposed else (matrix, i, j)] = row[entry]
+    return matrices
+
+
+def ancestor_pairs(tree):
+    """(axis, itself or an ancestor), tips first."""
+    pairs = []
+    for i in reversed(range(tree.n)):
+        j = i
+        while j >= 0:
+            pairs.append((i, j))
+            j = int(tree.parent[j])
+    return pairs
 
 
 def interpreted(kernel, tree, inputs, monkeypatch):

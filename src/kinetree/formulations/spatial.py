@@ -12,6 +12,8 @@ from kinetree.kernels.aba import ABA
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import TREE, Fields, Kernel, n_pairs, tree_table
+from kinetree.kernels.load_gradient import LOAD, LOAD_GRADIENT
+from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -98,22 +100,47 @@ def joint_reactions(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load]
     return _run(RNEA, tree, [q, qd, qdd, wrench], [tree.n, 6 * tree.n])[0][1].reshape(tree.n, 6)
 
 
-def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any) -> Any:
+def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load] = ()) -> Any:
     """tau, dtau/dq, dtau/dqd, dtau/dqdd."""
     with step("composite bodies"):
         (tau,), packed = _run(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n])
     dq_up, dqd_up, dqd_low, dq_low, M = packed.T
+    if loads:
+        tau = inverse_dynamics(tree, q, qd, qdd, loads)
+        with step("loads"):
+            slopes = _run(LOAD_GRADIENT, tree, [q, _load_moments(tree, loads)], [])[1]
+        dq_up, dq_low = dq_up + slopes[:, 0], dq_low + slopes[:, 1]
     return tau, _full(tree, dq_low, dq_up), _full(tree, dqd_low, dqd_up), _full(tree, M, M)
 
 
-def joint_reaction_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any) -> Any:
-    """Reactions (n, 6) of the axes that carry bodies and their derivatives (n, 6, n) in body axes."""
-    (reaction,), packed = _run(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n])
+def joint_reaction_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Sequence[Load] = ()) -> Any:
+    """Reactions (n, 6) of the axes that carry bodies and their derivatives (n, 6, n), in the axes' frames."""
+    _, packed = _run(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n])
+    if loads:
+        packed[:, :6] += _run(LOAD_REACTION, tree, [q, _load_moments(tree, loads)], [])[1]
     full = np.zeros((3, tree.n, 6, tree.n), packed.dtype)
     for row, (axis, coordinate) in enumerate(reaction_places(tree)):
         for k in range(3):
-            full[k, axis, :, coordinate] = packed[row, 6 * k : 6 * k + 6]
-    return reaction.reshape(tree.n, 6), *full
+            in_body = packed[row, 6 * k : 6 * k + 6].reshape(2, 3)
+            full[k, axis, :, coordinate] = (in_body @ _body_axes(tree, axis).T).reshape(6)
+    return joint_reactions(tree, q, qd, qdd, loads), *full
+
+
+def _body_axes(tree: Tree, axis: int) -> Any:
+    """Orientation of the body that an axis carries in the frame of the axis."""
+    carried = [k for k, body in enumerate(tree.axis_body) if body == tree.axis_body[axis]]
+    return tree.body_rotation[tree.axis_body[axis]] if axis == carried[-1] else np.eye(3)
+
+
+def _load_moments(tree: Tree, loads: Sequence[Load]) -> Any:
+    """World-fixed loads as the kernels of their derivatives want them."""
+    rows = np.zeros((tree.n, LOAD))
+    for load in loads:
+        force, point = np.asarray(load.force), np.asarray(load.point)
+        rows[load.axis, 6:9] += force
+        rows[load.axis, 9:12] += np.asarray(load.moment)
+        rows[load.axis, 12:] += np.outer(point, force).reshape(9)
+    return rows.reshape(-1)
 
 
 def _full(tree: Tree, low: Any, up: Any) -> Any:

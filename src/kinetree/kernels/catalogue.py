@@ -10,7 +10,9 @@ from kinetree.kernels.floating import FLOATING_INVERSE
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
+from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
+from kinetree.kernels.regressor import REGRESSOR
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_ADJOINT, RNEA_HESSIAN
@@ -28,7 +30,18 @@ PLAIN = (
     RNEA_HESSIAN,
     ABA_GRADIENT,
 )  # one number per axis in every input and output: these can also be compiled for single states
-WIDE = (ENERGY, KINEMATICS, REACTION_GRADIENT, RNEA, ABA, FLOATING_INVERSE, LOAD_GRADIENT, LOAD_HESSIAN)
+WIDE = (
+    ENERGY,
+    KINEMATICS,
+    REGRESSOR,
+    REACTION_GRADIENT,
+    RNEA,
+    ABA,
+    FLOATING_INVERSE,
+    LOAD_GRADIENT,
+    LOAD_HESSIAN,
+    LOAD_REACTION,
+)
 
 
 def all_kernels() -> tuple[Kernel, ...]:

@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
+from kinetree.formulations.contract import ABILITIES, Formulation
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
@@ -139,3 +140,14 @@ def _modules(mechanism: Mechanism) -> Text:
 
 def _listed(title: str, entries: list[str]) -> Text:
     return Text.assemble((title, NAME), "\n  ", ", ".join(entries))
+
+
+def formulation_table(formulations: Iterable[Formulation]) -> Table:
+    """Formulations with what they can do, their cost and their source."""
+    table = Table(box=None, pad_edge=False)
+    for title in ("name", "what", "can", "cost", "source"):
+        table.add_column(title, overflow="fold")
+    for f in formulations:
+        can = ", ".join(name.replace("_", " ") for name in ABILITIES if name in f.can)
+        table.add_row(f.name, f.title, can, f.cost, f.source)
+    return table

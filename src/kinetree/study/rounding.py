@@ -1,0 +1,175 @@
+"""How much do algorithms for forward dynamics magnify rounding errors? Each runs in single precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.formulations import denoc, spatial
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
+from kinetree.study.forced_simulation import ForcedMotion
+
+UNIT_ROUNDOFF = 2.0**-24  # of single precision
+SEED = 2007
+Numbers = NDArray[Any]
+Way = Callable[[Tree, Any, Any, Any], Any]
+
+
+class SingleNumber:
+    """A float that is rounded to single precision after every operation.
+
+    >>> float(SingleNumber(1.0) / 3.0)
+    0.3333333432674408
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float) -> None:
+        self.value = float(np.float32(value))
+
+    def __add__(self, other: Any) -> SingleNumber:
+        return SingleNumber(self.value + float(other))
+
+    def __sub__(self, other: Any) -> SingleNumber:
+        return SingleNumber(self.value - float(other))
+
+    def __rsub__(self, other: Any) -> SingleNumber:
+        return SingleNumber(float(other) - self.value)
+
+    def __mul__(self, other: Any) -> SingleNumber:
+        return SingleNumber(self.value * float(other))
+
+    def __truediv__(self, other: Any) -> SingleNumber:
+        return SingleNumber(self.value / float(other))
+
+    def __rtruediv__(self, other: Any) -> SingleNumber:
+        return SingleNumber(float(other) / self.value)
+
+    def __neg__(self) -> SingleNumber:
+        return SingleNumber(-self.value)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def sin(self) -> SingleNumber:
+        """Sine."""
+        return SingleNumber(math.sin(self.value))
+
+    def cos(self) -> SingleNumber:
+        """Cosine."""
+        return SingleNumber(math.cos(self.value))
+
+    def sqrt(self) -> SingleNumber:
+        """Square root."""
+        return SingleNumber(math.sqrt(self.value))
+
+    def sign(self) -> SingleNumber:
+        """-1, 0 or 1."""
+        return SingleNumber(float(np.sign(self.value)))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def singles(values: Array) -> Numbers:
+    """The values (k,) as numbers of single precision."""
+    numbers = np.empty(len(values), object)
+    numbers[:] = [SingleNumber(x) for x in values]
+    return numbers
+
+
+def floats(numbers: Any) -> Array:
+    """Numbers of any precision (k,) as floats."""
+    return np.array([float(x) for x in numbers])
+
+
+# ---- four ways to the same accelerations --------------------------------------------------------------
+def cholesky_solved(M: Any, right: Any) -> Numbers:
+    """x (n,) of M x = right by the Cholesky decomposition M = L L^T, over any kind of number."""
+    n, x = len(right), np.array(right)
+    L = np.array(M)
+    for j in range(n):
+        for i in range(j, n):
+            for k in range(j):
+                L[i, j] = L[i, j] - L[i, k] * L[j, k]
+        L[j, j] = np.sqrt(L[j, j])
+        for i in range(j + 1, n):
+            L[i, j] = L[i, j] / L[j, j]
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i, k] * x[k]
+        x[i] = x[i] / L[i, i]
+    for i in reversed(range(n)):
+        for k in range(i + 1, n):
+            x[i] = x[i] - L[k, i] * x[k]
+        x[i] = x[i] / L[i, i]
+    return x
+
+
+def _link_phi(tree: Tree, q: Any, qd: Any, tau: Any) -> Any:
+    return tau - denoc.bias_torque(tree, q, qd)
+
+
+WAYS: dict[str, Way] = {
+    "recursive, link frames": lambda tree, q, qd, tau: denoc.accelerations(
+        tree, q, _link_phi(tree, q, qd, tau)
+    ),
+    "Cholesky, link frames": lambda tree, q, qd, tau: cholesky_solved(
+        denoc.mass_matrix(tree, q), _link_phi(tree, q, qd, tau)
+    ),
+    "recursive, world frame": lambda tree, q, qd, tau: spatial.forward_dynamics(tree, q, qd, tau),
+    "Cholesky, world frame": lambda tree, q, qd, tau: cholesky_solved(
+        spatial.mass_matrix(tree, q), tau - spatial.bias_torque(tree, q, qd)
+    ),
+}  # the first two are 002's recursive and nonrecursive algorithm, the others what Kinetree compiles
+
+
+@dataclass(frozen=True, eq=False)
+class Rounding:
+    """Errors of accelerations in units of the roundoff, for each way (w,) and state (m,).
+
+    ``driven``: states of a prescribed motion with its torques; ``falling``: random states without torques.
+    Relative to the state's largest acceleration, or to the mean of these where that is larger.
+    """
+
+    ways: tuple[str, ...]
+    driven: Array
+    falling: Array
+
+    def median(self, way: str, situation: str) -> float:
+        """The middle one of the errors of a way, ``driven`` or ``falling``."""
+        return float(np.median(getattr(self, situation)[self.ways.index(way)]))
+
+
+def rounding_errors(motion: ForcedMotion, states: int = 40) -> Rounding:
+    """Compare all ways in single precision with double precision, at `states` states of either kind."""
+    mechanism, rng = motion.mechanism, np.random.default_rng(SEED)
+    n, middle = mechanism.n_dof, (np.arange(states) + 0.5) / states * motion.duration
+    wanted = motion.at(middle)
+    driven = (wanted.q, wanted.qd, inverse_dynamics(mechanism, wanted.q, wanted.qd, wanted.qdd))
+    falling = (
+        rng.uniform(-np.pi, np.pi, (states, n)),
+        rng.standard_normal((states, n)),
+        np.zeros((states, n)),
+    )
+    return Rounding(tuple(WAYS), _errors(mechanism, *driven), _errors(mechanism, *falling))
+
+
+def _errors(mechanism: Mechanism, q: Array, qd: Array, tau: Array) -> Array:
+    """Errors (w, m) in units of the roundoff at states (m, n_dof), whose numbers are rounded beforehand."""
+    errors, sizes = np.zeros((len(WAYS), len(q))), np.zeros(len(q))
+    for k, state in enumerate(zip(q, qd, tau, strict=True)):
+        rounded = [singles(x) for x in state]
+        exact = WAYS["recursive, link frames"](mechanism.tree, *(floats(x) for x in rounded))
+        sizes[k] = np.abs(exact).max()
+        for w, way in enumerate(WAYS.values()):
+            errors[w, k] = np.abs(floats(way(mechanism.tree, *rounded)) - exact).max()
+    relative: Array = errors / np.maximum(sizes, sizes.mean()) / UNIT_ROUNDOFF
+    return relative
