@@ -11,7 +11,7 @@ from kinetree.model.toml_file import mechanism_from_toml
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LARGEST_PICTURE = 200_000  # bytes
 
 
@@ -81,4 +81,4 @@ def test_links_lead_to_files(page):
 @pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "images").glob("*")), ids=lambda path: path.name)
 def test_pictures_are_small_and_shown(picture):
     assert picture.stat().st_size < LARGEST_PICTURE
-    assert f"docs/images/{picture.name}" in README.read_text(encoding="utf-8")
+    assert any(f"images/{picture.name}" in page.read_text(encoding="utf-8") for page in PAGES)

@@ -152,6 +152,32 @@ def schema() -> None:
 
 
 @app.command()
+def stability(
+    output: Annotated[Path, typer.Option(help="Folder for stability.png.")] = Path("stability"),
+    force: Force = False,
+) -> None:
+    """Compare recursive forward dynamics with the Cholesky decomposition on the PUMA (002, section 5)."""
+    from kinetree.report.output import check_output, picture_bytes, write_file
+
+    picture = output / "stability.png"
+    check_output([picture], force)
+
+    from rich.progress import Progress
+
+    from kinetree.report.stability import stability_figure, stability_report
+    from kinetree.study.stability import run_stability
+
+    quiet = _console(stderr=True)
+    with Progress(console=quiet, transient=True, disable=not quiet.is_terminal) as bar:
+        task = bar.add_task("simulations", total=1.0)
+        found = run_stability(progress=lambda done: bar.update(task, completed=done))
+    write_file(picture, picture_bytes(stability_figure(found)))
+    console = _console()
+    console.print(stability_report(found))
+    console.print(f"Wrote {picture}", soft_wrap=True, markup=False, highlight=False)
+
+
+@app.command()
 def formulations() -> None:
     """Show the formulations of the equations of motion: what each can do, its cost, its source."""
     from kinetree.analysis.by_formulation import formulations as known
@@ -168,7 +194,8 @@ def warmup() -> None:
     from kinetree.kernels.compile import cache_folder
     from kinetree.kernels.warmup import warmup as compile_all
 
-    with Progress(console=_console(stderr=True), transient=True) as bar:
+    quiet = _console(stderr=True)
+    with Progress(console=quiet, transient=True, disable=not quiet.is_terminal) as bar:
         task = bar.add_task("compiling", total=None)
 
         def show(name: str, k: int, total: int) -> None:

@@ -46,7 +46,7 @@ def ordered(matrices, values):
     return values[np.ix_(matrices.axes, matrices.axes)]
 
 
-# ---- kinematics: chapter 4 ----------------------------------------------------------------------------------
+# ---- kinematics: chapter 4 -----------------------------------------------------------------------------
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_sizes_and_modules(name, rng):
     d = at_random(kt.zoo.by_name(name), rng)
@@ -111,7 +111,7 @@ def test_partitions_have_the_same_complement(rng):
     assert np.abs(levels[0].N_l - levels[1].N_l).max() > 0.01
 
 
-# ---- mass matrices and the generalized inertia matrix ---------------------------------------------------------
+# ---- mass matrices and the generalized inertia matrix --------------------------------------------------
 def test_generalized_inertia_matrix(mechanism, partition, rng):
     d = at_random(mechanism, rng, partition)
     expected = ordered(d, kt.mass_matrix(mechanism, d.q))
@@ -143,16 +143,16 @@ def test_composite_module_is_the_sum_over_all_modules_upstream(rng):
     assert np.abs(d.M_tilde(i) - total - d.M_bar(i)).max() > 0.1
 
 
-def test_equations_of_motion_with_the_convective_matrix(mechanism, partition, rng):
+def test_equations_of_motion_with_the_convective_matrix(mechanism, rng):
     """I qdd + C qd = tau (5.12), without gravity."""
     q, qd, qdd = trees.state(mechanism, rng)
-    d = denoc_matrices(mechanism, q, partition)
+    d = denoc_matrices(mechanism, q)
     axes = list(d.axes)
     tau = kt.inverse_dynamics(mechanism.with_gravity((0.0, 0.0, 0.0)), q, qd, qdd)
     assert_close(d.I @ qdd[axes] + d.C(qd) @ qd[axes], tau[axes], 1e-11)
 
 
-# ---- factors and inverse ----------------------------------------------------------------------------------------
+# ---- factors and inverse -------------------------------------------------------------------------------
 def numpy_factors(M, sizes):
     """Block U and D of M = U D U^T by plain elimination from the last block."""
     ends = np.cumsum([0, *sizes])
@@ -224,7 +224,7 @@ def test_pivots_of_the_reference(name, model, states):
         assert_close(np.diag(d.D), upper_pivots(kt.mass_matrix(robot, state["q"])), 1e-10)
 
 
-# ---- sparsity ---------------------------------------------------------------------------------------------------
+# ---- sparsity ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", PRINTED)
 def test_branches_leave_exact_zeros(name, rng):
     """The zeros of I between modules on different branches stay in U, U^-1 and N_l (5.47-5.60)."""
@@ -239,8 +239,6 @@ def test_branches_leave_exact_zeros(name, rng):
             assert bool(d.A_bar(j, i).any()) == d.upstream(j, i)
     legs = len(d.blocks) - 1
     assert zeros == legs * (legs - 1)
-    pattern = d.I != 0
-    assert not np.triu(d.U != 0, 1)[~pattern].any()
 
 
 def test_pictures(rng):
@@ -265,7 +263,7 @@ def test_every_whole_matrix_can_be_drawn(name, rng):
     assert ax.images[0].get_array().shape[:2] == getattr(d, name).shape
 
 
-# ---- names ------------------------------------------------------------------------------------------------------
+# ---- names ---------------------------------------------------------------------------------------------
 def test_labelled_matrices_are_addressed_by_name(rng):
     robot = kt.zoo.gripper()
     d = at_random(robot, rng)
@@ -276,7 +274,8 @@ def test_labelled_matrices_are_addressed_by_name(rng):
     assert inertia.coords["module_of_row"].values.tolist() == [1, 2, 2, 3]
     N = labelled(d, "N")
     assert N.sel(joint_column="joint1", twist_row="joint3.wz") == pytest.approx(1.0)
-    assert "joint4.vy" in str(labelled(d, "A_bar", 3, 1)) and "joint1.wz" in str(labelled(d, "p", 0))
+    printed = labelled(d, "A_bar", 3, 1).to_pandas().to_string()
+    assert "joint4.vy" in printed and "joint1.wz" in printed
 
 
 def test_every_matrix_has_names_for_every_row_and_column(rng):
@@ -294,14 +293,7 @@ def test_every_matrix_has_names_for_every_row_and_column(rng):
         assert array.coords["twist_row"].values[0] == f"{d.tree.axis_names[1]}.wx"
 
 
-def test_without_xarray_the_message_says_what_to_install(rng, monkeypatch):
-    d = at_random(kt.zoo.gripper(), rng)
-    monkeypatch.setitem(sys.modules, "xarray", None)
-    with pytest.raises(kt.MissingExtraError, match=r"'xarray'.*kinetree\[labels\]"):
-        labelled(d, "U")
-
-
-# ---- bad input ---------------------------------------------------------------------------------------------------
+# ---- bad input -----------------------------------------------------------------------------------------
 def test_bad_input_is_named(rng):
     robot = kt.zoo.gripper()
     d = at_random(robot, rng)

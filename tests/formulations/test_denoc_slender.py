@@ -80,7 +80,7 @@ def test_link_mass_matrices_of_puma():
 
 
 def test_the_force_of_psi_has_three_components(rng):
-    """Steps 8 and 13 of 002 leave out the one along the axis: it vanishes for rods, not for articulated ones."""
+    """Steps 8 and 13 of 002 leave out the one along the axis: it vanishes for a single rod only."""
     robot = random_arm(rng, 4).mechanism()
     d = denoc_matrices(robot, rng.uniform(-3, 3, 4), "axes")
     along = [d.Psi(i + 1)[3:, 0] @ d.p(i)[:3] for i in range(4)]

@@ -167,7 +167,7 @@ def test_operations_print_and_add():
     assert str(Ops(3, 4) + Ops(1, 1) - Ops(2, 0)) == "2M 5A" and str(NONE) == "-"
 
 
-# ---- what is written down -----------------------------------------------------------------------------------
+# ---- what is written down ------------------------------------------------------------------------------
 def test_the_page_shows_what_is_measured():
     text = PAGE.read_text(encoding="utf-8")
     assert script.markdown().strip() in text, (
@@ -187,9 +187,11 @@ def test_curves_fall_with_joints_of_several_axes():
 
 def test_the_script_draws_the_figures_and_writes_both_files(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "MOST", 6)
+    monkeypatch.setattr(script, "FIGURES", {"forward": script.FIGURES["forward"]})
+    monkeypatch.setattr(script, "PANELS", {"1-DOF joints": (1,)})
     monkeypatch.setattr(script.curve, "__defaults__", (6,))
     script.main(str(tmp_path / "out"))
+    (ax,) = script.figure().axes
+    assert [line.get_label() for line in ax.lines][-2:] == ["004", "measured"]
     assert (tmp_path / "out" / "operation_counts.png").stat().st_size > 10_000
-    assert (tmp_path / "out" / "operation_counts.md").read_text(
-        encoding="utf-8"
-    ) in capsys.readouterr().out + "\n"
+    assert (tmp_path / "out" / "operation_counts.md").read_text(encoding="utf-8") in capsys.readouterr().out

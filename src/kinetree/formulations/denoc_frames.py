@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
 from kinetree.formulations.contract import step
 from kinetree.formulations.denoc_entries import (
     Entry,
@@ -102,9 +103,18 @@ class DhTree:
         """The links in the modules of the user's partition, or in the tree's own."""
         if modules is None:
             return self.modules
-        axes = joint_axes(self.tree)
-        bodies = {name: axes[k] for k, name in enumerate(self.tree.body_names) if k in axes}
-        return tuple(tuple(bodies[name] for name in x.bodies if name in bodies) for x in modules)
+        axes, names = joint_axes(self.tree), self.tree.body_names
+        bodies = {name: axes.get(k, ()) for k, name in enumerate(names)}
+        listed = [name for module in modules for name in module.bodies]
+        order = tuple(tuple(bodies[x] for x in module.bodies if bodies.get(x)) for module in modules)
+        place = {j: k for k, j in enumerate(outward(order))} | {WORLD_AXIS: -1}
+        complete = sorted(listed) == sorted(names) and len(place) == self.tree.n + 1
+        if not complete or any(place[self.axes[j].parent] > place[j] for j in outward(order)):
+            raise InputError(
+                f"the modules {[list(module.bodies) for module in modules]} are no partition of the bodies "
+                f"{list(names)}, parents first; make one with mechanism.partition(...)"
+            )
+        return order
 
 
 def outward(modules: tuple[Links, ...]) -> Iterator[int]:

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, MissingExtraError, listed, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.formulations.denoc_blocks import Block
 from kinetree.formulations.denoc_matrices import DenocMatrices
 
@@ -114,7 +114,4 @@ def _axis(matrices: DenocMatrices, k: int) -> tuple[list[str], list[int]]:
 
 
 def _xarray() -> Any:
-    try:
-        return import_module("xarray")
-    except ImportError:
-        raise MissingExtraError("xarray", "labels", "putting names on matrices") from None
+    return import_module("xarray")  # when needed: it takes half a second

@@ -128,14 +128,14 @@ class DenocMatrices(DenocKinematics):
             for k in every
         ]
         N_dot = np.zeros((len(rows), 6, len(columns)))
-        Omega = diagonal([np.kron(np.eye(2), cross_tensor(twists[k][:3])) for k in rows])
+        Omega = diagonal([_omega(twists[k]) for k in rows])
         E = np.kron(np.eye(len(rows)), np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]))
         for r, k in enumerate(rows):
             for c, j in enumerate(columns):
                 if self.carried(k, j):
                     A_dot = np.zeros((6, 6))
                     A_dot[3:, :3] = cross_tensor(twists[j][3:] - twists[k][3:])
-                    p_dot = np.kron(np.eye(2), cross_tensor(twists[j][:3])) @ self.p(j)
+                    p_dot = _omega(twists[j]) @ self.p(j)
                     N_dot[r, :, c] = A_dot @ self.p(j) + self.A(k, j) @ p_dot
         return self.N.T @ (self.M @ N_dot.reshape(-1, len(columns)) + Omega @ self.M @ E @ self.N)
 
@@ -169,7 +169,7 @@ class DenocMatrices(DenocKinematics):
             psi_hat = M_hat[i] @ self.N_bar(i)
             I_hat = self.N_bar(i).T @ psi_hat + self._armature(i)
             self._check(block, I_hat)
-            psi = np.linalg.solve(I_hat, psi_hat.T).T
+            psi = psi_hat @ _inverse(I_hat)
             found[i] = (M_hat[i], psi_hat, I_hat, psi)
             if block.parent is not None:
                 A = self.A_bar(i, block.parent)
@@ -246,9 +246,20 @@ class DenocMatrices(DenocKinematics):
     @cached_property
     def D_inv(self) -> Array:
         """D^-1 block by block: eq. 5.43."""
-        return diagonal([np.linalg.inv(self.I_hat(block.number)) for block in self.blocks])
+        return diagonal([_inverse(self.I_hat(block.number)) for block in self.blocks])
 
     @cached_property
     def I_inv(self) -> Array:
         """I^-1 = U^-T D^-1 U^-1: eq. 5.38."""
         return self.U_inv.T @ self.D_inv @ self.U_inv
+
+
+def _omega(twist: Array) -> Array:
+    """Omega = diag(omega x 1, omega x 1) (6, 6): eq. 5.6."""
+    spin = cross_tensor(twist[:3])
+    return diagonal([spin, spin])
+
+
+def _inverse(I_hat: Array) -> Array:
+    """The inverse of a block pivot."""
+    return np.asarray(np.linalg.inv(I_hat), dtype=np.float64)

@@ -127,8 +127,8 @@ def inertia_wrenches(
                 wrenches[j] = (n[0], n[1], n[2]), f
         if j in loads:
             with step("loads"):
-                n, f = wrenches[j]
-                wrenches[j] = sub(n, loads[j][0]), sub(f, loads[j][1])
+                own, pull = wrenches[j], loads[j]
+                wrenches[j] = sub(own[0], pull[0]), sub(own[1], pull[1])
     return wrenches
 
 

@@ -191,7 +191,7 @@ def _rounding(ax: Any, result: Stability) -> None:
     ax.minorticks_off()
     ax.set_ylim(len(rounding.ways) - 0.5, -0.5)
     ax.set_yticks(range(len(rounding.ways)), [way.replace(", ", ",\n") for way in rounding.ways])
-    _frame(ax, "Rounding in accelerations", "error / unit roundoff (single precision)", "", None)
+    _frame(ax, "Rounding errors", "error / unit roundoff (single precision)", "", None)
     _legend(ax, 2)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import cos, sin
 from time import perf_counter
@@ -203,7 +203,7 @@ def forced_run(
     return _sampled(motion, algorithm, method, rtol, run, time, given, spent[0])
 
 
-def check_run(mechanism: Mechanism, algorithms: list[str], rtol: float) -> None:
+def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> None:
     """Raise if a forced simulation makes no sense for the mechanism or cannot be had as accurate as asked."""
     for name in algorithms:
         if name not in ALGORITHMS:

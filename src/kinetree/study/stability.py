@@ -152,17 +152,20 @@ def run_stability(
     mechanism: Mechanism | None = None,
     algorithms: Sequence[str] = tuple(ALGORITHMS),
     limit: float = LIMIT,
+    tolerances: Sequence[float] = TOLERANCES,
     states: int = 40,
 ) -> Stability:
     """Forced simulation of the PUMA (or another open tree) along 002's eq. 38, by several algorithms.
 
     ``duration`` (s) is T of the motion, ``rtol`` the integrator's tolerance; ``algorithms`` are names of
-    ``ALGORITHMS`` ("denoc" is interpreted and takes most of the time); rounding errors are measured at
-    ``states`` states of either kind. ``progress`` is told the part that is done, from 0 to 1.
+    ``ALGORITHMS`` ("denoc" is interpreted and takes most of the time). The compiled ones also run with other
+    ``tolerances``; rounding errors are measured at ``states`` states of either kind. ``progress`` is told
+    the part that is done, from 0 to 1.
     """
     arm = puma() if mechanism is None else mechanism
     T, limit = (_positive(x, what) for x, what in ((duration, "duration"), (limit, "limit")))
-    check_run(arm, list(algorithms), number(rtol, "rtol"))
+    for tolerance in (rtol, *tolerances):
+        check_run(arm, algorithms, number(tolerance, "rtol"))
     if states < 1 or not algorithms or limit >= LOST:
         raise InputError(
             "the study needs an algorithm, a state and a limit below "
@@ -170,13 +173,13 @@ def run_stability(
         )
     motion = ForcedMotion(arm, T)
     adrift = ForcedMotion(replace(arm, gravity=np.zeros(3)), T)
-    report = _Stages(progress, len(COMPILED) * (1 + len(TOLERANCES)) + len(TABLE_POINTS) + 2, algorithms)
+    report = _Stages(progress, len(COMPILED) * (1 + len(tolerances)) + len(TABLE_POINTS) + 2, algorithms)
 
     runs = [forced_run(motion, name, rtol, progress=report.stage(name)) for name in algorithms]
     references = [forced_run(motion, name, TIGHTEST, "DOP853", progress=report.stage()) for name in COMPILED]
     weightless = forced_run(adrift, COMPILED[0], rtol, progress=report.stage())
     by_tolerance = [
-        [_horizon(forced_run(motion, name, x, progress=report.stage()), limit) for x in TOLERANCES]
+        [_horizon(forced_run(motion, name, x, progress=report.stage()), limit) for x in tolerances]
         for name in COMPILED
     ]
     by_table = [
@@ -192,7 +195,7 @@ def run_stability(
     wanted = motion.at(growth.time)
     return Stability(
         arm, T, rtol, limit, growth.time, wanted, motion.torque(growth.time), growth, tuple(runs),
-        tuple(references), weightless, np.array(TOLERANCES), np.array(by_tolerance),
+        tuple(references), weightless, np.array(tolerances), np.array(by_tolerance),
         T / np.array(TABLE_POINTS), np.array(by_table), rounding,
     )  # fmt: skip
 
