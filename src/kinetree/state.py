@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -62,7 +63,7 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
             f"{what} must have shape (..., {n}), one value for each of the joints "
             f"{listed(mechanism.joint_names)}; got shape {array.shape}"
         )
-    if not np.isfinite(array).all():
+    if not math.isfinite(array.sum()) and not np.isfinite(array).all():
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = f" in state {place[0] if len(place) == 2 else place[:-1]}" if len(place) > 1 else ""
         joint = mechanism.joint_names[place[-1]]

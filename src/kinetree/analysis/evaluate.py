@@ -36,7 +36,8 @@ def evaluate_packed(
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
-    results = [np.zeros((count, size)) for size in sizes]
+    make = np.empty if tree.n else np.zeros
+    results = [make((count, size)) for size in sizes]
     blocks = run_batch(kernel, tree, rows, results, threads) if tree.n and count else None
     shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
     return shaped, Packed(kernel, tree, batch, blocks, threads)

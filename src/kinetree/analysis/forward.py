@@ -41,7 +41,7 @@ def forward_dynamics(
     if formulation is not None:
         states = [("q", q), ("qd", qd), ("tau", tau)]
         return answer(formulation, "forward_dynamics", mechanism, states, wrenches)
-    if wrenches is None and type(q) is np.ndarray:
+    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             qdd = tree.memo[ABA_ALONE](q, qd, tau)
             if qdd is not None:
@@ -68,12 +68,19 @@ def forward_dynamics(
 
 def check_pivots(tree: Tree, pivot: Array) -> None:
     """Raise where a pivot (..., n) of M = U D U^T is rounding error, naming the joint."""
-    bad = ~(pivot > SINGULAR * gross_inertia(tree))
+    bad = ~(pivot > SINGULAR * _gross(tree))
     if bad.any():
         state = tuple(np.argwhere(bad.any(axis=-1))[0])
         axis = int(np.flatnonzero(bad[state])[-1])  # elimination starts at the tips
         kind = "rotation" if tree.turns[axis] else "translation"
         raise SingularityError(_singular(tree.axis_names[axis], f"{pivot[state][axis]:.3g} for its {kind}"))
+
+
+def _gross(tree: Tree) -> Array:
+    if "gross" not in tree.memo:
+        tree.memo["gross"] = gross_inertia(tree)
+    gross: Array = tree.memo["gross"]
+    return gross
 
 
 def _singular(joint: str, pivot: str) -> str:

@@ -49,7 +49,7 @@ def inverse_dynamics(
     if formulation is not None:
         states = [("q", q), ("qd", qd), ("qdd", qdd)]
         return answer(formulation, "inverse_dynamics", mechanism, states, wrenches)
-    if wrenches is None and type(q) is np.ndarray:
+    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
             if tau is not None:
@@ -113,7 +113,7 @@ def mass_matrix(
     tree = mechanism.tree
     if formulation is not None:
         return answer(formulation, "mass_matrix", mechanism, [("q", q)])
-    if type(q) is np.ndarray:
+    if type(q) is np.ndarray and q.ndim == 1:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             M = tree.memo[CRBA](q)
             if M is not None:

@@ -113,7 +113,7 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if wrenches is None and type(q) is np.ndarray:
+    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if single is not None:
@@ -132,7 +132,7 @@ def inverse_dynamics_derivatives(
         axis_loads(tree, body_loads(mechanism, q, wrenches)),
         load_moments(mechanism, tree, wrenches),
     )
-    tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
+    tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)  # checks that it is finite
     q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
     _, packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
     _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)

@@ -99,7 +99,7 @@ def _origin(tree: Tree, at: Frames, motion: Motion, d: MotionSensitivity, j: int
     if not tree.turns[j]:
         dxd_q = cross(omega, e)  # 3.37
         own = [cross(omegad, e) + cross(omega, dxd_q), 2.0 * dxd_q, e]  # 3.52, i corrected: omegad
-    xdd = _joined(d.xdd[p] + dxdd, *own) @ at.R[j]
+    xdd: Numbers = _joined(d.xdd[p] + dxdd, *own) @ at.R[j]
     xdd[Q, OWN] += (motion.xdd[p] + motion.dxdd[j]) @ at.R_q[j]  # 3.48, 3.54
     return xdd
 
@@ -134,7 +134,7 @@ def own_sensitivity(
             tau[k, Q, path[k]] -= np.asarray(load.moment) @ R_0 + cross(r, F_e)  # 3.85, 3.89
     with step("sensitivities of the inertial forces"):
         for j in np.flatnonzero(tree.massive):
-            F_G, tau_G = _inertial(tree, motion, d, j, gravity)
+            F_G, tau_G = _inertial(tree, motion, d, int(j), gravity)
             F[j][:, path[j]] += F_G  # 3.75 for i <= j
             tau[j][:, path[j]] += tau_G + cross(dx_G[j], F_G)  # 3.83 for i <= j
     return F, tau

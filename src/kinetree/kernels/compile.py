@@ -7,6 +7,7 @@ everything that shapes the code.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -132,10 +133,12 @@ def _spreader(kernel: Kernel, lanes: int) -> Any:
                 j = tree.parent[j]
 
     def by_squares(tree, n, flat, start, out, place, stride):
-        for there in range(n * n):
-            for entry, matrix, _ in targets:
-                value = flat[start + (there * width + entry) * lanes]
-                out[place + matrix * stride + there] = value
+        for i in range(n):
+            for j in range(n):
+                k = start + (i * n + j) * width * lanes
+                for entry, matrix, transposed in targets:
+                    there = j * n + i if transposed else i * n + j
+                    out[place + matrix * stride + there] = flat[k + entry * lanes]
 
     chosen = by_squares if kernel.square else by_pairs
     return numba.extending.register_jitable(**_OPTIONS)(chosen)
@@ -197,6 +200,7 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
     place = start + workspace_size(kernel, tree, 1)
     packed = kernel.entries.width * kernel.n_packed(tree) if kernel.entries is not None else 0
     memory = aligned(place + packed)
+    memory[:] = 0.0
     memory[: table.size] = table.ravel()
     memory.view(np.int64)[TREE.places["first"][0]] = place
     return memory
@@ -219,7 +223,7 @@ def _compiled(
     register_all()
     dispatcher = numba.njit(nogil=nogil, **_OPTIONS)(run)
     folder = cache_folder()
-    if folder is not None:
+    if folder is not None and _is_writable(folder / stamp(lanes) / name):  # numba would go elsewhere
         dispatcher._cache = _StampedCache.at(folder / stamp(lanes) / name, run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
@@ -247,6 +251,20 @@ class _StampedCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple(), "stamped"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code on disk; None, and the index emptied, if the files are damaged."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # garbage unpickles to anything
+            with contextlib.suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the machine code, if the disk takes it."""
+        with contextlib.suppress(OSError):
+            super().save_overload(sig, data)
 
 
 @functools.cache

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -230,10 +231,10 @@ def tree_table(tree: Tree) -> Array:
 
 
 def aligned(*shape: int) -> Array:
-    """Zeros on a cache-line boundary."""
-    size = int(np.prod(shape))
-    memory = np.zeros(size + 8)
-    start = (-memory.ctypes.data // 8) % 8
+    """Memory on a cache-line boundary, not cleared: kernels write before they read."""
+    size = math.prod(shape)
+    memory = np.empty(size + 8)
+    start = (-memory.__array_interface__["data"][0] // 8) % 8
     return memory[start : start + size].reshape(shape)
 
 
@@ -262,6 +263,7 @@ def _new_table(tree: Tree) -> Array:
         **{key: getattr(tree, key) for key in ("armature", "viscous", "coulomb", "stiffness", "rest")},
     }
     table = aligned(n + 1, TREE.width)
+    table[:] = 0.0
     for name, (start, count, integer) in TREE.places.items():
         target = table.view(np.int64) if integer else table
         target[1:, start : start + count] = np.reshape(columns[name], (n, count))
@@ -318,9 +320,10 @@ def _leading_slides(tree: Tree) -> int:
 
 
 def gross_inertia(tree: Tree) -> Array:
-    """An upper bound on the inertia that each axis can move: what rounding errors are measured against.
+    """What rounding errors of the inertia that each axis moves are measured against.
 
-    For sliding axes the mass beyond, for turning ones sum m (path length)^2 + tr I.
+    For sliding axes the mass beyond, for turning ones sum m (path length)^2 + tr I, with paths from the base:
+    forward dynamics works in the world frame.
     """
     mass, length = np.array(tree.mass), np.linalg.norm(tree.position, axis=1)
     first = np.linalg.norm(tree.first_moment, axis=1)
@@ -331,5 +334,10 @@ def gross_inertia(tree: Tree) -> Array:
             second[j] += second[i] + 2.0 * d * first[i] + d * d * mass[i]
             first[j] += first[i] + d * mass[i]
             mass[j] += mass[i]
+    reach = np.linalg.norm(tree.position - tree.position[:1], axis=1)
+    for i in range(tree.n):
+        if tree.parent[i] != WORLD:
+            reach[i] = reach[tree.parent[i]] + length[i]
+    second += 2.0 * reach * first + reach**2 * mass
     gross: Array = np.where(tree.turns, second, mass) + tree.armature
     return gross

@@ -9,6 +9,7 @@ from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
+    ZERO3,
     cross,
     cross_plus,
     inertia_times,
@@ -63,6 +64,9 @@ def reaction_gradient(tree, work, out, q, qd, qdd, reaction):
                 out.dq[k] = in_body(R, p, times_plus(E, zd, Cn), cross_plus(zd, P, Cf))
                 k += 1
                 j = tree.parent[j]
+        else:
+            store3(reaction, 6 * i, ZERO3)
+            store3(reaction, 6 * i + 3, ZERO3)
         z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
         In, If = inertia_times(m, h, S, z, s)
         Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])

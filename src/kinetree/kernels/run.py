@@ -47,7 +47,7 @@ def run_batch(
         packed = aligned(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
         extra = (packed,)  # type: ignore[assignment]
     size = sum(x.size for x in (*arrays, *extra))
-    run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH)
+    run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH and kernel.scratch is None)
     workspace = workspace_size(kernel, tree, LANES)
     over_threads(
         lambda begin, end: run(table, aligned(workspace), begin, end, arrays, *extra),
@@ -172,3 +172,7 @@ def _thread_count(threads: int | None, numbers: int) -> int:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(available_cores(), thread_name_prefix="kinetree")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

@@ -80,11 +80,12 @@ def _run_table(result: Stability) -> Table:
         table.add_column(column, overflow="fold")
     for run in (*result.runs, *result.references):
         horizon = run.horizon(result.limit)
+        left = run.largest_error[-1] > result.limit
         table.add_row(
             LABELS[run.algorithm],
             f"{run.method}, {_power(run.rtol)}",
             f"{horizon.min():.2f} s",
-            result.mechanism.joint_names[int(horizon.argmin())],
+            result.mechanism.joint_names[int(horizon.argmin())] if left else "none",
             str(run.n_steps),
             str(run.n_evaluations),
             f"{run.microseconds:.0f} us",

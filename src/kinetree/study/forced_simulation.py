@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import cos, sin
 from time import perf_counter
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from kinetree.study.cycloid import cycloid
 
 LOST = 1.0  # rad or m: once a joint is this far off, the motion has nothing to do with the prescribed one
 SPACING = 0.005  # s between the samples of a run
+MOST_EVALUATIONS = 400_000  # of the accelerations in one run
 TIGHTEST, LOOSEST = 1e-13, 1e-2  # relative accuracies that the integrators can be asked for
 Method = Literal["RK45", "DOP853"]
 Progress = Callable[[float], None]
@@ -179,9 +181,11 @@ def forced_run(
     check_run(motion.mechanism, [algorithm], rtol)
     given = motion.exact_torque() if torque is None else torque
     n, end = motion.mechanism.n_dof, motion.duration
-    accelerations, spent = ALGORITHMS[algorithm](motion.mechanism), [0.0]
+    accelerations, spent, calls = ALGORITHMS[algorithm](motion.mechanism), [0.0], count(1)
 
     def rates(t: float, x: Array) -> Array:
+        if next(calls) > MOST_EVALUATIONS:
+            raise SingularityError(f"gave up at t = {t:g} s: {MOST_EVALUATIONS} evaluations led no farther")
         if progress is not None:
             progress(t / end)
         tau = given(t)

@@ -172,6 +172,7 @@ def run_stability(
             f"{LOST:g} rad, got {algorithms!r}, {states} states and {limit:g} rad"
         )
     motion = ForcedMotion(arm, T)
+    growth = error_growth(motion)  # first, because it refuses motions through singular poses
     adrift = ForcedMotion(replace(arm, gravity=np.zeros(3)), T)
     report = _Stages(progress, len(COMPILED) * (1 + len(tolerances)) + len(TABLE_POINTS) + 2, algorithms)
 
@@ -190,7 +191,6 @@ def run_stability(
         for k in TABLE_POINTS
     ]
     rounding = rounding_errors(motion, states)
-    growth = error_growth(motion)
     report.stage()(1.0)
     wanted = motion.at(growth.time)
     return Stability(

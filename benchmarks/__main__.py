@@ -1,0 +1,89 @@
+"""``python -m benchmarks``: measure, print, save."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+
+from benchmarks import measure
+from benchmarks.machine import description, fused_peak
+from benchmarks.plan import PLANS, Plan
+from benchmarks.plot import save_plot
+from benchmarks.report import page, print_report
+from benchmarks.startup import startup
+
+WIDEST = 200  # columns of the printed tables when the output is no terminal
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a plan, or show a run that was saved."""
+    options = _options(arguments)
+    messages, console = Console(stderr=True), Console()
+    if not console.is_terminal:
+        console = Console(width=WIDEST)
+    if options.saved is not None:
+        results = json.loads(options.saved.read_text(encoding="utf-8"))
+    else:
+        start = perf_counter()
+        results = run(
+            PLANS[options.plan],
+            lambda text: messages.print(f"{perf_counter() - start:5.0f} s  {text}", highlight=False),
+        )
+    if options.json is not None:
+        options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    if options.page is not None:
+        options.page.write_text(page(results), encoding="utf-8")
+    if options.plot is not None:
+        save_plot(results, options.plot)
+    print_report(results, console)
+    return 0
+
+
+def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
+    """All measurements of a plan as one JSON object."""
+    start = perf_counter()
+    peak = fused_peak()
+    rows, agreement, left_out = measure.timings(plan, say)
+    growth = measure.growth(plan, say)
+    threads = measure.threads(plan, say)
+    extremes = measure.extremes(plan, say)
+    say("new processes")
+    started = startup(plan.starts, plan.cold)
+    peak = max(peak, fused_peak())
+    return {
+        "plan": plan.name,
+        "machine": description(),
+        "peak_gflops": peak,
+        "left_out": left_out,
+        "agreement": agreement,
+        "timings": rows,
+        "kernels": measure.kernels(plan, rows, peak),
+        "growth": growth,
+        "exponents": measure.exponents(growth),
+        "threads": threads,
+        "extremes": extremes,
+        "startup": started,
+        "seconds": perf_counter() - start,
+    }
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    plans = parser.add_mutually_exclusive_group()
+    for name, what in (("quick", "the essential, in about 20 s"), ("smoke", "only to see that it runs")):
+        plans.add_argument(f"--{name}", dest="plan", action="store_const", const=name, help=what)
+    plans.add_argument("--from", dest="saved", type=Path, metavar="FILE.json", help="show a saved run")
+    parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
+    parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the figures as Markdown")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw ratios and growth")
+    parser.set_defaults(plan="full")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

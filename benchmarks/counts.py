@@ -1,0 +1,43 @@
+"""How many operations a kernel does for one state, counted by running it on counting numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import kinetree as kt
+from benchmarks.kinetree_calls import Quantity
+from benchmarks.states import States
+from kinetree.kernels.compile import LANES, workspace_size
+from kinetree.kernels.layout import TREE, Fields, Layout, n_pairs, tree_table
+from kinetree.kernels.number import count_operations, counting
+
+view: Any = Fields
+number: Any = counting
+SINCOS = 36  # multiplications and additions in the polynomials of one sine and cosine
+
+
+def operations(quantity: Quantity, mechanism: kt.Mechanism, states: States) -> dict[str, int]:
+    """Multiplications, additions, divisions and pairs of sine and cosine, and what they add up to."""
+    kernel, tree = quantity.kernel, quantity.tree(mechanism)
+
+    def memory(layout: Layout, rows: int) -> Any:
+        return view(layout, np.zeros((rows, layout.width), object))
+
+    views = [memory(kernel.slots, tree.n + 1)]
+    if kernel.scratch is not None:
+        views.append(memory(kernel.scratch, n_pairs(tree)))
+    if kernel.entries is not None:
+        views.append(memory(kernel.entries, kernel.n_packed(tree)))
+    inputs = [number(getattr(states, name)[0]) for name in quantity.inputs]
+    outputs = [np.zeros(size, object) for size in quantity.sizes(tree)]
+    table = view(TREE, tree_table(tree))
+    counts = count_operations(lambda: kernel.function(table, *views, *inputs, *outputs))
+    total = counts["multiplications"] + counts["additions"] + counts["divisions"] + SINCOS * counts["sincos"]
+    return {**counts, "total": total}
+
+
+def workspace_bytes(quantity: Quantity, mechanism: kt.Mechanism) -> int:
+    """Memory that one thread needs beside inputs and outputs."""
+    return 8 * workspace_size(quantity.kernel, quantity.tree(mechanism), LANES)

@@ -1,0 +1,63 @@
+"""How much is measured: everything, the essential in seconds, or just enough to see that it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.kinetree_calls import QUANTITIES
+
+ONE_CALL: int | None = None  # one state per call, without a batch axis
+LARGE = 65536
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes and durations of a run; ``seconds`` for each race."""
+
+    name: str
+    models: tuple[str, ...] = ("arm", "quadruped", "humanoid")
+    quantities: tuple[str, ...] = tuple(QUANTITIES)
+    batches: tuple[int | None, ...] = (ONE_CALL, 1, 16, 1024, LARGE)
+    seconds: float = 1.0
+    chains: tuple[int, ...] = (10, 20, 50, 100, 200, 500, 1000)
+    trees: tuple[int, ...] = (15, 31, 63, 127, 255, 511, 1023)
+    growth_batch: int = 1024
+    growth_peers: tuple[str, ...] = ("pinocchio", "mujoco")
+    threaded: tuple[str, ...] = ("arm", "humanoid")
+    starts: int = 5
+    cold: str = "all"  # which kernels are compiled from nothing: all, first or none
+    extremes: tuple[int, int] = (5000, 1000)  # links of a chain, branches of a star
+
+
+PLANS = {
+    plan.name: plan
+    for plan in (
+        Plan("full"),
+        Plan(
+            "quick",
+            models=("arm", "humanoid"),
+            batches=(ONE_CALL, 1024),
+            seconds=0.12,
+            chains=(10, 100, 1000),
+            trees=(),
+            growth_peers=("pinocchio",),
+            threaded=("humanoid",),
+            starts=2,
+            cold="none",
+        ),
+        Plan(
+            "smoke",
+            models=("arm",),
+            quantities=("inverse dynamics",),
+            batches=(ONE_CALL, 16),
+            seconds=0.01,
+            chains=(10, 20),
+            trees=(7,),
+            growth_batch=16,
+            threaded=(),
+            starts=0,
+            cold="none",
+            extremes=(20, 10),
+        ),
+    )
+}

@@ -1,0 +1,84 @@
+"""The run in the terminal, and as a page of the documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from benchmarks.tables import NOTHING, Table, all_tables
+
+COLOURS = {"reached": "[green]reached[/]", "not reached": "[red]not reached[/]", "not measured": "[dim]-[/]"}
+HOW = """\
+This page is written by the program from the figures of one run; see
+[the program's own page](../benchmarks/README.md).
+
+How it is measured: every contestant has the same mechanism and the same states, and is checked against
+Kinetree before anything is timed. Contestants take turns in windows of a few milliseconds, and the best
+window counts, so that what else the machine does favours nobody. One thread unless said otherwise.
+
+The columns: **kinetree** is the public call with its full answer, checks and new arrays; **kinetree packed**
+leaves matrices tree-sparse, as the kernel writes them; **kinetree kernel** is the compiled kernel alone, into
+arrays made beforehand. **pinocchio** is called from Python, in a loop for batches, with its free, spherical
+and universal joints; **pinocchio 1-DOF** has one joint per degree of freedom; **pinocchio parallel** is its
+own loop over a batch in C++ on one thread. **mujoco** is mj_inverse or mj_forward without contacts and
+constraints, with its free and ball joints, and finite differences for gradients; **mujoco mj_rne** leaves the
+mass matrix out; **mujoco rollout** is one step per state, looped over in C. MuJoCo refuses bodies without
+extent; those get 1e-6 of their largest second moment, at least 1e-9 kg m² and 1e-9 kg. Batches whose answers
+take more than half a gigabyte are left out.
+"""
+
+
+def print_report(results: dict[str, Any], console: Console) -> None:
+    """Machine, tables, and who was left out."""
+    for line in machine_lines(results):
+        console.print(line, highlight=False)
+    for table in all_tables(results):
+        console.print()
+        console.print(_rich(table), highlight=False)
+    for name, reason in results["left_out"].items():
+        console.print(f"left out: {name}, {reason}", highlight=False, markup=False)
+
+
+def _rich(table: Table) -> RichTable:
+    shown = RichTable(title=table.title, caption=table.note, title_justify="left", caption_justify="left")
+    for k, head in enumerate(table.head):
+        shown.add_column(head, justify="right" if _is_number(table, k) else "left", overflow="fold")
+    for row in table.rows:
+        shown.add_row(*(COLOURS.get(cell, cell) for cell in row))
+    return shown
+
+
+def _is_number(table: Table, k: int) -> bool:
+    cells = [row[k] for row in table.rows if row[k] not in (NOTHING, "one call")]
+    return bool(cells) and all(cell[0].isdigit() for cell in cells) and k > 0
+
+
+def machine_lines(results: dict[str, Any]) -> list[str]:
+    """What the figures were measured on."""
+    machine = results["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    memory = "" if machine["memory_gb"] is None else f", {machine['memory_gb']} GB"
+    return [
+        f"Processor: {machine['processor']}, {machine['cores']} cores{memory}, {machine['system']}",
+        f"Python {machine['python']}, {versions}",
+        f"Peak of one core: {results['peak_gflops']:.1f} GFLOP/s in fused multiply-adds, "
+        f"{machine['lanes']} lanes",
+        f"Run: {results['plan']}, {results['seconds']:.0f} s, {machine['date']}",
+    ]
+
+
+def page(results: dict[str, Any]) -> str:
+    """The run as Markdown."""
+    lines = ["# Benchmarks", "", HOW]
+    lines += [f"- {line}" for line in machine_lines(results)]
+    for name, reason in results["left_out"].items():
+        lines.append(f"- Left out: {name}, {reason}")
+    for table in all_tables(results):
+        lines += ["", f"## {table.title}", "", table.note, ""]
+        lines.append("| " + " | ".join(table.head) + " |")
+        rules = ("---:" if _is_number(table, k) else "---" for k in range(len(table.head)))
+        lines.append("|" + "|".join(rules) + "|")
+        lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,78 @@
+"""How long a new process takes: importing the package, the first answers, and compiling from nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from kinetree.kernels.compile import CACHE_VARIABLE
+
+FIRST_CALLS = """
+import json, time
+start = time.perf_counter()
+import kinetree as kt
+seconds = {"import": time.perf_counter() - start}
+import numpy as np
+robot = kt.zoo.kuka_kr5()
+robot.tree
+one, many = np.ones(robot.n_dof), np.ones((4, robot.n_dof))
+calls = {
+    "inverse dynamics": lambda x: kt.inverse_dynamics(robot, x, x, x),
+    "forward dynamics": lambda x: kt.forward_dynamics(robot, x, x, x),
+    "mass matrix": lambda x: kt.mass_matrix(robot, x),
+    "inverse dynamics gradients": lambda x: kt.inverse_dynamics_derivatives(robot, x, x, x).dtau_dq,
+    "forward dynamics gradients": lambda x: kt.forward_dynamics_derivatives(robot, x, x, x).dqdd_dq,
+    "reaction gradients": lambda x: kt.joint_reaction_derivatives(robot, x, x, x).reaction,
+    "Hessian of y.tau": lambda x: kt.torque_hessian(robot, x, x, x, x).q_q,
+}
+for name, call in list(calls.items())[:LIMIT]:
+    for what, x in (("one state", one), ("batch", many)):
+        start = time.perf_counter()
+        call(x)
+        seconds[f"{name}, {what}"] = time.perf_counter() - start
+print(json.dumps(seconds))
+"""
+
+
+LIMITS = {"all": 100, "first": 1}
+
+
+def startup(repeats: int, cold: str) -> dict[str, dict[str, float]]:
+    """Seconds of a process: ``import``, first calls from the ``warm`` cache (best of several), and ``cold``.
+
+    A first call contains the import of the compiler. Cold times are of one process, call after call, so only
+    the first contains what all kernels share; ``cold`` says which are compiled: all, first or none.
+    """
+    return {"warm": _warm(repeats) if repeats else {}, "cold": _cold(LIMITS[cold]) if cold in LIMITS else {}}
+
+
+def _warm(repeats: int) -> dict[str, float]:
+    _run(1, None)  # fills the cache if it must
+    warm = [_run(1, None) for _ in range(repeats)]
+    best = {key: min(seconds[key] for seconds in warm) for key in warm[0]}
+    first = next(key for key in best if key != "import")
+    whole = min(seconds["import"] + seconds[first] for seconds in warm)
+    return {**best, "import and first call": whole}
+
+
+def _cold(limit: int) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        return _run(limit, folder)
+
+
+def _run(limit: int, cache: str | None) -> dict[str, float]:
+    """Seconds by step, measured inside a new process."""
+    environment = dict(os.environ)
+    if cache is not None:
+        environment[CACHE_VARIABLE] = cache
+    script = FIRST_CALLS.replace("LIMIT", str(limit))
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"a new process failed:\n{done.stderr}")
+    seconds: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return seconds
