@@ -1,6 +1,5 @@
 """The DeNOC matrices of 004, chapters 4 and 5: sizes, products, factors, sparsity, names, pictures."""
 
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure

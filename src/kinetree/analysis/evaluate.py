@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -77,10 +78,37 @@ class Packed:
         return full_matrices(self.kernel, self.tree, self.blocks, count, self.threads).reshape(shape)
 
 
+def evaluate_plain(
+    kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None
+) -> tuple[list[Array], Packed] | None:
+    """A batch of plain arrays (batch, n), unchecked but for their shape; None if they are anything else.
+
+    For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so the
+    caller checks the answer and, if it is not finite, looks closer.
+    """
+    shape = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
+    if len(shape) != 2 or shape[1] != tree.n or shape[0] < 4 or tree.coupling is not None:
+        return None
+    for x in inputs:
+        if type(x) is not np.ndarray or x.shape != shape or x.dtype != np.float64:
+            return None
+        if not (x.flags.c_contiguous and x.flags.writeable):
+            return None
+    _check_threads(threads)
+    results = [np.empty(shape) for _ in range(kernel.outputs)]
+    blocks = run_batch(kernel, tree, inputs, results, threads)
+    return results, Packed(kernel, tree, shape[:1], blocks, threads)
+
+
+def is_finite(result: Array) -> bool:
+    """Whether all entries are finite."""
+    return math.isfinite(result.sum()) or bool(np.isfinite(result).all())
+
+
 def check_finite(results: Sequence[Array]) -> None:
     """Raise where an answer is not finite although the input was: the numbers are too large."""
     for result in results:
-        if not math.isfinite(result.sum()) and not np.isfinite(result).all():
+        if not is_finite(result):
             raise InputError(
                 "the answer overflows: some result is not finite although all input is; "
                 "the values given are too large (are they in SI units and radians?)"

@@ -7,7 +7,13 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
-from kinetree.analysis.evaluate import check_finite, evaluate_packed, evaluate_single
+from kinetree.analysis.evaluate import (
+    check_finite,
+    evaluate_packed,
+    evaluate_plain,
+    evaluate_single,
+    is_finite,
+)
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
@@ -48,6 +54,11 @@ def forward_dynamics(
                 return qdd  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
+    if wrenches is None:
+        batch = evaluate_plain(ABA_UNLOADED, tree, (q, qd, tau), threads)
+        if batch is not None and is_finite(batch[0][0]):
+            check_pivots(tree, batch[0][1])
+            return batch[0][0]
     q = coordinates(mechanism, q, "q")
     qd = coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")

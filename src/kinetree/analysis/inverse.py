@@ -13,8 +13,10 @@ from kinetree.analysis.evaluate import (
     coupled,
     evaluate,
     evaluate_packed,
+    evaluate_plain,
     evaluate_single,
     independent,
+    is_finite,
 )
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -56,6 +58,10 @@ def inverse_dynamics(
                 return tau  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
+    if wrenches is None:
+        batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads)
+        if batch is not None and is_finite(batch[0][0]):
+            return batch[0][0]
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)

@@ -16,8 +16,10 @@ from kinetree.analysis.evaluate import (
     coupled,
     evaluate,
     evaluate_packed,
+    evaluate_plain,
     evaluate_single,
     independent,
+    is_finite,
     same_batch,
 )
 from kinetree.analysis.forward import check_pivots, forward_dynamics
@@ -120,6 +122,10 @@ def inverse_dynamics_derivatives(
                 return InverseDynamicsDerivatives(single, tree.n)
         except (KeyError, TypeError):
             pass
+    if wrenches is None:
+        batch = evaluate_plain(RNEA_GRADIENT, tree, (q, qd, qdd), threads)
+        if batch is not None and is_finite(batch[0][0]):
+            return InverseDynamicsDerivativesOfBatch(batch[0][0], batch[1])
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)

@@ -48,14 +48,21 @@ def run_batch(
         extra = (packed,)  # type: ignore[assignment]
     size = sum(x.size for x in (*arrays, *extra))
     run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH and kernel.scratch is None)
-    workspace = workspace_size(kernel, tree, LANES)
-    over_threads(
-        lambda begin, end: run(table, aligned(workspace), begin, end, arrays, *extra),
-        count,
-        LANES,
-        _thread_count(threads, size),
-    )
+    spare = _spare_workspaces(kernel, tree)
+
+    def work(begin: int, end: int) -> None:
+        memory = spare.pop() if spare else aligned(workspace_size(kernel, tree, LANES))
+        run(table, memory, begin, end, arrays, *extra)
+        spare.append(memory)
+
+    over_threads(work, count, LANES, _thread_count(threads, size))
     return extra[0] if extra else None
+
+
+def _spare_workspaces(kernel: Kernel, tree: Tree) -> list[Array]:
+    """Workspaces that no thread uses at the moment."""
+    spare: list[Array] = tree.memo.setdefault(("spare workspaces", kernel), [])
+    return spare
 
 
 def full_matrices(kernel: Kernel, tree: Tree, packed: Array, count: int, threads: int | None = None) -> Array:
