@@ -1,4 +1,4 @@
-"""Makes the pictures of the README: ``python docs/make_images.py``."""
+"""Makes the pictures of the README: ``python docs/make_images.py``; ``kinetree stability`` makes that one."""
 
 from pathlib import Path
 from typing import Any

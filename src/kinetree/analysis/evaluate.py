@@ -86,7 +86,7 @@ def evaluate_plain(
     For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so the
     caller checks the answer and, if it is not finite, looks closer.
     """
-    shape = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
+    shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
     if len(shape) != 2 or shape[1] != tree.n or shape[0] < 4 or tree.coupling is not None:
         return None
     for x in inputs:
