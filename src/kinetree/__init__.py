@@ -6,6 +6,9 @@
 (6,)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.by_formulation import FormulationTable, formulations
 from kinetree.analysis.energy import center_of_mass, kinetic_energy, momentum, potential_energy
@@ -42,7 +45,6 @@ from kinetree.errors import (
     ModelError,
     SingularityError,
 )
-from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
 from kinetree.model import zoo
 from kinetree.model.body import Body, Shape
 from kinetree.model.builder import Builder
@@ -53,8 +55,11 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.report.draw import draw
 from kinetree.state import State, Wrench, random_state
+
+if TYPE_CHECKING:
+    from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
+    from kinetree.report.draw import draw
 
 __version__ = "0.1.0"
 
@@ -115,3 +120,19 @@ __all__ = [
     "torque_hessian",
     "zoo",
 ]
+
+_LATER = {  # loaded when first used, so that importing the package stays quick
+    "SymbolicEquations": "kinetree.formulations.equations_of_motion",
+    "draw": "kinetree.report.draw",
+    "equations_of_motion": "kinetree.formulations.equations_of_motion",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'kinetree' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

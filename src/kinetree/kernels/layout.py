@@ -91,28 +91,30 @@ class Layout:
 
 TREE = Layout(
     constant=True,
+    # read by every algorithm: kept together, so that few cache lines are touched
     parent=int,  # of the world row: the number of axes
     revolute=int,
     massive=int,
     offset=int,
     passive=int,
-    carries=int,  # whether a body, not only further axes, hangs on the axis
-    first=int,  # place of (i, i) among the pairs of an axis and its ancestors
-    sliding=int,  # of the world row: how many axes slide before anything turns or branches
     R=9,
     p=3,
     m=1,
     h=3,
     S=6,
-    subtree_m=1,
-    gross=1,
-    B=9,  # orientation of the body that the axis carries, in the frame of the axis
-    gravity=3,
     armature=1,
+    subtree_m=1,
+    # read by some
+    first=int,  # place of (i, i) among the pairs of an axis and its ancestors
+    carries=int,  # whether a body, not only further axes, hangs on the axis
+    sliding=int,  # of the world row: how many axes slide before anything turns or branches
+    gravity=3,
     viscous=1,
     coulomb=1,
     stiffness=1,
     rest=1,
+    gross=1,
+    B=9,  # orientation of the body that the axis carries, in the frame of the axis
 )
 
 
