@@ -1,7 +1,6 @@
 """The recursive Lagrangian: against the kernels, complex steps, reference data; closed loops; counts."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
@@ -335,9 +334,3 @@ def test_counting_numbers_compute():
     expected = lagrangian.inverse_dynamics_derivatives(tree, *state)
     for answer, number in zip(found, expected, strict=True):
         assert_close(np.vectorize(float)(answer), number, 1e-14)
-
-
-# ---- documentation -------------------------------------------------------------------------------------
-def test_the_example_of_the_page_runs():
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    exec(compile(code, PAGE.name, "exec"), {"__name__": "__main__"})

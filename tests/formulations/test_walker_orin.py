@@ -1,6 +1,5 @@
 """Mass matrix, forward dynamics and simulation from inverse dynamics alone (003, section 6.4)."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -158,9 +157,3 @@ def test_torque_law_and_times():
 def test_bad_simulations_are_refused(duration, steps):
     with pytest.raises(kt.InputError, match=f"duration {duration} s and {steps} steps"):
         walker_orin.simulate(kt.zoo.two_link().tree, np.zeros(2), np.zeros(2), duration, steps)
-
-
-# ---- documentation -------------------------------------------------------------------------------------
-def test_the_example_of_the_page_runs():
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    exec(compile(code, PAGE.name, "exec"), {"__name__": "__main__"})

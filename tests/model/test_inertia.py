@@ -167,7 +167,9 @@ def test_published_data_may_break_the_triangle_inequality():
 def test_rods_are_physical_in_any_direction(rng):
     for _ in range(50):
         rod = kt.Inertia.rod(rng.uniform(1e-6, 1e6), rng.uniform(-100, 100, 3), rng.uniform(-100, 100, 3))
-        rod.moved(placement(rng, 100.0))
+        moved = rod.moved(placement(rng, 100.0))  # a rod has the largest moments a body can have
+        assert moved.mass == rod.mass
+        assert_close(np.linalg.eigvalsh(moved.moment), np.linalg.eigvalsh(rod.moment), 1e-10)
 
 
 BAD = {

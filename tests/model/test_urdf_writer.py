@@ -261,7 +261,8 @@ def test_what_urdf_cannot_hold_is_named():
 def test_no_warning_without_a_loss():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        urdf_text(random_mechanism(3, KINDS))
+        text = urdf_text(random_mechanism(3, KINDS))
+    assert text.count("<robot") == 1
 
 
 def test_large_mechanism_is_written_and_read():

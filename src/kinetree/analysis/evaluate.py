@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.kernels.layout import Kernel
+from kinetree.kernels.layout import LANES, Kernel
 from kinetree.kernels.run import full_matrices, run_batch, single_call
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
@@ -87,7 +87,7 @@ def evaluate_plain(
     caller checks the answer and, if it is not finite, looks closer.
     """
     shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
-    if len(shape) != 2 or shape[1] != tree.n or shape[0] < 4 or tree.coupling is not None:
+    if len(shape) != 2 or shape[1] != tree.n or shape[0] < LANES or tree.coupling is not None:
         return None
     for x in inputs:
         if type(x) is not np.ndarray or x.shape != shape or x.dtype != np.float64:

@@ -26,11 +26,10 @@ from numba.core.caching import FunctionCache
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.lanes import FLAGS, fields, register_all, rows, rows_in
-from kinetree.kernels.layout import TREE, Kernel, aligned, n_pairs, tree_table
+from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.number import lanewise
 from kinetree.model.tree import Tree
 
-LANES = 4
 SOURCES = Path(__file__).parent
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 _MATRIX, _VECTOR = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")

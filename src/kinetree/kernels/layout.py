@@ -26,6 +26,7 @@ from kinetree.kernels.vectors import (
 )
 from kinetree.model.tree import Tree
 
+LANES = 4  # states that compiled kernels run at once
 WORLD = -1  # parent of the roots; row -1 of every table
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.layout import TREE, Fields, Kernel, aligned, n_pairs, tree_table
+from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, n_pairs, tree_table
 from kinetree.model.tree import Tree
 
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
@@ -32,7 +32,7 @@ def run_batch(
     """
     if INTERPRET:
         return _interpreted(kernel, tree, inputs, outputs)
-    from kinetree.kernels.compile import LANES, many_states, workspace_size
+    from kinetree.kernels.compile import many_states, workspace_size
 
     count = len(inputs[0])
     if count < LANES:  # repeat the last state until the lanes are full
