@@ -26,8 +26,7 @@ def operations(quantity: Quantity, mechanism: kt.Mechanism, states: States) -> d
         return view(layout, np.zeros((rows, layout.width), object))
 
     views = [memory(kernel.slots, tree.n + 1)]
-    if kernel.scratch is not None:
-        views.append(memory(kernel.scratch, n_pairs(tree)))
+    views += [memory(layout, n_pairs(tree)) for layout in kernel.scratch]
     if kernel.entries is not None:
         views.append(memory(kernel.entries, kernel.n_packed(tree)))
     inputs = [number(getattr(states, name)[0]) for name in quantity.inputs]

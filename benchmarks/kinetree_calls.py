@@ -71,6 +71,19 @@ def _torque_gradients(mechanism: kt.Mechanism, *state: Array, **options: Any) ->
     return d.dtau_dq, d.dtau_dqd, d.dtau_dqdd
 
 
+def _torque_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
+    return kt.inverse_dynamics_derivatives(mechanism, *state, packed=True, **options)
+
+
+def _reaction_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
+    tree = mechanism.jointed_tree
+    return evaluate_packed(REACTION_GRADIENT, tree, state, [6 * tree.n], **options)
+
+
+def _hessian_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
+    return evaluate_packed(RNEA_HESSIAN, mechanism.tree, state, [mechanism.tree.n] * 4, **options)
+
+
 def _reaction_gradients(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
     d = kt.joint_reaction_derivatives(mechanism, *state, **options)
     return d.dreaction_dq, d.dreaction_dqd, d.dreaction_dqdd
@@ -103,7 +116,7 @@ QUANTITIES = {
             MOTION,
             lambda t: [t.n],
             _torque_gradients,
-            kt.inverse_dynamics_derivatives,
+            _torque_gradients_packed,
         ),
         Quantity(
             "forward dynamics gradients",
@@ -119,12 +132,10 @@ QUANTITIES = {
             MOTION,
             lambda t: [6 * t.n],
             _reaction_gradients,
-            kt.joint_reaction_derivatives,
+            _reaction_gradients_packed,
         ),
         Quantity("adjoint of y.tau", RNEA_ADJOINT, WEIGHTED, lambda t: [t.n] * 4, _adjoint),
-        Quantity(
-            "Hessian of y.tau", RNEA_HESSIAN, WEIGHTED, lambda t: [t.n] * 4, _hessian, kt.torque_hessian
-        ),
+        Quantity("Hessian of y.tau", RNEA_HESSIAN, WEIGHTED, lambda t: [t.n] * 4, _hessian, _hessian_packed),
     )
 }
 
@@ -192,6 +203,6 @@ def kernel_call(quantity: Quantity, mechanism: kt.Mechanism, inputs: list[Array]
     if kernel.entries is not None:
         extra = (aligned(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES),)
     size = sum(x.size for x in (*arrays, *extra))
-    run = many_states(kernel, streamed=bool(extra) and size > running.STREAMING_WORTH)
+    run = many_states(kernel, streamed=bool(extra) and size > running.STREAMING_WORTH and not kernel.scratch)
     memory = aligned(workspace_size(kernel, tree, LANES))
     return partial(run, tree_table(tree), memory, 0, count, arrays, *extra)

@@ -14,6 +14,8 @@ FLOORS = (
     ("kernels",),
     ("formulations",),
     ("analysis",),
+    ("result",),
+    ("trajectories",),
     ("control", "simulation", "motion"),
     ("study",),
     ("report",),

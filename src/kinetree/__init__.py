@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.by_formulation import FormulationTable, formulations
 from kinetree.analysis.energy import center_of_mass, kinetic_energy, momentum, potential_energy
+from kinetree.analysis.evaluate import unchecked
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import (
@@ -43,6 +44,7 @@ from kinetree.errors import (
     KinetreeError,
     MissingExtraError,
     ModelError,
+    SimulationError,
     SingularityError,
 )
 from kinetree.model import zoo
@@ -58,21 +60,35 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.state import State, Wrench, random_state
 
 if TYPE_CHECKING:
+    from kinetree import control, trajectories
+    from kinetree.algebra.piecewise import PiecewisePolynomial
+    from kinetree.analysis.inverse_kinematics import InverseKinematics, Target, inverse_kinematics
+    from kinetree.analysis.zero_moment_point import zero_moment_point
     from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
     from kinetree.report.draw import draw
+    from kinetree.result.netcdf import load_result
+    from kinetree.result.result import Result
+    from kinetree.simulation.batch import simulate_batch
+    from kinetree.simulation.ground import Ground, Region, Soil
+    from kinetree.simulation.options import Stops, Trigger
+    from kinetree.simulation.simulate import AccuracyWarning, simulate
+    from kinetree.simulation.simulator import Motion, Simulator
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AccuracyWarning",
     "Body",
     "Builder",
     "ContactPoint",
     "FileError",
     "FormulationTable",
     "ForwardDynamicsDerivatives",
+    "Ground",
     "Inertia",
     "InputError",
     "InverseDynamicsDerivatives",
+    "InverseKinematics",
     "Joint",
     "JointReactionDerivatives",
     "KinetreeError",
@@ -82,18 +98,29 @@ __all__ = [
     "Mimic",
     "MissingExtraError",
     "ModelError",
+    "Motion",
+    "PiecewisePolynomial",
     "Placement",
     "Poses",
+    "Region",
+    "Result",
     "Shape",
+    "SimulationError",
+    "Simulator",
     "SingularityError",
+    "Soil",
     "State",
+    "Stops",
     "SymbolicEquations",
+    "Target",
     "TorqueHessian",
+    "Trigger",
     "Wrench",
     "bias_torque",
     "body_accelerations",
     "body_velocities",
     "center_of_mass",
+    "control",
     "draw",
     "equations_of_motion",
     "floating_base_inverse_dynamics",
@@ -107,28 +134,55 @@ __all__ = [
     "inertial_parameters",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics",
     "jacobian",
     "joint_reaction_derivatives",
     "joint_reactions",
     "kinetic_energy",
     "load",
+    "load_result",
     "mass_matrix",
     "momentum",
     "potential_energy",
     "random_state",
     "save",
+    "simulate",
+    "simulate_batch",
     "torque_hessian",
+    "trajectories",
+    "unchecked",
+    "zero_moment_point",
     "zoo",
 ]
 
 _LATER = {  # loaded when first used, so that importing the package stays quick
+    "AccuracyWarning": "kinetree.simulation.simulate",
+    "Ground": "kinetree.simulation.ground",
+    "InverseKinematics": "kinetree.analysis.inverse_kinematics",
+    "Motion": "kinetree.simulation.simulator",
+    "PiecewisePolynomial": "kinetree.algebra.piecewise",
+    "Region": "kinetree.simulation.ground",
+    "Result": "kinetree.result.result",
+    "Simulator": "kinetree.simulation.simulator",
+    "Soil": "kinetree.simulation.ground",
+    "Stops": "kinetree.simulation.options",
     "SymbolicEquations": "kinetree.formulations.equations_of_motion",
+    "Target": "kinetree.analysis.inverse_kinematics",
+    "Trigger": "kinetree.simulation.options",
     "draw": "kinetree.report.draw",
     "equations_of_motion": "kinetree.formulations.equations_of_motion",
+    "inverse_kinematics": "kinetree.analysis.inverse_kinematics",
+    "load_result": "kinetree.result.netcdf",
+    "simulate": "kinetree.simulation.simulate",
+    "simulate_batch": "kinetree.simulation.batch",
+    "zero_moment_point": "kinetree.analysis.zero_moment_point",
 }
+_ROOMS = ("control", "trajectories")
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"kinetree.{name}")
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'kinetree' has no attribute '{name}'")

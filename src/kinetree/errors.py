@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class KinetreeError(Exception):
@@ -28,6 +29,14 @@ class InputError(KinetreeError, ValueError):
 
 class SingularityError(KinetreeError, ArithmeticError):
     """The question has no finite answer in this configuration (gimbal lock, singular mass matrix)."""
+
+
+class SimulationError(KinetreeError, RuntimeError):
+    """A simulation could not go on; ``result`` is what was computed until then, or None."""
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class MissingExtraError(KinetreeError, ImportError):

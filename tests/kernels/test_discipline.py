@@ -8,7 +8,12 @@ import pytest
 
 import kinetree.kernels
 from kinetree.kernels.catalogue import all_kernels
+from kinetree.kernels.context import HEADER
+from kinetree.kernels.external_load import LOAD
+from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.layout import TREE
+from kinetree.kernels.rates import LOCK
+from kinetree.kernels.torque_law import AXIS
 
 FOLDER = Path(kinetree.kernels.__file__).parent
 FORBIDDEN = (
@@ -42,9 +47,19 @@ FORBIDDEN = (
     ast.Continue,
 )
 LOOPS = {"outward", "inward", "range"}
-INTEGERS = {"i", "j", "k", "n", "c"}  # what integer parameters are called
-INTEGER_FIELDS = {name for name, (_, _, integer) in TREE.places.items() if integer}
-FIRST_ARGUMENTS = {"tree", "work", "out", "packed"}
+INTEGERS = {"i", "j", "k", "n", "c", "floating"}  # what integer parameters are called
+MODEL = {  # what is read and never written, the same for all lanes
+    "tree": TREE,
+    "head": HEADER,
+    "axes": AXIS,
+    "plane": PLANE,
+    "points": POINT,
+    "regions": REGION,
+    "loads": LOAD,
+    "locks": LOCK,
+}
+SCRATCH = {"work", "out", "packed", "slopes", "asked", "chain", "strip"}
+TIMED = {"interval"}  # branches on the time, which all lanes share
 JUDGES = {kernel.accept.__name__ for kernel in all_kernels() if kernel.accept}  # see one state, not lanes
 
 
@@ -70,8 +85,8 @@ def is_integer(node, known):
             return type(node.value) is int
         case ast.Name():
             return node.id in known
-        case ast.Subscript(value=ast.Attribute(value=ast.Name(id="tree"), attr=field)):
-            return field in INTEGER_FIELDS
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id=table), attr=field)):
+            return table in MODEL and field in MODEL[table].places and MODEL[table].places[field][2]
         case ast.Call(func=ast.Name(id="len")):
             return True
         case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp():
@@ -139,7 +154,7 @@ def test_no_library_is_called(function):
 @every_function
 def test_branches_only_on_the_model(function):
     """All lanes take the same way: no branch may depend on the state."""
-    if function.name in JUDGES:
+    if function.name in JUDGES | TIMED:
         return
     known = integer_names(function)
     for node in ast.walk(function):
@@ -151,14 +166,16 @@ def test_branches_only_on_the_model(function):
 
 @every_function
 def test_fields_are_read_from_named_memory_only(function):
-    """Attributes belong to the model table, the workspace and packed results; the model is never written."""
+    """Attributes belong to tables of the model, the workspace and packed results; tables are not written."""
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute):
-            assert isinstance(node.value, ast.Name) and node.value.id in FIRST_ARGUMENTS, ast.unparse(node)
-            if node.value.id == "tree":
-                assert node.attr in TREE.places
+            assert isinstance(node.value, ast.Name), ast.unparse(node)
+            table = node.value.id
+            assert table in MODEL or table in SCRATCH, ast.unparse(node)
+            if table in MODEL:
+                assert node.attr in MODEL[table].places, ast.unparse(node)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            assert not ast.unparse(node).startswith("tree."), f"line {node.lineno}"
+            assert ast.unparse(node).partition(".")[0] not in MODEL, f"line {node.lineno}"
 
 
 @pytest.mark.parametrize(
@@ -168,9 +185,26 @@ def test_fields_are_read_from_named_memory_only(function):
         "def f(tree, i):\n    if tree.m[i] > 0:\n        pass",
         "def f(x, i):\n    y = x\n    while y != 0:\n        pass",
         "def f(work, i):\n    if work.f[i]:\n        pass",
+        "def f(axes, i):\n    if axes.kp[i] > 0:\n        pass",
+        "def f(head, t):\n    if head.period[0] > 0 and t > 0:\n        pass",
+        "def f(regions, x):\n    y = 1 if x > regions.low[0] else 0",
     ],
 )
 def test_the_check_finds_branches_on_numbers(source):
     (function,) = ast.parse(source).body
     with pytest.raises(AssertionError):
         test_branches_only_on_the_model(function)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(axes, i):\n    axes.kp[i] = 0.0",
+        "def f(axes, i):\n    return axes.mass[i]",
+        "def f(robot, i):\n    return robot.m[i]",
+    ],
+)
+def test_the_check_finds_foreign_memory(source):
+    (function,) = ast.parse(source).body
+    with pytest.raises(AssertionError):
+        test_fields_are_read_from_named_memory_only(function)

@@ -1,49 +1,12 @@
-"""The demo's pieces: the cycloid, the shipped files, the choice of a model, the energy it reports."""
+"""The demo's pieces: the shipped files, the choice of a model, the energy it reports."""
 
 import numpy as np
 import pytest
 
 from kinetree.errors import FileError, InputError
 from kinetree.model import zoo
-from kinetree.study.cycloid import cycloid
 from kinetree.study.demo import END, START, run_demo
 from kinetree.study.models import mechanism_of, shipped, shipped_names
-
-
-def test_cycloid_is_at_rest_at_both_ends():
-    motion = cycloid([0.2, -1.0], [1.5, 3.0], 0.7, [0.0, 0.7])
-    assert np.allclose(motion.q, [[0.2, -1.0], [1.5, 3.0]], atol=1e-15)
-    assert np.abs(motion.qd).max() < 1e-14
-    assert np.abs(motion.qdd).max() < 1e-13
-
-
-def test_cycloid_rates_are_the_derivatives_of_its_positions():
-    """Central differences, whose error is h^2 / 6 times the third derivative."""
-    t, h = np.linspace(0.1, 0.9, 17), 1e-5
-    at, before, after = (cycloid([0.0], [2.0], 1.0, t + step) for step in (0.0, -h, h))
-    assert np.allclose(at.qd, (after.q - before.q) / (2 * h), atol=1e-7)
-    assert np.allclose(at.qdd, (after.qd - before.qd) / (2 * h), atol=1e-6)
-
-
-def test_cycloid_passes_its_middle_at_twice_the_mean_speed():
-    motion = cycloid([1.0], [4.0], 2.0, [1.0])
-    assert motion.q[0, 0] == pytest.approx(2.5, rel=1e-15)
-    assert motion.qd[0, 0] == pytest.approx(2 * 3.0 / 2.0, rel=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (([0], [1], 0.0, [0]), "duration must be > 0 s, got 0"),
-        (([0], [1, 2], 1.0, [0]), "shapes (1,) and (2,)"),
-        (([0], [1], 1.0, [0, 1.5]), "within 0 and 1 s"),
-        (([np.nan], [1], 1.0, [0]), "start must be finite"),
-    ],
-)
-def test_cycloid_refuses(arguments, reason):
-    with pytest.raises(InputError) as refused:
-        cycloid(*arguments)
-    assert reason in str(refused.value)
 
 
 def test_shipped_mechanisms_are_those_of_the_zoo():

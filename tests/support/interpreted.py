@@ -13,8 +13,7 @@ def run(kernel, mechanism, inputs, sizes):
         return Fields(layout, np.zeros((rows, layout.width, *shape), kind))
 
     work = [memory(kernel.slots, tree.n + 1)]
-    if kernel.scratch is not None:
-        work.append(memory(kernel.scratch, n_pairs(tree)))
+    work += [memory(layout, n_pairs(tree)) for layout in kernel.scratch]
     if kernel.entries is not None:
         work.append(memory(kernel.entries, kernel.n_packed(tree)))
     outputs = [np.zeros((size, *shape), kind) for size in sizes]

@@ -6,19 +6,27 @@ import kinetree as kt
 from kinetree.analysis.evaluate import Packed
 from kinetree.kernels import run
 from kinetree.kernels.catalogue import all_kernels
-from kinetree.kernels.layout import TREE, Fields, n_pairs, tree_table
+from kinetree.kernels.layout import TREE, Fields, aimed_tree, n_pairs, tree_table
 from kinetree.kernels.load_gradient import LOAD
 from kinetree.kernels.run import single_call
 
 KERNELS = {kernel.name: kernel for kernel in all_kernels()}
-WIDE = {"wrench": 6, "load": LOAD, "reaction": 6, "pose": 12, "velocity": 6, "acceleration": 6}  # per axis
-FIXED = {"result": 11, "base": 6, "check": 3}  # however many axes
+WIDE = {  # numbers per axis
+    "wrench": 6,
+    "load": LOAD,
+    "reaction": 6,
+    "pose": 12,
+    "velocity": 6,
+    "acceleration": 6,
+    "J": 6,
+}
+FIXED = {"result": 11, "base": 6, "check": 3, "point": 3}  # however many axes
 
 
 def rows_of(kernel):
     """Names of the inputs and outputs of a kernel."""
     code = kernel.function.__code__
-    memory = 2 + (kernel.scratch is not None) + (kernel.entries is not None)
+    memory = 2 + len(kernel.scratch) + (kernel.entries is not None)
     names = code.co_varnames[memory : code.co_argcount]
     assert len(names) == kernel.inputs + kernel.outputs
     return names[: kernel.inputs], names[kernel.inputs :]
@@ -31,6 +39,8 @@ def width(name, n):
 
 def tree_for(kernel, mechanism):
     """The tree that a kernel is asked about: the one with an axis for every weld if it tells of bodies."""
+    if kernel.name == "jacobian":
+        return aimed_tree(mechanism.tree, mechanism.tree.n_bodies - 1)
     of_bodies = kernel.name in ("reaction_gradient", "load_reaction", "regressor")
     return mechanism.jointed_tree if of_bodies else mechanism.tree
 
@@ -79,8 +89,8 @@ def on_numbers(kernel, tree, inputs):
 
     names, n = rows_of(kernel)[1], tree.n
     work = [Fields(kernel.slots, memory(kernel.slots, n + 1))]
-    if kernel.scratch is not None:
-        work.append(Fields(kernel.scratch, memory(kernel.scratch, n_pairs(tree))))
+    for layout in kernel.scratch:
+        work.append(Fields(layout, memory(layout, n_pairs(tree))))
     outputs = [np.zeros((width(name, n), *shape), kind) for name in names]
     if kernel.entries is not None:
         packed = memory(kernel.entries, kernel.n_packed(tree))
@@ -124,10 +134,10 @@ def interpreted(kernel, tree, inputs, monkeypatch):
 
 def on_single(kernel, tree, inputs):
     """Outputs (n,) and full matrices (n, n) of one state by the path for single states, or None."""
-    flat, n, names = single_call(kernel, tree)(*inputs), tree.n, rows_of(kernel)[1]
-    if flat is None:
+    found, n, names = single_call(kernel, tree)(*inputs), tree.n, rows_of(kernel)[1]
+    if found is None:
         return None
-    rows, matrices = np.split(flat, [kernel.outputs * n])
+    rows, matrices = np.split(found.ravel(), [kernel.outputs * n])
     answers = dict(zip(names, rows.reshape(-1, n), strict=True))
     return answers | {f"matrix {k}": x for k, x in enumerate(matrices.reshape(kernel.n_matrices, n, n))}
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,17 +15,25 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
+from kinetree.kernels.buffers import new_array
 from kinetree.kernels.layout import LANES, Kernel
-from kinetree.kernels.run import full_matrices, run_batch, single_call
+from kinetree.kernels.run import run_batch, run_full, single_call, unpack
+from kinetree.kernels.unpack import full_places
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates
+
+_checking: ContextVar[bool] = ContextVar("checking", default=True)
 
 
 def evaluate(
     kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> list[Array]:
     """Run a kernel on inputs (..., k) with broadcast batch axes; returns outputs (..., size)."""
+    if kernel.output_widths is not None:
+        single = evaluate_single(kernel, tree, *inputs)
+        if single is not None:
+            return np.split(single.ravel(), np.cumsum(sizes[:-1]))
     results = evaluate_packed(kernel, tree, inputs, sizes, threads)[0]
     check_finite(results)
     return results
@@ -69,40 +79,139 @@ class Packed:
         return self.blocks.transpose(0, 3, 1, 2).reshape(n_blocks * lanes, rows, width)[place]
 
     @cached_property
-    def matrices(self) -> Array:
-        """The full matrices, (m, ..., n, n)."""
-        n, count = self.tree.n, math.prod(self.batch)
-        shape = (self.kernel.n_matrices, *self.batch, n, n)
+    def arrays(self) -> Array:
+        """The full arrays, (m, ..., entries)."""
+        full = new_array(*_full_shape(self.kernel, self.tree, math.prod(self.batch)))
         if self.blocks is None:
-            return np.zeros(shape)
-        return full_matrices(self.kernel, self.tree, self.blocks, count, self.threads).reshape(shape)
+            full[:] = 0.0
+        else:
+            unpack(self.kernel, self.tree, self.blocks, full, self.threads)
+        return full.reshape(len(full), *self.batch, full.shape[-1])
+
+    @property
+    def matrices(self) -> Array:
+        """The full matrices, (m, ..., n, n), of kernels that pack matrices."""
+        return as_matrices(self.arrays, self.tree.n)
 
 
-def evaluate_plain(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None
-) -> tuple[list[Array], Packed] | None:
-    """A batch of plain arrays (batch, n), unchecked but for their shape; None if they are anything else.
+def as_matrices(arrays: Array, n: int) -> Array:
+    """Full arrays (m, ..., n n) as matrices (m, ..., n, n)."""
+    return arrays.reshape(*arrays.shape[:-1], n, n)
+
+
+def _full_shape(kernel: Kernel, tree: Tree, count: int) -> tuple[int, int, int]:
+    arrays, entries = full_places(kernel, tree).shape
+    return arrays, count, entries
+
+
+def evaluate_full(
+    kernel: Kernel,
+    tree: Tree,
+    inputs: Sequence[Array],
+    sizes: Sequence[int],
+    threads: int | None = None,
+    full: Array | None = None,
+    results: list[Array] | None = None,
+) -> tuple[list[Array], Array]:
+    """Outputs (..., size) and full arrays (m, ..., entries) of a kernel that packs, unpacked while in cache.
+
+    ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given.
+    """
+    _check_threads(threads)
+    batch = batch_shape(*inputs)
+    count = math.prod(batch)
+    rows = [_plain_rows(x, batch, count) for x in inputs]
+    results = results or [np.empty((count, size)) for size in sizes]
+    shape = _full_shape(kernel, tree, count)
+    flat = new_array(*shape) if full is None else full.reshape(shape)
+    if tree.n and count:
+        run_full(kernel, tree, rows, results, flat, threads)
+    shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
+    return shaped, flat.reshape(shape[0], *batch, shape[2])
+
+
+def is_plain(tree: Tree, inputs: Sequence[Any]) -> bool:
+    """Whether inputs are plain arrays (batch, n), such as compiled code takes without a look at the values.
 
     For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so the
     caller checks the answer and, if it is not finite, looks closer.
     """
     shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
     if len(shape) != 2 or shape[1] != tree.n or shape[0] < LANES or tree.coupling is not None:
-        return None
+        return False
     for x in inputs:
         if type(x) is not np.ndarray or x.shape != shape or x.dtype != np.float64:
-            return None
+            return False
         if not (x.flags.c_contiguous and x.flags.writeable):
-            return None
+            return False
+    return True
+
+
+def evaluate_plain(
+    kernel: Kernel,
+    tree: Tree,
+    inputs: Sequence[Any],
+    threads: int | None = None,
+    out: Array | None = None,
+) -> list[Array] | None:
+    """Outputs for a batch of plain arrays (see `is_plain`), the first into ``out``; None if they are not."""
+    if not is_plain(tree, inputs):
+        return None
     _check_threads(threads)
-    results = [np.empty(shape) for _ in range(kernel.outputs)]
-    blocks = run_batch(kernel, tree, inputs, results, threads)
-    return results, Packed(kernel, tree, shape[:1], blocks, threads)
+    shape = inputs[0].shape
+    first = np.empty(shape) if out is None else checked_out(out, shape, inputs)
+    results = [first, *(np.empty(shape) for _ in range(1, kernel.outputs))]
+    run_batch(kernel, tree, inputs, results, threads)
+    return results
+
+
+def checked_out(out: object, shape: tuple[int, ...], inputs: Sequence[Any]) -> Array:
+    """An array that an answer of that shape can be written to, apart from all inputs."""
+    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
+        what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise InputError(f"out must be a float64 array of shape {shape}, got {what}")
+    if not (out.flags.c_contiguous and out.flags.writeable):
+        raise InputError("out must be contiguous (in C order) and writable")
+    if any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs):
+        raise InputError("out must not share memory with the input")
+    return out
+
+
+def copied(out: object, answer: Array, inputs: Sequence[Any]) -> Array:
+    """An answer in the array that was given for it."""
+    array = checked_out(out, answer.shape, inputs)
+    array[...] = answer
+    return array
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Within, answers of batches are not looked at, for inner loops: NaN in, NaN out, no SingularityError.
+
+    Shapes and types are checked as ever. Holds for the current thread or task only.
+
+    >>> import kinetree as kt, numpy as np
+    >>> arm, still = kt.zoo.kuka_kr5(), np.zeros((8, 6))
+    >>> with kt.unchecked():
+    ...     tau = kt.inverse_dynamics(arm, np.full((8, 6), np.nan), still, still)
+    >>> bool(np.isnan(tau).all())
+    True
+    """
+    token = _checking.set(False)
+    try:
+        yield
+    finally:
+        _checking.reset(token)
+
+
+def checking() -> bool:
+    """Whether answers are checked."""
+    return _checking.get()
 
 
 def is_finite(result: Array) -> bool:
-    """Whether all entries are finite."""
-    return math.isfinite(result.sum()) or bool(np.isfinite(result).all())
+    """Whether all entries are finite, or nobody asks."""
+    return not _checking.get() or math.isfinite(result.sum()) or bool(np.isfinite(result).all())
 
 
 def check_finite(results: Sequence[Array]) -> None:

@@ -9,10 +9,13 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import (
     all_axes,
+    as_matrices,
     axis_state,
+    checked_out,
+    copied,
     coupled,
     evaluate,
-    evaluate_packed,
+    evaluate_full,
     evaluate_plain,
     evaluate_single,
     independent,
@@ -36,18 +39,27 @@ def inverse_dynamics(
     *,
     threads: int | None = None,
     formulation: str | None = None,
+    out: Array | None = None,
 ) -> Array:
     """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
     friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
     large batches; by default all cores. ``formulation`` asks another derivation (:func:`formulations`).
+    ``out``, float64 and contiguous, takes the answer in place of a new array.
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
+    if out is not None:
+        if wrenches is None and formulation is None:
+            batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads, out)
+            if batch is not None and is_finite(out):
+                return out
+        tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads, formulation=formulation)
+        return copied(out, tau, (q, qd, qdd))
     if formulation is not None:
         states = [("q", q), ("qd", qd), ("qdd", qdd)]
         return answer(formulation, "inverse_dynamics", mechanism, states, wrenches)
@@ -60,8 +72,8 @@ def inverse_dynamics(
             pass
     if wrenches is None:
         batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads)
-        if batch is not None and is_finite(batch[0][0]):
-            return batch[0][0]
+        if batch is not None and is_finite(batch[0]):
+            return batch[0]
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
@@ -108,9 +120,16 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
 
 
 def mass_matrix(
-    mechanism: Mechanism, q: ArrayLike, *, threads: int | None = None, formulation: str | None = None
+    mechanism: Mechanism,
+    q: ArrayLike,
+    *,
+    threads: int | None = None,
+    formulation: str | None = None,
+    out: Array | None = None,
 ) -> Array:
     """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches.
+
+    ``out``, float64 and contiguous, takes the answer in place of a new array.
 
     >>> import kinetree as kt
     >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
@@ -118,19 +137,26 @@ def mass_matrix(
     """
     tree = mechanism.tree
     if formulation is not None:
-        return answer(formulation, "mass_matrix", mechanism, [("q", q)])
-    if type(q) is np.ndarray and q.ndim == 1:
+        M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
+        return M if out is None else copied(out, M, [q])
+    if type(q) is np.ndarray and q.ndim == 1 and out is None:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             M = tree.memo[CRBA](q)
             if M is not None:
-                return M.reshape(tree.n, tree.n)  # type: ignore[no-any-return]
+                return M  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
     q = all_axes(tree, coordinates(mechanism, q, "q"))
     single = evaluate_single(CRBA, tree, q)
     if single is not None:
-        return single.reshape(tree.n, tree.n)
-    return coupled(tree, evaluate_packed(CRBA, tree, [q], [], threads)[1].matrices[0])
+        return single if out is None else copied(out, single, [q])
+    if tree.coupling is not None:
+        M = coupled(tree, as_matrices(evaluate_full(CRBA, tree, [q], [], threads)[1], tree.n)[0])
+        return M if out is None else copied(out, M, [q])
+    if out is not None:
+        checked_out(out, (*q.shape, tree.n), [q])
+    _, arrays = evaluate_full(CRBA, tree, [q], [], threads, out)
+    return arrays.reshape(*q.shape, tree.n)
 
 
 def joint_reactions(

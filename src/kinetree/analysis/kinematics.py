@@ -10,10 +10,15 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate
 from kinetree.errors import InputError, unknown_name
+from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
+from kinetree.kernels.layout import aimed_tree
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.model.tree import Tree
 from kinetree.state import coordinates
+
+AT_ORIGIN = (0.0, 0.0, 0.0)
+_ORIGIN = np.zeros(3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +125,7 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: A
     return np.concatenate([a + np.cross(wd, r) + np.cross(w, np.cross(w, r)), wd], axis=-1)
 
 
-def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = AT_ORIGIN) -> Array:
     """J (..., 6, n_dof) with [velocity of the point; angular velocity] = J qd, in world axes.
 
     ``point`` (3,) is fixed in the body and given in its frame (m).
@@ -129,23 +134,18 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = (
     >>> kt.jacobian(kt.zoo.gripper(), [0, 0, 0, 0], "link3", point=(0.05, 0, 0))[1].round(9).tolist()
     [0.2, 0.1, 0.05, 0.0]
     """
-    tree = mechanism.tree
+    k = mechanism.body_index(body)
+    tree = aimed_tree(mechanism.tree, k)
+    if type(q) is np.ndarray and q.ndim == 1:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            J = tree.memo[JACOBIAN](q, _ORIGIN if point is AT_ORIGIN else np.array(point, dtype=np.float64))
+            if J is not None:
+                return J  # type: ignore[no-any-return]
+        except (KeyError, TypeError, ValueError):
+            pass
     q = all_axes(tree, coordinates(mechanism, q, "q"))
-    k, point = mechanism.body_index(body), vector(point, 3, "point")
-    rest = np.zeros(tree.n)
-    motion = axis_motion(tree, q, rest, rest)
-    rotation, position = body_poses(tree, motion)
-    x = position[..., k, :] + rotation[..., k, :, :] @ point
-    J = np.zeros((*q.shape[:-1], 6, tree.n))
-    i = int(tree.body_axis[k])
-    while i != WORLD_AXIS:
-        z = motion.rotation[..., i, :, 2]
-        if tree.turns[i]:
-            J[..., :3, i] = np.cross(z, x - motion.position[..., i, :])
-            J[..., 3:, i] = z
-        else:
-            J[..., :3, i] = z
-        i = int(tree.parent[i])
+    (J,) = evaluate(JACOBIAN, tree, [q, vector(point, 3, "point")], [6 * tree.n])
+    J = J.reshape((*q.shape[:-1], 6, tree.n))
     return J if tree.coupling is None else J @ tree.coupling.matrix
 
 

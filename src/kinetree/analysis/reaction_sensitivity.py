@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import (
-    Packed,
     axis_state,
     check_finite,
-    evaluate_packed,
+    evaluate_full,
+    evaluate_single,
     same_batch,
 )
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.loads import Wrenches, load_moments
 from kinetree.kernels.load_reaction import LOAD_REACTION
-from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
+from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.model.mechanism import Mechanism
 
 
@@ -29,43 +27,26 @@ class JointReactionDerivatives:
 
     ``reaction`` (..., n_bodies, 6): force and moment that the parent exerts on each body, about its origin
     in body axes. ``dreaction_dq``, ``dreaction_dqd``, ``dreaction_dqdd``, each (..., n_bodies, 6, n_dof): of
-    these components. ``packed`` holds them tree-sparse; the full arrays are made when first asked for.
+    these components, side by side in ``slopes`` (3, ..., n_bodies, 6, n_dof).
     """
 
     reaction: Array
-    packed: Packed
-    loads: Packed | None = None
+    slopes: Array
 
     @property
     def dreaction_dq(self) -> Array:
         """Derivatives with respect to positions."""
-        return self._full[0]
+        return self.slopes[0]  # type: ignore[no-any-return]
 
     @property
     def dreaction_dqd(self) -> Array:
         """Derivatives with respect to velocities."""
-        return self._full[1]
+        return self.slopes[1]  # type: ignore[no-any-return]
 
     @property
     def dreaction_dqdd(self) -> Array:
         """Derivatives with respect to accelerations."""
-        return self._full[2]
-
-    @cached_property
-    def _full(self) -> tuple[Array, ...]:
-        tree = self.packed.tree
-        reaction_axis, coordinate = np.array(reaction_places(tree)).T
-        body = np.full(tree.n, -1)
-        body[tree.body_axis] = np.arange(tree.n_bodies)
-        values = self.packed.by_state
-        if self.loads is not None:
-            values = values.copy()
-            values[..., :6] += self.loads.by_state
-        full = np.zeros((len(values), tree.n_bodies, tree.n, 18))
-        full[:, body[reaction_axis], coordinate] = values
-        full = full.reshape((*self.packed.batch, tree.n_bodies, tree.n, 3, 6))
-        parts = (np.swapaxes(full[..., k, :], -1, -2) for k in range(3))
-        return tuple(x if tree.coupling is None else x @ tree.coupling.matrix for x in parts)
+        return self.slopes[2]  # type: ignore[no-any-return]
 
 
 def joint_reaction_derivatives(
@@ -90,14 +71,22 @@ def joint_reaction_derivatives(
     """
     tree, given = mechanism.jointed_tree, (q, qd, qdd)
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    loads = None
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, moments = same_batch(q, qd, qdd, moments)
-        _, loads = evaluate_packed(LOAD_REACTION, tree, [q, moments], [], threads)
-    (reaction,), packed = evaluate_packed(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
+    else:
+        single = evaluate_single(REACTION_GRADIENT, tree, q, qd, qdd)
+        if single is not None:
+            on_axes, slopes = single[:6].reshape(tree.n, 6), single[6:]
+            return JointReactionDerivatives(on_axes[tree.body_axis], slopes.reshape(3, -1, 6, tree.n))
+    (reaction,), arrays = evaluate_full(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
     check_finite([reaction])
     if wrenches is None:
-        on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
-        return JointReactionDerivatives(on_axes[..., tree.body_axis, :], packed)
-    return JointReactionDerivatives(joint_reactions(mechanism, *given, wrenches), packed, loads)
+        reaction = reaction.reshape((*reaction.shape[:-1], tree.n, 6))[..., tree.body_axis, :]
+    else:
+        reaction = joint_reactions(mechanism, *given, wrenches)
+        arrays[0] += evaluate_full(LOAD_REACTION, tree, [q, moments], [], threads)[1][0]
+    slopes = arrays.reshape((3, *reaction.shape, tree.n))
+    return JointReactionDerivatives(
+        reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
+    )

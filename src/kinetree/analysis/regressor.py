@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import axis_state, check_finite, evaluate_packed
-from kinetree.kernels.regressor import REGRESSOR, regressor_places
+from kinetree.analysis.evaluate import axis_state, check_finite, evaluate_full
+from kinetree.kernels.regressor import REGRESSOR
 from kinetree.model.mechanism import Mechanism
 
 PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
@@ -48,15 +48,9 @@ def inertia_regressor(
     """
     tree = mechanism.jointed_tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    _, packed = evaluate_packed(REGRESSOR, tree, [q, qd, qdd], [], threads)
-    values = packed.by_state
+    _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)
     check_finite([values])
-    torque, carrier = np.array(regressor_places(tree), dtype=np.int64).reshape(-1, 2).T
-    body = np.full(tree.n, -1)
-    body[tree.body_axis] = np.arange(tree.n_bodies)
-    Y = np.zeros((len(values), tree.n, tree.n_bodies, PARAMETERS))
-    Y[:, torque, body[carrier]] = values
-    Y = Y.reshape((*packed.batch, tree.n, tree.n_bodies, PARAMETERS))
+    Y: Array = values.reshape(*values.shape[:-1], tree.n, tree.n_bodies, PARAMETERS)
     if tree.coupling is not None:
         Y = np.einsum("ad,...abp->...dbp", tree.coupling.matrix, Y)
     return Y

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import (
     Packed,
+    as_matrices,
     axis_state,
     check_finite,
+    checked_out,
     coupled,
     evaluate,
+    evaluate_full,
     evaluate_packed,
-    evaluate_plain,
     evaluate_single,
     independent,
     is_finite,
+    is_plain,
     same_batch,
 )
 from kinetree.analysis.forward import check_pivots, forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
+from kinetree.errors import InputError
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
@@ -37,61 +43,81 @@ class InverseDynamicsDerivatives:
     """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
     ``tau`` (..., n_dof); ``dtau_dq``, ``dtau_dqd`` and ``dtau_dqdd`` (the mass matrix), each
-    (..., n_dof, n_dof). Views of one flat array for a single state; for a batch see
-    :class:`InverseDynamicsDerivativesOfBatch`.
+    (..., n_dof, n_dof). For a single state these are views of ``rows`` (1 + 3 n_dof, n_dof).
     """
 
-    __slots__ = ("_flat", "_n")
+    __slots__ = ("rows",)
 
-    def __init__(self, flat: Array, n: int) -> None:
-        self._flat, self._n = flat, n
+    def __init__(self, rows: Array) -> None:
+        self.rows = rows
 
     @property
     def tau(self) -> Array:
         """Torques and forces."""
-        return self._flat[: self._n]
+        return self.rows[0]  # type: ignore[no-any-return]
 
     @property
     def dtau_dq(self) -> Array:
         """Stiffness: N m/rad."""
-        return self._matrix(0)
+        rows = self.rows
+        return rows[1 : rows.shape[1] + 1]
 
     @property
     def dtau_dqd(self) -> Array:
         """Damping: N m s/rad."""
-        return self._matrix(1)
+        n = self.rows.shape[1]
+        return self.rows[n + 1 : 2 * n + 1]
 
     @property
     def dtau_dqdd(self) -> Array:
         """Mass matrix: kg m^2."""
-        return self._matrix(2)
+        rows = self.rows
+        return rows[2 * rows.shape[1] + 1 :]
 
-    def _matrix(self, k: int) -> Array:
-        n = self._n
-        start = n + k * n * n
-        return self._flat[start : start + n * n].reshape(n, n)
+    def _take(self, other: InverseDynamicsDerivatives) -> None:
+        """Become a copy of another answer of the same shape."""
+        for name in ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"):
+            getattr(self, name)[...] = getattr(other, name)
 
 
 class InverseDynamicsDerivativesOfBatch(InverseDynamicsDerivatives):
-    """The same for a batch: ``packed`` is tree-sparse, full matrices are made when first asked for."""
+    """The same for a batch: views of ``matrices`` (3, ..., n_dof, n_dof)."""
 
-    def __init__(self, tau: Array, packed: Packed, loads: Packed | None = None) -> None:
-        super().__init__(tau, tau.shape[-1])
-        self.packed, self.loads = packed, loads
+    def __init__(self, tau: Array, matrices: Array) -> None:
+        super().__init__(tau)
+        self.matrices = matrices
 
     @property
     def tau(self) -> Array:
         """Torques and forces."""
-        return self._flat
+        return self.rows
 
-    def _matrix(self, k: int) -> Array:
-        return self._full[k]
+    @property
+    def dtau_dq(self) -> Array:
+        """Stiffness: N m/rad."""
+        return self.matrices[0]  # type: ignore[no-any-return]
+
+    @property
+    def dtau_dqd(self) -> Array:
+        """Damping: N m s/rad."""
+        return self.matrices[1]  # type: ignore[no-any-return]
+
+    @property
+    def dtau_dqdd(self) -> Array:
+        """Mass matrix: kg m^2."""
+        return self.matrices[2]  # type: ignore[no-any-return]
+
+
+class PackedInverseDynamicsDerivatives(InverseDynamicsDerivativesOfBatch):
+    """The same as the kernel leaves it: ``packed`` is tree-sparse, full matrices are made when asked for."""
+
+    def __init__(self, tau: Array, packed: Packed) -> None:
+        self.rows, self.packed = tau, packed
 
     @cached_property
-    def _full(self) -> list[Array]:
-        dq, dqd, dqdd = self.packed.matrices
-        dq = dq if self.loads is None else dq + self.loads.matrices[0]
-        return [coupled(self.packed.tree, matrix) for matrix in (dq, dqd, dqdd)]
+    def matrices(self) -> Array:  # type: ignore[override]
+        """All three, (3, ..., n_dof, n_dof)."""
+        return coupled(self.packed.tree, self.packed.matrices)
 
 
 def inverse_dynamics_derivatives(
@@ -102,11 +128,15 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    packed: bool = False,
+    out: InverseDynamicsDerivatives | None = None,
 ) -> InverseDynamicsDerivatives:
     """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
-    O(n depth). At zero velocity Coulomb friction has no derivative and is left out.
+    O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``packed`` leaves the
+    matrices of a batch tree-sparse until they are asked for. ``out``, an earlier answer of the same shape,
+    lends its arrays to this one.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -115,34 +145,78 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
+    if wrenches is None and type(q) is ndarray and q.ndim == 1 and out is None:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if single is not None:
-                return InverseDynamicsDerivatives(single, tree.n)
+                return InverseDynamicsDerivatives(single)
         except (KeyError, TypeError):
             pass
-    if wrenches is None:
-        batch = evaluate_plain(RNEA_GRADIENT, tree, (q, qd, qdd), threads)
-        if batch is not None and is_finite(batch[0][0]):
-            return InverseDynamicsDerivativesOfBatch(batch[0][0], batch[1])
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    if wrenches is None:
-        single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
-        if single is not None:
-            return InverseDynamicsDerivatives(single, tree.n)
-        (tau,), packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    if out is not None:
+        return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads)
+    plain: tuple[Any, Any, Any] = (q, qd, qdd)
+    q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
+    if wrenches is not None:
+        return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
+    single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
+    if single is not None:
+        return InverseDynamicsDerivatives(single)
+    if packed:
+        (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+        _check_answer(mechanism, tau, q, qd, qdd)
+        return PackedInverseDynamicsDerivatives(independent(tree, tau), sparse)
+    (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    _check_answer(mechanism, tau, q, qd, qdd)
+    matrices = coupled(tree, as_matrices(arrays, tree.n))
+    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), matrices)
+
+
+def _derivatives_into(
+    out: InverseDynamicsDerivatives,
+    mechanism: Mechanism,
+    state: tuple[Any, Any, Any],
+    wrenches: Wrenches,
+    threads: int | None,
+) -> InverseDynamicsDerivatives:
+    """The answer in the arrays of an earlier one."""
+    if not isinstance(out, InverseDynamicsDerivatives):
+        raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
+    tree = mechanism.tree
+    if type(out) is InverseDynamicsDerivativesOfBatch and wrenches is None and is_plain(tree, state):
+        shape = state[0].shape
+        tau = checked_out(out.tau, shape, state)
+        matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
+        evaluate_full(RNEA_GRADIENT, tree, state, [tree.n], threads, matrices, [tau])
+        _check_answer(mechanism, tau, *state)
+        return out
+    found = inverse_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
+    if out.tau.shape != found.tau.shape:
+        raise InputError(f"out has torques of shape {out.tau.shape}, the answer's {found.tau.shape}")
+    out._take(found)
+    return out
+
+
+def _check_answer(mechanism: Mechanism, tau: Array, *state: ArrayLike) -> None:
+    """Raise if torques are not finite: because of the state, which is named, or because they overflow."""
+    if not is_finite(tau):
+        axis_state(mechanism, mechanism.tree, *state)
         check_finite([tau])
-        return InverseDynamicsDerivativesOfBatch(independent(tree, tau), packed)
-    load, moments = (
-        axis_loads(tree, body_loads(mechanism, q, wrenches)),
-        load_moments(mechanism, tree, wrenches),
-    )
+
+
+def _loaded_derivatives(
+    mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, threads: int | None
+) -> InverseDynamicsDerivativesOfBatch:
+    """The same with loads on the bodies."""
+    tree = mechanism.tree
+    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+    moments = load_moments(mechanism, tree, wrenches)
     tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)  # checks that it is finite
     q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
-    _, packed = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-    _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
-    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), packed, loads)
+    _, arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
+    arrays[0] += loads
+    matrices = coupled(tree, as_matrices(arrays, tree.n))
+    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), matrices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +231,7 @@ class ForwardDynamicsDerivatives:
     dqdd_dq: Array
     dqdd_dqd: Array
     dqdd_dtau: Array
+    matrices: Array | None = field(default=None, repr=False)  # all three, if they lie side by side
 
 
 def forward_dynamics_derivatives(
@@ -167,11 +242,13 @@ def forward_dynamics_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    out: ForwardDynamicsDerivatives | None = None,
 ) -> ForwardDynamicsDerivatives:
     """qdd and its exact derivatives with respect to q, qd and tau, for states (..., n_dof).
 
     dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1.
-    ``wrenches`` stay fixed in the frame they are given in.
+    ``wrenches`` stay fixed in the frame they are given in. ``out``, an earlier answer of the same shape,
+    lends its arrays to this one.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -179,6 +256,15 @@ def forward_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
+    if out is not None:
+        return _slopes_into(out, mechanism, (q, qd, tau), wrenches, threads)
+    if wrenches is None and type(q) is ndarray and q.ndim == 1:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            single = tree.memo[ABA_GRADIENT](q, qd, tau)
+            if single is not None:
+                return _of_rows(single)
+        except (KeyError, TypeError):
+            pass
     q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")
     if tree.coupling is not None:
@@ -190,15 +276,52 @@ def forward_dynamics_derivatives(
         tau = tau + inverse_dynamics(mechanism, q, still, still)
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, tau, _ = same_batch(q, qd, tau, moments)
-        _, loads = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
+        _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
+    else:
+        single = evaluate_single(ABA_GRADIENT, tree, q, qd, tau)
+        if single is not None:
+            return _of_rows(single)
     n = tree.n
-    (qdd, pivot, _), packed = evaluate_packed(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
+    (qdd, pivot, _), arrays = evaluate_full(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
     check_pivots(tree, pivot)
     check_finite([qdd])
-    dq, dqd, inverse = packed.matrices
+    matrices = as_matrices(arrays, n)
     if loads is not None:
-        dq = dq - inverse @ loads.matrices[0]
-    return ForwardDynamicsDerivatives(qdd, dq, dqd, inverse)
+        matrices[0] -= matrices[2] @ loads.reshape(matrices.shape[1:])
+    return ForwardDynamicsDerivatives(qdd, matrices[0], matrices[1], matrices[2], matrices)
+
+
+def _slopes_into(
+    out: ForwardDynamicsDerivatives,
+    mechanism: Mechanism,
+    state: tuple[Any, Any, Any],
+    wrenches: Wrenches,
+    threads: int | None,
+) -> ForwardDynamicsDerivatives:
+    """The answer in the arrays of an earlier one."""
+    if not isinstance(out, ForwardDynamicsDerivatives):
+        raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
+    tree = mechanism.tree
+    if out.matrices is not None and wrenches is None and is_plain(tree, state):
+        shape, pivot, torque = state[0].shape, np.empty(state[0].shape), np.empty(state[0].shape)
+        qdd = checked_out(out.qdd, shape, state)
+        matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
+        evaluate_full(ABA_GRADIENT, tree, state, [tree.n] * 3, threads, matrices, [qdd, pivot, torque])
+        if is_finite(qdd):
+            check_pivots(tree, pivot)
+            return out
+    found = forward_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
+    if out.qdd.shape != found.qdd.shape:
+        raise InputError(f"out has accelerations of shape {out.qdd.shape}, the answer's {found.qdd.shape}")
+    for name in ("qdd", "dqdd_dq", "dqdd_dqd", "dqdd_dtau"):
+        getattr(out, name)[...] = getattr(found, name)
+    return out
+
+
+def _of_rows(rows: Array) -> ForwardDynamicsDerivatives:
+    """From the rows of a single state: qdd, pivots, tau and three matrices, (3 + 3 n, n)."""
+    n = rows.shape[1]
+    return ForwardDynamicsDerivatives(rows[0], rows[3 : n + 3], rows[n + 3 : 2 * n + 3], rows[2 * n + 3 :])
 
 
 def _coupled_derivatives(

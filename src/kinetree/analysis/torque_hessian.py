@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import (
-    Packed,
     all_rates,
+    as_matrices,
     axis_state,
     check_finite,
     coupled,
     evaluate,
-    evaluate_packed,
+    evaluate_full,
+    evaluate_single,
     independent,
     same_batch,
 )
@@ -40,28 +40,27 @@ class TorqueHessian:
     dq: Array
     dqd: Array
     dqdd: Array
-    packed: Packed
-    loads: Packed | None = None
+    second: Array  # q-q, q-qd, qd-qd and q-qdd, (4, ..., n_dof, n_dof)
 
     @property
     def q_q(self) -> Array:
         """d2/dq dq, symmetric."""
-        return self._full[0]
+        return self.second[0]  # type: ignore[no-any-return]
 
     @property
     def q_qd(self) -> Array:
         """d2/dq dqd."""
-        return self._full[1]
+        return self.second[1]  # type: ignore[no-any-return]
 
     @property
     def qd_qd(self) -> Array:
         """d2/dqd dqd, symmetric."""
-        return self._full[2]
+        return self.second[2]  # type: ignore[no-any-return]
 
     @property
     def q_qdd(self) -> Array:
         """d2/dq dqdd."""
-        return self._full[3]
+        return self.second[3]  # type: ignore[no-any-return]
 
     @property
     def full(self) -> Array:
@@ -69,16 +68,10 @@ class TorqueHessian:
         n = self.tau.shape[-1]
         H = np.zeros((*self.tau.shape[:-1], 3 * n, 3 * n))
         q, qd, qdd = slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)
-        H[..., q, q], H[..., q, qd], H[..., qd, qd], H[..., q, qdd] = self._full
+        H[..., q, q], H[..., q, qd], H[..., qd, qd], H[..., q, qdd] = self.second
         H[..., qd, q] = np.swapaxes(self.q_qd, -1, -2)
         H[..., qdd, q] = np.swapaxes(self.q_qdd, -1, -2)
         return H
-
-    @cached_property
-    def _full(self) -> list[Array]:
-        q_q, *others = self.packed.matrices
-        q_q = q_q if self.loads is None else q_q + self.loads.matrices[0]
-        return [coupled(self.packed.tree, matrix) for matrix in (q_q, *others)]
 
 
 def torque_hessian(
@@ -102,20 +95,37 @@ def torque_hessian(
     (18, 18)
     """
     tree = mechanism.tree
+    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
+        try:  # one plain state, seen before: straight to the compiled code, which checks it
+            single = tree.memo[RNEA_HESSIAN](q, qd, qdd, weight)
+            if single is not None:
+                return _of_rows(single)
+        except (KeyError, TypeError):
+            pass
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     y = all_rates(tree, coordinates(mechanism, weight, "weight"))
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)
-    results, packed = evaluate_packed(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
+    else:
+        single = evaluate_single(RNEA_HESSIAN, tree, q, qd, qdd, y)
+        if single is not None:
+            return _of_rows(single)
+    results, arrays = evaluate_full(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
     check_finite(results)
-    if wrenches is None:
-        tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
-        return TorqueHessian(tau, dq, dqd, dqdd, packed)
-    _, slopes = evaluate_packed(LOAD_GRADIENT, tree, [q, moments], [], threads)
-    results[1] = results[1] + np.einsum("...i,...ik->...k", y, slopes.matrices[0])
-    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-    results[0], _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
-    _, bends = evaluate_packed(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
+    second = as_matrices(arrays, tree.n)
+    if wrenches is not None:
+        _, (slopes,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
+        results[1] = results[1] + np.einsum("...i,...ik->...k", y, slopes.reshape(second.shape[1:]))
+        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+        results[0], _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
+        _, (bends,) = evaluate_full(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
+        second[0] += bends.reshape(second.shape[1:])
     tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
-    return TorqueHessian(tau, dq, dqd, dqdd, packed, bends)
+    return TorqueHessian(tau, dq, dqd, dqdd, coupled(tree, second))
+
+
+def _of_rows(rows: Array) -> TorqueHessian:
+    """From the rows of a single state, (4 + 4 n, n)."""
+    n = rows.shape[1]
+    return TorqueHessian(rows[0], rows[1], rows[2], rows[3], rows[4:].reshape(4, n, n))

@@ -50,18 +50,12 @@ SLOTS = Layout(
 
 
 @lanewise
-def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
-    """qdd = M(q)^-1 (tau - c(q, qd) - g(q) + J^T wrench), and the pivots D of M = U D U^T.
-
-    wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
-    or nothing.
-    """
+def biased_motion(tree, work, q, qd):
+    """Outward: motion of every axis at qdd = 0, the inertia that it carries and its wrench."""
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
     work.wd[WORLD], work.a[WORLD] = ZERO3, negative(tree.gravity[WORLD])
-    work.dw[WORLD], work.dv[WORLD] = ZERO3, ZERO3
-
-    for i in outward(len(q)):  # motion at qdd = 0, inertia, its wrench
+    for i in outward(len(q)):
         j = tree.parent[i]
         R, p, z, s = world_placement(tree, i, q[i], work.R[j], work.p[j])
         work.R[i], work.p[i], work.z[i], work.s[i] = R, p, z, s
@@ -79,14 +73,11 @@ def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
         else:
             work.J[i], work.H[i], work.M[i], work.n[i], work.f[i] = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
 
-    if len(wrench) > 0:
-        for i in outward(len(q)):
-            R = work.R[i]
-            f, n = times(R, load3(wrench, 6 * i)), times(R, load3(wrench, 6 * i + 3))
-            work.f[i] = sub(work.f[i], f)
-            work.n[i] = sub(work.n[i], cross_plus(work.p[i], f, n))
 
-    for i in inward(len(q)):  # articulated inertia and bias wrench
+@lanewise
+def articulate(tree, work, q, qd, tau, pivot):
+    """Inward: articulated inertias and bias wrenches, and the pivots D of M = U D U^T."""
+    for i in inward(len(q)):
         j = tree.parent[i]
         z, s = work.z[i], work.s[i]
         J, H, M, n, f = work.J[i], work.H[i], work.M[i], work.n[i], work.f[i]
@@ -108,12 +99,35 @@ def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
             accumulate(work.H, j, minus_outer(H, Kn, Uf))
             accumulate(work.M, j, sym_minus_outer(M, Kf, Uf))
 
-    for i in outward(len(q)):  # accelerations beyond the bias
+
+@lanewise
+def accelerate(tree, work, qdd):
+    """Outward: accelerations beyond the bias."""
+    work.dw[WORLD], work.dv[WORLD] = ZERO3, ZERO3
+    for i in outward(len(qdd)):
         j = tree.parent[i]
         dw, dv = work.dw[j], work.dv[j]
         x = (work.u[i] - dot(work.Un[i], dw) - dot(work.Uf[i], dv)) * work.inv_D[i]
         work.dw[i], work.dv[i] = scale_plus(x, work.z[i], dw), scale_plus(x, work.s[i], dv)
         qdd[i] = x
+
+
+@lanewise
+def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
+    """qdd = M(q)^-1 (tau - c(q, qd) - g(q) + J^T wrench), and the pivots D of M = U D U^T.
+
+    wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
+    or nothing.
+    """
+    biased_motion(tree, work, q, qd)
+    if len(wrench) > 0:
+        for i in outward(len(q)):
+            R = work.R[i]
+            f, n = times(R, load3(wrench, 6 * i)), times(R, load3(wrench, 6 * i + 3))
+            work.f[i] = sub(work.f[i], f)
+            work.n[i] = sub(work.n[i], cross_plus(work.p[i], f, n))
+    articulate(tree, work, q, qd, tau, pivot)
+    accelerate(tree, work, qdd)
 
 
 @lanewise

@@ -7,6 +7,7 @@ from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.energy import ENERGY
 from kinetree.kernels.floating import FLOATING_INVERSE
+from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
@@ -33,6 +34,7 @@ PLAIN = (
 WIDE = (
     ENERGY,
     KINEMATICS,
+    JACOBIAN,
     REGRESSOR,
     REACTION_GRADIENT,
     RNEA,

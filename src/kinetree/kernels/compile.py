@@ -14,7 +14,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,22 @@ import numba
 import numpy as np
 from numba import types
 from numba.core.caching import FunctionCache
+from numba.core.ccallback import CFunc
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.lanes import FLAGS, fields, register_all, rows, rows_in
+from kinetree.kernels.lanes import FLAGS, fields, register_all, row_at, rows
+from kinetree.kernels.lanes.blocks import CHUNK, doubt, spreader
 from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
+from kinetree.kernels.notice import Notice
 from kinetree.kernels.number import lanewise
+from kinetree.kernels.unpack import full_places
 from kinetree.model.tree import Tree
 
 SOURCES = Path(__file__).parent
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 _MATRIX, _VECTOR = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")
 _BLOCKS = types.Array(types.float64, 4, "C")
+_PLACES, _FULL = types.Array(types.int64, 2, "C"), types.Array(types.float64, 3, "C")
 _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
 
 
@@ -68,8 +73,8 @@ def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -
 
 def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
     """One call of a kernel: its views of the memory, then its function."""
-    function, slots, entries, scratch = kernel.function, kernel.slots, kernel.entries, kernel.scratch
-    width = slots.width * lanes
+    function, slots, entries, between = kernel.function, kernel.slots, kernel.entries, kernel.scratch
+    width, skip = slots.width * lanes, between[0].width * lanes if between else 0
     if entries is not None and streamed:
         entries = entries.as_streamed()
 
@@ -81,66 +86,71 @@ def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
         function(tree, fields(memory, slots, lanes, start), out, *views)
 
     def packing_twice(tree, memory, start, packed, place, views):
-        between = fields(memory, scratch, lanes, start + (tree.parent[-1] + 1) * width)
+        first = fields(memory, between[0], lanes, start + (tree.parent[-1] + 1) * width)
         out = fields(packed, entries, lanes, place)
-        function(tree, fields(memory, slots, lanes, start), between, out, *views)
+        function(tree, fields(memory, slots, lanes, start), first, out, *views)
 
-    chosen = plain if entries is None else packing if scratch is None else packing_twice
+    def packing_thrice(tree, memory, start, packed, place, views):
+        begin = start + (tree.parent[-1] + 1) * width
+        first = fields(memory, between[0], lanes, begin)
+        pairs = tree.first[0] + 1  # the only one of the first axis comes last
+        second = fields(memory, between[1], lanes, begin + pairs * skip)
+        out = fields(packed, entries, lanes, place)
+        function(tree, fields(memory, slots, lanes, start), first, second, out, *views)
+
+    chosen = plain if entries is None else (packing, packing_twice, packing_thrice)[len(between)]
     return numba.extending.register_jitable(forceinline=True, **_OPTIONS)(chosen)
 
 
 def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
     """How many numbers of workspace one thread needs."""
-    between = kernel.scratch.width * n_pairs(tree) if kernel.scratch is not None else 0
+    between = sum(layout.width for layout in kernel.scratch) * n_pairs(tree)
     return ((tree.n + 1) * kernel.slots.width + between) * lanes
 
 
 @functools.cache
-def full_matrices(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
-    """run(table, begin, end, packed, matrices): packed results of many states into (m, batch, n, n) zeros."""
-    spread = _spreader(kernel, lanes)
+def full_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
+    """run(table, memory, start, begin, end, arrays, places, full, streamed): unpacked block by block.
 
-    def run(table, begin, end, packed, matrices):
-        tree, n, count = fields(table, TREE, 1, 0), table.shape[0] - 1, matrices.shape[1]
-        size = packed.shape[1] * packed.shape[2] * lanes
-        flat, out = packed.reshape(-1), matrices.reshape(-1)
-        for b in range(begin, end):
-            lane = b % lanes
-            if count >= lanes and b // lanes * lanes + lanes > count:  # the last block overlaps
-                lane = b - (count - lanes)
-            spread(tree, n, flat, b // lanes * size + lane, out, b * n * n, count * n * n)
+    ``memory`` is workspace up to ``start``, then room for one packed block (`packed_room`) that never leaves
+    the caches; ``places`` and ``full`` as `spreader` wants them.
+    """
+    step, spread = _stepper(kernel, lanes), spreader(lanes)
 
-    signature = [_MATRIX, types.intp, types.intp, _BLOCKS, _BLOCKS]
+    def run(table, memory, start, begin, end, arrays, places, full, streamed):
+        tree = fields(table, TREE, 1, 0)
+        for b in range(begin, end, lanes):
+            first = min(b, end - lanes)
+            step(tree, memory, 0, memory, start, rows(arrays, first, lanes))
+            spread(memory, start, places, full, first, streamed)
+
+    arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
+    signature = [_MATRIX, _VECTOR, types.intp, types.intp, types.intp, arrays, _PLACES, _FULL, types.boolean]
     return _compiled(run, signature, f"{kernel.name}-full", lanes, nogil=True)
 
 
-def _spreader(kernel: Kernel, lanes: int) -> Any:
-    """Put the packed entries of one state into full matrices: those `stride` apart, from `place` on."""
-    assert kernel.entries is not None
-    width = kernel.entries.width
-    targets = tuple((entry, matrix, int(transposed)) for entry, matrix, transposed in kernel.targets)
+@functools.cache
+def unpack_states(lanes: int = LANES) -> Callable[..., None]:
+    """run(memory, begin, end, packed, places, full, streamed): full arrays from packed ones of any kernel.
 
-    def by_pairs(tree, n, flat, start, out, place, stride):
-        k = start
-        for i in range(n - 1, -1, -1):
-            j = i
-            while j != -1:
-                for entry, matrix, transposed in targets:
-                    there = j * n + i if transposed else i * n + j
-                    out[place + matrix * stride + there] = flat[k + entry * lanes]
-                k += width * lanes
-                j = tree.parent[j]
+    ``memory`` has room for one packed block (`packed_room`).
+    """
+    spread = spreader(lanes)
 
-    def by_squares(tree, n, flat, start, out, place, stride):
-        for i in range(n):
-            for j in range(n):
-                k = start + (i * n + j) * width * lanes
-                for entry, matrix, transposed in targets:
-                    there = j * n + i if transposed else i * n + j
-                    out[place + matrix * stride + there] = flat[k + entry * lanes]
+    def run(memory, begin, end, packed, places, full, streamed):
+        size, flat = packed.shape[1] * packed.shape[2] * lanes, packed.reshape(-1)
+        for b in range(begin, end, lanes):
+            for k in range(size):
+                memory[k] = flat[b // lanes * size + k]
+            spread(memory, 0, places, full, min(b, full.shape[1] - lanes), streamed)
 
-    chosen = by_squares if kernel.square else by_pairs
-    return numba.extending.register_jitable(**_OPTIONS)(chosen)
+    signature = [_VECTOR, types.intp, types.intp, _BLOCKS, _PLACES, _FULL, types.boolean]
+    return _compiled(run, signature, "unpack", lanes, nogil=True)
+
+
+def packed_room(numbers: int, lanes: int) -> int:
+    """Numbers of memory for as many packed ones, one that stays zero, and the chunks of `spreader`."""
+    return lanes * (numbers + 1 + CHUNK)
 
 
 # how a tuple of inputs is passed one by one: numba unpacks arguments quicker than tuples
@@ -157,51 +167,74 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
     """run(memory, *inputs, out) for one state; False if a size is wrong or something is not finite.
 
     ``memory`` holds the model table, the workspace and what is packed (`single_memory`). ``out`` takes all
-    outputs, n numbers each, and then the full matrices of kernels that pack. The GIL is kept, so that threads
-    may share the memory.
+    outputs and then the full arrays of kernels that pack, row by row of n numbers: (rows, n), or (n,) for one
+    row. The GIL is kept, so that threads may share the memory.
     """
-    outputs, width, slots = kernel.outputs, TREE.width, kernel.slots
-    accept = kernel.accept or _always
-    step = _stepper(kernel, 1)
-    spread = _spreader(kernel, 1) if kernel.entries is not None else _nowhere
+    slots, width, sizes = kernel.slots, TREE.width, kernel.input_sizes or (0,) * kernel.inputs
+    accept, step = kernel.accept or _always, _stepper(kernel, 1)
+    results_in = _result_rows(kernel.output_widths or (1,) * kernel.outputs)
+    spread = _spread_one if kernel.entries is not None else _nowhere
 
     @numba.extending.register_jitable(forceinline=True, **_OPTIONS)
     def on(memory, inputs, out):
         tree = fields(memory, TREE, 1, 0)
         n = tree.parent[-1]
-        doubt = 0.0
-        for array in inputs:
-            if array.size != n:
+        for array, size in zip(inputs, sizes):  # noqa: B905  (numba knows no strict)
+            if array.size != (size or n) or doubt(array, 0, array.size) != 0.0:
                 return False
-            for x in array:
-                doubt += x - x
-        if doubt != 0.0:
-            return False
-        results = rows_in(out, outputs, n)
-        start = ((n + 1) * width + 7) // 8 * 8
-        place = tree.first[-1]
+        start, place, flat = ((n + 1) * width + 7) // 8 * 8, tree.first[-1], out.reshape(-1)
+        results, end = results_in(flat, 0, n)
         step(tree, memory, start, memory, place, rows(inputs, 0, 1) + results)
-        spread(tree, n, memory, place, out, outputs * n, n * n)
-        for x in out:
-            doubt += x - x
-        if doubt != 0.0:
+        if doubt(flat, 0, end) != 0.0 or not spread(memory, place, tree.carries[-1], flat, end):
             return False
         return accept(tree, fields(memory, slots, 1, start), *results)
 
-    signature = [_VECTOR] * (kernel.inputs + 2)
+    out = _VECTOR if kernel.has_one_row else _MATRIX
+    signature = [*[_VECTOR] * (kernel.inputs + 1), out]
     return _compiled(_SPREAD[kernel.inputs](on), signature, f"{kernel.name}-single", 1, nogil=False)
 
 
+def _result_rows(widths: tuple[int, ...]) -> Any:
+    """rows_in(flat, start, n): a row of width * n numbers for each width, and where they end."""
+    if not widths:
+        return numba.extending.register_jitable(lambda flat, start, n: ((), start))
+    width, rest = widths[0], _result_rows(widths[1:])
+
+    def rows_in(flat, start, n):
+        others, end = rest(flat, start + width * n, n)
+        return (row_at(flat, start, width * n, 1), *others), end
+
+    return numba.extending.register_jitable(forceinline=True, **_OPTIONS)(rows_in)
+
+
+@numba.extending.register_jitable(**_OPTIONS)
+def _spread_one(memory, place, count, out, start):
+    """The full arrays of one state, from `start` on, by the places that follow its packed numbers."""
+    order = memory[place + count + 1 :].view(np.int64)
+    for k in range(order.size):
+        out[start + k] = memory[place + order[k]]
+    return doubt(memory, place, place + count) == 0.0
+
+
+@numba.extending.register_jitable(**_OPTIONS)
+def _nowhere(memory, place, count, out, start):
+    return True
+
+
 def single_memory(kernel: Kernel, tree: Tree) -> Array:
-    """The model table, then the workspace, then the place of packed results, for one state."""
+    """The model table, then the workspace, the packed results, a zero and their places, for one state."""
     table = tree_table(tree)
     start = (table.size + 7) // 8 * 8
     place = start + workspace_size(kernel, tree, 1)
-    packed = kernel.entries.width * kernel.n_packed(tree) if kernel.entries is not None else 0
-    memory = aligned(place + packed)
+    packed, order = 0, np.zeros(0, dtype=np.int64)
+    if kernel.entries is not None:
+        packed, order = kernel.entries.width * kernel.n_packed(tree), full_places(kernel, tree).ravel()
+    memory = aligned(place + packed + 1 + order.size)
     memory[:] = 0.0
     memory[: table.size] = table.ravel()
-    memory.view(np.int64)[TREE.places["first"][0]] = place
+    integers = memory.view(np.int64)
+    integers[TREE.places["first"][0]], integers[TREE.places["carries"][0]] = place, packed
+    integers[place + packed + 1 :] = order
     return memory
 
 
@@ -210,25 +243,51 @@ def _always(tree, work, *results):
     return True
 
 
-@lanewise
-def _nowhere(tree, n, flat, start, out, place, stride):
-    return None
-
-
 def _compiled(
-    run: Callable[..., Any], signature: list[Any], name: str, lanes: int, *, nogil: bool
+    run: Callable[..., Any], signature: list[Any], name: str, lanes: int, *, nogil: bool, **more: bool
 ) -> Callable[..., Any]:
     """Compile for one signature, from the disk cache if this very code is there."""
     register_all()
-    dispatcher = numba.njit(nogil=nogil, **_OPTIONS)(run)
-    folder = cache_folder()
-    if folder is not None and _is_writable(folder / stamp(lanes) / name):  # numba would go elsewhere
-        dispatcher._cache = _StampedCache.at(folder / stamp(lanes) / name, run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
+    dispatcher = numba.njit(nogil=nogil, **more, **_OPTIONS)(run)
+    with _cached(dispatcher, run, name, lanes):
         dispatcher.compile(tuple(signature))
     dispatcher.disable_compile()
     return dispatcher
+
+
+def compiled_function(function: Callable[..., Any], signature: list[Any], name: str) -> Callable[..., Any]:
+    """A plain function of floats and arrays as machine code that runs without the GIL.
+
+    It may not allocate: its arrays are not counted, which would cost more than many a short helper does.
+    """
+    return _compiled(function, signature, name, 1, nogil=True, _nrt=False)
+
+
+def compiled_callback(function: Callable[..., Any], signature: Any, name: str) -> Any:
+    """A function as a C callback: ``.address`` is where it starts, for as long as the object lives.
+
+    The signature is numba's, for example ``int64(float64, CPointer(float64), CPointer(float64))``.
+    """
+    register_all()
+    kind = (signature.args, signature.return_type)
+    callback: Any = CFunc(function, kind, locals={}, options={"nopython": True, **_OPTIONS})
+    with _cached(callback, function, name, 1):
+        callback.compile()
+    return callback
+
+
+@contextlib.contextmanager
+def _cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Iterator[None]:
+    """Compile in here: machine code comes from the disk cache or goes there; a notice tells if it is made."""
+    with Notice(name) as notice, warnings.catch_warnings():
+        warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
+        folder = cache_folder()
+        if folder is not None and _is_writable(folder / stamp(lanes) / name):  # numba would go elsewhere
+            compiler._cache = _StampedCache.at(folder / stamp(lanes) / name, run)
+            compiler._cache.is_missing = notice.show
+        else:
+            notice.show()
+        yield
 
 
 class _StampedCache(FunctionCache):
@@ -248,17 +307,22 @@ class _StampedCache(FunctionCache):
         finally:
             numba.config.CACHE_DIR = saved
 
+    is_missing: Callable[[], None]
+
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         return sig, codegen.magic_tuple(), "stamped"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code on disk; None, and the index emptied, if the files are damaged."""
+        found = None
         try:
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
         except Exception:  # garbage unpickles to anything
             with contextlib.suppress(OSError):
                 self.flush()
-            return None
+        if found is None:
+            self.is_missing()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the machine code, if the disk takes it."""

@@ -53,4 +53,4 @@ def kinematics(tree, work, q, qd, qdd, pose, velocity, acceleration):
         store3(acceleration, 6 * i + 3, wd)
 
 
-KINEMATICS = Kernel(kinematics, SLOTS, inputs=3, outputs=3)
+KINEMATICS = Kernel(kinematics, SLOTS, inputs=3, outputs=3, output_widths=(12, 6, 6))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.number import lanewise, sign, sincos
+from kinetree.kernels.tree_columns import carriers_and_turns, last_beyond, leading_slides, subtree_mass
 from kinetree.kernels.vectors import (
     ZERO3,
     column_z,
@@ -34,11 +35,14 @@ WORLD = -1  # parent of the roots; row -1 of every table
 class Kernel:
     """An algorithm: its function, its workspace, how many rows of numbers it reads and writes.
 
-    ``function(tree, work, [scratch,] [out,] *inputs, *outputs)``. ``entries`` lays out packed results: one
+    ``function(tree, work, *scratch, [out,] *inputs, *outputs)``. ``entries`` lays out packed results: one
     row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix, or in any other
-    order that ``rows(tree)`` counts; ``scratch`` lays out packed intermediate results, by pairs. ``targets``
-    tell which entry goes into which full matrix, transposed or not. ``accept(tree, work, *outputs)`` tells
-    whether the answer for a single state can be trusted.
+    order that ``rows(tree)`` counts; ``scratch`` are packed intermediate results, by pairs. ``targets``
+    tell which entry goes into which full matrix, transposed or not; or ``places(tree)`` tells, for
+    any full arrays, which packed number each entry is (see `full_places`).
+
+    For single states: outputs have ``output_widths`` numbers per axis, inputs one per axis or, where
+    ``input_sizes`` are not 0, as many; ``accept(tree, work, *outputs)`` tells whether to trust the answer.
     """
 
     function: Callable[..., None]
@@ -46,10 +50,13 @@ class Kernel:
     inputs: int
     outputs: int
     entries: Layout | None = None
-    scratch: Layout | None = None
+    scratch: tuple[Layout, ...] = ()
     targets: tuple[tuple[int, int, bool], ...] = ()
     square: bool = False
     rows: Callable[[Tree], int] | None = None
+    places: Callable[[Tree], Any] | None = None
+    output_widths: tuple[int, ...] | None = None
+    input_sizes: tuple[int, ...] | None = None
     accept: Callable[..., bool] | None = None
 
     @property
@@ -62,11 +69,19 @@ class Kernel:
         """How many full matrices its packed results make."""
         return 1 + max((matrix for _, matrix, _ in self.targets), default=-1)
 
+    @property
+    def has_one_row(self) -> bool:
+        """Whether the answer for a single state is one row of a number per axis."""
+        return self.entries is None and (self.output_widths or (1,) * self.outputs) == (1,)
+
     def n_packed(self, tree: Tree) -> int:
-        """How many rows its packed results have for a tree."""
-        if self.rows is not None:
-            return self.rows(tree)
-        return tree.n**2 if self.square else n_pairs(tree)
+        """How many rows its packed results have for a tree; counted once."""
+        key = "rows of", self
+        if key not in tree.memo:
+            by_pairs = self.rows is None and not self.square
+            tree.memo[key] = n_pairs(tree) if by_pairs else self.rows(tree) if self.rows else tree.n**2
+        rows: int = tree.memo[key]
+        return rows
 
 
 class Layout:
@@ -109,6 +124,8 @@ TREE = Layout(
     first=int,  # place of (i, i) among the pairs of an axis and its ancestors
     carries=int,  # whether a body, not only further axes, hangs on the axis
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
+    last=int,  # no axis with a larger number lies beyond
+    reached=int,  # whether the axis moves the body in question; of the world row: the axis that carries it
     gravity=3,
     viscous=1,
     coulomb=1,
@@ -233,6 +250,30 @@ def tree_table(tree: Tree) -> Array:
     return table
 
 
+def aimed_tree(tree: Tree, body: int) -> Tree:
+    """The same tree for algorithms that ask about one body; made once for each.
+
+    Its table marks the axes that move the body; the world row has the axis that carries it and its placement
+    there.
+    """
+    key = "aimed at", body
+    if key not in tree.memo:
+        table, (start, _, _) = cleared(*tree_table(tree).shape), TREE.places["reached"]
+        table[:] = tree_table(tree)
+        marks, axis = table.view(np.int64)[:, start], int(tree.body_axis[body])
+        marks[0], i = axis, axis
+        while i != WORLD:
+            marks[i + 1], i = 1, int(tree.parent[i])
+        for name, values in (("B", tree.body_rotation[body].ravel()), ("p", tree.body_position[body])):
+            start, count, _ = TREE.places[name]
+            table[0, start : start + count] = values
+        new = replace(tree)
+        new.memo["table"] = table
+        tree.memo[key] = new
+    aimed: Tree = tree.memo[key]
+    return aimed
+
+
 def aligned(*shape: int) -> Array:
     """Memory on a cache-line boundary, not cleared: kernels write before they read."""
     size = math.prod(shape)
@@ -241,10 +282,17 @@ def aligned(*shape: int) -> Array:
     return memory[start : start + size].reshape(shape)
 
 
+def cleared(*shape: int) -> Array:
+    """The same, all zero."""
+    memory = aligned(*shape)
+    memory[:] = 0.0
+    return memory
+
+
 def _new_table(tree: Tree) -> Array:
     n = tree.n
     S = tree.second_moment.reshape(n, 9)
-    carriers, orientation = _carriers(tree)
+    carriers, orientation = carriers_and_turns(tree)
     columns = {
         "parent": tree.parent,
         "revolute": tree.turns,
@@ -254,12 +302,14 @@ def _new_table(tree: Tree) -> Array:
         "carries": carriers,
         "first": _first_pairs(tree),
         "sliding": np.zeros(n),
+        "last": last_beyond(tree),
+        "reached": np.zeros(n),
         "R": tree.rotation,
         "p": tree.position,
         "m": tree.mass,
         "h": tree.first_moment,
         "S": S[:, [0, 1, 2, 4, 5, 8]],
-        "subtree_m": _subtree_mass(tree),
+        "subtree_m": subtree_mass(tree),
         "gross": gross_inertia(tree),
         "B": orientation,
         "gravity": np.tile(tree.gravity, (n, 1)),
@@ -272,14 +322,17 @@ def _new_table(tree: Tree) -> Array:
         target[1:, start : start + count] = np.reshape(columns[name], (n, count))
     start = TREE.places["gravity"][0]
     table[0, start : start + 3] = tree.gravity
-    table.view(np.int64)[0, TREE.places["sliding"][0]] = _leading_slides(tree)
+    table.view(np.int64)[0, TREE.places["sliding"][0]] = leading_slides(tree)
     table.view(np.int64)[0, TREE.places["parent"][0]] = n
     return table
 
 
 def n_pairs(tree: Tree) -> int:
-    """How many pairs of an axis and itself or an ancestor there are."""
-    return int(_depths(tree).sum())
+    """How many pairs of an axis and itself or an ancestor there are; counted once."""
+    if "pairs" not in tree.memo:
+        tree.memo["pairs"] = int(_depths(tree).sum())
+    pairs: int = tree.memo["pairs"]
+    return pairs
 
 
 def _depths(tree: Tree) -> Any:
@@ -291,35 +344,10 @@ def _depths(tree: Tree) -> Any:
     return depth
 
 
-def _carriers(tree: Tree) -> tuple[Any, Array]:
-    """Which axes are the last of a joint, and the orientation of the body there."""
-    last = {int(body): axis for axis, body in enumerate(tree.axis_body)}  # later axes of a joint overwrite
-    carries, orientation = np.zeros(tree.n, dtype=np.int64), np.tile(np.eye(3), (tree.n, 1, 1))
-    for body, axis in last.items():
-        carries[axis], orientation[axis] = 1, tree.body_rotation[body]
-    return carries, orientation
-
-
 def _first_pairs(tree: Tree) -> Any:
     """Where the pairs of each axis start; the last axis comes first."""
     depth = _depths(tree)[::-1]
     return (np.cumsum(depth) - depth)[::-1]
-
-
-def _subtree_mass(tree: Tree) -> Array:
-    mass = np.array(tree.mass)
-    for i in range(tree.n - 1, -1, -1):
-        if tree.parent[i] != WORLD:
-            mass[tree.parent[i]] += mass[i]
-    return mass
-
-
-def _leading_slides(tree: Tree) -> int:
-    """How many axes slide, one on the other, from the world on."""
-    count = 0
-    while count < tree.n and not tree.turns[count] and tree.parent[count] == count - 1:
-        count += 1
-    return count
 
 
 def gross_inertia(tree: Tree) -> Array:

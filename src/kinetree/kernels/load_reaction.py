@@ -8,7 +8,7 @@ from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
 from kinetree.kernels.load_gradient import SLOTS as LOAD_SLOTS
 from kinetree.kernels.load_gradient import composite_loads, join_loads, moment_change
 from kinetree.kernels.number import lanewise
-from kinetree.kernels.reaction_gradient import in_body, reaction_places
+from kinetree.kernels.reaction_gradient import by_reaction, in_body, reaction_places
 from kinetree.kernels.vectors import cross, cross_plus, negative, product, sub
 
 SLOTS = Layout(**LOAD_SLOTS.fields)
@@ -46,5 +46,11 @@ def load_reaction(tree, work, out, q, load):
 
 
 LOAD_REACTION = Kernel(
-    load_reaction, SLOTS, inputs=2, outputs=0, entries=ENTRIES, rows=lambda tree: len(reaction_places(tree))
+    load_reaction,
+    SLOTS,
+    inputs=2,
+    outputs=0,
+    entries=ENTRIES,
+    rows=lambda tree: len(reaction_places(tree)),
+    places=by_reaction(6, 1),
 )

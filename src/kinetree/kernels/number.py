@@ -35,6 +35,16 @@ def sign(x):
     return x.sign() if hasattr(x, "sign") else np.sign(np.real(x))
 
 
+def where_less(a, b, x, y):
+    """x where a < b, else y."""
+    return np.where(np.real(a) < np.real(b), x, y)
+
+
+def arctan(x):
+    """The angle whose tangent is x."""
+    return np.arctan(x)
+
+
 def nothing(row):
     """An empty row of numbers like the given one, for inputs and outputs that are not wanted."""
     return row[:0]

@@ -5,6 +5,11 @@ between the base and the joint changes only the velocity and acceleration of wha
 and a coordinate beyond the joint changes the composite wrench as in inverse dynamics.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
@@ -100,6 +105,22 @@ def reaction_places(tree: Tree) -> list[tuple[int, int]]:
     return places
 
 
+def by_reaction(width: int, arrays: int) -> Callable[[Tree], Any]:
+    """Places of full arrays (n_bodies, 6, n): the wrench of each body by each coordinate."""
+
+    def places(tree: Tree) -> Any:
+        axis, coordinate = np.array(reaction_places(tree), dtype=np.int64).reshape(-1, 2).T
+        body = np.zeros(tree.n, dtype=np.int64)
+        body[tree.body_axis] = np.arange(tree.n_bodies)
+        order = np.full((arrays, tree.n_bodies, 6, tree.n), width * len(axis))
+        for k in range(arrays):
+            for c in range(6):
+                order[k, body[axis], c, coordinate] = np.arange(len(axis)) * width + 6 * k + c
+        return order.reshape(arrays, -1)
+
+    return places
+
+
 REACTION_GRADIENT = Kernel(
     reaction_gradient,
     SLOTS,
@@ -107,4 +128,6 @@ REACTION_GRADIENT = Kernel(
     outputs=1,
     entries=ENTRIES,
     rows=lambda tree: len(reaction_places(tree)),
+    places=by_reaction(18, 3),
+    output_widths=(6,),
 )

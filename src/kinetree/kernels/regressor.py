@@ -4,6 +4,10 @@ Ten parameters per body, in body axes about its origin: mass, first moment (3), 
 (xx, xy, xz, yy, yz, zz). Each makes a unit wrench of the body's motion, which its ancestors feel.
 """
 
+from typing import Any
+
+import numpy as np
+
 from kinetree.kernels.layout import WORLD, Kernel, Layout, inward
 from kinetree.kernels.motion import MOTION, world_motion
 from kinetree.kernels.number import lanewise
@@ -65,6 +69,22 @@ def regressor_places(tree: Tree) -> list[tuple[int, int]]:
     return places
 
 
+def by_torque(tree: Tree) -> Any:
+    """Places of the full array (n, n_bodies, 10)."""
+    torque, carrier = np.array(regressor_places(tree), dtype=np.int64).reshape(-1, 2).T
+    body = np.zeros(tree.n, dtype=np.int64)
+    body[tree.body_axis] = np.arange(tree.n_bodies)
+    order = np.full((tree.n, tree.n_bodies, ENTRIES.width), ENTRIES.width * len(torque))
+    order[torque, body[carrier]] = np.arange(ENTRIES.width * len(torque)).reshape(-1, ENTRIES.width)
+    return order.reshape(1, -1)
+
+
 REGRESSOR = Kernel(
-    regressor, SLOTS, inputs=3, outputs=0, entries=ENTRIES, rows=lambda tree: len(regressor_places(tree))
+    regressor,
+    SLOTS,
+    inputs=3,
+    outputs=0,
+    entries=ENTRIES,
+    rows=lambda tree: len(regressor_places(tree)),
+    places=by_torque,
 )

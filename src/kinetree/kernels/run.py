@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, n_pairs, tree_table
+from kinetree.kernels.buffers import new_array
+from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, cleared, n_pairs, tree_table
+from kinetree.kernels.unpack import full_places, unpacked
 from kinetree.model.tree import Tree
 
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
@@ -44,10 +45,10 @@ def run_batch(
         return packed
     table, arrays, extra = tree_table(tree), (*inputs, *outputs), ()
     if kernel.entries is not None:
-        packed = aligned(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
+        packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
         extra = (packed,)  # type: ignore[assignment]
     size = sum(x.size for x in (*arrays, *extra))
-    run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH and kernel.scratch is None)
+    run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH and not kernel.scratch)
     spare = _spare_workspaces(kernel, tree)
 
     def work(begin: int, end: int) -> None:
@@ -65,32 +66,61 @@ def _spare_workspaces(kernel: Kernel, tree: Tree) -> list[Array]:
     return spare
 
 
-def full_matrices(kernel: Kernel, tree: Tree, packed: Array, count: int, threads: int | None = None) -> Array:
-    """The full matrices (m, batch, n, n) of what a kernel packed for `count` states."""
-    matrices = np.zeros((kernel.n_matrices, count, tree.n, tree.n))
-    if packed.shape[3] != 1:
-        from kinetree.kernels import compile as compiled
+def run_full(
+    kernel: Kernel,
+    tree: Tree,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    full: Array,
+    threads: int | None = None,
+) -> None:
+    """The same with what the kernel packs unpacked at once, into ``full`` (arrays, batch, entries)."""
+    count, places = len(inputs[0]), full_places(kernel, tree)
+    if INTERPRET or count < LANES:
+        packed = run_batch(kernel, tree, inputs, outputs, threads)
+        assert packed is not None
+        unpack(kernel, tree, packed, full, threads)
+        return
+    from kinetree.kernels.compile import full_states, packed_room, workspace_size
 
-        run, table = compiled.full_matrices(kernel), tree_table(tree)
-        over_threads(
-            lambda begin, end: run(table, begin, end, packed, matrices),
-            count,
-            packed.shape[3],
-            _thread_count(threads, matrices.size),
-        )
-        return matrices
-    rows, columns = _places(kernel, tree)
-    for entry, matrix, transposed in kernel.targets:
-        i, j = (columns, rows) if transposed else (rows, columns)
-        matrices[matrix][:, i, j] = packed[:, :, entry, 0]
-    return matrices
+    assert kernel.entries is not None
+    table, arrays, run = tree_table(tree), (*inputs, *outputs), full_states(kernel)
+    start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
+    room = packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
+    spare: list[Array] = tree.memo.setdefault(("spare rooms", kernel), [])
+    streamed = full.size > STREAMING_WORTH
+
+    def work(begin: int, end: int) -> None:
+        memory = spare.pop() if spare else cleared(start + room)
+        run(table, memory, start, begin, end, arrays, places, full, streamed)
+        spare.append(memory)
+
+    over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays) + full.size))
+
+
+def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int | None = None) -> None:
+    """Fill the full arrays (arrays, batch, entries) from what a kernel packed."""
+    places, count, lanes = full_places(kernel, tree), full.shape[1], packed.shape[3]
+    if lanes == 1 or count < lanes:
+        full[:] = unpacked(packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count], places)
+        return
+    from kinetree.kernels.compile import packed_room, unpack_states
+
+    run, streamed = unpack_states(), full.size > STREAMING_WORTH
+
+    def work(begin: int, end: int) -> None:
+        memory = cleared(packed_room(packed.shape[1] * packed.shape[2], lanes))
+        run(memory, begin, end, packed, places, full, streamed)
+
+    over_threads(work, count, lanes, _thread_count(threads, full.size))
 
 
 def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
     """A function of one state's inputs, plain arrays (n,), with the least overhead; made once per tree.
 
-    Returns the outputs, and then the full matrices of packing kernels, as one flat array; None where an input
-    or the answer needs a closer look. Raises TypeError on anything but plain arrays.
+    Returns (rows, n), rows of the outputs and then of the full arrays of packing kernels, or (n,) where there
+    is one row only; None where an input or the answer needs a closer look. Raises TypeError on anything but
+    plain arrays.
     """
     if kernel not in tree.memo:
         tree.memo[kernel] = _new_call(kernel, tree)
@@ -103,15 +133,18 @@ def _new_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
         return lambda *inputs: None
     from kinetree.kernels.compile import single_memory, single_state
 
-    run, memory, zeros = single_state(kernel), single_memory(kernel, tree), np.zeros
-    size = kernel.outputs * tree.n + kernel.n_matrices * tree.n**2
+    run, memory, empty = single_state(kernel), single_memory(kernel, tree), np.empty
+    rows = sum(kernel.output_widths or (1,) * kernel.outputs)
+    if kernel.entries is not None:
+        rows += full_places(kernel, tree).size // tree.n
+    shape = tree.n if kernel.has_one_row else (rows, tree.n)
 
     def call_with_three(a: Array, b: Array, c: Array) -> Array | None:
-        out = zeros(size)
+        out = empty(shape)
         return out if run(memory, a, b, c, out) else None
 
     def call(*inputs: Array) -> Array | None:
-        out = zeros(size)
+        out = empty(shape)
         return out if run(memory, *inputs, out) else None
 
     return call_with_three if kernel.inputs == 3 else call  # packing arguments costs a tenth of it all
@@ -141,8 +174,8 @@ def _interpreted(
     columns = [np.ascontiguousarray(x.T) for x in inputs]
     results = [np.zeros((x.shape[1], count)) for x in outputs]
     memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, count)))]
-    if kernel.scratch is not None:
-        memory.append(Fields(kernel.scratch, np.zeros((n_pairs(tree), kernel.scratch.width, count))))
+    for layout in kernel.scratch:
+        memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, count))))
     packed = None
     if kernel.entries is not None:
         packed = np.zeros((kernel.n_packed(tree), kernel.entries.width, count))
@@ -152,24 +185,6 @@ def _interpreted(
     for result, values in zip(outputs, results, strict=True):
         result[:] = values.T
     return None if packed is None else np.ascontiguousarray(packed.transpose(2, 0, 1)[..., None])
-
-
-def _places(kernel: Kernel, tree: Tree) -> tuple[Any, Any]:
-    """Row and column of each packed row."""
-    if kernel.square:
-        return np.divmod(np.arange(tree.n**2), tree.n)
-    pairs = [(i, j) for i in range(tree.n - 1, -1, -1) for j in _upward(tree, i)]
-    rows, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return rows, columns
-
-
-def _upward(tree: Tree, i: int) -> list[int]:
-    """The axis and its ancestors."""
-    path = []
-    while i >= 0:
-        path.append(i)
-        i = int(tree.parent[i])
-    return path
 
 
 def _thread_count(threads: int | None, numbers: int) -> int:

@@ -83,7 +83,7 @@ MASS_INVERSE = Kernel(
     inputs=1,
     outputs=0,
     entries=SQUARE,
-    scratch=ENTRIES,
+    scratch=(ENTRIES,),
     targets=((0, 0, False),),
     square=True,
 )

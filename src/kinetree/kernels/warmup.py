@@ -7,35 +7,61 @@ from functools import partial
 from time import perf_counter
 
 from kinetree.kernels.catalogue import PLAIN, all_kernels
+from kinetree.kernels.layout import LANES
+from kinetree.kernels.notice import hushed
 
 Piece = tuple[str, Callable[[], object]]
 
 
 def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
-    """Compile every kernel in every shape, or find it in the disk cache; returns the seconds it took.
+    """Compile every kernel in every shape and all that simulations run; returns the seconds it took.
 
-    ``progress(name, k, total)`` is called before piece k = 1 ... total.
+    What is in the disk cache is read from there. ``progress(name, k, total)`` is called before piece
+    k = 1 ... total; notices on the terminal are left to it.
 
     >>> warmup(lambda name, k, total: print(f"{k}/{total} {name}"))  # doctest: +SKIP
     """
     start = perf_counter()
     pieces = list(_pieces())
     for k, (name, compile_piece) in enumerate(pieces, start=1):
-        if progress is not None:
-            progress(name, k, len(pieces))
-        compile_piece()
+        if progress is None:
+            compile_piece()
+            continue
+        progress(name, k, len(pieces))
+        with hushed():
+            compile_piece()
     return perf_counter() - start
 
 
 def _pieces() -> Iterator[Piece]:
     """Name and compilation of every shape of every kernel; importing the compiler takes a moment too."""
-    from kinetree.kernels.compile import full_matrices, many_states, single_state
+    from kinetree.kernels.compile import full_states, many_states, single_state, unpack_states
 
+    yield "full arrays from packed ones", unpack_states
     for kernel in all_kernels():
         yield f"{kernel.name}, many states", partial(many_states, kernel, streamed=False)
         if kernel.entries is not None:
             yield f"{kernel.name}, large batches", partial(many_states, kernel, streamed=True)
-        if kernel.targets:
-            yield f"{kernel.name}, full matrices", partial(full_matrices, kernel)
-        if kernel in PLAIN:
+        if kernel.targets or kernel.places:
+            yield f"{kernel.name}, full arrays", partial(full_states, kernel)
+        if kernel in PLAIN or kernel.output_widths:
             yield f"{kernel.name}, single state", partial(single_state, kernel)
+    yield from _simulation_pieces()
+
+
+def _simulation_pieces() -> Iterator[Piece]:
+    """The right-hand sides of simulations, and the methods that integrate them."""
+    from kinetree.kernels.integrate.driver import METHODS, advancing
+    from kinetree.kernels.jacobian_code import jacobian
+    from kinetree.kernels.observe_code import observe
+    from kinetree.kernels.rates_code import events, rates, sample
+
+    for lanes in (1, LANES):
+        many = "one at a time" if lanes == 1 else f"{lanes} at once"
+        yield f"simulations, {many}", partial(rates, lanes)
+        yield f"sampled control, {many}", partial(sample, lanes)
+    yield "events of simulations", partial(events, 1)
+    yield "slopes of simulations", jacobian
+    yield "forces in simulations", observe
+    for name in METHODS:
+        yield f"integration by {name}", partial(advancing, name)

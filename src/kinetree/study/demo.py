@@ -14,8 +14,8 @@ from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
-from kinetree.study.cycloid import cycloid
 from kinetree.study.models import shipped
+from kinetree.trajectories.cycloidal import cycloid
 
 DURATION = 1.0  # s
 SAMPLES = 201
@@ -77,7 +77,7 @@ def run_demo(progress: Progress | None = None) -> Demo:
     """
     gripper = shipped("gripper")
     time = np.linspace(0.0, DURATION, SAMPLES)
-    driven = cycloid(START, END, DURATION, time)
+    driven = cycloid(START, END, DURATION).at(time)
     torque = inverse_dynamics(gripper, driven.q, driven.qd, driven.qdd)
     falling = _free_fall(gripper, FALL_FROM, time, progress)
     return Demo(

@@ -19,7 +19,7 @@ from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.errors import InputError, SingularityError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
-from kinetree.study.cycloid import cycloid
+from kinetree.trajectories.cycloidal import half_turn
 
 LOST = 1.0  # rad or m: once a joint is this far off, the motion has nothing to do with the prescribed one
 SPACING = 0.005  # s between the samples of a run
@@ -41,8 +41,7 @@ class ForcedMotion:
 
     def at(self, time: ArrayLike) -> State:
         """The motion (k, n_dof) at times (k,)."""
-        n = self.mechanism.n_dof
-        return cycloid(np.zeros(n), np.full(n, np.pi), self.duration, time)
+        return half_turn(self.mechanism.n_dof, self.duration).at(time)
 
     def angle(self, t: float) -> float:
         """The angle of every joint at one time, unchecked: what an integrator asks for thousands of times."""

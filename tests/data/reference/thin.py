@@ -46,6 +46,16 @@ def with_trajectories(states, step):
     return thinned
 
 
+def sampled_cases(step):
+    """Keeps every step-th sample of each case."""
+
+    def thinned(full):
+        full["cases"] = [every(step, case) for case in full["cases"]]
+        return full
+
+    return thinned
+
+
 def first_cases(count):
     def thinned(full):
         full["cases"] = full["cases"][:count]
@@ -64,6 +74,38 @@ def one_case_per(key):
     return thinned
 
 
+def loaded_and_not(full):
+    """One short spline without and one with gravity and load, two samples of each."""
+    chosen = {case["params"]["f"]: case for case in full["cases"] if case["segments"] < 8}
+    full["cases"] = [{**case, "samples": case["samples"][:2]} for case in chosen.values()]
+    return full
+
+
+def only_totals(full):
+    """Durations and objectives without the curves."""
+    return {
+        **full,
+        "cases": [{k: v for k, v in case.items() if not _is_curve(v)} for case in full["cases"]],
+    }
+
+
+def every_tenth(full):
+    """Every 10th sample of each step and of both legs, without the misprinted height."""
+
+    def thinned(case):
+        if isinstance(case, list):
+            return case[::10] if len(case) == 101 else case
+        if isinstance(case, dict):
+            return {key: thinned(value) for key, value in case.items() if key != "ankle_z_as_printed"}
+        return case
+
+    return {**full, "cases": [thinned(case) for case in full["cases"]]}
+
+
+def _is_curve(value):
+    return isinstance(value, list) and (len(value) > 2 or isinstance(value[0], list))
+
+
 RECIPES = {
     "random_trees": random_trees,
     "gripper": with_trajectories(4, 10),
@@ -79,6 +121,13 @@ RECIPES = {
     "twolink_pr": first_cases(6),
     "chain_sensitivity": one_case_per("types"),
     "eaj": one_case_per("seq"),
+    "bspline_chain_rule": loaded_and_not,
+    "optimal_control": only_totals,
+    "kuka_mintime": lambda full: full,
+    "ipm_trajectories": every_tenth,
+    "zmp": first_cases(3),
+    "control": sampled_cases(10),
+    "ground_model": lambda full: full,
 }
 
 

@@ -8,7 +8,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
 from kinetree.kernels.lanes.number import INLINE, INT32, INT64, LaneType, constant, llvm_type, splat
-from kinetree.kernels.number import sign, sincos
+from kinetree.kernels.number import arctan, sign, sincos, where_less
 
 lanewise = register_jitable(**INLINE)
 NEAR = 1e6  # up to here angles are reduced by subtraction
@@ -171,3 +171,39 @@ def _sincos(x):
         return _sincos_near(x)
 
     return any_size
+
+
+@intrinsic
+def _where_less(typing, a, b, x, y):
+    kinds = (a, b, x, y)
+    lanes = next((kind for kind in kinds if isinstance(kind, LaneType)), types.float64)
+
+    def build(context, builder, sig, args):
+        if isinstance(lanes, LaneType):
+            args = [
+                value if isinstance(kind, LaneType) else splat(builder, value, lanes.lanes)
+                for kind, value in zip(sig.args, args, strict=True)
+            ]
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return lanes(*(kind if isinstance(kind, LaneType) else types.float64 for kind in kinds)), build
+
+
+@overload(where_less, jit_options=INLINE, strict=False)
+def _where_less_overload(a, b, x, y):
+    return lambda a, b, x, y: _where_less(a, b, x, y)
+
+
+@overload(arctan, jit_options={"no_cpython_wrapper": True}, strict=False)
+def _arctan(x):
+    if not isinstance(x, LaneType):
+        return lambda x: math.atan(x)
+    lanes = x.lanes
+
+    def one_by_one(x):
+        angle = x
+        for k in range(lanes):
+            angle = _with_lane(angle, k, math.atan(_lane(x, k)))
+        return angle
+
+    return one_by_one

@@ -291,6 +291,23 @@ def rows_in(typing, array, count, n):
     return types.UniTuple(kind, how_many)(array, count, types.intp), build
 
 
+@intrinsic(prefer_literal=True)
+def row_at(typing, array, start, n, lanes):
+    """Rows of n numbers, one per lane, one after the other from element `start` of a plain array on."""
+    if not isinstance(lanes, types.IntegerLiteral):
+        return None
+    _check(array)
+    kind = RowsType(lanes.literal_value)
+
+    def build(context, builder, sig, args):
+        data = context.make_array(array)(context, builder, args[0]).data
+        view = cgutils.create_struct_proxy(kind)(context, builder)
+        view.n, view.data = args[2], builder.gep(data, [args[1]], inbounds=True)
+        return view._getvalue()
+
+    return kind(array, types.intp, types.intp, lanes), build
+
+
 @intrinsic
 def _nothing(typing, row):
     def build(context, builder, sig, args):

@@ -1,0 +1,129 @@
+"""Inverse kinematics: joint positions that bring bodies to where they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.analysis.damped_least_squares import Best, attempt
+from kinetree.analysis.targets import Problem, Target, problem_of
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags, Integers
+
+__all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
+
+
+@dataclass(frozen=True, eq=False)
+class InverseKinematics:
+    """What was found: joint positions ``q`` (..., n_dof) and how near they come.
+
+    ``position_error`` (..., n_targets) in m and ``orientation_error`` (..., n_targets) in rad, zero where
+    none is asked for; ``converged`` (...): all errors within the tolerance; ``iterations`` (...) of all
+    attempts.
+
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.two_link()
+    >>> found = inverse_kinematics(arm, Target("link2", (5.0, 0.0, 0.0)), restarts=0)
+    >>> bool(found.converged), found.q.shape
+    (False, (2,))
+    """
+
+    q: Array
+    position_error: Array
+    orientation_error: Array
+    converged: Flags
+    iterations: Integers
+
+
+def inverse_kinematics(
+    mechanism: Mechanism,
+    targets: Target | Sequence[Target],
+    q0: ArrayLike | None = None,
+    *,
+    limits: bool = True,
+    free: Sequence[str] | None = None,
+    frozen: Sequence[str] | None = None,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+    restarts: int = 20,
+    seed: int = 0,
+    strict: bool = False,
+) -> InverseKinematics:
+    """Joint positions at which all targets are met, by damped least squares (Levenberg and Marquardt).
+
+    Starts at q0 (..., n_dof), else in the middle of the limits, or at zero where there are none; if that
+    fails, ``restarts`` times more from random positions, the same ones for the same ``seed``. Joints stay
+    within their ``limits``. Only joints listed in ``free`` move, or all but those in ``frozen`` (names of
+    joints or of degrees of freedom); the others keep q0. Joints that turn without limits end within half a
+    turn of the start. Targets and q0 may have leading axes: each entry is a problem of its own, and no
+    answer depends on the others. The ``tolerance`` is in m and rad. Where no solution is found the result is
+    the nearest positions found and ``converged`` is False; with ``strict`` that is an error.
+
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.two_link(length=(0.4, 0.3))
+    >>> found = inverse_kinematics(arm, Target(arm.body_names[-1], (0.5, 0.2, 0.0), point=(0.3, 0, 0)))
+    >>> bool(found.converged), bool(found.position_error.max() < 1e-9)
+    (True, True)
+    """
+    problem = problem_of(mechanism, targets, q0, limits, free, frozen)
+    _check_settings(tolerance, max_iterations, restarts)
+    best = attempt(problem, problem.start, tolerance, max_iterations)
+    rng = np.random.default_rng(seed)
+    for _ in range(restarts):
+        open_ = np.flatnonzero(best.size > tolerance)
+        if not len(open_):
+            break
+        again = problem.rows(open_)
+        found = attempt(again, again.elsewhere(rng), tolerance, max_iterations)
+        best = best.improved(open_, found)
+    return _result(problem, best, tolerance, strict)
+
+
+def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> None:
+    if number(tolerance, "tolerance") <= 0:
+        raise InputError(f"tolerance must be > 0, got {tolerance:g}")
+    for value, what, least in ((max_iterations, "max_iterations", 1), (restarts, "restarts", 0)):
+        if type(value) is not int or value < least:
+            raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
+
+
+def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:
+    """The answer in the shape of the batch."""
+    best = replace(best, q=problem.folded(best.q))
+    lacking = np.linalg.norm(
+        problem.residual(best.q).reshape(len(best.q), len(problem.weights) // 3, 3), axis=2
+    )
+    distance, angle = np.zeros((2, len(best.q), len(problem.goals)))
+    column = 0
+    for k, goal in enumerate(problem.goals):
+        for errors, given in ((distance, goal.position), (angle, goal.orientation)):
+            if given is not None:
+                errors[:, k] = lacking[:, column]
+                column += 1
+    converged = best.size <= tolerance
+    if strict and not converged.all():
+        _refuse(problem, distance, angle, int(np.argmin(converged)), tolerance)
+    batch = problem.batch
+    return InverseKinematics(
+        best.q.reshape((*batch, problem.mechanism.n_dof)),
+        distance.reshape((*batch, len(problem.goals))),
+        angle.reshape((*batch, len(problem.goals))),
+        converged.reshape(batch),
+        best.iterations.reshape(batch),
+    )
+
+
+def _refuse(problem: Problem, distance: Array, angle: Array, row: int, tolerance: float) -> None:
+    k = int(np.argmax(distance[row] + angle[row]))
+    place = tuple(int(i) for i in np.unravel_index(row, problem.batch)) if problem.batch else ()
+    where = f" in entry {place[0] if len(place) == 1 else place}" if place else ""
+    raise InputError(
+        f"'{problem.mechanism.name}' does not reach the target of body '{problem.goals[k].body}'{where}: "
+        f"the nearest found is {distance[row, k]:.3g} m and {angle[row, k]:.3g} rad away, "
+        f"allowed {tolerance:g}"
+    )

@@ -1,0 +1,19 @@
+"""Controllers: laws that turn time and state into the torques of the joints (004, chapter 9)."""
+
+from kinetree.control.controller import Controller
+from kinetree.control.feedback import PD, PID
+from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
+from kinetree.control.model_error import perturbed
+from kinetree.control.torque_table import ConstantTorque, TorqueTable
+
+__all__ = [
+    "PD",
+    "PID",
+    "ComputedTorque",
+    "ConstantTorque",
+    "Controller",
+    "Feedforward",
+    "GravityCompensation",
+    "TorqueTable",
+    "perturbed",
+]

@@ -1,0 +1,121 @@
+"""What a controller is to follow: a trajectory, a table of polynomials, or a pose to keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.errors import InputError
+from kinetree.state import State
+from kinetree.trajectories.base import Trajectory
+
+Desired = Trajectory | PiecewisePolynomial | ArrayLike
+SMOOTH = 2  # derivatives that must not jump for a table to count as smooth
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class DesiredMotion:
+    """One interface to all that may be followed; ``source`` is what the user gave."""
+
+    source: Trajectory | PiecewisePolynomial | Array
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        if isinstance(self.source, Trajectory):
+            return self.source.n_dof
+        return self.source.n if isinstance(self.source, PiecewisePolynomial) else len(self.source)
+
+    def at(self, t: ArrayLike) -> State:
+        """Desired positions, velocities and accelerations (..., n) at times (...)."""
+        if isinstance(self.source, Trajectory):
+            return self.source.at(t)
+        table = self.table
+        return State(table.at(t), table.at(t, derivative=1), table.at(t, derivative=2))
+
+    @cached_property
+    def table(self) -> PiecewisePolynomial:
+        """Polynomials for compiled code."""
+        if isinstance(self.source, Trajectory):
+            return self.source.table()
+        return self.source if isinstance(self.source, PiecewisePolynomial) else constant(self.source)
+
+    @property
+    def breaks(self) -> Array:
+        """Times where the motion is not smooth."""
+        return self.source.breaks if isinstance(self.source, Trajectory) else kinks(self.table)
+
+    def settings(self) -> dict[str, Any]:
+        """In plain numbers and texts."""
+        if isinstance(self.source, np.ndarray):
+            return {"kind": "pose", "q": self.source.tolist()}
+        first, last = float(self.source.breaks[0]), float(self.source.breaks[-1])
+        kind = type(self.source).__name__
+        return {"kind": kind, "coordinates": self.n, "begin": first, "end": last}
+
+    def in_words(self) -> str:
+        """For a line of text."""
+        if isinstance(self.source, np.ndarray):
+            return f"pose of {self.n} coordinates"
+        told = self.settings()
+        return f"{told['kind']} of {self.n} coordinates from {told['begin']:g} to {told['end']:g} s"
+
+
+def desired_motion(source: Desired) -> DesiredMotion:
+    """The checked motion of the argument ``trajectory`` of a controller.
+
+    >>> desired_motion([0.1, 0.2]).at([0.0, 5.0]).q.tolist()
+    [[0.1, 0.2], [0.1, 0.2]]
+    """
+    if isinstance(source, Trajectory | PiecewisePolynomial):
+        return DesiredMotion(source)
+    try:
+        pose = finite(numbers(source, "trajectory"), "trajectory")
+    except InputError as reason:
+        raise InputError(
+            "a controller follows a Trajectory, a PiecewisePolynomial or a vector, the pose to keep; "
+            f"got {type(source).__name__}: {reason}"
+        ) from None
+    if pose.ndim != 1:
+        raise InputError(f"a pose to keep must be a vector, got shape {pose.shape}")
+    return DesiredMotion(frozen(pose))
+
+
+def constant(values: ArrayLike) -> PiecewisePolynomial:
+    """Values (n,) that never change."""
+    return PiecewisePolynomial.hold([0.0], np.asarray(values)[None, :])
+
+
+def kinks(table: PiecewisePolynomial) -> Array:
+    """Times where values or their first two derivatives jump, the ends included.
+
+    >>> kinks(PiecewisePolynomial.linear([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [2.0], [0.0]])).tolist()
+    [0.0, 2.0, 3.0]
+    """
+    t, rough = table.breaks, np.zeros(len(table.breaks), dtype=bool)
+    rough[[0, -1]] = True
+    rough[:-1] |= np.diff(t) == 0.0
+    for order in range(SMOOTH + 1):
+        left, right = _ends(table, order)
+        scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)))
+        rough[1:-1] |= (np.abs(left[:-1] - right[1:]) > ROUNDING * scale).any(axis=1)
+    return np.unique(t[rough])
+
+
+def _ends(table: PiecewisePolynomial, derivative: int) -> tuple[Array, Array]:
+    """A derivative at the right end and at the left end of every interval, both (k, n)."""
+    c = table.coefficients
+    for _ in range(derivative):
+        c = c[:, 1:] * np.arange(1, c.shape[1])[:, None]
+    width = np.diff(table.breaks)[:, None]
+    end = np.zeros((len(c), c.shape[2]))
+    for row in range(c.shape[1] - 1, -1, -1):
+        end = end * width + c[:, row]
+    return end, c[:, 0] if c.shape[1] else np.zeros_like(end)

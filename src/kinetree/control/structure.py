@@ -1,0 +1,84 @@
+"""What a controller must know of a mechanism: which joints it drives, and whether a model is like it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.kernels.floating import BASE
+from kinetree.model.body import WORLD
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.tree import WORLD_AXIS, Flags
+from kinetree.state import independent_axes
+
+
+def actuated_joints(mechanism: Mechanism) -> Flags:
+    """Flags (n_dof,): all degrees of freedom but those of free joints on the world, which nothing drives.
+
+    >>> import kinetree as kt
+    >>> int(actuated_joints(kt.zoo.quadruped()).sum())
+    12
+    """
+    links = [link for link in mechanism.links if link.joint.mimic is None]
+    return np.array([not _floats(link) for link in links for _ in link.joint.dof_names], dtype=bool)
+
+
+def has_floating_base(mechanism: Mechanism) -> bool:
+    """Whether the first body hangs on a free joint; free bodies that come later are refused.
+
+    >>> import kinetree as kt
+    >>> has_floating_base(kt.zoo.quadruped()), has_floating_base(kt.zoo.kuka_kr5())
+    (True, False)
+    """
+    for link in mechanism.links[1:]:
+        if _floats(link):
+            raise InputError(
+                f"'{mechanism.name}' has a free body '{link.body.name}' that is not its first; a model-based "
+                "controller needs one floating base, which comes first, or none"
+            )
+    return _floats(mechanism.links[0])
+
+
+def base_is_alone(mechanism: Mechanism) -> bool:
+    """Whether all bodies hang on the first one and its joint has neither spring, friction nor armature."""
+    tree = mechanism.tree
+    single = int((tree.parent == WORLD_AXIS).sum()) == 1
+    return single and not (tree.passive[:BASE].any() or tree.armature[:BASE].any())
+
+
+def effort_limits(mechanism: Mechanism) -> Array:
+    """The mechanism's own limits of torques and forces (n_dof,); infinite where there are none."""
+    limits: Array = mechanism.tree.effort_limit[independent_axes(mechanism)]
+    return limits
+
+
+def check_same_structure(mechanism: Mechanism, model: Mechanism) -> None:
+    """A controller's model may have other numbers than the mechanism, but the same bodies and joints."""
+    if len(mechanism.links) != len(model.links):
+        raise InputError(
+            f"the controller's model '{model.name}' has {len(model.links)} bodies, "
+            f"'{mechanism.name}' has {len(mechanism.links)}; both must have the same structure"
+        )
+    for ours, theirs in zip(mechanism.links, model.links, strict=True):
+        if _identity(ours) != _identity(theirs):
+            raise InputError(
+                f"the controller's model '{model.name}' has {_in_words(theirs)} where '{mechanism.name}' "
+                f"has {_in_words(ours)}; both must have the same structure"
+            )
+
+
+def _floats(link: Link) -> bool:
+    return link.joint.kind == "free" and link.parent == WORLD
+
+
+def _identity(link: Link) -> tuple[object, ...]:
+    return link.body.name, link.parent, link.joint.dof_names, link.joint.kind, link.joint.mimic
+
+
+def _in_words(link: Link) -> str:
+    joint = link.joint
+    follows = f", following '{joint.mimic.joint}'" if joint.mimic else ""
+    degrees = f" ({', '.join(joint.dof_names)})" if joint.n_dof > 1 else ""
+    carried = f"the {joint.kind} joint '{joint.name}'{degrees}{follows}"
+    return f"body '{link.body.name}' on '{link.parent}' by {carried}"

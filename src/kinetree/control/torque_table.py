@@ -1,0 +1,109 @@
+"""Torques that depend on time alone: tables and constants."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import frozen
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.control.controller import Controller
+from kinetree.control.fitted import Recipe
+from kinetree.control.per_joint import PerJoint, checked
+from kinetree.control.torque_file import read_torque_file
+from kinetree.control.torque_source import ConstantSource, TableSource
+from kinetree.errors import InputError, unknown_name
+
+Kind = Literal["linear", "hold", "cubic"]
+MAKE = {
+    "linear": PiecewisePolynomial.linear,
+    "hold": PiecewisePolynomial.hold,
+    "cubic": PiecewisePolynomial.cubic,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TorqueTable(Controller):
+    """Torques ``values`` (k, n) at ``times`` (k,) in s; before and after them the end values are held.
+
+    Between the rows by straight lines, each row held until the next, or a cubic spline (``kind``). ``joints``
+    names the columns; joints that are not named get no torque. Without names there is a column for each
+    degree of freedom, with or without those of a floating base.
+
+    >>> import kinetree as kt
+    >>> table = TorqueTable([0.0, 1.0], [[0.0], [2.0]], joints=["joint3"])
+    >>> table.torque(kt.zoo.gripper(), 0.5, [0.0] * 4, [0.0] * 4).tolist()
+    [0.0, 0.0, 1.0, 0.0]
+    """
+
+    times: ArrayLike
+    values: ArrayLike
+    kind: Kind = "linear"
+    joints: Sequence[str] | None = None
+    source: TableSource = field(init=False)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], kind: Kind = "linear", **options: object) -> TorqueTable:
+        r"""The table in a CSV file: a header ``time, joint1, joint2, ...`` and rows of numbers (s, N m, N).
+
+        ``options`` are limits and period. Empty lines and lines that start with # are passed over.
+
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder) / "torques.csv"
+        ...     _ = file.write_text("time, elbow\n0, 0.5\n1, 1.5\n")
+        ...     TorqueTable.read(file)
+        TorqueTable(2 rows for elbow from 0 to 1 s, linear)
+        """
+        times, values, joints = read_torque_file(path)
+        return cls(times, values, kind, joints, **options)  # type: ignore[arg-type]
+
+    def _checked_recipe(self) -> Recipe:
+        if self.kind not in MAKE:
+            raise InputError(unknown_name("kind of table", self.kind, MAKE))
+        polynomial = MAKE[self.kind](self.times, self.values)
+        joints = None if self.joints is None else _names(self.joints, polynomial.n)
+        source = TableSource(polynomial, joints, "torque table")
+        self._set(times=frozen(self.times), values=frozen(self.values), joints=joints, source=source)
+        return Recipe(torques=source)
+
+    def __repr__(self) -> str:
+        t, values = np.asarray(self.times), np.asarray(self.values)
+        for_whom = ", ".join(self.joints) if self.joints else f"{values.shape[1]} joints"
+        more = [f"{name}={x!r}" for name in ("limits", "period") if (x := getattr(self, name)) is not None]
+        told = [f"{len(t)} rows for {for_whom} from {t[0]:g} to {t[-1]:g} s", self.kind, *more]
+        return f"TorqueTable({', '.join(told)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstantTorque(Controller):
+    """Torques that never change: one number for all joints, (n_dof,), or by joint name, zero for the others.
+
+    >>> import kinetree as kt
+    >>> ConstantTorque({"joint2": 0.5}).torque(kt.zoo.gripper(), 0.0, [0.0] * 4, [0.0] * 4).tolist()
+    [0.0, 0.5, 0.0, 0.0]
+    """
+
+    values: PerJoint
+
+    def _checked_recipe(self) -> Recipe:
+        values = checked(self.values, "torque", signed=True)
+        self._set(values=values)
+        return Recipe(torques=ConstantSource(values))
+
+
+def _names(joints: Sequence[str], count: int) -> tuple[str, ...]:
+    names = tuple(joints)
+    if isinstance(joints, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"joints must be a list of names, got {joints!r}")
+    if len(names) != count:
+        raise InputError(f"a torque table of {count} columns needs as many joint names, got {len(names)}")
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise InputError(f"a torque table names the joint '{twice[0]}' twice")
+    return names

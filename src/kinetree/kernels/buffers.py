@@ -1,0 +1,60 @@
+"""Memory of large answers, used again: fresh pages cost more than filling them."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.kernels.layout import aligned
+
+KEEP_VARIABLE = "KINETREE_KEEP_MB"
+LARGE = 1 << 17  # numbers; below, the allocator of the system is good enough
+_waiting: dict[int, list[Array]] = {}  # memory by its size
+
+
+def new_array(*shape: int) -> Array:
+    """An array on a cache line, not cleared; once nothing refers to it any more, its memory may serve again.
+
+    Only for an array of the same size; at most KINETREE_KEEP_MB megabytes (256 by default) wait for that.
+    """
+    size = math.prod(shape)
+    if size < LARGE:
+        return aligned(*shape)
+    try:
+        memory = _waiting[size].pop()
+    except (KeyError, IndexError):
+        memory = aligned(size)
+    return np.asarray(_Loan(memory)).reshape(shape)
+
+
+def release() -> None:
+    """Give all waiting memory back to the system."""
+    _waiting.clear()
+
+
+def _limit() -> float:
+    try:
+        return 1e6 * float(os.environ.get(KEEP_VARIABLE, "256"))
+    except ValueError:
+        return 0.0
+
+
+class _Loan:
+    """What lends its memory to an array, which refers to it until the last view of the array is gone."""
+
+    __slots__ = ("__array_interface__", "memory")
+
+    def __init__(self, memory: Array) -> None:
+        self.memory = memory
+        self.__array_interface__: dict[str, Any] = memory.__array_interface__
+
+    def __del__(self, waiting: dict[int, list[Array]] = _waiting, limit: float = _limit()) -> None:
+        size = self.memory.size
+        if 8 * (size + sum(other * len(arrays) for other, arrays in list(waiting.items()))) > limit:
+            waiting.clear()
+        if 8 * size <= limit:
+            waiting.setdefault(size, []).append(self.memory)

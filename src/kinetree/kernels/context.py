@@ -1,0 +1,223 @@
+"""The memory of one running simulation: model, ground, loads, torque law and scratch in one array.
+
+A header tells how many of everything there are and where it is, so compiled code needs one pointer only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.kernels import aba, floating, rnea, rnea_gradient
+from kinetree.kernels.external_load import LOAD
+from kinetree.kernels.force_slopes import CHAIN
+from kinetree.kernels.ground import CONTACT, PLANE, POINT, REGION
+from kinetree.kernels.layout import TREE, Layout, aligned, n_pairs, tree_table
+from kinetree.kernels.rates import LOCK
+from kinetree.kernels.torque_law import NO_MODEL
+from kinetree.model.tree import Tree
+
+ACTUATOR, GROUND, JOINT, EXTERNAL, SUMS = 0, 1, 2, 3, 4  # energies that are integrated beside the state
+ROWS = (
+    "q",
+    "qd",
+    "qdd",
+    "tau",  # of the law
+    "given",  # the part of it that others write
+    "held",  # the law's torque since the last sampling instant
+    "total",
+    "feedback",
+    "modelled",
+    "spare",
+    "at_q",
+    "at_qd",
+    "at_qdd",
+    "want",
+    "want_d",
+    "want_dd",
+)  # scratch with one number per axis and lane
+TABLES = ("tree", "model", "axes", "plane", "points", "regions", "loads", "locks", "desired", "table")
+SCRATCH = ("work", "law_work", "base_work", "wrench", "contact", "base", "check", "log")
+SLOPES = ("slope_work", "slope_pairs", "slope_chain", "slope_law")  # scratch of the Jacobian
+HEADER = Layout(
+    world=False,
+    constant=True,
+    n=int,
+    size=int,  # numbers of one state: q, qd, integrals of errors, energies
+    n_points=int,
+    n_regions=int,
+    n_loads=int,
+    n_locks=int,
+    n_log=int,  # sampling instants that are kept
+    mode=int,  # what the law adds from a model
+    floating=int,
+    sampled=int,  # 1: torques are held between sampling instants
+    aware=int,  # 1: the law's model knows the ground's and the external forces
+    integrating=int,  # 1: the state has integrals of the errors
+    desired_count=int,
+    desired_order=int,
+    table_count=int,
+    table_order=int,
+    period=1,  # s between sampling instants
+    lock_margin=1,  # squared sine or cosine of the middle Euler angle at which gimbal lock is near
+    slow=1,  # speed up to which dry friction is a straight line
+    **dict.fromkeys((*TABLES, *SCRATCH, *SLOPES, *ROWS), int),  # where each part begins
+)
+
+
+@dataclass(eq=False)
+class ContextParts:
+    """What a simulation consists of besides the state; rows as the layouts of the kernels have them."""
+
+    tree: Tree
+    axes: Array
+    model: Tree | None = None  # what a model-based law believes
+    plane: Array = field(default_factory=lambda: np.zeros((1, PLANE.width)))
+    points: Array = field(default_factory=lambda: np.zeros((0, POINT.width)))
+    regions: Array = field(default_factory=lambda: np.zeros((0, REGION.width)))
+    loads: Array = field(default_factory=lambda: np.zeros((0, LOAD.width)))
+    locks: Array = field(default_factory=lambda: np.zeros((0, LOCK.width)))
+    desired: tuple[Array, Array] | None = None  # breaks (k + 1,), coefficients (k, order, n)
+    table: tuple[Array, Array] | None = None
+    mode: int = NO_MODEL
+    floating: bool = False
+    aware: bool = False
+    integrating: bool = False
+    period: float = 0.0  # s; zero for laws in continuous time
+    n_log: int = 0
+    slow: float = 1e-3  # rad/s or m/s
+    lock_margin: float = 0.04
+    stiff: bool = False  # whether there is scratch for the Jacobian
+
+    @property
+    def size(self) -> int:
+        """Numbers of one state."""
+        return self.tree.n * (3 if self.integrating else 2) + SUMS
+
+
+class Context:
+    """One array for compiled code, and views of its parts for everyone else."""
+
+    def __init__(self, parts: ContextParts, lanes: int = 1) -> None:
+        self.parts, self.lanes = parts, lanes
+        sections = _sections(parts, lanes)
+        self.start: dict[str, int] = {}
+        place = _rounded(HEADER.width)
+        for name, content in sections.items():
+            self.start[name] = place
+            place += _rounded(content if isinstance(content, int) else content.size)
+        self.memory = aligned(place)
+        self.memory[:] = 0.0
+        for name, content in sections.items():
+            if not isinstance(content, int):
+                self.memory[self.start[name] : self.start[name] + content.size] = content.ravel()
+        _write_header(self.memory, parts, self.start)
+
+    def rows(self, name: str, width: int | None = None) -> Array:
+        """A view (lanes, width) of a part; its width is the number of axes unless told."""
+        start, width = self.start[name], self.parts.tree.n if width is None else width
+        view: Array = self.memory[start : start + self.lanes * width].reshape(self.lanes, width)
+        return view
+
+    @property
+    def contact(self) -> Array:
+        """What is told of the contact points, (lanes, points, 7): see `kernels.ground`."""
+        count = len(self.parts.points)
+        return self.rows("contact", CONTACT * count).reshape(self.lanes, count, CONTACT)
+
+    @property
+    def log(self) -> Array:
+        """Torques since each sampling instant, (instants, lanes, n)."""
+        shape = (self.parts.n_log, self.lanes, self.parts.tree.n)
+        start = self.start["log"]
+        view: Array = self.memory[start : start + int(np.prod(shape))].reshape(shape)
+        return view
+
+
+def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> None:
+    whole_numbers: dict[str, int] = {
+        "n": parts.tree.n,
+        "size": parts.size,
+        "n_points": len(parts.points),
+        "n_regions": len(parts.regions),
+        "n_loads": len(parts.loads),
+        "n_locks": len(parts.locks),
+        "n_log": parts.n_log,
+        "mode": parts.mode,
+        "floating": int(parts.floating),
+        "sampled": int(parts.period > 0.0),
+        "aware": int(parts.aware),
+        "integrating": int(parts.integrating),
+        "desired_count": len(parts.desired[1]) if parts.desired else 0,
+        "desired_order": parts.desired[1].shape[1] if parts.desired else 0,
+        "table_count": len(parts.table[1]) if parts.table else 0,
+        "table_order": parts.table[1].shape[1] if parts.table else 0,
+        **start,
+    }
+    for name, value in whole_numbers.items():
+        memory.view(np.int64)[HEADER.places[name][0]] = value
+    for name in ("period", "lock_margin", "slow"):
+        memory[HEADER.places[name][0]] = getattr(parts, name)
+
+
+def _rounded(size: int) -> int:
+    return (size + 7) // 8 * 8
+
+
+def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
+    """Contents of the tables, sizes of scratch, in the order they have in memory."""
+    n = parts.tree.n
+    model = parts.model if parts.model is not None else parts.tree
+    return {
+        "tree": _without_passive(tree_table(parts.tree)),
+        "model": tree_table(model),
+        **{name: getattr(parts, name) for name in ("axes", "plane", "points", "regions", "loads", "locks")},
+        "desired": _polynomials(parts.desired),
+        "table": _polynomials(parts.table),
+        "work": (n + 1) * aba.SLOTS.width * lanes,
+        "law_work": (n + 1) * rnea.SLOTS.width * lanes,
+        "base_work": (n + 1) * floating.SLOTS.width * lanes,
+        **dict.fromkeys(ROWS, lanes * n),
+        "wrench": lanes * 6 * n,
+        "contact": lanes * CONTACT * len(parts.points),
+        "base": lanes * 6,
+        "check": lanes * 3,
+        "log": lanes * n * parts.n_log,
+        **_slope_sections(parts),
+    }
+
+
+def _slope_sections(parts: ContextParts) -> dict[str, int]:
+    """Scratch of the Jacobian of one simulation, if wanted."""
+    n = parts.tree.n if parts.stiff else 0
+    return {
+        "slope_work": (n + 1) * rnea_gradient.SLOTS.width,
+        "slope_pairs": rnea_gradient.ENTRIES.width * (n_pairs(parts.tree) if parts.stiff else 0),
+        "slope_chain": n * CHAIN.width,
+        "slope_law": 2 * n * n if parts.mode != NO_MODEL else 0,
+    }
+
+
+def _without_passive(table: Array) -> Array:
+    """The model without joint springs and friction, which are added with the torque law."""
+    copy = np.array(table)
+    copy.view(np.int64)[:, TREE.places["passive"][0]] = 0
+    return copy
+
+
+def _polynomials(table: tuple[Array, Array] | None) -> Array:
+    return np.zeros(1) if table is None else np.concatenate([table[0].ravel(), table[1].ravel()])
+
+
+def layout_rows(layout: Layout, count: int, **columns: Any) -> Array:
+    """Rows of a layout from columns: a number for all, (count,) or (count, width); the rest is zero."""
+    rows = np.zeros((count, layout.width))
+    for name, values in columns.items():
+        start, width, integer = layout.places[name]
+        target = rows.view(np.int64) if integer else rows
+        column = np.asarray(values)
+        target[:, start : start + width] = column[:, None] if column.ndim == 1 and width == 1 else column
+    return rows

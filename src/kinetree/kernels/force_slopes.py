@@ -1,0 +1,169 @@
+"""Slopes of generalised forces: of the ground, of external loads, and as a control law's model knows them.
+
+A point r that axis k moves goes by P_k = s_k + z_k x r per unit of q_k, so a force F there has the
+generalised forces Q_i = P_i . F. When q_k changes, P_i turns with axis k if k is i or above it,
+dP_i = z_k x P_i, and dP_i = z_i x P_k if k is beyond. Matrices (n, 2 n) lie in one row of numbers, line by
+line: by positions, then by velocities.
+"""
+
+from kinetree.kernels.external_load import in_world
+from kinetree.kernels.ground import CONTACT, TWO_OVER_PI, ground_here, point_motion
+from kinetree.kernels.layout import WORLD, Layout
+from kinetree.kernels.number import arctan, lanewise, where_less
+from kinetree.kernels.vectors import (
+    ZERO3,
+    add,
+    cross,
+    cross_plus,
+    dot,
+    dot_plus,
+    load3,
+    scale,
+    scale_plus,
+    sub,
+    times,
+    times_plus,
+    transposed_times,
+)
+
+# of one force, for each axis that moves it: P, slopes F by q and V by qd, G = force x z, H = F + G
+CHAIN = Layout(world=False, P=3, F=3, V=3, G=3, H=3)
+
+
+# ---- the ground's force ---------------------------------------------------------------------------------
+@lanewise
+def normal_slopes(depth, speed, k, c, ramp, rising, layer, lowered):
+    """The slopes of `normal_force` by depth and speed; zero where there is no force."""
+    x, dx = where_less(depth, ramp, depth / ramp, 1.0), where_less(depth, ramp, 1.0 / ramp, 0.0)
+    fading = c * rising
+    damping = where_less(speed, 0.0, c, fading * (x * x * (3.0 - 2.0 * x)))
+    ddamping = where_less(speed, 0.0, 0.0, fading * (6.0 * x * (1.0 - x) * dx))
+    sunken, dsunken = (
+        where_less(layer, depth, depth - lowered * layer, 0.0),
+        where_less(layer, depth, 1.0, 0.0),
+    )
+    sprung, dsprung = where_less(0.5, lowered, sunken, depth), where_less(0.5, lowered, dsunken, 1.0)
+    force = k * where_less(speed, 0.0, sunken, sprung) - damping * speed
+    pushing = where_less(0.0, depth, where_less(0.0, force, 1.0, 0.0), 0.0)
+    by_depth = k * where_less(speed, 0.0, dsunken, dsprung) - ddamping * speed
+    return pushing * by_depth, -pushing * damping
+
+
+@lanewise
+def friction_slopes(normal, speed, mu, slope):
+    """The slopes of `friction_force` by the normal force and by speed."""
+    most = mu * normal
+    x = slope * speed / where_less(0.0, most, TWO_OVER_PI * most, 1.0)
+    flatter = 1.0 / (1.0 + x * x)
+    by_normal = -(TWO_OVER_PI * mu) * (arctan(x) - x * flatter)
+    return where_less(0.0, most, by_normal, 0.0), where_less(0.0, most, -slope * flatter, 0.0)
+
+
+@lanewise
+def contact_slopes(work, plane, regions, n_regions, r, contact, k):
+    """dF = e (spring normal . dr + damper normal . dv) + along forward (forward . dv) + across side (...)."""
+    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
+    normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
+    x, y = dot(from_plane, forward), dot(from_plane, side)
+    height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(regions, n_regions, x, y)
+    depth, N = height - dot(from_plane, normal), dot(load3(contact, CONTACT * k), normal)
+    up, v1, v2 = load3(contact, CONTACT * k + 4)
+    by_depth, damper = normal_slopes(depth, up, stiffness, c, ramp, rising, layer, lowered)
+    grip1, along = friction_slopes(N, v1, mu, slope)
+    grip2, across = friction_slopes(N, v2, mu, slope)
+    e = scale_plus(grip1, forward, scale_plus(grip2, side, normal))
+    return e, -by_depth, damper, along, across
+
+
+@lanewise
+def contact_change(plane, slopes, dr, dv):
+    """How the force changes when its point moves by dr and its velocity changes by dv."""
+    e, spring, damper, along, across = slopes
+    normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
+    dN = spring * dot(normal, dr) + damper * dot(normal, dv)
+    dF = scale_plus(along * dot(forward, dv), forward, scale(dN, e))
+    return scale_plus(across * dot(side, dv), side, dF)
+
+
+# ---- one force on all axes that move it ------------------------------------------------------------------
+@lanewise
+def contact_chain(tree, work, plane, points, regions, n_regions, i, k, contact, chain):
+    """The force of the ground on point k of axis i: dv/dq_i = z_i x v + sd_i + zd_i x r, dv/dqd_i = P_i."""
+    _, r, v = point_motion(work, points, k)
+    F = load3(contact, CONTACT * k)
+    slopes = contact_slopes(work, plane, regions, n_regions, r, contact, k)
+    while i != WORLD:
+        j = tree.parent[i]
+        z, s = work.z[i], work.s[i]
+        P = cross_plus(z, r, s)
+        zd, sd = cross(work.w[j], z), cross_plus(work.v[j], z, cross(work.w[j], s))
+        dF = contact_change(plane, slopes, P, cross_plus(z, v, cross_plus(zd, r, sd)))
+        G = cross(F, z)
+        chain.P[i], chain.F[i], chain.G[i], chain.H[i] = P, dF, G, add(dF, G)
+        chain.V[i] = contact_change(plane, slopes, ZERO3, P)
+        i = j
+
+
+@lanewise
+def load_chain(tree, work, loads, i, k, chain):
+    """External force k, on axis i; it turns with the body unless it is fixed in the world."""
+    R, turning = work.R[i], 1.0 - loads.fixed[k]
+    r, F = times_plus(R, loads.r[k], work.p[i]), in_world(R, loads.force[k], loads.fixed[k])
+    while i != WORLD:
+        z, G = work.z[i], cross(F, work.z[i])
+        dF = scale(-turning, G)
+        chain.P[i], chain.F[i], chain.G[i], chain.H[i] = cross_plus(z, r, work.s[i]), dF, G, add(dF, G)
+        chain.V[i] = ZERO3
+        i = tree.parent[i]
+
+
+@lanewise
+def moment_chain(tree, work, loads, i, k, chain):
+    """External moment k, on axis i: Q_i = z_i . moment, and axes beyond do not turn z_i."""
+    turning = 1.0 - loads.fixed[k]
+    moment = in_world(work.R[i], loads.moment[k], loads.fixed[k])
+    while i != WORLD:
+        z, G = work.z[i], cross(moment, work.z[i])
+        chain.P[i], chain.F[i], chain.G[i], chain.V[i] = z, scale(-turning, G), ZERO3, ZERO3
+        chain.H[i] = scale(1.0 - turning, G)
+        i = tree.parent[i]
+
+
+@lanewise
+def told_chain(tree, work, asked, i, r, F, lever, moving, chain):
+    """The same force (at r in the frame of axis i) or moment as a law's model meets it.
+
+    The model is told it in the frame of the axis: it keeps that direction in the posture that the model is
+    asked about, whose place is in `asked` and which moves with q or not. ``lever``: 1 for forces.
+    """
+    R, to = work.R[i], asked.R[i]
+    r, F_told = times_plus(to, r, asked.p[i]), times(to, transposed_times(R, F))
+    while i != WORLD:
+        z = asked.z[i]
+        dF = times(to, transposed_times(R, sub(chain.F[i], cross(work.z[i], F))))
+        chain.H[i] = dF
+        chain.V[i] = times(to, transposed_times(R, chain.V[i]))
+        chain.P[i] = scale_plus(1.0 * lever, cross_plus(z, r, asked.s[i]), scale(1.0 - lever, z))
+        G = scale(1.0 * moving, cross(F_told, z))
+        chain.F[i], chain.G[i] = sub(dF, G), scale(1.0 * lever, G)
+        i = tree.parent[i]
+
+
+@lanewise
+def add_chain(tree, chain, i, sign, n, A):
+    """Add sign dQ of one force on axis i to a matrix: for it and all above, and every axis j above each."""
+    width = 2 * n
+    while i != WORLD:
+        P, F, V = scale(sign, chain.P[i]), scale(sign, chain.F[i]), scale(sign, chain.V[i])
+        row = i * width
+        A[row + i] = dot_plus(P, chain.H[i], A[row + i])
+        A[row + n + i] = dot_plus(P, chain.V[i], A[row + n + i])
+        j = tree.parent[i]
+        while j != WORLD:
+            A[row + j] = dot_plus(P, chain.H[j], A[row + j])
+            A[row + n + j] = dot_plus(P, chain.V[j], A[row + n + j])
+            above, Pj = j * width + i, chain.P[j]
+            A[above] = dot_plus(P, chain.G[j], dot_plus(Pj, F, A[above]))
+            A[above + n] = dot_plus(Pj, V, A[above + n])
+            j = tree.parent[j]
+        i = tree.parent[i]

@@ -1,0 +1,308 @@
+"""Radau IIA of order 5 for stiff systems q'' = f: simplified Newton, Gustafsson's control of the steps.
+
+Hairer, Wanner: Solving ordinary differential equations II, 2nd edition, IV.8.
+"""
+
+from __future__ import annotations
+
+import math
+
+from kinetree.kernels.integrate.collocation import ALPHA, BETA, GAMMA, SCALES, T_INVERSE, C, E, T
+from kinetree.kernels.integrate.explicit import Method, last_time, nothing_more
+from kinetree.kernels.integrate.radau_systems import (
+    F_START,
+    Z_OLD,
+    D,
+    F,
+    W,
+    Z,
+    new_factors,
+    new_jacobian,
+    solve_complex,
+    solve_real,
+)
+from kinetree.kernels.integrate.settings import (
+    ARGUMENT,
+    CALLBACK,
+    ERROR,
+    GO_ON,
+    KINK,
+    NEW,
+    NOT_FINITE,
+    STEP_TOO_SMALL,
+    K,
+    Y,
+    compiled,
+)
+from kinetree.kernels.integrate.steps import (
+    EPSILON,
+    copy,
+    evaluate,
+    first_step,
+    fit,
+    is_finite,
+    scaled_squares,
+    shortest_step,
+    worst_mean_square,
+)
+from kinetree.kernels.lanes.calls import BLOCK, combination, load_block, store_block
+
+ITERATIONS = 10
+FAILED, CONVERGED, STOPPED = range(3)  # Newton's answers
+C_1, C_2 = float(C[0]), float(C[1])
+
+_to_z = [combination([(W + j, T[i, j]) for j in range(3)], from_start=False) for i in range(3)]
+_to_w = [combination([(Z + j, T_INVERSE[i, j]) for j in range(3)], from_start=False) for i in range(3)]
+_to_d = [combination([(F + j, T_INVERSE[i, j]) for j in range(3)], from_start=False) for i in range(3)]
+to_z_0, to_z_1, to_z_2 = _to_z
+to_w_0, to_w_1, to_w_2 = _to_w
+to_d_0, to_d_1, to_d_2 = _to_d
+add_error = combination([(Z + j, E[j]) for j in range(3)])
+
+
+@compiled
+def start(s, memory):
+    """f at the present state; the Jacobian stays as a guess unless the state has jumped."""
+    s.has_old = 0
+    s.is_current = 0
+    if s.start != KINK:
+        s.has_jacobian = 0
+    if evaluate(s, memory, s.t, Y, K) != 0:
+        return 1
+    if not s.wish > 0.0 and first_step(s, memory, 4) != 0:
+        return 1
+    copy(memory, K, F_START)
+    s.has_slope = 1
+    s.contraction = 1.0
+    return 0
+
+
+@compiled
+def weigh(s, memory, theta):
+    """Weights of the rows Z in the collocation polynomial."""
+    a, b, c = theta - C_1, theta - C_2, theta - 1.0
+    s.weights[0] = theta * b * c * SCALES[0]
+    s.weights[1] = theta * a * c * SCALES[1]
+    s.weights[2] = theta * a * b * SCALES[2]
+
+
+@compiled
+def predict(s, memory):
+    """Z from the last step's polynomial, or zero; then W = T^-1 Z."""
+    for i in range(3):
+        if s.has_old != 0:
+            weigh(s, memory, 1.0 + C[i] * s.h / s.h_old)
+        for j in range(0, memory.shape[1], BLOCK):
+            x = load_block(memory, Z_OLD, j) * 0.0
+            if s.has_old != 0:
+                x = s.weights[0] * load_block(memory, Z_OLD, j)
+                x = x + s.weights[1] * load_block(memory, Z_OLD + 1, j)
+                x = x + (s.weights[2] - 1.0) * load_block(memory, Z_OLD + 2, j)
+            store_block(memory, Z + i, j, x)
+    to_w_0(memory, W, Y, 1.0)
+    to_w_1(memory, W + 1, Y, 1.0)
+    to_w_2(memory, W + 2, Y, 1.0)
+
+
+@compiled
+def evaluate_stages(s, memory):
+    """f at the three collocation points into the rows F."""
+    for i in range(3):
+        for j in range(0, memory.shape[1], BLOCK):
+            store_block(memory, ARGUMENT, j, load_block(memory, Y, j) + load_block(memory, Z + i, j))
+        t = last_time(s) if i == 2 else s.t + C[i] * s.h
+        if evaluate(s, memory, t, ARGUMENT, F + i) != 0:
+            return 1
+    return 0
+
+
+@compiled
+def residuals(s, memory):
+    """T^-1 F - (eigenvalues / h) W into the rows D."""
+    to_d_0(memory, D, Y, 1.0)
+    to_d_1(memory, D + 1, Y, 1.0)
+    to_d_2(memory, D + 2, Y, 1.0)
+    g, a, b = GAMMA / s.h, ALPHA / s.h, BETA / s.h
+    for j in range(0, memory.shape[1], BLOCK):
+        w_1, w_2 = load_block(memory, W + 1, j), load_block(memory, W + 2, j)
+        store_block(memory, D, j, load_block(memory, D, j) - g * load_block(memory, W, j))
+        store_block(memory, D + 1, j, load_block(memory, D + 1, j) - (a * w_1 + b * w_2))
+        store_block(memory, D + 2, j, load_block(memory, D + 2, j) - (a * w_2 - b * w_1))
+
+
+@compiled
+def correct(s, memory):
+    """W += D, Z = T W; the norm of D."""
+    for i in range(3):
+        for j in range(0, memory.shape[1], BLOCK):
+            store_block(memory, W + i, j, load_block(memory, W + i, j) + load_block(memory, D + i, j))
+    to_z_0(memory, Z, Y, 1.0)
+    to_z_1(memory, Z + 1, Y, 1.0)
+    to_z_2(memory, Z + 2, Y, 1.0)
+    square = 0.0
+    for i in range(3):
+        scaled_squares(s, memory, D + i, Y)
+        square += worst_mean_square(s, memory, D + i)
+    return math.sqrt(square / 3.0)
+
+
+@compiled
+def newton(s, memory, matrices, complexes, pivots):
+    """Solve for the stages; how it ended, and after how many iterations."""
+    goal = max(10.0 * EPSILON / s.rtol, min(0.03, math.sqrt(s.rtol)))
+    before, rate = 0.0, 0.0
+    contraction = max(s.contraction, EPSILON) ** 0.8  # that of the last step, until two iterations tell
+    for k in range(ITERATIONS):
+        if evaluate_stages(s, memory) != 0:
+            return STOPPED, k
+        residuals(s, memory)
+        solve_real(s, memory, matrices, pivots, D)
+        solve_complex(s, memory, matrices, complexes, pivots)
+        size = correct(s, memory)
+        if not size < math.inf:
+            s.was_not_finite = 1
+            return FAILED, k
+        s.was_not_finite = 0
+        if k > 0:
+            rate = size / before
+            if rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > goal:
+                return FAILED, k
+            contraction = rate / (1.0 - rate)
+        if size == 0.0 or contraction * size < goal:
+            s.contraction, s.rate_of_convergence = contraction, rate
+            return CONVERGED, k + 1
+        before = size
+    return FAILED, ITERATIONS
+
+
+@compiled
+def estimate(s, memory, matrices, pivots, row):
+    """The squared norm of (gamma / h - J)^-1 (f + E Z / h), with f in a row; the vector stays in D."""
+    add_error(memory, D, row, 1.0 / s.h)
+    solve_real(s, memory, matrices, pivots, D)
+    copy(memory, D, ERROR)
+    scaled_squares(s, memory, ERROR, NEW)
+    return worst_mean_square(s, memory, ERROR)
+
+
+@compiled
+def error_of_step(s, memory, matrices, pivots):
+    """The error; filtered once more where a stiff transient may exaggerate it. Negative: callback stopped."""
+    for j in range(0, memory.shape[1], BLOCK):
+        store_block(memory, NEW, j, load_block(memory, Y, j) + load_block(memory, Z + 2, j))
+    if not is_finite(memory, NEW):
+        return math.inf
+    square = estimate(s, memory, matrices, pivots, F_START)
+    if square > 1.0 and (s.was_rejected != 0 or s.has_old == 0):
+        for j in range(0, memory.shape[1], BLOCK):
+            store_block(memory, ARGUMENT, j, load_block(memory, Y, j) + load_block(memory, D, j))
+        if evaluate(s, memory, s.t, ARGUMENT, F) != 0:
+            return -1.0
+        square = estimate(s, memory, matrices, pivots, F)
+    return math.sqrt(square) if square < math.inf else math.inf
+
+
+@compiled
+def growth(s, error):
+    """Gustafsson's factor for the next step, before the safety factor."""
+    error = max(error, 1e-12)
+    factor = error**-0.25
+    if s.has_old != 0:
+        factor *= min(1.0, s.h / s.h_old * (s.error_old / error) ** 0.25)
+    return factor
+
+
+@compiled
+def prepare(s, memory, matrices, complexes, pivots):
+    """Jacobian and factors for the step s.h; not zero if the callback stopped."""
+    if s.has_jacobian == 0 and new_jacobian(s, memory, matrices) != 0:
+        return 1
+    if s.h_factored != s.h and not new_factors(s, matrices, complexes, pivots):
+        s.h_factored = -1.0
+    return 0
+
+
+@compiled
+def attempt(s, memory, matrices, complexes, pivots):
+    """The error of a step of the length s.h (infinite: Newton failed, negative: stopped), and iterations."""
+    if prepare(s, memory, matrices, complexes, pivots) != 0:
+        return -1.0, 0
+    if s.h_factored != s.h:
+        return math.inf, 0
+    predict(s, memory)
+    answer, count = newton(s, memory, matrices, complexes, pivots)
+    if answer == STOPPED:
+        return -1.0, count
+    if answer == FAILED:
+        return math.inf, count
+    return error_of_step(s, memory, matrices, pivots), count
+
+
+@compiled
+def take(s, memory, matrices, complexes, pivots):
+    """Repeat the step until Newton converges and the error is accepted."""
+    if s.has_slope == 0 and evaluate(s, memory, s.t, Y, F_START) != 0:
+        return CALLBACK
+    s.has_slope = 1
+    while True:
+        wish = s.wish
+        fit(s, wish)
+        if s.h < shortest_step(s):
+            return NOT_FINITE if s.was_not_finite != 0 else STEP_TOO_SMALL
+        error, count = attempt(s, memory, matrices, complexes, pivots)
+        if error < 0.0:
+            return CALLBACK
+        if error <= 1.0:
+            accept(s, wish, error, count)
+            return GO_ON
+        s.rejected += 1
+        if error == math.inf and s.is_current == 0:
+            s.has_jacobian = 0
+        elif error == math.inf:
+            s.wish = 0.5 * s.h
+            s.was_rejected = 1
+        else:
+            s.wish = s.h * max(0.2, safety(count) * growth(s, error))
+            s.was_rejected = 1
+
+
+@compiled
+def safety(count):
+    """Less trust after many iterations."""
+    return 0.9 * (2 * ITERATIONS + 1) / (2 * ITERATIONS + count)
+
+
+@compiled
+def accept(s, wish, error, count):
+    """The next step: the same one, to use the factors again, unless it can grow; a new Jacobian if slow."""
+    factor = min(10.0, safety(count) * growth(s, error))
+    if s.was_rejected != 0:
+        factor = min(factor, 1.0)
+    is_slow = count > 2 and s.rate_of_convergence > 1e-3
+    if is_slow:
+        s.has_jacobian = 0
+    elif 0.9 <= factor < 1.2:
+        factor = 1.0
+    s.wish = s.h * factor
+    if factor == 10.0 or (s.h < wish and factor >= 1.0):
+        s.wish = max(s.wish, wish)
+    s.error_old = max(error, 1e-2)
+    s.was_rejected = 0
+    s.was_not_finite = 0
+    s.is_current = 0
+
+
+@compiled
+def commit(s, memory):
+    """Keep the polynomial for the next prediction."""
+    for i in range(3):
+        copy(memory, Z + i, Z_OLD + i)
+    copy(memory, NEW, Y)
+    s.h_old = s.h
+    s.has_old = 1
+    s.has_slope = 0
+
+
+def radau() -> Method:
+    """Radau IIA of order 5."""
+    return Method("radau", 16, 3, start, take, nothing_more, weigh, commit)

@@ -1,0 +1,185 @@
+"""From lanes, one state in each, to the states of plain arrays: gather, transpose, store past the caches.
+
+A full array (a matrix of every state, say) is told by *places*: which packed number each of its entries is.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, register_jitable
+
+from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, LaneType, llvm_type, number_type
+
+CHUNK = 512  # entries of each state that are transposed at once on their way past the caches
+
+
+def _data(context, builder, sig, args, k):
+    return context.make_array(sig.args[k])(context, builder, args[k]).data
+
+
+def _pointer(builder, data, place, kind):
+    return builder.bitcast(builder.gep(data, [place], inbounds=True), llvm_type(kind).as_pointer())
+
+
+@intrinsic(prefer_literal=True)
+def gathered(typing, packed, start, places, t, lanes):
+    """Entries t, t + 1, ... of every lane's state: a tuple of one lane number per state.
+
+    Entry t is the packed number places[t], and packed numbers start at `start`.
+    """
+    if not isinstance(lanes, types.IntegerLiteral):
+        return None
+    count = lanes.literal_value
+    kind = number_type(count)
+
+    def build(context, builder, sig, args):
+        data, order = (_data(context, builder, sig, args, k) for k in (0, 2))
+        found = []
+        for k in range(count):
+            place = builder.load(builder.gep(order, [builder.add(args[3], ir.Constant(INT64, k))]))
+            place = builder.add(args[1], builder.mul(place, ir.Constant(INT64, count)))
+            found.append(builder.load(_pointer(builder, data, place, kind), align=8))
+        return context.make_tuple(builder, sig.return_type, _transposed(builder, found))
+
+    return types.UniTuple(kind, count)(packed, types.intp, places, types.intp, lanes), build
+
+
+def _transposed(builder, a):
+    """Number k of lane l becomes number l of lane k."""
+    lanes, square = len(a), 1
+    while square < lanes:  # exchange the off-diagonal squares of this size
+        low = [lane - square + lanes if lane & square else lane for lane in range(lanes)]
+        high = [lane + lanes if lane & square else lane + square for lane in range(lanes)]
+        for k in (k for k in range(lanes) if not k & square):
+            pair = a[k], a[k + square]
+            a[k], a[k + square] = _shuffled(builder, *pair, low), _shuffled(builder, *pair, high)
+        square *= 2
+    return a
+
+
+def _shuffled(builder, a, b, order):
+    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(INT32, len(order)), order))
+
+
+@intrinsic
+def put_states(typing, out, place, stride, states):
+    """Store the lane numbers of a tuple `stride` numbers apart."""
+
+    def build(context, builder, sig, args):
+        data, place = _data(context, builder, sig, args, 0), args[1]
+        for x in cgutils.unpack_tuple(builder, args[3]):
+            builder.store(x, _pointer(builder, data, place, states.dtype), align=8)
+            place = builder.add(place, args[2])
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, types.intp, states), build
+
+
+@intrinsic(prefer_literal=True)
+def lanes_at(typing, array, place, lanes):
+    """Consecutive numbers of an array as lanes."""
+    if not isinstance(lanes, types.IntegerLiteral):
+        return None
+    kind = number_type(lanes.literal_value)
+
+    def build(context, builder, sig, args):
+        return builder.load(_pointer(builder, _data(context, builder, sig, args, 0), args[1], kind), align=8)
+
+    return kind(array, types.intp, lanes), build
+
+
+@intrinsic
+def stream(typing, out, place, x):
+    """Store without reading or keeping the cache line; lanes only at addresses that they divide."""
+    lanes = x.lanes if isinstance(x, LaneType) else 1
+
+    def build(context, builder, sig, args):
+        pointer = _pointer(builder, _data(context, builder, sig, args, 0), args[1], x)
+        store = builder.store(args[2], pointer, align=8 * lanes)
+        store.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(INT32, 1)]))
+        return context.get_dummy_value()
+
+    return types.void(out, types.intp, x), build
+
+
+@intrinsic
+def address(typing, array):
+    """Where an array starts, in numbers."""
+
+    def build(context, builder, sig, args):
+        return builder.lshr(
+            builder.ptrtoint(_data(context, builder, sig, args, 0), INT64), ir.Constant(INT64, 3)
+        )
+
+    return types.intp(array), build
+
+
+@intrinsic
+def _sum(typing, x):
+    def build(context, builder, sig, args):
+        total = ir.Constant(DOUBLE, 0.0)
+        for k in range(x.lanes):
+            total = builder.fadd(total, builder.extract_element(args[0], ir.Constant(INT32, k)))
+        return total
+
+    return types.float64(x), build
+
+
+@register_jitable(**INLINE)
+def doubt(array, begin, end):
+    """Zero if all numbers from begin to end are finite, else NaN."""
+    total, wide = 0.0, begin + (end - begin) // 8 * 8
+    if wide > begin:
+        a, b = lanes_at(array, begin, 4), lanes_at(array, begin + 4, 4)
+        a, b = a - a, b - b
+        for k in range(begin + 8, wide, 8):
+            x, y = lanes_at(array, k, 4), lanes_at(array, k + 4, 4)
+            a, b = a + (x - x), b + (y - y)
+        total = _sum(a + b)
+    for k in range(wide, end):
+        total += array[k] - array[k]
+    return total
+
+
+def spreader(lanes):
+    """spread(memory, start, places, full, first, streamed): a block's packed numbers to all its states.
+
+    The packed numbers start at ``start``; a zero and room for chunks, which end the memory, follow.
+    ``places`` (arrays, entries); ``full`` (arrays, states, entries) is filled from state ``first`` on.
+    """
+
+    def direct(memory, start, order, begin, end, out, place, size):
+        whole = begin + (end - begin) // lanes * lanes
+        for t in range(begin, whole, lanes):
+            put_states(out, place + t - begin, size, gathered(memory, start, order, t, lanes))
+        for t in range(whole, end):
+            for lane in range(lanes):
+                out[place + lane * size + t - begin] = memory[start + order[t] * lanes + lane]
+
+    def past_caches(memory, chunk, count, out, place):
+        head = min(-(address(out) + place) % lanes, count)
+        whole = head + (count - head) // lanes * lanes
+        for k in range(head):
+            stream(out, place + k, memory[chunk + k])
+        for k in range(head, whole, lanes):
+            stream(out, place + k, lanes_at(memory, chunk + k, lanes))
+        for k in range(whole, count):
+            stream(out, place + k, memory[chunk + k])
+
+    direct, past_caches = (register_jitable(**INLINE)(f) for f in (direct, past_caches))
+
+    def spread(memory, start, places, full, first, streamed):
+        out, size, states = full.reshape(-1), full.shape[2], full.shape[1]
+        room = memory.size - lanes * CHUNK
+        for m in range(full.shape[0]):
+            order, place = places[m], (m * states + first) * size
+            if streamed:
+                for t in range(0, size, CHUNK):
+                    end = min(t + CHUNK, size)
+                    direct(memory, start, order, t, end, memory, room, CHUNK)
+                    for lane in range(lanes):
+                        past_caches(memory, room + lane * CHUNK, end - t, out, place + lane * size + t)
+            else:
+                direct(memory, start, order, 0, size, out, place, size)
+
+    return register_jitable(**{**INLINE, "forceinline": False})(spread)

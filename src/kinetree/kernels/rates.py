@@ -1,0 +1,156 @@
+"""The right-hand side of a simulation: from time and state to forces, powers and rates.
+
+A state is (q, qd, integrals of errors, work of actuators, ground, joint losses and external loads).
+"""
+
+from kinetree.kernels.aba import accelerate, articulate
+from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
+from kinetree.kernels.ground import CONTACT, point_height, point_motion, touch_ground
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.number import lanewise, nothing, sincos, where_less
+from kinetree.kernels.piecewise import polynomials_at
+from kinetree.kernels.torque_law import COMPUTED, DESIRED, NO_MODEL, joint_torque, limited, model_torque
+from kinetree.kernels.vectors import load3
+
+LOCK = Layout(world=False, constant=True, axis=int, symmetric=int)  # middle axes of Euler-angle joints
+FAR = 1.0  # what events tell of limits that do not exist
+
+
+@lanewise
+def split_state(y, q, qd):
+    """Positions and velocities out of a state."""
+    n = len(q)
+    for i in range(n):
+        q[i], qd[i] = y[i], y[n + i]
+
+
+@lanewise
+def apply_forces(head, work, plane, points, regions, loads, contact):
+    """Ground and loads into the wrenches of the axes; the power of each."""
+    ground = touch_ground(work, plane, points, head.n_points[0], regions, head.n_regions[0], contact)
+    return ground, apply_loads(work, loads, head.n_loads[0])
+
+
+@lanewise
+def tell_forces(head, work, points, loads, contact, wrench):
+    """The same forces as the model of a control law reads them, in the frames of the axes."""
+    for k in range(head.n_points[0]):
+        a, r, _ = point_motion(work, points, k)
+        tell_force(wrench, work, a, r, load3(contact, CONTACT * k))
+    for k in range(head.n_loads[0]):
+        tell_load(wrench, work, loads, k)
+
+
+@lanewise
+def desire(head, memory, t, want, want_d, want_dd):
+    """The desired motion at time t."""
+    n = len(want)
+    if head.desired_count[0] > 0:
+        count, order = head.desired_count[0], head.desired_order[0]
+        polynomials_at(memory, head.desired[0], count, order, n, t, want, want_d, want_dd)
+
+
+@lanewise
+def servo(head, axes, y, q, qd, want, want_d, want_dd, out):
+    """kp e + kd ed + ki (integral of e): torques, or accelerations beside the desired ones (004, 9.11)."""
+    n = len(q)
+    for i in range(n):
+        x = 0.0 * q[i]
+        if axes.actuated[i] == 1 and head.desired_count[0] > 0:
+            x = axes.kp[i] * (want[i] - q[i]) + axes.kd[i] * (want_d[i] - qd[i])
+            if head.integrating[0] == 1:
+                x = x + axes.ki[i] * y[2 * n + i]
+            if head.mode[0] == COMPUTED:
+                x = x + want_dd[i]
+        out[i] = x
+
+
+@lanewise
+def asked_state(head, q, qd, feedback, want, want_d, want_dd, at_q, at_qd, at_qdd):
+    """The state that the law's model is asked about: the present, the desired one, or the present at rest."""
+    mode = head.mode[0]
+    for i in range(len(q)):
+        if mode == DESIRED:
+            at_q[i], at_qd[i], at_qdd[i] = want[i], want_d[i], want_dd[i]
+        elif mode == COMPUTED:
+            at_q[i], at_qd[i], at_qdd[i] = q[i], qd[i], feedback[i]
+        else:
+            at_q[i], at_qd[i], at_qdd[i] = q[i], 0.0 * q[i], 0.0 * q[i]
+
+
+@lanewise
+def sum_torque(head, axes, memory, t, given, feedback, modelled, spare, tau):
+    """All parts of the law, within the limits of the actuators."""
+    mode, n = head.mode[0], len(tau)
+    if head.table_count[0] > 0:
+        count, order = head.table_count[0], head.table_order[0]
+        polynomials_at(memory, head.table[0], count, order, n, t, tau, spare, spare)
+    for i in range(n):
+        x = given[i]
+        if head.table_count[0] > 0:
+            x = x + tau[i]
+        if axes.actuated[i] == 1:
+            if mode != COMPUTED:
+                x = x + feedback[i]
+            if mode != NO_MODEL:
+                x = x + modelled[i]
+        tau[i] = limited(x, axes.limit[i])
+
+
+@lanewise
+def model_part(head, model, law_work, base_work, at_q, at_qd, at_qdd, wrench, base, check, modelled):
+    """The law's model-based torques."""
+    if head.mode[0] != NO_MODEL:
+        floating = head.floating[0] == 1 and head.mode[0] == COMPUTED
+        model_torque(model, law_work, base_work, floating, at_q, at_qd, at_qdd, wrench, base, check, modelled)
+
+
+@lanewise
+def joints_and_motion(head, tree, axes, work, q, qd, tau, total, qdd):
+    """Accelerations under all torques; the power of the law, and what joints lose."""
+    power, lost = 0.0 * q[0], 0.0 * q[0]
+    for i in range(len(q)):
+        x = tau[i]
+        power = power + x * qd[i]
+        if axes.passive[i] == 1:
+            spring, loss = joint_torque(tree, axes, i, q[i], qd[i], head.slow[0])
+            x, lost = x + spring + loss, lost + loss * qd[i]
+        total[i] = x
+    articulate(tree, work, q, qd, total, nothing(q))
+    accelerate(tree, work, qdd)
+    return power, lost
+
+
+@lanewise
+def join_rates(head, axes, q, qd, qdd, tau, want, powers, dy):
+    """The rates of a state; integrals of errors stand still while their actuator is at its limit."""
+    n = len(q)
+    for i in range(n):
+        dy[i], dy[n + i] = qd[i], qdd[i]
+    place = 2 * n
+    if head.integrating[0] == 1:
+        for i in range(n):
+            e, most = want[i] - q[i], axes.limit[i]
+            blocked = where_less(tau[i], most, where_less(-most, tau[i], 0.0, -e), e)
+            dy[place + i] = where_less(0.0, blocked, 0.0, e) * axes.actuated[i]
+        place += n
+    dy[place], dy[place + 1], dy[place + 2], dy[place + 3] = powers[0], powers[1], powers[2], powers[3]
+
+
+@lanewise
+def event_values(head, axes, work, plane, points, regions, locks, q, g):
+    """Heights of the points above the ground, room to the limits of every axis, distance from gimbal lock."""
+    place, n = head.n_points[0], len(q)
+    for k in range(place):
+        g[k] = point_height(work, plane, points, regions, head.n_regions[0], k)
+    for i in range(n):
+        if axes.bounded[i] == 1:
+            g[place + i], g[place + n + i] = axes.upper[i] - q[i], q[i] - axes.lower[i]
+        else:
+            g[place + i], g[place + n + i] = FAR + 0.0 * q[i], FAR + 0.0 * q[i]
+    for k in range(head.n_locks[0]):
+        s, c = sincos(q[locks.axis[k]])
+        x = c
+        if locks.symmetric[k] == 1:
+            x = s
+        g[place + 2 * n + k] = x * x - head.lock_margin[0]

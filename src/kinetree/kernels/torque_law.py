@@ -1,0 +1,63 @@
+"""Built-in torque laws: given torques, tables of time, PID about a desired motion, model-based terms.
+
+tau = given + table(t) + kp e + kd ed + ki (integral of e) + model term, limited, on actuated axes;
+e = q_desired - q (004, eqs. 9.2-9.13). Springs, friction and stops of the joints are here as well.
+"""
+
+from kinetree.kernels.floating import floating_inverse
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.number import lanewise, nothing, where_less
+from kinetree.kernels.rnea import rnea
+
+AXIS = Layout(
+    world=False,
+    constant=True,
+    actuated=int,
+    passive=int,  # whether it has a spring, friction or stops
+    bounded=int,  # whether both limits of its position are finite numbers
+    stopped=int,  # whether the limits are met by stops
+    kp=1,
+    kd=1,
+    ki=1,
+    limit=1,  # largest torque
+    lower=1,
+    upper=1,
+    stop_k=1,
+    stop_c=1,
+)
+NO_MODEL, GRAVITY, COMPUTED, DESIRED = 0, 1, 2, 3  # what a law adds: nothing, g(q), M alpha + h, tau(desired)
+
+
+@lanewise
+def ramp_sign(x, width):
+    """The sign of x, but a straight line from -width to width."""
+    return where_less(x, -width, -1.0, where_less(width, x, 1.0, x / width))
+
+
+@lanewise
+def model_torque(tree, work, base_work, floating, q, qd, qdd, wrench, base, check, tau):
+    """Torques by inverse dynamics; those of a floating base are zero and its acceleration free (004, 9.8)."""
+    if floating:
+        floating_inverse(tree, base_work, q, qd, qdd, wrench, base, tau, check)
+    else:
+        rnea(tree, work, q, qd, qdd, wrench, tau, nothing(q))
+
+
+@lanewise
+def limited(x, most):
+    """x within -most and most."""
+    return where_less(x, -most, -most, where_less(most, x, most, x))
+
+
+@lanewise
+def joint_torque(tree, axes, i, q, qd, slow):
+    """What spring, friction and stops do to axis i: the spring's part, and the rest, which is lost."""
+    spring = -tree.stiffness[i] * (q - tree.rest[i])
+    loss = -(tree.viscous[i] * qd + tree.coulomb[i] * ramp_sign(qd, slow))
+    if axes.stopped[i] == 1:
+        beyond = where_less(axes.upper[i], q, q - axes.upper[i], 0.0)
+        short = where_less(q, axes.lower[i], axes.lower[i] - q, 0.0)
+        push = axes.stop_k[i] * beyond + where_less(0.0, beyond, axes.stop_c[i] * qd, 0.0)
+        pull = axes.stop_k[i] * short - where_less(0.0, short, axes.stop_c[i] * qd, 0.0)
+        loss = loss - where_less(0.0, push, push, 0.0) + where_less(0.0, pull, pull, 0.0)
+    return spring, loss

@@ -1,0 +1,45 @@
+"""Columns of the model table that follow from the shape of the tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.model.tree import WORLD_AXIS, Tree
+
+
+def carriers_and_turns(tree: Tree) -> tuple[Any, Array]:
+    """Which axes are the last of a joint, and the orientation of the body there."""
+    last = {int(body): axis for axis, body in enumerate(tree.axis_body)}  # later axes of a joint overwrite
+    carries, orientation = np.zeros(tree.n, dtype=np.int64), np.tile(np.eye(3), (tree.n, 1, 1))
+    for body, axis in last.items():
+        carries[axis], orientation[axis] = 1, tree.body_rotation[body]
+    return carries, orientation
+
+
+def last_beyond(tree: Tree) -> Any:
+    """The largest number among each axis and those beyond it."""
+    last = np.arange(tree.n)
+    for i in range(tree.n - 1, -1, -1):
+        if tree.parent[i] != WORLD_AXIS:
+            last[tree.parent[i]] = max(last[tree.parent[i]], last[i])
+    return last
+
+
+def subtree_mass(tree: Tree) -> Array:
+    """The mass (kg) of each axis and of all beyond it."""
+    mass = np.array(tree.mass)
+    for i in range(tree.n - 1, -1, -1):
+        if tree.parent[i] != WORLD_AXIS:
+            mass[tree.parent[i]] += mass[i]
+    return mass
+
+
+def leading_slides(tree: Tree) -> int:
+    """How many axes slide, one on the other, from the world on."""
+    count = 0
+    while count < tree.n and not tree.turns[count] and tree.parent[count] == count - 1:
+        count += 1
+    return count

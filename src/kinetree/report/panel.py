@@ -1,0 +1,113 @@
+"""Axes over time in one look: frame, lines, events, legend beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kinetree.algebra.arrays import Array
+from kinetree.report.canvas import GROUND, INK
+from kinetree.report.plots import LINE_COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LINE_STYLES = ("-", "--", ":")
+LABELS_IN_COLUMN, MOST_LABELS = 8, 16
+
+
+class Line(NamedTuple):
+    """Values (k,) over time (k,) with a name."""
+
+    label: str
+    time: Array
+    values: Array
+
+
+class Panel(NamedTuple):
+    """What is drawn into one pair of axes."""
+
+    title: str
+    symbol: str
+    unit: str
+    lines: Sequence[Line]
+
+
+def draw_panel(ax: Any, panel: Panel, **style: Any) -> list[Any]:
+    """Frame and lines, with a legend beside them; ``style`` changes all lines. The lines are returned."""
+    drawn = draw_lines(ax, panel.lines, **style)
+    ax.axhline(0.0, color=GROUND, linewidth=0.7, zorder=0, gid="zero")
+    ax.set_title(panel.title, loc="left", fontsize=10, color=INK, parse_math=False)
+    ax.set_xlabel("time / s", color=INK, fontsize=9)
+    unit = f"({panel.unit})" if {"/", " "} & {*panel.unit} else panel.unit
+    ax.set_ylabel(
+        f"{panel.symbol} / {unit}" if unit else panel.symbol, color=INK, fontsize=9, parse_math=False
+    )
+    ax.tick_params(colors=INK, labelsize=8)
+    ax.grid(True, color=GROUND, alpha=0.25, linewidth=0.6)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(GROUND)
+    if [line.label for line in panel.lines] != [panel.symbol]:
+        legend(ax, drawn, [line.label for line in panel.lines])
+    return drawn
+
+
+def draw_lines(ax: Any, lines: Sequence[Line], **style: Any) -> list[Any]:
+    """The lines alone, each in its own colour and dashes; a single value is a dot."""
+    drawn = []
+    for k, line in enumerate(lines):
+        color = LINE_COLORS[k % len(LINE_COLORS)]
+        dashes = LINE_STYLES[k // len(LINE_COLORS) % len(LINE_STYLES)]
+        look = {"color": color, "linestyle": dashes, "linewidth": 1.5, "gid": line.label} | style
+        look |= {"marker": "o", "markersize": 4} if len(line.time) == 1 else {}
+        drawn += ax.plot(line.time, line.values, **look)
+    return drawn
+
+
+def legend(ax: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """The names to the right of the axes, as many as there is room for."""
+    if len(labels) == 0:
+        return
+    shown = [label.strip() or "?" for label in labels[:MOST_LABELS]]
+    shown = [f" {label}" if label.startswith("_") else label for label in shown]  # hidden otherwise
+    columns = -(-len(shown) // LABELS_IN_COLUMN)
+    more = len(labels) - len(shown)
+    look: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK, "handlelength": 1.6}
+    made = ax.legend(
+        handles[: len(shown)], shown, loc="upper left", bbox_to_anchor=(1.01, 1.0), ncols=columns,
+        borderaxespad=0.0, columnspacing=1.0, title=f"first {len(shown)} of {len(labels)}" if more else None,
+        title_fontsize=8, **look,
+    )  # fmt: skip
+    for text in made.get_texts():
+        text.set_parse_math(False)
+
+
+def draw_events(ax: Any, events: Iterable[tuple[float, str]], *, named: bool) -> None:
+    """Thin vertical lines at the times (s), with the names on top if wanted."""
+    for time, name in events:
+        ax.axvline(time, color=INK, linewidth=0.6, alpha=0.45, zorder=0.5, gid="event")
+        if named:
+            ax.text(
+                time, 0.98, f" {name}", transform=ax.get_xaxis_transform(), rotation=90, va="top", ha="right",
+                fontsize=6.5, color=INK, alpha=0.8, parse_math=False,
+            )  # fmt: skip
+
+
+def stacked_axes(n: int, head: str, *, show: bool) -> tuple[Figure, list[Any]]:
+    """A figure with n axes, one above the other over the same time, and a headline."""
+    size = (9.0, 0.6 + 1.9 * n)
+    if show:
+        from matplotlib import pyplot
+
+        figure: Figure = pyplot.figure(figsize=size, layout="constrained")
+    else:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasAgg(figure)
+    figure.suptitle(head, x=0.02, ha="left", color=INK, fontsize=12, fontweight="bold", parse_math=False)
+    axes = figure.subplots(n, 1, squeeze=False, sharex=True)[:, 0].tolist()
+    return figure, axes

@@ -1,0 +1,217 @@
+"""Plots of a result over time, and of two results in the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.report.panel import Line, Panel, draw_events, draw_lines, draw_panel, stacked_axes
+from kinetree.result.result import Result
+from kinetree.result.table import columns_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOTION = {"simulate": ("q", "qd", "tau")}
+OTHER_MOTION = ("q", "qd", "qdd", "tau")
+ENERGIES = ("kinetic_energy", "potential_energy")
+WORKS = ("actuator_work", "ground_work", "joint_work", "external_work")
+MOST_NAMED_EVENTS = 12
+BELOW: dict[str, Any] = {"linewidth": 4.0, "alpha": 0.4, "zorder": 2.0}  # the first of two results
+ABOVE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3.0}
+
+
+def plot_result(
+    result: Result, *names: str, joints: Sequence[str] | None = None, ax: Any = None, show: bool = False
+) -> Figure:
+    """Plot variables over time and return the matplotlib figure; see :meth:`Result.plot`.
+
+    Without names: positions, velocities, torques, energies and the error of their balance, contact forces, as
+    far as there are. Quantities with different units have panels of their own; events are thin lines.
+
+    >>> import kinetree as kt
+    >>> from kinetree.result.build import build_result
+    >>> motion = {"time": [0, 1], "q": [[0, 0], [1, 2]], "qd": [[1, 2], [1, 2]]}
+    >>> figure = plot_result(build_result("simulate", kt.zoo.two_link(), motion))
+    >>> [ax.get_ylabel() for ax in figure.axes]
+    ['q / rad', 'qd / (rad/s)']
+    """
+    panels = _panels(result, names, joints)
+    if ax is not None:
+        return _into(ax, result, panels)
+    figure, axes = stacked_axes(len(panels), _head(result), show=show)
+    for panel, own in zip(panels, axes, strict=True):
+        draw_panel(own, panel)
+    _finish(axes, [result])
+    if show:
+        _show()
+    return figure
+
+
+def plot_comparison(
+    first: Result,
+    second: Result,
+    names: Sequence[str] = (),
+    *,
+    labels: tuple[str, str] = ("first", "second"),
+    joints: Sequence[str] | None = None,
+    show: bool = False,
+) -> Figure:
+    """Plot the variables of two results in the same axes: the first as broad, the second as thin lines.
+
+    >>> import kinetree as kt
+    >>> from kinetree.result.build import build_result
+    >>> motion = {"time": [0, 1], "q": [[0, 0], [1, 2]], "qd": [[1, 2], [1, 2]]}
+    >>> run = build_result("simulate", kt.zoo.two_link(), motion)
+    >>> len(plot_comparison(run, run, ["q"]).axes)
+    1
+    """
+    mine, theirs = _panels(first, names, joints), _panels(second, names, joints)
+    if names and [_key(panel) for panel in mine] != [_key(panel) for panel in theirs]:
+        raise InputError(
+            f"two results can be compared if {listed(names)} have the same labels and units in both, "
+            f"got {_labels(mine)} and {_labels(theirs)}"
+        )
+    others = {_key(panel): panel for panel in theirs}
+    pairs = [(panel, others[_key(panel)]) for panel in mine if _key(panel) in others]
+    if not pairs:
+        raise InputError(f"the results have nothing in common: {_labels(mine)} and {_labels(theirs)}")
+    head = f"{first.mechanism.name}: {labels[0]} (broad) and {labels[1]} (thin)"
+    figure, axes = stacked_axes(len(pairs), head, show=show)
+    for (a, b), ax in zip(pairs, axes, strict=True):
+        draw_panel(ax, a, **BELOW)
+        draw_lines(ax, b.lines, **ABOVE)
+    _finish(axes, [first, second])
+    if show:
+        _show()
+    return figure
+
+
+# ---- what is drawn --------------------------------------------------------------------------------------
+
+
+def _panels(result: Result, names: Sequence[str], joints: Sequence[str] | None) -> list[Panel]:
+    """One panel for each variable and unit, or those of the usual picture."""
+    _check_joints(result, joints)
+    for name in names:
+        if name not in result.variables:
+            raise InputError(unknown_name(f"variable of the {result.task} result", name, result.variables))
+    panels = [panel for name in names for panel in _variable_panels(result, name, joints)]
+    panels = panels if names else _default_panels(result, joints)
+    if not panels:
+        raise InputError(f"nothing to plot over time; the result has {listed(result.variables)}")
+    return panels
+
+
+def _default_panels(result: Result, joints: Sequence[str] | None) -> list[Panel]:
+    motion = [name for name in MOTION.get(result.task, OTHER_MOTION) if name in result]
+    panels = [panel for name in motion for panel in _variable_panels(result, name, joints)]
+    panels += _energy_panel(result)
+    if "energy_error" in result:
+        panels += _variable_panels(result, "energy_error", joints)
+    panels += _contact_panel(result)
+    if panels:
+        return panels
+    others = [name for name in result.variables if _plottable(result[name])]
+    return [panel for name in others for panel in _variable_panels(result, name, joints)]
+
+
+def _plottable(array: Any) -> bool:
+    return "time" in array.dims and array.dtype.kind in "fib"
+
+
+def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) -> list[Panel]:
+    """The lines of a variable, grouped by their units."""
+    array = result[name]
+    if not _plottable(array):
+        raise InputError(f"'{name}' ({listed(array.dims)}) is no number over time and cannot be plotted so")
+    if joints is not None and "joint" in array.dims:
+        array = array.sel(joint=list(joints))
+    time = result.dataset["time"].values
+    groups: dict[str, list[Line]] = {}
+    for column, (values, unit) in columns_of(name, array).items():
+        groups.setdefault(unit, []).append(Line(column.removeprefix(f"{name}."), time, values))
+    title = array.attrs["long_name"]
+    return [Panel(title, name, unit, lines) for unit, lines in groups.items()]
+
+
+def _energy_panel(result: Result) -> list[Panel]:
+    """Energies gained and work done since the start."""
+    time = result.dataset["time"].values
+    lines = []
+    for name in (*ENERGIES, *WORKS):
+        if name in result and result[name].dims == ("time",):
+            values = result[name].values
+            lines.append(
+                Line(name.replace("_", " "), time, values - values[0] if name in ENERGIES else values)
+            )
+    return [Panel("energy gained and work done since the start", "energy", "J", lines)] if lines else []
+
+
+def _contact_panel(result: Result) -> list[Panel]:
+    """How large the forces on the contact points are."""
+    if "contact_force" not in result or result["contact_force"].dims != ("time", "contact", "axis"):
+        return []
+    force = result["contact_force"]
+    size = np.linalg.norm(force.values, axis=-1)
+    time, names = result.dataset["time"].values, force["contact"].values.tolist()
+    lines = [Line(name, time, size[:, k]) for k, name in enumerate(names)]
+    return [Panel(f"size of the {force.attrs['long_name']}", "contact force", "N", lines)]
+
+
+def _check_joints(result: Result, joints: Sequence[str] | None) -> None:
+    if isinstance(joints, str):
+        raise InputError(f"joints must be a list of names, got the text '{joints}'")
+    for joint in joints or ():
+        result.mechanism.joint_index(joint)
+
+
+def _key(panel: Panel) -> tuple[str, ...]:
+    return panel.symbol, panel.unit, *(line.label for line in panel.lines)
+
+
+def _labels(panels: Sequence[Panel]) -> str:
+    return listed(f"{panel.symbol} of {line.label}" for panel in panels for line in panel.lines)
+
+
+# ---- where it is drawn ----------------------------------------------------------------------------------
+
+
+def _into(ax: Any, result: Result, panels: list[Panel]) -> Figure:
+    """One panel into given axes."""
+    if len(panels) != 1:
+        shown = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
+        raise InputError(f"ax takes one panel, but {len(panels)} are needed: {shown}; name one variable")
+    if not hasattr(ax, "axvline"):
+        raise InputError(f"ax must be matplotlib axes, got {ax!r}")
+    draw_panel(ax, panels[0])
+    _finish([ax], [result])
+    figure: Figure = ax.figure
+    return figure
+
+
+def _finish(axes: list[Any], results: Sequence[Result]) -> None:
+    """Events, the span of time, and its label below the last axes only."""
+    events = [(event.time, f"{event.kind} {event.name}") for result in results for event in result.events]
+    times = [result.dataset["time"].values for result in results]
+    start, end = min(time[0] for time in times), max(time[-1] for time in times)
+    for k, ax in enumerate(axes):
+        draw_events(ax, events, named=k == 0 and len(events) <= MOST_NAMED_EVENTS)
+        if start < end:
+            ax.set_xlim(start, end)
+        if k < len(axes) - 1:
+            ax.set_xlabel("")
+
+
+def _head(result: Result) -> str:
+    stop = "" if result.complete else f", stopped at {result.stopped_at:g} s: {result.stop_reason}"
+    return f"{result.mechanism.name}: {result.task}{stop}"
+
+
+def _show() -> None:
+    from matplotlib import pyplot
+
+    pyplot.show()

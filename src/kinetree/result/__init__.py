@@ -1,0 +1,1 @@
+"""What every task returns: labelled arrays with units, the mechanism, the settings and their audit."""

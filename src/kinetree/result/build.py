@@ -1,0 +1,201 @@
+"""Making a result out of arrays: known names bring their dimensions and units, all is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import finite, number, numbers
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.labelled import Variables, labelled_dataset
+from kinetree.result.records import Check, Event, checked_events, plain, provenance, unicode
+from kinetree.result.result import EVENT, Result, event_variables
+from kinetree.result.variables import KNOWN, REQUIRED, Variable, mechanism_coordinates
+
+Given = ArrayLike | Variable | tuple[Any, ...]
+
+
+def build_result(
+    task: str,
+    mechanism: Mechanism,
+    variables: Mapping[str, Given],
+    *,
+    coordinates: Mapping[str, Given] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    audit: Mapping[str, Check] | None = None,
+    events: Iterable[Event | tuple[float, str, str]] = (),
+    statistics: Mapping[str, Any] | None = None,
+    messages: Sequence[str] = (),
+    stopped_at: float | None = None,
+    stop_reason: str | None = None,
+    seconds: float | None = None,
+) -> Result:
+    """The result of a task, checked: shapes, names, numbers that are finite.
+
+    The variable "time" (k,) in s is needed and never decreases. A variable is an array if its name is known
+    (``KNOWN`` in :mod:`kinetree.result.variables`), else a :class:`Variable` or (dims, values, unit,
+    long_name). Dimensions beyond time, joint, body, contact, loop, axis and component need labels among the
+    ``coordinates``. Counts and truth values have the unit "1", texts "". ``seconds`` is the time that the
+    work took; it goes to the provenance.
+
+    >>> import kinetree as kt
+    >>> still = {"time": [0.0], "q": [[0.1, 0.2]], "qd": [[0, 0]]}
+    >>> still["height"] = (("time",), [1.5], "m", "height of the hand")
+    >>> build_result("simulate", kt.zoo.two_link(), still).height.attrs["units"]
+    'm'
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(f"the mechanism of a result must be a Mechanism, got {mechanism!r}")
+    happened = checked_events(events)
+    check_required(unicode(task, "task"), variables)
+    told = {name: _variable(name, given) for name, given in variables.items() if name != "time"}
+    labels = _labels(mechanism, variables["time"], coordinates or {}, told, len(happened))
+    sizes = {name: len(label.values) for name, label in labels.items() if label.dims == (name,)}
+    arrays = {name: _checked(name, variable, sizes, labels) for name, variable in told.items()}
+    if happened:
+        arrays |= {name: Variable((EVENT,), *entry) for name, entry in event_variables(happened).items()}
+    return Result(
+        labelled_dataset(labels, {name: _read_only(array) for name, array in arrays.items()}),
+        mechanism,
+        task,
+        plain(settings or {}, "settings"),
+        _checked_audit(audit or {}),
+        plain(statistics or {}, "statistics"),
+        tuple(unicode(message, f"message {k}") for k, message in enumerate(messages)),
+        provenance(seconds),
+        *_stop(stopped_at, stop_reason),
+    )
+
+
+def check_required(task: str, variables: Mapping[str, object]) -> None:
+    """Raise if a variable that every result of the task has is not there."""
+    for name in ("time", *REQUIRED.get(task, ())):
+        if name not in variables:
+            raise InputError(f"a {task} result needs the variable '{name}', got {listed(variables)}")
+
+
+def _variable(name: str, given: Any) -> Variable:
+    """The given array with dimensions, unit and meaning; names may not hide what a Result has."""
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
+        raise InputError(
+            f"the name of a variable must be a word such as 'q' or 'kinetic_energy', got {name!r}"
+        )
+    if hasattr(Result, name) or name in (*Result.__dataclass_fields__, *event_variables(())):
+        raise InputError(f"a variable cannot be called '{name}': every Result has something of that name")
+    if isinstance(given, tuple) and len(given) in (4, 5) and _are_names(given[0]):
+        dims = (given[0],) if isinstance(given[0], str) else tuple(given[0])
+        unit, meaning = unicode(given[2], f"unit of '{name}'"), unicode(given[3], f"meaning of '{name}'")
+        return Variable(dims, given[1], unit, meaning, len(given) == 5 and bool(given[4]))
+    if name not in KNOWN:
+        hint = unknown_name("variable", name, KNOWN)
+        raise InputError(f"{hint} Others are given as (dims, values, unit, long_name).")
+    known = KNOWN[name]
+    return Variable(known.dims, given, known.unit, known.long_name, known.may_be_missing)
+
+
+def _are_names(dims: object) -> bool:
+    return isinstance(dims, str) or (
+        isinstance(dims, tuple | list) and all(isinstance(dim, str) for dim in dims)
+    )
+
+
+def _labels(
+    mechanism: Mechanism, time: Any, more: Mapping[str, Given], variables: Variables, n_events: int
+) -> Variables:
+    """The labels of all dimensions that occur."""
+    t = finite(numbers(time, "time"), "time")
+    if t.ndim != 1 or not len(t):
+        raise InputError(f"time must be a vector of at least one number, got shape {t.shape}")
+    back = np.flatnonzero(np.diff(t) < 0)
+    if len(back):
+        k = int(back[0])
+        raise InputError(f"time must not decrease, got {t[k]:g} s and then {t[k + 1]:g} s at index {k + 1}")
+    labels = {"time": Variable(("time",), t, "s", "time")}
+    labels |= mechanism_coordinates(mechanism, {dim for x in variables.values() for dim in x.dims})
+    for name, given in more.items():
+        if name in labels or name in variables:
+            raise InputError(f"coordinate '{name}' is there already")
+        labels[name] = _variable(name, given)
+    if n_events:
+        labels[EVENT] = Variable((EVENT,), np.arange(n_events), "1", "index of the event")
+    return {name: _read_only(_label_checked(name, label, labels)) for name, label in labels.items()}
+
+
+def _label_checked(name: str, label: Variable, labels: Variables) -> Variable:
+    """The label with an array that is as long as its dimension."""
+    if len(label.dims) != 1 or label.dims[0] not in labels:
+        hint = f"allowed: {listed(x for x in labels if labels[x].dims == (x,))}"
+        raise InputError(f"coordinate '{name}' must have one dimension, got ({listed(label.dims)}); {hint}")
+    size = len(np.atleast_1d(labels[label.dims[0]].values))
+    return label._replace(values=_values(name, label, labels, (size,)))
+
+
+def _checked(name: str, variable: Variable, sizes: Mapping[str, int], labels: Variables) -> Variable:
+    """The variable with an array of the right shape; an error names the joint, body, ... of a bad entry."""
+    if name in labels:
+        raise InputError(f"variable '{name}' has the name of a coordinate")
+    for dim in variable.dims:
+        if dim not in sizes:
+            raise InputError(f"variable '{name}': {unknown_name('dimension', dim, sizes)}")
+    return variable._replace(
+        values=_values(name, variable, labels, tuple(sizes[dim] for dim in variable.dims))
+    )
+
+
+def _values(name: str, variable: Variable, labels: Variables, shape: tuple[int, ...]) -> np.ndarray:
+    """Float, integer, truth or text array of the shape, finite unless entries may be missing."""
+    array = np.asarray(variable.values)
+    if array.dtype.kind == "U" or (array.dtype.kind == "O" and all(isinstance(x, str) for x in array.flat)):
+        for text in array.flat:
+            unicode(str(text), f"an entry of '{name}'")
+        array = array.astype(np.str_)
+        if variable.unit:
+            raise InputError(f"'{name}' must be numbers, got texts; texts have the unit ''")
+    elif array.dtype.kind in "iu" and variable.unit == "1":
+        array = array.astype(np.int64)
+    elif array.dtype.kind != "b" or variable.unit != "1":
+        array = numbers(variable.values, f"'{name}'")
+    if array.shape != shape:
+        meant = ", ".join(f"{n} {dim}" for n, dim in zip(shape, variable.dims, strict=True))
+        raise InputError(f"'{name}' must have shape {shape} ({meant}), got shape {array.shape}")
+    if array.dtype.kind == "f" and not variable.may_be_missing and not np.isfinite(array).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        where = ", ".join(_label(labels, dim, k) for dim, k in zip(variable.dims, place, strict=True))
+        raise InputError(f"'{name}' must be finite, got {array[place]} at {where or 'its only entry'}")
+    if array.dtype.kind == "f" and np.isinf(array).any():
+        raise InputError(f"'{name}' may have missing entries (NaN) but no infinite ones")
+    return array
+
+
+def _label(labels: Variables, dim: str, k: int) -> str:
+    if dim not in labels:
+        return f"index {k}"
+    return f"{dim} {labels[dim].values[k]:g} s" if dim == "time" else f"{dim} '{labels[dim].values[k]}'"
+
+
+def _read_only(variable: Variable) -> Variable:
+    copy = np.array(variable.values)
+    copy.setflags(write=False)
+    return variable._replace(values=copy)
+
+
+def _checked_audit(audit: Mapping[str, Check]) -> dict[str, Check]:
+    for name, check in audit.items():
+        unicode(name, "the name of a check")
+        if not isinstance(check, Check):
+            raise InputError(f"check '{name}' of the audit must be a Check, got {check!r}")
+    return dict(audit)
+
+
+def _stop(stopped_at: float | None, reason: str | None) -> tuple[float | None, str | None]:
+    if stopped_at is None and reason is None:
+        return None, None
+    if stopped_at is None or not reason:
+        raise InputError(
+            f"a result that ended early needs stopped_at and stop_reason, got {stopped_at!r} and {reason!r}"
+        )
+    return number(stopped_at, "stopped_at"), unicode(reason, "stop_reason")

@@ -1,0 +1,199 @@
+"""The result of a task: labelled arrays, and all that is needed to understand and to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.files import PathLike
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.labelled import coordinates_of, variable_of
+from kinetree.result.records import Check, Event
+from kinetree.result.variables import units_along
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+    from xarray import DataArray, Dataset
+
+EVENT = "event"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What a task found.
+
+    ``dataset`` holds the arrays with their labels, units and meanings; each is also an attribute of the
+    result. ``settings`` are what was asked for, ``audit`` the checks of the outcome, ``statistics`` the
+    effort, ``messages`` the warnings, ``provenance`` the versions, platform and date. A task that ended early
+    has the time ``stopped_at`` (s) and a ``stop_reason``.
+
+    >>> import kinetree as kt
+    >>> from kinetree.result.build import build_result
+    >>> motion = {"time": [0.0, 0.1], "q": [[0, 0], [1, 2]], "qd": [[0, 0], [20, 40]]}
+    >>> run = build_result("simulate", kt.zoo.two_link(), motion)
+    >>> run.q.sel(joint="joint2").values.tolist()
+    [0.0, 2.0]
+    >>> run.units("qd")
+    ('rad/s', 'rad/s')
+    >>> run.complete
+    True
+    """
+
+    dataset: Dataset
+    mechanism: Mechanism
+    task: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    audit: dict[str, Check] = field(default_factory=dict)
+    statistics: dict[str, Any] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+    stopped_at: float | None = None
+    stop_reason: str | None = None
+
+    # ---- the arrays -------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> DataArray:
+        if name not in self:
+            raise InputError(unknown_name(f"variable of the {self.task} result", name, list(self)))
+        return self.dataset[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.dataset.variables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([str(name) for name in self.dataset.variables])
+
+    def __getattr__(self, name: str) -> DataArray:
+        if name.startswith("_") or "dataset" not in self.__dict__ or name not in self:
+            choices = [*self, *super().__dir__()] if "dataset" in self.__dict__ else []
+            shown = [choice for choice in choices if not choice.startswith("_")]
+            raise AttributeError(unknown_name("attribute of a Result", name, shown))
+        return self.dataset[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self})
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names of the arrays, without those of labels and events."""
+        events = tuple(_event_arrays())
+        return tuple(str(name) for name in self.dataset.data_vars if name not in events)
+
+    def units(self, name: str) -> str | tuple[str, ...]:
+        """The unit of a variable, or one for each joint, component, ... where they differ."""
+        coordinates, variable = coordinates_of(self.dataset), variable_of(self[name])
+        if "{" not in variable.unit:
+            return variable.unit
+        return tuple(units_along(variable.unit, variable.dims, coordinates).ravel().tolist())
+
+    # ---- what happened ----------------------------------------------------------------------------------
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened and when, in order."""
+        if EVENT not in self.dataset.dims:
+            return ()
+        columns = (self.dataset[name].values.tolist() for name in _event_arrays())
+        return tuple(Event(*row) for row in zip(*columns, strict=True))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the task came to its end."""
+        return self.stopped_at is None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the task came to its end and every check of the audit passed."""
+        return self.complete and all(check.passed for check in self.audit.values())
+
+    def equals(self, other: object) -> bool:
+        """Whether all is the same: arrays bit for bit, names, units, mechanism, settings, audit, events.
+
+        Provenance, which says when and where, does not count.
+        """
+        return isinstance(other, Result) and not self.differences(other)
+
+    def differences(self, other: Result) -> list[str]:
+        """What is not the same in another result, in words; see :meth:`equals`."""
+        from kinetree.result.comparison import differences
+
+        return differences(self, other)
+
+    # ---- the ways out -----------------------------------------------------------------------------------
+
+    def to_pandas(self) -> DataFrame:
+        """All variables over time as one table with columns such as "q.joint1" or "reaction.forearm.fx".
+
+        The index is time (s); ``attrs["units"]`` has the unit of every column.
+        """
+        from kinetree.result.table import frame
+
+        return frame(self)
+
+    def to_csv(self, path: PathLike, force: bool = False) -> None:
+        """Write that table as a .csv file, its columns named as "q.joint1 [rad]".
+
+        Numbers have as many digits as it takes to read the same floats again: ``pandas.read_csv(path,
+        index_col=0)``, with ``float_precision="round_trip"`` before pandas 3.1. An existing file is replaced
+        only with ``force``.
+        """
+        from kinetree.result.table import write_csv
+
+        write_csv(self, path, force)
+
+    def save(self, path: PathLike, force: bool = False) -> None:
+        """Write all to a .nc file (NetCDF-4), completely or not at all; ``kinetree.load_result`` reads it.
+
+        An existing file is replaced only with ``force``.
+        """
+        from kinetree.result.netcdf import save_result
+
+        save_result(self, path, force)
+
+    def plot(
+        self, *names: str, joints: Sequence[str] | None = None, ax: Any = None, show: bool = False
+    ) -> Figure:
+        """Plot variables over time, the most telling ones unless named, and return the matplotlib Figure.
+
+        ``joints`` selects some of the degrees of freedom; ``ax`` takes one variable into axes of one's own;
+        ``show`` opens a window.
+        """
+        plot = import_module("kinetree.report.result_plot").plot_result
+        figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show)
+        return figure
+
+    def __repr__(self) -> str:
+        from kinetree.result.summary import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from kinetree.result.summary import summary_html
+
+        return summary_html(self)
+
+
+def event_variables(events: Sequence[Event]) -> dict[str, tuple[np.ndarray, str, str]]:
+    """The events as arrays: values, unit, meaning."""
+    return {
+        "event_time": (
+            np.array([event.time for event in events], dtype=np.float64),
+            "s",
+            "time of the event",
+        ),
+        "event_kind": (np.array([event.kind for event in events], dtype=np.str_), "", "kind of the event"),
+        "event_name": (np.array([event.name for event in events], dtype=np.str_), "", "what it happened to"),
+    }
+
+
+def _event_arrays() -> Mapping[str, Any]:
+    return event_variables(())

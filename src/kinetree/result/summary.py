@@ -1,0 +1,87 @@
+"""A result in words: for the terminal and for notebooks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from kinetree.errors import listed
+
+if TYPE_CHECKING:
+    from kinetree.result.result import Result
+
+Rows = Sequence[tuple[str, ...]]
+LONGEST = 60  # characters of a value
+
+
+def summary(result: Result) -> str:
+    """The result in some lines: what, how long, which variables, what the audit says."""
+    lines = [f"Result: {_head(result)}", *_notes(result)]
+    lines += [f"  {line}" for line in _aligned(_variable_rows(result))]
+    if result.audit:
+        rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
+        lines += ["audit", *(f"  {line}" for line in _aligned(rows))]
+    lines += [f"{name}: {text}" for name, text in _facts(result)]
+    return "\n".join(lines)
+
+
+def summary_html(result: Result) -> str:
+    """The same as HTML."""
+    blocks = [f"<b>{escape(_head(result))}</b>", *(f"<div>{escape(note)}</div>" for note in _notes(result))]
+    blocks.append(_table(("variable", "dimensions", "unit", "meaning"), _variable_rows(result)))
+    if result.audit:
+        rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
+        blocks.append(_table(("check", "outcome", ""), rows))
+    blocks += [f"<div>{escape(name)}: {escape(text)}</div>" for name, text in _facts(result)]
+    return "<div>" + "".join(blocks) + "</div>"
+
+
+def _head(result: Result) -> str:
+    time = result.dataset["time"].values
+    samples = f"{len(time)} sample{'s' if len(time) > 1 else ''}"
+    n = result.mechanism.n_dof
+    span = f"{time[0]:g} s" if len(time) == 1 else f"{time[0]:g} to {time[-1]:g} s"
+    return f"{result.task} '{result.mechanism.name}', {n} degrees of freedom, {samples}, {span}"
+
+
+def _notes(result: Result) -> list[str]:
+    stop = [] if result.complete else [f"stopped at {result.stopped_at:g} s: {result.stop_reason}"]
+    return stop + [f"warning: {message}" for message in result.messages]
+
+
+def _variable_rows(result: Result) -> Rows:
+    arrays = [(name, result.dataset[name]) for name in result.variables]
+    return [
+        (name, ", ".join(map(str, x.dims)), x.attrs.get("units", ""), x.attrs["long_name"])
+        for name, x in arrays
+    ]
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    kinds = Counter(event.kind for event in result.events)
+    facts = {
+        "events": listed(f"{count} {kind}" for kind, count in kinds.items()) if kinds else "",
+        "settings": _listed(result.settings, " = "),
+        "statistics": _listed(result.statistics, " = "),
+        "from": _listed(result.provenance, " "),
+    }
+    return [(name, text) for name, text in facts.items() if text and text != "none"]
+
+
+def _listed(table: Mapping[str, Any], between: str) -> str:
+    texts = {key: str(value) for key, value in table.items()}
+    short = {key: x if len(x) <= LONGEST else f"{x[: LONGEST - 3]}..." for key, x in texts.items()}
+    return listed(f"{key}{between}{text}" for key, text in short.items())
+
+
+def _aligned(rows: Rows) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))] if rows else []
+    return ["  ".join(text.ljust(n) for text, n in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _table(head: tuple[str, ...], rows: Rows) -> str:
+    cells = [f"<tr>{''.join(f'<th>{escape(text)}</th>' for text in head)}</tr>"]
+    cells += [f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows]
+    return f"<table>{''.join(cells)}</table>"

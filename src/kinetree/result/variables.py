@@ -1,0 +1,128 @@
+"""The arrays of a result: which dimensions, which unit, what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import independent_axes
+
+Dims = tuple[str, ...]
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+
+
+class Variable(NamedTuple):
+    """An array with the names of its dimensions, its unit and its meaning.
+
+    A unit that differs from joint to joint or between forces and moments names the coordinate that says it:
+    "{q_unit}/s" is rad/s for turning and m/s for sliding joints. Entries may be NaN, for "there is none",
+    only if the variable ``may_be_missing``.
+    """
+
+    dims: Dims
+    values: Any
+    unit: str
+    long_name: str
+    may_be_missing: bool = False
+
+
+class Quantity(NamedTuple):
+    """A variable that is known by name: all but its values."""
+
+    dims: Dims
+    unit: str
+    long_name: str
+    may_be_missing: bool = False
+
+
+TIME, JOINT, WRENCH = ("time",), ("time", "joint"), ("time", "body", "component")
+CONTACT, CONTACT_VECTOR = ("time", "contact"), ("time", "contact", "axis")
+
+KNOWN: dict[str, Quantity] = {
+    "q": Quantity(JOINT, "{q_unit}", "position"),
+    "qd": Quantity(JOINT, "{q_unit}/s", "velocity"),
+    "qdd": Quantity(JOINT, "{q_unit}/s^2", "acceleration"),
+    "tau": Quantity(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
+    "q_reference": Quantity(JOINT, "{q_unit}", "position asked for"),
+    "qd_reference": Quantity(JOINT, "{q_unit}/s", "velocity asked for"),
+    "qdd_reference": Quantity(JOINT, "{q_unit}/s^2", "acceleration asked for"),
+    "reaction": Quantity(WRENCH, "{component_unit}", "wrench of the parent on the body, at its origin"),
+    "wrench": Quantity(WRENCH, "{component_unit}", "external wrench on the body, at its origin"),
+    "body_position": Quantity(("time", "body", "axis"), "m", "origin of the body in the world"),
+    "center_of_mass": Quantity(("time", "axis"), "m", "centre of mass of the whole mechanism"),
+    "linear_momentum": Quantity(("time", "axis"), "kg m/s", "linear momentum"),
+    "angular_momentum": Quantity(("time", "axis"), "kg m^2/s", "angular momentum"),
+    "contact_force": Quantity(CONTACT_VECTOR, "N", "force of the ground on the contact point"),
+    "contact_position": Quantity(CONTACT_VECTOR, "m", "contact point in the world"),
+    "slip_velocity": Quantity(
+        CONTACT_VECTOR, "m/s", "velocity along the ground of a point that touches", True
+    ),
+    "penetration": Quantity(CONTACT, "m", "depth of the contact point in the ground"),
+    "touching": Quantity(CONTACT, "1", "whether the contact point touches the ground"),
+    "center_of_pressure": Quantity(("time", "axis"), "m", "centre of pressure on the ground", True),
+    "loop_error": Quantity(("time", "loop"), "m", "distance between the two sides of the loop's joint"),
+    "kinetic_energy": Quantity(TIME, "J", "kinetic energy"),
+    "potential_energy": Quantity(TIME, "J", "potential energy of gravity and springs"),
+    "actuator_work": Quantity(TIME, "J", "work of the actuators since the start"),
+    "ground_work": Quantity(TIME, "J", "work of the ground since the start"),
+    "joint_work": Quantity(TIME, "J", "work of friction in the joints since the start"),
+    "external_work": Quantity(TIME, "J", "work of external wrenches since the start"),
+    "energy_error": Quantity(TIME, "J", "energy gained less work done"),
+}
+REQUIRED: dict[str, tuple[str, ...]] = {
+    "simulate": ("q", "qd"),
+    "inverse": ("q", "qd", "qdd", "tau"),
+    "predict": ("q", "qd", "qdd", "tau"),
+}
+
+
+def mechanism_coordinates(mechanism: Mechanism, dims: set[str]) -> dict[str, Variable]:
+    """The labels along the dimensions that a mechanism names, for those of them that are used."""
+    turns = mechanism.tree.turns[independent_axes(mechanism)]
+    labels: dict[str, tuple[tuple[str, ...], str]] = {
+        "joint": (mechanism.joint_names, "degree of freedom"),
+        "body": (mechanism.body_names, "body"),
+        "contact": (tuple(point.name for point in mechanism.contact_points), "contact point"),
+        "loop": (tuple(loop.name for loop in mechanism.loops), "loop"),
+        "axis": (("x", "y", "z"), "axis of the world"),
+        "component": (COMPONENTS, "component of force and moment"),
+    }
+    units = {
+        "q_unit": ("joint", np.where(turns, "rad", "m"), "unit of the joint's position"),
+        "tau_unit": ("joint", np.where(turns, "N m", "N"), "unit of the joint's torque or force"),
+        "component_unit": ("component", ["N"] * 3 + ["N m"] * 3, "unit of the component"),
+    }
+    found = {dim: Variable((dim,), _texts(names), "", what) for dim, (names, what) in labels.items()}
+    found |= {name: Variable((dim,), _texts(texts), "", what) for name, (dim, texts, what) in units.items()}
+    return {name: variable for name, variable in found.items() if variable.dims[0] in dims}
+
+
+def units_along(template: str, dims: Dims, coordinates: Mapping[str, Variable]) -> np.ndarray:
+    """The unit of every entry, as texts that broadcast over the dimensions: (1, n) or (1, 1) for (time, n).
+
+    >>> import kinetree as kt
+    >>> labels = mechanism_coordinates(kt.zoo.two_link_prismatic(), {"joint"})
+    >>> units_along("{q_unit}/s", ("time", "joint"), labels).tolist()
+    [['m/s', 'rad/s']]
+    """
+    names = [name for name in coordinates if f"{{{name}}}" in template]
+    if not names:
+        return np.full([1] * len(dims), template)
+    label = coordinates[names[0]]
+    texts = [template.replace(f"{{{names[0]}}}", str(unit)) for unit in label.values]
+    shape = [len(texts) if dim == label.dims[0] else 1 for dim in dims]
+    return _texts(texts).reshape(shape)
+
+
+def unit_in_words(template: str, dims: Dims, coordinates: Mapping[str, Variable]) -> str:
+    """The unit, or the units where they differ: "rad or m"."""
+    return " or ".join(dict.fromkeys(units_along(template, dims, coordinates).ravel().tolist()))
+
+
+def _texts(values: Any) -> np.ndarray:
+    array = np.array(values, dtype=np.str_)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,1 @@
+"""What motion do these forces cause? Integration in time, contact with the ground, energy audit."""

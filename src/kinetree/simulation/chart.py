@@ -1,0 +1,199 @@
+"""Coordinates of a simulation beside those of the user: other Euler sequences for some of the joints."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.three_turns import LOCKED, ThreeTurns
+from kinetree.analysis.inverse import joint_reactions
+from kinetree.errors import SimulationError
+from kinetree.simulation.audit import Energies, energies
+from kinetree.simulation.options import Trigger
+from kinetree.simulation.system import SUMS, Observation, System
+from kinetree.simulation.torque import Law, LawFunction
+
+UNEXPLAINED = 1e-9  # share of a torque that a law may exert about an axis that gimbal lock has taken away
+
+
+@dataclass(frozen=True, eq=False)
+class SwitchedJoint:
+    """A joint with other Euler angles: its name, where they are in q, the user's turns, the present ones."""
+
+    name: str
+    at: slice
+    user: ThreeTurns
+    own: ThreeTurns
+
+
+class Chart:
+    """States, accelerations and torques of the present coordinates in those of the user, and back.
+
+    Rotations, angular velocities and accelerations are the same in both: w = E_user qd_user = E_own qd_own.
+    Torques do the same work: tau_own = E_own^T E_user^-T tau_user.
+    """
+
+    def __init__(self, switched: Sequence[SwitchedJoint]) -> None:
+        self.switched = tuple(switched)
+
+    def user_state(self, q: Array, qd: Array, near: Array) -> tuple[Array, Array]:
+        """One state (n,) as the user sees it, with angles nearest to those of ``near`` (n,)."""
+        q_user, qd_user = self.user_states(q[None], qd[None], near)
+        return q_user[0], qd_user[0]
+
+    def user_states(
+        self, q: Array, qd: Array, start: Array, near: Sequence[Array | None] = (None,)
+    ) -> tuple[Array, Array]:
+        """States (k, n) as the user sees them, each with angles nearest to ``near``, else to the one before.
+
+        The first is near ``start`` (n,).
+        """
+        q_user, qd_user = q.copy(), qd.copy()
+        for joint in self.switched:
+            at, own, user = joint.at, joint.own, joint.user
+            angles = start[at]
+            for k, R in enumerate(own.rotation(q[:, at])):
+                told = near[k]
+                angles = user.angles(R, angles if told is None else told[at])
+                q_user[k, at] = angles
+            qd_user[:, at] = user.rates(q_user[:, at], own.angular_velocity(q[:, at], qd[:, at]))
+        return q_user, qd_user
+
+    def user_accelerations(self, q: Array, qd: Array, qdd: Array, q_user: Array, qd_user: Array) -> Array:
+        """Accelerations (..., n) for the user."""
+        answer = qdd.copy()
+        for joint in self.switched:
+            part = (..., joint.at)
+            turning = joint.own.angular_acceleration(q[part], qd[part], qdd[part])
+            answer[part] = joint.user.accelerations(q_user[part], qd_user[part], turning)
+        return answer
+
+    def user_torques(self, q: Array, tau: Array, q_user: Array) -> Array:
+        """Torques (..., n) for the user."""
+        answer = tau.copy()
+        for joint in self.switched:
+            part = (..., joint.at)
+            moment, _ = joint.own.moment(q[part], tau[part])
+            answer[part] = joint.user.torques(q_user[part], moment)
+        return answer
+
+    def own_torques(self, q: Array, tau_user: Array, q_user: Array, t: float) -> Array:
+        """The user's torques (n,) at time t (s) in the present coordinates."""
+        answer = tau_user.copy()
+        for joint in self.switched:
+            given = tau_user[joint.at]
+            if not given.any():
+                continue
+            moment, rest = joint.user.moment(q_user[joint.at], given)
+            if abs(rest) > UNEXPLAINED * np.abs(given).max():
+                raise SimulationError(
+                    f"the torques {given.tolist()} for joint '{joint.name}' at t = {t:.6g} s, where it is in "
+                    "gimbal lock, have no meaning: the first and the third axis are parallel; choose another "
+                    "sequence for this joint"
+                )
+            answer[joint.at] = joint.own.torques(q[joint.at], moment)
+        return answer
+
+    def n_locked(self, q_user: Array) -> int:
+        """How many of the states (k, n) of the user are in gimbal lock."""
+        return sum(int((x.user.distance(q_user[:, x.at]) < LOCKED).sum()) for x in self.switched)
+
+
+class View:
+    """The user's coordinates for functions of (t, q, qd) that are called while others are in use.
+
+    Angles go on from call to call; every ``gap`` (s) they are remembered, for the results.
+    """
+
+    def __init__(self, chart: Chart, gap: float) -> None:
+        self.chart, self.gap = chart, gap
+        self.near = np.zeros(0)
+        self.seen: list[tuple[float, Array]] = []
+        self.known: dict[float, tuple[Array, Array]] = {}  # states that were told to the user already
+
+    def begin(self, near: Array) -> None:
+        """Go on from the user's positions (n,)."""
+        self.near, self.seen = near.copy(), []
+
+    def __call__(self, t: float, q: Array, qd: Array) -> tuple[Array, Array]:
+        """A state (n,) as the user sees it."""
+        if t in self.known:
+            return self.known[t]
+        q_user, qd_user = self.chart.user_state(q, qd, self.near)
+        self.near = q_user
+        if not self.seen or t >= self.seen[-1][0] + self.gap:
+            self.seen.append((t, q_user))
+        return q_user.copy(), qd_user
+
+    def nearest(self, t: float) -> Array | None:
+        """The positions (n,) that were seen last before t (s), if any were."""
+        k = bisect_right(self.seen, t, key=lambda entry: entry[0])
+        return self.seen[k - 1][1] if k > 0 else None
+
+    def law(self, law: Law) -> Law:
+        """The same law for the present coordinates."""
+        function = law.function
+        return law if function is None else replace(law, function=self._law_function(function))
+
+    def _law_function(self, function: LawFunction) -> LawFunction:
+        def own(t: float, q: Array, qd: Array) -> Array:
+            q_user, qd_user = self(t, q, qd)
+            tau = function(t, q_user.copy(), qd_user)
+            return self.chart.own_torques(q, tau, q_user, t)
+
+        return own
+
+    def trigger(self, trigger: Trigger) -> Trigger:
+        """The same event for the present coordinates."""
+
+        def own(t: float, q: Array, qd: Array) -> float:
+            return trigger.function(t, *self(t, q, qd))
+
+        return replace(trigger, function=own)
+
+
+@dataclass(eq=False)
+class Piece:
+    """A part of a simulation in one set of coordinates: times (k,), states (k, 1, size), own and user's."""
+
+    system: System
+    view: View | None  # None: the coordinates are the user's
+    times: Array
+    own: Array
+    user: Array
+
+    def observe(self, *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
+        """What happened, in the user's coordinates: forces, energies and joint reactions (k, n_bodies, 6)."""
+        n, mechanism = self.system.n, self.system.mechanism
+        q, qd, q_user, qd_user = (x[:, :, k * n : k * n + n] for x in (self.own, self.user) for k in (0, 1))
+        if self.view is not None:
+            states = zip(q_user[:, 0], qd_user[:, 0], strict=True)
+            self.view.known = dict(zip(self.times.tolist(), states, strict=True))
+        seen = self.system.observe(self.times, self.own)
+        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, -SUMS:])
+        reaction = None
+        if reactions:
+            acting = self.system.wrenches(seen.contact[:, 0]) or None
+            reaction = joint_reactions(mechanism, q[:, 0], qd[:, 0], seen.qdd[:, 0], acting)
+        if self.view is not None:
+            chart = self.view.chart
+            qdd = chart.user_accelerations(q, qd, seen.qdd, q_user, qd_user)
+            seen = replace(seen, tau=chart.user_torques(q, seen.tau, q_user), qdd=qdd)
+        return seen, energy, reaction
+
+
+def observe(pieces: Sequence[Piece], *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
+    """What happened in all pieces, one after the other."""
+    seen, energy, reaction = zip(*(piece.observe(reactions=reactions) for piece in pieces), strict=True)
+    together = np.concatenate(reaction) if reactions else None
+    return _joined(Observation, seen), _joined(Energies, energy), together
+
+
+def _joined(kind: type[Any], parts: Sequence[Any]) -> Any:
+    """Records of arrays (k, ...) as one."""
+    return kind(*(np.concatenate([getattr(part, x.name) for part in parts]) for x in fields(kind)))

@@ -1,0 +1,195 @@
+"""The ground: a plane of springs, dampers and friction, with regions of other kinds (004, appendix D)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, number, vector
+from kinetree.errors import InputError, unknown_name
+from kinetree.kernels.context import layout_rows
+from kinetree.kernels.ground import PLANE, REGION
+from kinetree.model.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Soil:
+    """How the ground answers to a point that enters it (004, D.1-D.6, Table 10.10).
+
+    Normal force k d - c v, never pulling, at the depth d (m) and the speed v (m/s) out of the ground.
+    ``stiffness`` k (N/m). ``damping`` c (N s/m); unless given it is over-damped by ``overdamping``:
+    c = 2 overdamping sqrt(k m), m the mass of the mechanism. While the point rises, c is multiplied by
+    x^2 (3 - 2 x), x = d / ``ramp`` up to 1; unless given, the ramp (m) is how deep the mechanism's weight
+    rests in the springs of one point, m g / k (the book gives no value).
+    ``dust`` (m) is the thickness of a layer without a spring: a point that sinks meets only the damper there,
+    and one that rises no damper at all. Below the dust the spring acts with the whole depth, as D.6 has it
+    once its inequalities are exchanged, or, with ``lowered_spring``, with the depth below the dust, which
+    gives no energy back that was not put in. ``friction`` mu, and ``slipping`` (N s/m), the slope of the
+    friction force at rest, make -mu N (2/pi) atan(pi slipping v / (2 mu N)) along each direction.
+
+    >>> Soil(stiffness=5e4, friction=0.9).dust
+    0.0
+    """
+
+    stiffness: float = 2000.0
+    damping: float | None = None
+    overdamping: float = 10.0
+    ramp: float | None = None
+    friction: float = 0.7
+    slipping: float = 1000.0
+    dust: float = 0.0
+    lowered_spring: bool = False
+
+    def __post_init__(self) -> None:
+        least = {"friction": 0.0, "slipping": 0.0, "dust": 0.0, "damping": 0.0, "overdamping": 0.0}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "lowered_spring" or (value is None and field.name in ("damping", "ramp")):
+                continue
+            x = number(value, f"{field.name} of the ground")
+            if x < 0.0 or (x == 0.0 and field.name not in least):
+                allowed = ">= 0" if field.name in least else "> 0"
+                raise InputError(f"{field.name} of the ground must be {allowed}, got {x:g}")
+            object.__setattr__(self, field.name, x)
+
+    def columns(self, mechanism: Mechanism) -> dict[str, float]:
+        """All parameters as numbers, for this mechanism."""
+        mass, g = mechanism.mass, float(np.linalg.norm(mechanism.gravity))
+        damping = self.damping
+        if damping is None:
+            damping = 2.0 * self.overdamping * math.sqrt(self.stiffness * mass)
+        ramp = self.ramp if self.ramp is not None else mass * g / self.stiffness
+        return {
+            "stiffness": self.stiffness,
+            "damping": damping,
+            "ramp": ramp if ramp > 0.0 else 1e-3,
+            "rising": 0.0 if self.dust > 0.0 else 1.0,
+            "layer": self.dust,
+            "lowered": float(self.lowered_spring),
+            "friction": self.friction,
+            "slipping": self.slipping,
+        }
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rectangle of the ground with a soil and a height of its own: a step, a patch of ice.
+
+    ``forward`` and ``side``: from where to where (m) along the plane's two directions; infinite ends are
+    allowed. ``height`` (m) above the plane.
+
+    >>> Region(forward=(1.0, 2.0), height=0.1).side
+    (-inf, inf)
+    """
+
+    forward: tuple[float, float] = (-math.inf, math.inf)
+    side: tuple[float, float] = (-math.inf, math.inf)
+    height: float = 0.0
+    soil: Soil | None = None  # None: that of the ground around
+
+    def __post_init__(self) -> None:
+        for name in ("forward", "side"):
+            low, high = (float(x) for x in getattr(self, name))
+            if not low < high:
+                raise InputError(f"{name} of a region must go from low to high, got ({low:g}, {high:g})")
+            object.__setattr__(self, name, (low, high))
+        object.__setattr__(self, "height", number(self.height, "height of a region"))
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A plane that contact points of a mechanism cannot pass without a force.
+
+    The plane goes through ``origin`` (3,) with the ``normal`` (3,) out of the ground; unless given, against
+    gravity. ``forward`` (3,), projected on the plane, is the first of its two directions; unless given,
+    along x. ``points`` are the names of the contact points that touch; unless given, all.
+
+    >>> Ground(normal=(0.1, 0, 1), soil=Soil(stiffness=1e4)).regions
+    ()
+    """
+
+    soil: Soil = Soil()
+    origin: ArrayLike = (0.0, 0.0, 0.0)
+    normal: ArrayLike | None = None
+    forward: ArrayLike | None = None
+    regions: Sequence[Region] = ()
+    points: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", tuple(vector(self.origin, 3, "origin of the ground").tolist()))
+        for name in ("normal", "forward"):
+            if getattr(self, name) is not None:
+                direction = vector(getattr(self, name), 3, f"{name} of the ground")
+                if not np.linalg.norm(direction) > 0.0:
+                    raise InputError(f"{name} of the ground must not be zero, got {direction.tolist()}")
+                object.__setattr__(self, name, tuple(direction.tolist()))
+        object.__setattr__(self, "regions", tuple(self.regions))
+        if self.points is not None:
+            object.__setattr__(self, "points", tuple(self.points))
+
+    def contact_names(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """The contact points of a mechanism that may touch; an error if there are none."""
+        known = tuple(point.name for point in mechanism.contact_points)
+        if not known:
+            raise InputError(
+                f"mechanism '{mechanism.name}' has no contact points, so the ground cannot touch it; "
+                "add some with Mechanism.contact_points or body.contact(name, at=...) of the builder"
+            )
+        for name in self.points or ():
+            if name not in known:
+                raise InputError(f"ground: {unknown_name('contact point', name, known)}")
+        return known if self.points is None else tuple(self.points)
+
+    def frame(self, mechanism: Mechanism) -> tuple[Array, Array, Array]:
+        """Normal, forward and side direction, each (3,), orthonormal."""
+        if self.normal is not None:
+            up = np.asarray(self.normal, dtype=np.float64)
+        elif np.linalg.norm(mechanism.gravity) > 0.0:
+            up = -np.asarray(mechanism.gravity)
+        else:
+            up = np.array([0.0, 0.0, 1.0])
+        up = up / np.linalg.norm(up)
+        ahead = np.asarray(self.forward if self.forward is not None else (1.0, 0.0, 0.0), dtype=np.float64)
+        ahead = ahead - (ahead @ up) * up
+        if np.linalg.norm(ahead) < 1e-9:
+            ahead = np.array([0.0, 1.0, 0.0]) - up[1] * up
+        ahead = ahead / np.linalg.norm(ahead)
+        return up, ahead, np.cross(up, ahead)
+
+    def rows(self, mechanism: Mechanism) -> tuple[Array, Array]:
+        """The plane and its regions as compiled code reads them; the first region is everywhere."""
+        up, ahead, side = self.frame(mechanism)
+        plane = layout_rows(PLANE, 1, origin=[self.origin], normal=[up], forward=[ahead], side=[side])
+        everywhere = Region()
+        rows = []
+        for region in (everywhere, *self.regions):
+            soil = region.soil if region.soil is not None else self.soil
+            corners = {
+                "low": [(region.forward[0], region.side[0])],
+                "high": [(region.forward[1], region.side[1])],
+            }
+            rows.append(layout_rows(REGION, 1, height=region.height, **corners, **soil.columns(mechanism)))
+        return plane, np.concatenate(rows)
+
+    def settings(self, mechanism: Mechanism) -> dict[str, Any]:
+        """What was used, in plain numbers and texts."""
+        up, ahead, _ = self.frame(mechanism)
+        return {
+            "origin": list(self.origin),  # type: ignore[arg-type]
+            "normal": up.tolist(),
+            "forward": ahead.tolist(),
+            "points": list(self.contact_names(mechanism)),
+            "soil": asdict(self.soil) | self.soil.columns(mechanism),
+            "regions": [_told(region, mechanism) for region in self.regions],
+        }
+
+
+def _told(region: Region, mechanism: Mechanism) -> dict[str, Any]:
+    ends = {name: [str(x) for x in getattr(region, name)] for name in ("forward", "side")}
+    soil = None if region.soil is None else asdict(region.soil) | region.soil.columns(mechanism)
+    return {**ends, "height": region.height, "soil": soil}

@@ -1,0 +1,154 @@
+"""How a simulation is to be run: checked before any work starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, number, numbers
+from kinetree.errors import InputError, unknown_name
+
+ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
+METHODS = (*ADAPTIVE, *FIXED)
+TIGHTEST = 1e-14
+SAMPLES = 201  # of the output unless told
+Gimbal = Literal["switch", "error"]
+ProgressFunction = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """Something to watch for: ``function(t, q, qd)`` crossing zero.
+
+    ``direction`` +1 or -1 counts only rising or falling values; ``stop`` ends the simulation there.
+
+    >>> Trigger("knee bent", lambda t, q, qd: q[1] - 1.0, stop=True).direction
+    0
+    """
+
+    name: str
+    function: Callable[[float, Array, Array], float]
+    direction: int = 0
+    stop: bool = False
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise InputError(f"event '{self.name}': function must take (t, q, qd), got {self.function!r}")
+        if self.direction not in (-1, 0, 1):
+            raise InputError(f"event '{self.name}': direction must be -1, 0 or 1, got {self.direction!r}")
+
+
+@dataclass(frozen=True)
+class Stops:
+    """Springs and dampers that meet joints at their limits.
+
+    ``stiffness`` (N m/rad or N/m) and ``damping`` (N m s/rad or N s/m).
+
+    >>> Stops(stiffness=1e4).damping
+    10.0
+    """
+
+    stiffness: float = 1e3
+    damping: float = 10.0
+
+    def __post_init__(self) -> None:
+        if number(self.stiffness, "stiffness of the stops") <= 0.0:
+            raise InputError(f"stiffness of the stops must be > 0, got {self.stiffness:g}")
+        if number(self.damping, "damping of the stops") < 0.0:
+            raise InputError(f"damping of the stops must be >= 0, got {self.damping:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """Times of the output (k,), method and accuracy."""
+
+    duration: float
+    times: Array
+    method: str
+    rtol: float
+    atol: float
+    step: float
+    max_step: float
+    friction_speed: float
+    gimbal: Gimbal
+    stop_at: tuple[str, ...]
+
+    def settings(self) -> dict[str, Any]:
+        """In plain numbers and texts."""
+        told: dict[str, Any] = {"duration": self.duration, "method": self.method, "gimbal": self.gimbal}
+        if self.method in ADAPTIVE:
+            told |= {"rtol": self.rtol, "atol": self.atol}
+            if np.isfinite(self.max_step):
+                told["max_step"] = self.max_step
+        else:
+            told["step"] = self.step
+        return told | {"friction_speed": self.friction_speed, "stop_at": list(self.stop_at)}
+
+
+def read_options(
+    duration: float,
+    times: ArrayLike | None,
+    method: str,
+    rtol: float,
+    atol: float | None,
+    step: float | None,
+    max_step: float | None,
+    friction_speed: float,
+    gimbal: str,
+    stop_at: Sequence[str] | str,
+) -> Options:
+    """Checked options."""
+    T = positive(duration, "duration", "s")
+    if method not in METHODS:
+        raise InputError(unknown_name("method", method, METHODS))
+    if method in FIXED and step is None:
+        raise InputError(f"method '{method}' needs a step (s), for example step=1e-3")
+    relative = positive(rtol, "rtol")
+    if not TIGHTEST <= relative <= 0.1:
+        raise InputError(f"rtol must be between {TIGHTEST:g} and 0.1, got {relative:g}")
+    absolute = relative if atol is None else positive(atol, "atol")
+    if gimbal not in ("switch", "error"):
+        raise InputError(unknown_name("gimbal", gimbal, ("switch", "error")))
+    wanted = (stop_at,) if isinstance(stop_at, str) else tuple(stop_at)
+    return Options(
+        T,
+        output_times(times, T),
+        method,
+        relative,
+        absolute,
+        positive(step, "step", "s") if step is not None else 0.0,
+        positive(max_step, "max_step", "s") if max_step is not None else np.inf,
+        positive(friction_speed, "friction_speed", "rad/s or m/s"),
+        gimbal,  # type: ignore[arg-type]
+        wanted,
+    )
+
+
+def positive(value: object, what: str, unit: str = "") -> float:
+    """A number above zero."""
+    x = number(value, what)
+    if x <= 0.0:
+        raise InputError(f"{what} must be > 0{' ' + unit if unit else ''}, got {x:g}")
+    return x
+
+
+def output_times(times: ArrayLike | None, duration: float) -> Array:
+    """Times of the output (k,): given, that many equally spaced, or the usual number of them."""
+    if times is None or isinstance(times, int | np.integer):
+        count = SAMPLES if times is None else int(times)
+        if count < 2:
+            raise InputError(f"times must be at least 2 samples, got {count}")
+        return np.linspace(0.0, duration, count)
+    t = finite(numbers(times, "times"), "times")
+    if t.ndim != 1 or not len(t):
+        raise InputError(f"times must be a vector or a number of samples, got shape {t.shape}")
+    if (np.diff(t) <= 0.0).any():
+        k = int(np.argmax(np.diff(t) <= 0.0))
+        raise InputError(f"times must increase, got {t[k]:g} s and then {t[k + 1]:g} s at index {k + 1}")
+    if t[0] < 0.0 or t[-1] > duration * (1.0 + 1e-12):
+        raise InputError(f"times must lie within 0 and {duration:g} s, got {t[0]:g} to {t[-1]:g} s")
+    return np.minimum(t, duration)

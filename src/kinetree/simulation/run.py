@@ -1,0 +1,237 @@
+"""Driving an integration from its start to its end, an event, an error or the user's interruption."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, KinetreeError, SimulationError, unknown_name
+from kinetree.kernels.context import SUMS
+from kinetree.kernels.integrate.integration import Events, Happening, Integration, Status
+from kinetree.kernels.torque_law import AXIS
+from kinetree.result.records import Event
+from kinetree.simulation.chart import Piece
+from kinetree.simulation.gimbal import CLOSE, NEAR, Charts, lock_message
+from kinetree.simulation.options import Options
+from kinetree.simulation.progress import Progress
+from kinetree.simulation.system import System
+
+PIECE = 0.05  # s of work between two looks at the clock and the keyboard
+RECORD, RESTART, STOP = 0, 1, 2
+TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
+BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
+FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
+
+
+@dataclass(eq=False)
+class Run:
+    """States (k, lanes, size) at the first k of the output times, and how it ended."""
+
+    times: Array
+    states: Array
+    pieces: list[Piece] = field(default_factory=list)  # one for every set of coordinates that was used
+    messages: tuple[str, ...] = ()
+    events: list[Event] = field(default_factory=list)
+    statistics: dict[str, int] = field(default_factory=dict)
+    stopped_at: float | None = None
+    reason: str | None = None
+    failed: bool = False
+    problem: BaseException | None = None
+
+
+def new_integration(
+    system: System, options: Options, breaks: tuple[float, ...], *, watched: bool = True
+) -> Integration:
+    """An integration of the system from time zero, still without its initial state."""
+    system.watch_locks(CLOSE if options.gimbal == "error" else NEAR)
+    rest = np.zeros(system.n)
+    return Integration(
+        options.method,
+        system.address("rates"),
+        system.context.memory,
+        system.start_state(rest, rest),
+        system.n,
+        SUMS,
+        0.0,
+        options.duration,
+        options.times,
+        rtol=options.rtol,
+        atol=options.atol,
+        step=options.step,
+        max_step=options.max_step,
+        events=_events(system, options) if watched and system.lanes == 1 else None,
+        jacobian=system.jacobian_address() if options.method == "radau" else None,
+        sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
+        breaks=[t for t in breaks if 0.0 < t < options.duration],
+    )
+
+
+def integrate(
+    charts: Charts, y0: Array, options: Options, breaks: tuple[float, ...], progress: Progress
+) -> Run:
+    """Integrate from the state y0 = charts.begin(q0, qd0) to the end, or as far as it goes."""
+    system = charts.home
+    integration = new_integration(system, options, breaks)
+    integration.rewind(y0)
+    integration.restart(context=charts.system.context.memory)
+    run = Run(options.times, integration.out)
+    try:
+        status = _advance_through_locks(integration, charts, progress)
+    except KeyboardInterrupt:
+        run.reason = "interrupted"
+    except SimulationError as problem:
+        run.failed, run.reason = True, str(problem)
+    else:
+        _tell_end(run, status, charts, integration)
+    if run.reason is not None:
+        run.stopped_at = integration.t
+    charts.close_piece(*_last_outputs(run, charts, integration))
+    run.states, run.pieces, run.messages = charts.finish(), charts.pieces, charts.messages()
+    run.times = np.concatenate([piece.times for piece in run.pieces])
+    run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
+    told = [_told(system, x) for x in integration.event_log if event_place(system, x.index)[0] != "lock"]
+    run.events = sorted(told + charts.switches, key=lambda event: event.time)
+    return run
+
+
+def _last_outputs(run: Run, charts: Charts, integration: Integration) -> tuple[Array, Array]:
+    """Times and states since the last switch, and where it stopped if that lies beyond."""
+    times, states = charts.outputs(integration.times, integration.out, integration.n_out)
+    beyond = run.reason is not None and (
+        not integration.n_out or integration.times[integration.n_out - 1] < integration.t
+    )
+    if beyond and np.isfinite(integration.y).all():
+        times = np.append(times, integration.t)
+        states = np.concatenate([states, integration.y[None]])
+    return times, states
+
+
+def _advance_through_locks(integration: Integration, charts: Charts, progress: Progress) -> Status:
+    """Go on in other coordinates whenever a joint comes near gimbal lock."""
+    seen = 0
+    while True:
+        status = _advance(integration, progress)
+        fresh, seen = integration.event_log[seen:], len(integration.event_log)
+        if status is not Status.EVENT or any(_is_end(charts, x) for x in fresh):
+            return status
+        if not any(event_place(charts.home, x.index)[0] == "lock" for x in fresh):
+            continue  # a contact that is not to be stopped at
+        charts.close_piece(*charts.outputs(integration.times, integration.out, integration.n_out))
+        y = charts.switch(integration.t, integration.y)
+        integration.restart(y=y, context=charts.system.context.memory)
+
+
+def _is_end(charts: Charts, happening: Happening) -> bool:
+    """Whether an event ends the simulation; gimbal lock does not."""
+    family, _ = event_place(charts.home, happening.index)
+    if family == "contact":
+        return (TOUCH_DOWN if happening.direction < 0 else LIFT_OFF) in charts.options.stop_at
+    return family != "lock" and _rules(charts.home, charts.options)[0][happening.index] == STOP
+
+
+def _advance(integration: Integration, progress: Progress) -> Status:
+    """Piece by piece, so that progress is seen and Ctrl-C is heard."""
+    steps = 64
+    while True:
+        begin = perf_counter()
+        status = integration.advance(steps)
+        progress(integration.t)
+        if status is not Status.RUNNING:
+            return status
+        seconds = max(perf_counter() - begin, 1e-6)
+        steps = int(min(max(steps * PIECE / seconds, 16), 1_000_000))
+
+
+def _events(system: System, options: Options) -> Events | None:
+    """Built-in and user's events: contact is located and restarted at, the rest recorded or stopped at."""
+    for name in options.stop_at:
+        known = (*BUILT_IN, *(trigger.name for trigger in system.triggers))
+        if name not in known:
+            raise InputError(f"stop_at: {unknown_name('event', name, known)}")
+    if not _watched(system):
+        return None
+    return Events(system.address("events"), system.n_events, *map(np.array, _rules(system, options)))
+
+
+def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
+    """What to do about each event, and in which direction it counts."""
+    points, n = len(system.parts.points), system.n
+    contact = STOP if {TOUCH_DOWN, LIFT_OFF} & set(options.stop_at) else RESTART
+    action: list[int] = [contact] * points
+    action += [STOP if JOINT_LIMIT in options.stop_at else RECORD] * (2 * n)
+    action += [STOP] * len(system.parts.locks)
+    action += [STOP if x.stop or x.name in options.stop_at else RECORD for x in system.triggers]
+    direction = [0] * points + [-1] * (2 * n + len(system.parts.locks))
+    direction += [trigger.direction for trigger in system.triggers]
+    return action, direction
+
+
+def _watched(system: System) -> bool:
+    """Whether there is any event that can happen."""
+    parts = system.parts
+    bounded = parts.axes.view(np.int64)[:, AXIS.places["bounded"][0]].any()
+    return bool(len(parts.points) or len(parts.locks) or len(system.triggers) or bounded)
+
+
+def event_place(system: System, index: int) -> tuple[str, Any]:
+    """Which family an event belongs to, and the number in it."""
+    sizes = {
+        "contact": len(system.parts.points),
+        "upper": system.n,
+        "lower": system.n,
+        "lock": len(system.parts.locks),
+        "trigger": len(system.triggers),
+    }
+    for family, size in sizes.items():
+        if index < size:
+            return family, index
+        index -= size
+    raise IndexError(index)
+
+
+def _told(system: System, happening: Happening) -> Event:
+    """An event in words."""
+    family, k = event_place(system, happening.index)
+    if family == "contact":
+        kind = TOUCH_DOWN if happening.direction < 0 else LIFT_OFF
+        return Event(happening.t, kind, system.contact_names[k])
+    if family in ("upper", "lower"):
+        return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.mechanism.joint_names[k])
+    return Event(happening.t, "event", system.triggers[k].name)
+
+
+def _tell_end(run: Run, status: Status, charts: Charts, integration: Integration) -> None:
+    """Why the integration ended."""
+    system = charts.home
+    if status is Status.DONE:
+        return
+    if status is Status.CALLBACK:
+        run.problem, system.problem = system.problem, None
+        if isinstance(run.problem, KeyboardInterrupt):
+            run.problem, run.reason = None, "interrupted"
+            return
+        run.failed = True
+        run.reason = str(run.problem) if isinstance(run.problem, KinetreeError) else repr(run.problem)
+    elif status is Status.EVENT:
+        last = _told(system, next(x for x in reversed(integration.event_log) if _is_end(charts, x)))
+        run.reason = f"stopped by {last.kind} of '{last.name}'"
+    else:
+        run.failed, run.reason = True, diverged(system, integration)
+
+
+def diverged(system: System, integration: Integration) -> str:
+    """Where and in which joint a simulation went out of hand, or locked."""
+    locked = lock_message(system, integration.t, integration.y)
+    if locked is not None:
+        return locked
+    n, y = system.n, integration.y
+    speed = np.abs(np.nan_to_num(y[:, n : 2 * n], nan=np.inf)).max(axis=0)
+    joint = system.mechanism.joint_names[int(np.argmax(speed))]
+    return (
+        f"the simulation diverged at t = {integration.t:.6g} s: no step is short enough; fastest is joint "
+        f"'{joint}' with {speed.max():.3g} per second"
+    )

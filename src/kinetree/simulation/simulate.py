@@ -1,0 +1,232 @@
+"""What motion do these forces cause? One entry for every mechanism."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.forward import forward_dynamics
+from kinetree.errors import InputError, KinetreeError, SimulationError
+from kinetree.kernels.ground import CONTACT
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.build import build_result
+from kinetree.result.result import Result
+from kinetree.simulation import audit
+from kinetree.simulation.chart import observe
+from kinetree.simulation.gimbal import Charts
+from kinetree.simulation.ground import Ground
+from kinetree.simulation.options import Options, Stops, Trigger, read_options
+from kinetree.simulation.prepare import new_system
+from kinetree.simulation.progress import shown_progress
+from kinetree.simulation.run import Run, integrate
+from kinetree.simulation.system import Observation, System
+from kinetree.simulation.torque import Law, read_law
+from kinetree.state import Wrench, coordinates
+
+
+class AccuracyWarning(UserWarning):
+    """The energy balance of a simulation is off by more than its tolerance."""
+
+
+def simulate(
+    mechanism: Mechanism,
+    q0: ArrayLike,
+    qd0: ArrayLike | None = None,
+    duration: float = 1.0,
+    *,
+    torque: Any = None,
+    controller: Any = None,
+    ground: Ground | None = None,
+    loads: Wrench | Sequence[Wrench] = (),
+    times: ArrayLike | int | None = None,
+    method: str = "dop853",
+    rtol: float = 1e-8,
+    atol: float | None = None,
+    step: float | None = None,
+    max_step: float | None = None,
+    stops: Stops | None = None,
+    friction_speed: float = 1e-3,
+    events: Sequence[Trigger] = (),
+    stop_at: Sequence[str] | str = (),
+    gimbal: str = "switch",
+    reactions: bool = False,
+    energy_tolerance: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
+) -> Result:
+    """The motion of a mechanism from a state of rest or motion, with energies and an audit.
+
+    ``q0`` and ``qd0`` (n_dof,); at rest unless ``qd0`` is given. ``duration`` (s). ``torque``: a vector
+    (n_dof,), a table (times, torques), a :class:`PiecewisePolynomial`, or a function of (t, q, qd);
+    ``controller``: one of :mod:`kinetree.control`, or such a function. ``ground`` meets the contact points;
+    ``loads`` are constant wrenches; ``stops`` meet joints at their limits. Dry friction is a straight line
+    up to ``friction_speed`` (rad/s or m/s).
+
+    ``times`` of the output: a vector, or how many (201). Methods: "dop853" and "dopri5" (explicit, adaptive),
+    "radau" (for stiff contact), "rk4" and "semi_implicit_euler" (fixed ``step`` in s). ``rtol`` and ``atol``
+    bound the error of a step. ``events`` and the names in ``stop_at`` ("touch_down", "lift_off",
+    "joint_limit", or of events) are watched for. ``gimbal``: joints with three Euler angles that come
+    near their lock "switch" to another sequence, which the result does not show (its angles go on from
+    sample to sample, by less than half a turn), or an "error" is raised one degree from the lock; so it is
+    where springs, friction, stops or a built-in law act on the angles. ``reactions`` adds the joint reaction
+    wrenches to the result.
+
+    Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
+    torque function fails; Ctrl-C returns what was computed. Warns with :class:`AccuracyWarning` when the
+    energy balance is off by more than ``energy_tolerance`` (relative).
+
+    >>> import kinetree as kt
+    >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)
+    >>> fall.q.shape, fall.audit["energy_balance"].passed
+    ((201, 4), True)
+    """
+    options = read_options(
+        duration, times, method, rtol, atol, step, max_step, friction_speed, gimbal, stop_at
+    )
+    start = _start(mechanism, q0, qd0)
+    law = read_law(mechanism, torque, controller)
+    listed_loads = (loads,) if isinstance(loads, Wrench) else tuple(loads)
+
+    def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
+        return new_system(x, law, ground, listed_loads, stops, options, events)
+
+    system = make(mechanism, law, events)
+    charts = Charts(system, law, options, make)
+    y0 = charts.begin(*start)
+    _check_inertia(charts.system, y0[0])
+    began = perf_counter()
+    with shown_progress(progress, options.duration) as tell:
+        run = integrate(charts, y0, options, law.parts.breaks, tell)
+    seconds = perf_counter() - began
+    settings = _settings(mechanism, law, ground, listed_loads, stops, options)
+    result = _result(system, run, settings, reactions, energy_tolerance, options, seconds)
+    if run.failed:
+        _fail(run, result)
+    _warn(result)
+    return result
+
+
+def _check_inertia(system: System, y: Array) -> None:
+    """Raise where forces meet no inertia."""
+    n = system.n
+    forward_dynamics(system.mechanism, y[:n], y[n : 2 * n], np.zeros(n))
+
+
+def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
+    """The checked initial state."""
+    q = coordinates(mechanism, q0, "q0")
+    qd = np.zeros(mechanism.n_dof) if qd0 is None else coordinates(mechanism, qd0, "qd0")
+    for array, what in ((q, "q0"), (qd, "qd0")):
+        if array.ndim != 1:
+            raise InputError(
+                f"{what} must be one state ({mechanism.n_dof},), got shape {array.shape}; "
+                "use simulate_batch for many"
+            )
+    return q, qd
+
+
+def _settings(
+    mechanism: Mechanism,
+    law: Law,
+    ground: Ground | None,
+    loads: Sequence[Wrench],
+    stops: Stops | None,
+    options: Options,
+) -> dict[str, Any]:
+    told = options.settings() | {"law": law.name}
+    if law.name == "constant":
+        told["torque"] = law.constant.tolist()
+    if law.settings is not None:
+        told["controller"] = law.settings
+    if ground is not None:
+        told["ground"] = ground.settings(mechanism)
+    if stops is not None:
+        told["stops"] = {"stiffness": stops.stiffness, "damping": stops.damping}
+    told["loads"] = [
+        {
+            "body": load.body,
+            "frame": load.frame,
+            **{name: np.asarray(getattr(load, name)).tolist() for name in ("force", "moment", "point")},
+        }
+        for load in loads
+    ]
+    return told
+
+
+def _result(
+    system: System,
+    run: Run,
+    settings: dict[str, Any],
+    reactions: bool,
+    tolerance: float | None,
+    options: Options,
+    seconds: float,
+) -> Result:
+    """Everything that can be said about a run."""
+    mechanism, n = system.mechanism, system.n
+    states = run.states[:, 0]
+    q, qd = states[:, :n], states[:, n : 2 * n]
+    seen, found, reaction = observe(run.pieces, reactions=reactions)
+    variables: dict[str, Any] = {
+        "time": run.times,
+        "q": q,
+        "qd": qd,
+        "qdd": seen.qdd[:, 0],
+        "tau": seen.tau[:, 0],
+        "kinetic_energy": found.kinetic,
+        "potential_energy": found.potential,
+        "actuator_work": found.actuator,
+        "ground_work": found.ground,
+        "joint_work": found.joint,
+        "external_work": found.external,
+        "energy_error": found.error,
+    }
+    variables |= _contact_variables(system, seen)
+    if reaction is not None:
+        variables["reaction"] = reaction
+    allowed = audit.energy_tolerance(options) if tolerance is None else tolerance
+    check = audit.energy_check(found, allowed)
+    return build_result(
+        "simulate",
+        mechanism,
+        variables,
+        settings=settings,
+        audit={"energy_balance": check},
+        events=run.events,
+        statistics=run.statistics,
+        messages=run.messages if check.passed else (*run.messages, f"energy balance {check}"),
+        stopped_at=run.stopped_at,
+        stop_reason=run.reason,
+        seconds=seconds,
+    )
+
+
+def _contact_variables(system: System, seen: Observation) -> dict[str, Any]:
+    """Forces, penetration and slip of the mechanism's contact points; unused ones have none."""
+    if not system.contact_names:
+        return {}
+    names = [point.name for point in system.mechanism.contact_points]
+    contact = np.zeros((len(seen.contact), len(names), CONTACT))
+    contact[:, [names.index(name) for name in system.contact_names]] = seen.contact[:, 0]
+    return {"contact_force": contact[..., :3], "penetration": contact[..., 3]}
+
+
+def _fail(run: Run, result: Result) -> None:
+    """Raise with what was computed."""
+    if run.problem is not None and not isinstance(run.problem, KinetreeError):
+        run.problem.add_note(f"raised by a function of the simulation at t = {run.stopped_at:g} s")
+        raise run.problem
+    raise SimulationError(str(run.reason), result) from run.problem
+
+
+def _warn(result: Result) -> None:
+    check = result.audit["energy_balance"]
+    if not check.passed:
+        warnings.warn(
+            f"energy balance {check}; ask for a smaller rtol or step", AccuracyWarning, stacklevel=3
+        )

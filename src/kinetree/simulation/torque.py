@@ -1,0 +1,116 @@
+"""Torque laws as a simulation takes them: nothing, constants, tables, controllers, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, numbers
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.errors import InputError, SimulationError, listed
+from kinetree.kernels.law_parts import LawParts
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import coordinates
+
+LawFunction = Callable[[float, Array, Array], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """What drives the joints: compiled parts, constant torques (n,), and at most one Python function."""
+
+    parts: LawParts
+    constant: Array
+    function: LawFunction | None = None
+    name: str = "none"
+    settings: dict[str, Any] | None = None
+
+
+def passive_parts(n: int) -> LawParts:
+    """A law that does nothing."""
+    none = np.zeros(n)
+    return LawParts(np.ones(n, dtype=bool), none, none, none, np.full(n, np.inf))
+
+
+def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
+    """The law out of the arguments ``torque`` and ``controller`` of a simulation.
+
+    A torque is None, a vector (n_dof,), a :class:`PiecewisePolynomial` of time, a pair (times (k,), torques
+    (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is an object with
+    ``law_parts(mechanism)``, or any function of (t, q, qd).
+    """
+    if torque is not None and controller is not None:
+        raise InputError("give either a torque or a controller, not both")
+    if controller is not None:
+        return _controlled(mechanism, controller)
+    parts, none = passive_parts(mechanism.n_dof), np.zeros(mechanism.n_dof)
+    if torque is None:
+        return Law(parts, none)
+    if callable(torque) and not isinstance(torque, PiecewisePolynomial):
+        return Law(parts, none, checked_law(mechanism, torque, "torque"), "function")
+    if isinstance(torque, tuple) and len(torque) == 2 and np.ndim(torque[1]) == 2:
+        torque = PiecewisePolynomial.linear(numbers(torque[0], "times of the torque table"), torque[1])
+    if isinstance(torque, PiecewisePolynomial):
+        return Law(_tabulated(mechanism, torque), none, None, "table")
+    values = coordinates(mechanism, torque, "torque")
+    if values.ndim != 1:
+        raise InputError(f"torque must be a vector ({mechanism.n_dof},), got shape {values.shape}")
+    return Law(parts, values, None, "constant")
+
+
+def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFunction:
+    """The user's function, with its answer checked every time."""
+    n, names = mechanism.n_dof, mechanism.joint_names
+
+    def law(t: float, q: Array, qd: Array) -> Array:
+        answer = function(t, q, qd)
+        tau = numbers(answer, f"the {what} at t = {t:g} s", SimulationError)
+        if tau.shape != (n,):
+            raise SimulationError(
+                f"the {what} at t = {t:g} s must be {n} numbers, for {listed(names)}; got shape {tau.shape}"
+            )
+        if not np.isfinite(tau).all():
+            k = int(np.argmin(np.isfinite(tau)))
+            raise SimulationError(f"the {what} for joint '{names[k]}' at t = {t:g} s is {tau[k]}")
+        return tau
+
+    return law
+
+
+def _controlled(mechanism: Mechanism, controller: Any) -> Law:
+    n = mechanism.n_dof
+    name = type(controller).__name__
+    told = controller.settings() if hasattr(controller, "settings") else None
+    if hasattr(controller, "law_parts") and mechanism.tree.coupling is None:
+        return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)
+    if hasattr(controller, "law_parts"):
+        law = checked_law(mechanism, lambda t, q, qd: controller.torque(mechanism, t, q, qd), "controller")
+        return Law(passive_parts(n), np.zeros(n), law, name, told)
+    if callable(controller):
+        return Law(
+            passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
+        )
+    raise InputError(
+        f"a controller must be one of kinetree's or a function of (t, q, qd), got {controller!r}"
+    )
+
+
+def _tabulated(mechanism: Mechanism, table: PiecewisePolynomial) -> LawParts:
+    n = mechanism.n_dof
+    if table.n != n:
+        raise InputError(f"a torque table for '{mechanism.name}' needs {n} columns, got {table.n}")
+    passive = passive_parts(n)
+    return LawParts(
+        passive.actuated, passive.kp, passive.kd, passive.ki, passive.limit, None, table, breaks=kinks(table)
+    )
+
+
+def kinks(table: PiecewisePolynomial) -> tuple[float, ...]:
+    """Times where a table jumps, has a corner or starts and ends."""
+    if table.order > 2:
+        jumps = np.flatnonzero(np.diff(table.breaks) == 0.0)
+        return tuple(float(t) for t in (table.breaks[0], *table.breaks[jumps], table.breaks[-1]))
+    return tuple(float(t) for t in table.breaks)

@@ -1,0 +1,87 @@
+"""What a task is given: the study, its mechanism, the user's functions and who watches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.study.code import Code
+from kinetree.study.mechanism import study_mechanism
+from kinetree.study.origin import StudyOrigin
+from kinetree.study.tables import OutputTable
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A study that was read and checked: its tables, where they come from, and the folder it lies in."""
+
+    name: str
+    tables: Any
+    origin: StudyOrigin
+    folder: Path
+
+    @property
+    def task(self) -> str:
+        """The name of its task."""
+        return str(self.tables.study.task)
+
+    @property
+    def title(self) -> str:
+        """Its title, or its name."""
+        return str(self.tables.study.title or self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """A study with all that is needed to begin; ``progress`` is told the part that is done, if anyone asks."""
+
+    study: Study
+    code: Code
+    progress: Progress | None = None
+
+    @property
+    def tables(self) -> Any:
+        """The tables of the study."""
+        return self.study.tables
+
+    @property
+    def origin(self) -> StudyOrigin:
+        """Where they come from."""
+        return self.study.origin
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the study."""
+        return study_mechanism(self.tables.mechanism, self.origin, self.study.folder, self.study.name)
+
+    @property
+    def output(self) -> OutputTable:
+        """What the result is to hold."""
+        return self.tables.output or OutputTable()
+
+    def duration(self, usual: float | None = None) -> float:
+        """How long the motion lasts (s): as the study says, or else the usual duration."""
+        given: float | None = self.tables.study.duration
+        if given is None and usual is None:
+            raise InputError(
+                f"{self.origin.where(('study',))}: study.duration is missing: how long the motion lasts (s)"
+            )
+        return float(given if given is not None else usual)  # type: ignore[arg-type]
+
+    def times(self, duration: float) -> Array:
+        """The times of the output (s)."""
+        from kinetree.simulation.options import output_times
+
+        output = self.output
+        if output.times is not None and output.samples is not None:
+            raise InputError(f"{self.origin.where(('output',))}: [output] give either samples or times, not both")
+        with self.origin.blamed("output"):
+            return output_times(output.times if output.times is not None else output.samples, duration)

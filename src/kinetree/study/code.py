@@ -1,0 +1,86 @@
+"""The user's own Python functions: run only when the user has named their file."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.model.files import read_text
+
+NAMED = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_]\w*)")
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Functions in files beside a study, those that are ``allowed`` to run by their names as written."""
+
+    folder: Path
+    allowed: Collection[str] = ()
+    _modules: dict[str, ModuleType] = field(default_factory=dict)
+
+    def function(self, name: str, what: str) -> Callable[..., Any]:
+        """The function of a name such as "laws.py:my_law"; its file is run once."""
+        match = NAMED.fullmatch(name)
+        if match is None:
+            raise InputError(f"{what} must name a function as 'file.py:name', got '{name}'")
+        file = match["file"]
+        place = self._place(file)
+        if file not in self.allowed:
+            raise InputError(
+                f"{what} '{name}' is Python code, which runs only when it is allowed: look at {place}, then "
+                f"add --allow-code {file} (in Python: allow_code=['{file}'])"
+            )
+        module = self._module(file, place)
+        found = getattr(module, match["function"], None)
+        if not callable(found):
+            known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+            raise InputError(f"{place}: {unknown_name('function', match['function'], known)}")
+        function: Callable[..., Any] = found
+        return function
+
+    def check_allowed(self, texts: Collection[str]) -> None:
+        """Raise if a file is allowed that the study, with these texts in it, does not name."""
+        used = {match["file"] for text in texts if (match := NAMED.fullmatch(text))}
+        for file in self.allowed:
+            if file not in used:
+                raise InputError(
+                    f"--allow-code {file}: the study names no such file; it names {listed(sorted(used))}"
+                )
+
+    def _place(self, file: str) -> Path:
+        """The file, which must lie in the folder of the study."""
+        inside = os.path.realpath(self.folder)
+        place = os.path.realpath(os.path.join(inside, file))
+        if os.path.isabs(file) or os.path.commonpath([inside, place]) != inside:
+            raise InputError(f"code file '{file}' is not in the folder of the study, {inside}")
+        return Path(place)
+
+    def _module(self, file: str, place: Path) -> ModuleType:
+        if file not in self._modules:
+            module = ModuleType(place.stem)
+            module.__file__ = str(place)
+            text = read_text(place)
+            try:
+                exec(compile(text, str(place), "exec"), module.__dict__)
+            except Exception as error:
+                line = getattr(error, "lineno", None) or _line(error, str(place))
+                said = f"{type(error).__name__}: {error}"
+                raise FileError(f"{place}, line {line}: {said}") from error
+            self._modules[file] = module
+        return self._modules[file]
+
+
+def _line(error: BaseException, file: str) -> int:
+    """The last line of the file that an error passed through."""
+    line, step = 0, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == file:
+            line = step.tb_lineno
+        step = step.tb_next
+    return line

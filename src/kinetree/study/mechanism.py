@@ -1,0 +1,104 @@
+"""The mechanism of a study: of the zoo, of a file, or described in the study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.model import zoo
+from kinetree.model.file_values import Degrees
+from kinetree.model.files import load
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.toml_file import _mechanism
+from kinetree.state import independent_axes
+from kinetree.study.origin import StudyOrigin
+from kinetree.study.tables import MechanismChoice
+from kinetree.study.values import PerJoint
+
+DESCRIBED = ("body", "dh", "loop", "contact")
+
+
+def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, name: str) -> Mechanism:
+    """The mechanism; exactly one of zoo, file and description must be given."""
+    given = [key for key in ("zoo", "file") if getattr(table, key) is not None]
+    given += ["a description"] if any(getattr(table, key) for key in DESCRIBED) else []
+    if len(given) != 1:
+        raise InputError(
+            f"{origin.where(('mechanism',))}: [mechanism] give one of zoo, file and a description by "
+            f"[[mechanism.body]] or [mechanism.dh]; got {listed(given)}"
+        )
+    if table.parameters and table.zoo is None:
+        raise InputError(f"{origin.where(('mechanism', 'parameters'))}: [mechanism] parameters are for zoo only")
+    if table.zoo is not None:
+        with origin.blamed("mechanism", "zoo"):
+            return _with_gravity(_of_zoo(table.zoo, table.parameters), table)
+    if table.file is not None:
+        return _with_gravity(_of_file(table.file, origin, folder), table)
+    described = origin.of_mechanism()
+    return _mechanism(replace(described, table={"name": name, **described.table}))
+
+
+def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:
+    try:
+        return zoo.by_name(name, **parameters)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"parameters of '{name}': {error}") from None
+
+
+def _of_file(file: str, origin: StudyOrigin, folder: Path) -> Mechanism:
+    place = os.path.normpath(os.path.join(folder, file))
+    try:
+        return load(place)
+    except FileError as error:
+        raise FileError(f"{origin.where(('mechanism', 'file'))}: {error}") from None
+
+
+def _with_gravity(mechanism: Mechanism, table: MechanismChoice) -> Mechanism:
+    return mechanism if table.gravity is None else replace(mechanism, gravity=frozen(table.gravity))
+
+
+def joint_values(
+    mechanism: Mechanism, given: PerJoint | None, degrees: PerJoint | None, what: str, usual: float = 0.0
+) -> Array | None:
+    """Values (n_dof,) out of one number, a list or a table by joint name; ``degrees`` are angles only.
+
+    >>> joint_values(zoo.gripper(), None, {"joint2": 180.0}, "q").round(4).tolist()
+    [0.0, 3.1416, 0.0, 0.0]
+    """
+    if given is not None and degrees is not None:
+        raise InputError(f"give either {what} or {what}_degrees, not both")
+    if given is None and degrees is None:
+        return None
+    called = what if degrees is None else f"{what}_degrees"
+    names, turns = mechanism.joint_names, mechanism.tree.turns[independent_axes(mechanism)]
+    by_name = _by_name(names, degrees if given is None else given, called)
+    values = np.full(mechanism.n_dof, usual)
+    for k, name in enumerate(names):
+        if name not in by_name:
+            continue
+        x = by_name[name]
+        if not turns[k] and (isinstance(x, Degrees) or (degrees is not None and x != 0.0)):
+            raise InputError(f"{called}: joint '{name}' slides: its value is a length in m, not an angle")
+        values[k] = np.radians(x) if degrees is not None else x
+    return values
+
+
+def _by_name(names: tuple[str, ...], given: PerJoint | None, what: str) -> dict[str, float]:
+    if isinstance(given, dict):
+        for name in given:
+            if name not in names:
+                raise InputError(f"{what}: {unknown_name('joint', name, names)}")
+        return given
+    if isinstance(given, list):
+        if len(given) != len(names):
+            raise InputError(f"{what} must have {len(names)} numbers, for {listed(names)}; got {len(given)}")
+        return dict(zip(names, given, strict=True))
+    assert given is not None
+    return dict.fromkeys(names, given)

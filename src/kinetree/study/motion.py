@@ -1,0 +1,225 @@
+"""Initial state and prescribed motion of a study."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.errors import InputError, listed
+from kinetree.state import State
+from kinetree.study.assignment import Assignment
+from kinetree.study.mechanism import joint_values
+from kinetree.study.single_support import single_support
+from kinetree.study.tables import GaitTable, TrajectoryTable
+from kinetree.trajectories.base import Trajectory
+
+ENDS = ("start", "start_degrees", "end", "end_degrees")
+RATES = ("start_velocity", "end_velocity")
+Maker = Callable[[Assignment, TrajectoryTable, "float | None"], Trajectory]
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionTrajectory(Trajectory):
+    """A motion given by a Python function of t (s) that returns q, qd, qdd, each (n_dof,)."""
+
+    function: Callable[[float], Any]
+    n: int
+    time: float
+
+    @cached_property
+    def breaks(self) -> Array:
+        """Begin and end."""
+        return frozen([0.0, self.time])
+
+    @property
+    def n_dof(self) -> int:
+        """Number of coordinates."""
+        return self.n
+
+    def piece(self, i: int, t: Array) -> State:
+        """The function's answers, checked."""
+        rows = [self._row(float(x)) for x in t]
+        return State(*(np.array(part).reshape(len(t), self.n) for part in zip(*rows, strict=True)))
+
+    def _row(self, t: float) -> Array:
+        what = f"the trajectory function's q, qd, qdd at t = {t:g} s"
+        row = finite(numbers(self.function(t), what), what)
+        if row.shape != (3, self.n):
+            raise InputError(f"{what} must be 3 rows of {self.n} numbers, got shape {row.shape}")
+        return row
+
+
+def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, Array]:
+    """Positions and velocities at the start: as given, else those of the motion, else zero."""
+    table, n = work.tables.initial, work.mechanism.n_dof
+    q, qd = (np.zeros(n), np.zeros(n)) if motion is None else (motion.at(0.0).q, motion.at(0.0).qd)
+    if table is None:
+        return q, qd
+    with work.origin.blamed("initial"):
+        given = joint_values(work.mechanism, table.q, table.q_degrees, "q")
+        rates = joint_values(work.mechanism, table.qd, table.qd_degrees, "qd")
+    if given is not None and rates is None:
+        rates = np.zeros(n)
+    return q if given is None else given, qd if rates is None else rates
+
+
+def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
+    """The prescribed motion; ``duration`` (s) is that of the study, which some motions take."""
+    table = work.tables.trajectory
+    with work.origin.blamed("trajectory"):
+        make, needed, allowed = KINDS[table.kind]
+        _check_keys(table, needed, allowed)
+        found = make(work, table, duration)
+        if found.n_dof != work.mechanism.n_dof:
+            raise InputError(
+                f"the motion has {found.n_dof} coordinates, but '{work.mechanism.name}' has "
+                f"{work.mechanism.n_dof}: {listed(work.mechanism.joint_names)}"
+            )
+        return found
+
+
+def _check_keys(table: TrajectoryTable, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
+    given = {key for key, value in table if value is not None} - {"kind"}
+    for key in needed:
+        if key not in given and f"{key}_degrees" not in given:
+            raise InputError(f"a trajectory of kind '{table.kind}' needs the key '{key}'")
+    for key in sorted(given - {*needed, *(f"{k}_degrees" for k in needed), *allowed}):
+        keys = listed(dict.fromkeys((*needed, *allowed)))
+        raise InputError(f"a trajectory of kind '{table.kind}' has no key '{key}'; it has {keys}")
+
+
+# ---- the kinds ------------------------------------------------------------------------------------------
+
+
+def _ends(work: Assignment, table: TrajectoryTable) -> tuple[Any, Any]:
+    start = joint_values(work.mechanism, table.start, table.start_degrees, "start")
+    return start, joint_values(work.mechanism, table.end, table.end_degrees, "end")
+
+
+def _rates(work: Assignment, table: TrajectoryTable, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: joint_values(work.mechanism, getattr(table, name), None, name) for name in names}
+
+
+def _span(table: TrajectoryTable, duration: float | None) -> float:
+    if table.duration is None and duration is None:
+        raise InputError(f"a trajectory of kind '{table.kind}' needs the key 'duration' (s)")
+    return float(table.duration if table.duration is not None else duration)  # type: ignore[arg-type]
+
+
+def _cycloid(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.cycloidal import cycloid
+
+    return cycloid(*_ends(work, table), _span(table, duration))
+
+
+def _half_turn(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.cycloidal import half_turn
+
+    return half_turn(work.mechanism.n_dof, _span(table, duration))
+
+
+def _cubic(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.polynomials import cubic
+
+    return cubic(*_ends(work, table), _span(table, duration), **_rates(work, table, RATES))
+
+
+def _quintic(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.polynomials import quintic
+
+    names = (*RATES, "start_acceleration", "end_acceleration")
+    return quintic(*_ends(work, table), _span(table, duration), **_rates(work, table, names))
+
+
+def _trapezoidal(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.trapezoid import trapezoidal
+
+    limits = _rates(work, table, ("velocity", "acceleration"))
+    free = any(x is not None for x in limits.values()) and table.duration is None
+    span = None if free else _span(table, duration)
+    return trapezoidal(*_ends(work, table), span, blend=table.blend, **limits)
+
+
+def _hold(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.polynomials import hold
+
+    return hold(_ends(work, table)[0], _span(table, duration))
+
+
+def _bspline(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.splines import bspline
+
+    return bspline(table.points, _span(table, duration), degree=table.degree or 3)  # type: ignore[arg-type]
+
+
+def _interpolate(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.splines import interpolate
+
+    return interpolate(table.times, table.points, degree=table.degree or 3)  # type: ignore[arg-type]
+
+
+def _file(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.tabulated_motion import read_csv
+
+    path = os.path.join(work.study.folder, table.file)  # type: ignore[arg-type]
+    return read_csv(path, work.mechanism.joint_names)
+
+
+def _gait(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.legs import named_legs
+    from kinetree.trajectories.walking import biped_gait, legged_gait, tripod, trot
+
+    parameters, usual = _parameters(table.gait), {2: biped_gait, 4: trot, 6: tripod}
+    legs = len(named_legs(work.mechanism))
+    if parameters is None and legs not in usual:
+        raise InputError(f"a robot with {legs} legs has no gait of its own: give [trajectory.gait]")
+
+    def walk(steps: int) -> Any:
+        if parameters is not None:
+            return legged_gait(work.mechanism, parameters, steps)
+        return usual[legs](work.mechanism, steps=steps)
+
+    if table.steps is not None:
+        return walk(table.steps)  # type: ignore[no-any-return]
+    time = walk(1).parameters.step_time
+    return walk(max(1, int(np.ceil(_span(table, duration) / time - 1e-9))))  # type: ignore[no-any-return]
+
+
+def _single_support(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    return single_support(work.mechanism, _parameters(table.gait))
+
+
+def _function(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    function = work.code.function(str(table.function), "trajectory.function")
+    motion = FunctionTrajectory(function, work.mechanism.n_dof, _span(table, duration))
+    motion.at(0.0)
+    return motion
+
+
+def _parameters(table: GaitTable | None) -> Any:
+    from kinetree.trajectories.gait_parameters import GaitParameters
+
+    return None if table is None else GaitParameters(**dict(table))
+
+
+TIMED = ("duration",)
+KINDS: dict[str, tuple[Maker, tuple[str, ...], tuple[str, ...]]] = {
+    "cycloid": (_cycloid, ("start", "end"), TIMED),
+    "half_turn": (_half_turn, (), TIMED),
+    "cubic": (_cubic, ("start", "end"), (*TIMED, *RATES)),
+    "quintic": (_quintic, ("start", "end"), (*TIMED, *RATES, "start_acceleration", "end_acceleration")),
+    "trapezoidal": (_trapezoidal, ("start", "end"), (*TIMED, "blend", "velocity", "acceleration")),
+    "hold": (_hold, ("start",), TIMED),
+    "bspline": (_bspline, ("points",), (*TIMED, "degree")),
+    "interpolate": (_interpolate, ("times", "points"), ("degree",)),
+    "file": (_file, ("file",), ()),
+    "gait": (_gait, (), (*TIMED, "steps", "gait")),
+    "single_support": (_single_support, (), ("gait",)),
+    "function": (_function, ("function",), TIMED),
+}

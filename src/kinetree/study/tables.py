@@ -1,0 +1,282 @@
+"""The tables of a study file that tasks share: their keys, units and defaults.
+
+A task adds a table of its own, called as the task is, in its file in :mod:`kinetree.study.tasks`.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic.json_schema import JsonSchemaValue
+
+from kinetree.model import zoo
+from kinetree.model.file_values import Number, Vector
+from kinetree.model.schema import MechanismTable
+from kinetree.model.schema_parts import Table
+from kinetree.study.values import (
+    Ends,
+    Gains,
+    Limits,
+    Names,
+    Numbers,
+    Positions,
+    Positive,
+    Rows,
+    Seed,
+    Whole,
+    choice,
+)
+
+EACH = "a number for all, a list, or a table by joint name"
+TRAJECTORIES = (
+    "cycloid", "half_turn", "cubic", "quintic", "trapezoidal", "hold", "bspline", "interpolate", "file", "gait",
+    "single_support", "function",
+)  # fmt: skip
+CONTROLLERS = ("pd", "pid", "computed_torque", "feedforward", "gravity_compensation", "function")
+METHODS = ("dop853", "dopri5", "radau", "rk4", "semi_implicit_euler")
+FUNCTION = "Python function 'file.py:name' in a file beside the study; runs only with --allow-code file.py"
+
+
+class MechanismChoice(MechanismTable):
+    """The mechanism: one of the zoo, a file, or described here as in a mechanism file."""
+
+    name: str = Field("", description="Name of a mechanism that is described here.")
+    gravity: Vector | None = Field(  # type: ignore[assignment]
+        None, description="Gravitational acceleration in the world (m/s^2), instead of the mechanism's own."
+    )
+    zoo: choice("mechanism", lambda: zoo.ZOO) | None = Field(  # type: ignore[valid-type]
+        None, description="Name of a mechanism that comes with Kinetree (see 'kinetree zoo')."
+    )
+    parameters: dict[str, Any] = Field({}, description="Parameters of the mechanism of the zoo.")
+    file: str | None = Field(
+        None, description="A .toml, .urdf or .xml file, beside the study or on a path from there."
+    )
+
+
+class InitialTable(Table):
+    """The state at the start; by default that of the trajectory, or zero and at rest."""
+
+    q: Positions | None = Field(None, description=f"Positions (rad or \"90 deg\", m): {EACH}; others are 0.")
+    q_degrees: Gains | None = Field(None, description=f"Angles in degrees, instead of q: {EACH}.")
+    qd: Gains | None = Field(None, description=f"Velocities (rad/s, m/s): {EACH}; others are 0.")
+    qd_degrees: Gains | None = Field(None, description=f"Turning speeds in deg/s, instead of qd: {EACH}.")
+
+
+class GaitTable(Table):
+    """Numbers of a gait, instead of the book's for this robot (004, Tables B.1 and B.2)."""
+
+    step_time: Positive = Field(description="Time of a step T (s).")
+    x0: Number = Field(description="Hips ahead of the supporting ankle when the step begins (m), < 0.")
+    y0: Number = Field(0.0, description="Hips to the left of the supporting ankle then (m).")
+    height: Positive = Field(description="Height of the hips above the ground z_h (m).")
+    stride: Positive = Field(description="Distance of the supporting ankles l_s (m), -2 x0.")
+    foot_height: Positive = Field(description="Height to which the swinging foot is lifted h_f (m).")
+
+
+class TrajectoryTable(Table):
+    """A prescribed motion."""
+
+    kind: choice("trajectory", lambda: TRAJECTORIES) = Field(  # type: ignore[valid-type]
+        description=f"Kind of motion: {', '.join(TRAJECTORIES)}."
+    )
+    duration: Positive | None = Field(None, description="Duration (s).")
+    start: Positions | None = Field(None, description=f"Positions at the start (rad or \"90 deg\", m): {EACH}.")
+    start_degrees: Gains | None = Field(None, description="Angles at the start in degrees, instead of start.")
+    end: Positions | None = Field(None, description=f"Positions at the end (rad or \"90 deg\", m): {EACH}.")
+    end_degrees: Gains | None = Field(None, description="Angles at the end in degrees, instead of end.")
+    start_velocity: Gains | None = Field(None, description="cubic, quintic: velocities at the start.")
+    end_velocity: Gains | None = Field(None, description="cubic, quintic: velocities at the end.")
+    start_acceleration: Gains | None = Field(None, description="quintic: accelerations at the start.")
+    end_acceleration: Gains | None = Field(None, description="quintic: accelerations at the end.")
+    blend: Positive | None = Field(None, description="trapezoidal: part of the duration for speeding up.")
+    velocity: Gains | None = Field(None, description="trapezoidal: largest velocities, without a duration.")
+    acceleration: Gains | None = Field(None, description="trapezoidal: largest accelerations.")
+    points: Rows | None = Field(
+        None, description="bspline: control points, interpolate: positions; one row of n_dof numbers each."
+    )
+    times: Numbers | None = Field(None, description="interpolate: times of the points (s), from 0.")
+    degree: Whole | None = Field(None, description="bspline, interpolate: degree of the spline; default 3.")
+    file: str | None = Field(
+        None, description="file: CSV with a header 'time, joint1, ...' and rows of numbers (s, rad, m)."
+    )
+    function: str | None = Field(
+        None, description=f"function: of t (s), returns q, qd, qdd. {FUNCTION}."
+    )
+    steps: Whole | None = Field(None, description="gait: number of steps; default as the duration needs.")
+    gait: GaitTable | None = Field(None, description="gait, single_support: its numbers; default the book's.")
+
+
+class TorqueTable(Table):
+    """Torques of the joints; by default none."""
+
+    constant: Gains | None = Field(None, description=f"Torques that never change (N m, N): {EACH}; others are 0.")
+    file: str | None = Field(
+        None, description="CSV with a header 'time, joint1, ...' and rows of numbers (s, N m, N)."
+    )
+    function: str | None = Field(None, description=f"Function of t, q, qd. {FUNCTION}.")
+
+
+class ModelErrorTable(Table):
+    """What the controller's model gets wrong, drawn evenly from ranges."""
+
+    seed: Seed = Field(0, description="The same seed gives the same errors.")
+    mass: Number = Field(0.1, description="Largest relative error of masses.")
+    inertia: Number = Field(0.1, description="Largest relative error of moments of inertia.")
+    center: Number = Field(0.01, description="Largest error of centres of mass along each axis (m).")
+    tilt: Number = Field(0.0, description="Largest error of principal axes (rad).")
+    friction: Number = Field(0.0, description="Largest relative error of friction.")
+
+
+class ControllerTable(Table):
+    """The law that follows the trajectory."""
+
+    kind: choice("controller", lambda: CONTROLLERS) = Field(  # type: ignore[valid-type]
+        description=f"Kind of law: {', '.join(CONTROLLERS)} (004, chapter 9)."
+    )
+    kp: Gains | None = Field(None, description=f"Gain of the position error: {EACH}.")
+    kd: Gains | None = Field(None, description="Gain of the velocity error; default 2 sqrt(kp).")
+    ki: Gains | None = Field(None, description="pid, computed_torque: gain of the summed error; default 0.")
+    limits: Limits | None = Field(
+        None, description='Largest torques (N m, N), or "model" for the mechanism\'s; default none.'
+    )
+    period: Positive | None = Field(None, description="Sampling time of a digital controller (s).")
+    knows_ground: bool = Field(
+        True, description="computed_torque: whether its model is told the forces of the ground."
+    )
+    torques: str | None = Field(
+        None, description="feedforward: CSV of torques; default those of the trajectory, computed first."
+    )
+    model_error: ModelErrorTable | None = Field(None, description="Errors of the law's model; default none.")
+    function: str | None = Field(None, description=f"function: of t, q, qd. {FUNCTION}.")
+
+
+class SoilTable(Table):
+    """How the ground answers to a point that enters it (004, appendix D, Table 10.10)."""
+
+    stiffness: Positive | None = Field(None, description="Stiffness k (N/m); default 2000.")
+    damping: Number | None = Field(None, description="Damping (N s/m); default by overdamping.")
+    overdamping: Number | None = Field(
+        None, description="Damping as 2 overdamping sqrt(k m), m the mass of the mechanism; default 10."
+    )
+    ramp: Positive | None = Field(None, description="Depth over which the damping of rising points grows (m).")
+    friction: Number | None = Field(None, description="Coefficient of friction; default 0.7.")
+    slipping: Number | None = Field(None, description="Slope of the friction force at rest (N s/m).")
+    dust: Number | None = Field(None, description="Thickness of a layer without springs (m); default 0.")
+    lowered_spring: bool | None = Field(None, description="Whether springs begin below the dust.")
+
+
+class RegionTable(Table):
+    """A rectangle of the ground with a height and a soil of its own."""
+
+    forward: Ends | None = Field(None, description="From where to where along the ground's forward (m).")
+    side: Ends | None = Field(None, description="From where to where across it (m).")
+    height: Number = Field(0.0, description="Height above the plane (m).")
+    soil: SoilTable | None = Field(None, description="Its soil; default that of the ground.")
+
+
+class GroundTable(SoilTable):
+    """A plane that contact points cannot pass without a force; its keys may be left out, all of them."""
+
+    origin: Vector | None = Field(None, description="A point of the plane (m); default the origin.")
+    normal: Vector | None = Field(None, description="Direction out of the ground; default against gravity.")
+    forward: Vector | None = Field(None, description="First direction along the ground; default x.")
+    points: Names | None = Field(None, description="Names of the contact points that touch; default all.")
+    region: list[RegionTable] = Field([], description="Rectangles that differ.")
+
+
+class LoadTable(Table):
+    """A constant wrench on a body."""
+
+    body: str = Field(description="Name of the body.")
+    force: Vector | None = Field(None, description="Force (N); default 0.")
+    moment: Vector | None = Field(None, description="Moment (N m); default 0.")
+    point: Vector | None = Field(None, description="Where the force acts, in the body frame (m).")
+    frame: choice("frame", lambda: ("world", "body")) = Field(  # type: ignore[valid-type]
+        "world", description="Axes of force and moment: world or body."
+    )
+
+
+class StopsTable(Table):
+    """Springs and dampers that meet joints at their limits."""
+
+    stiffness: Positive = Field(1e3, description="Stiffness (N m/rad or N/m).")
+    damping: Number = Field(10.0, description="Damping (N m s/rad or N s/m).")
+
+
+class IntegratorTable(Table):
+    """How a simulation is computed."""
+
+    method: choice("method", lambda: METHODS) | None = Field(  # type: ignore[valid-type]
+        None,
+        description='"dop853" or "dopri5" (adaptive), "radau" (stiff), "rk4", "semi_implicit_euler" (fixed '
+        'step); default dop853, on the ground dopri5.',
+    )
+    rtol: Positive | None = Field(None, description="Relative error of a step; default 1e-8, on the ground 1e-6.")
+    atol: Positive | None = Field(None, description="Absolute error of a step; default rtol.")
+    step: Positive | None = Field(None, description="Step of the fixed methods (s).")
+    max_step: Positive | None = Field(None, description="Longest step (s).")
+    friction_speed: Positive | None = Field(None, description="Speed up to which dry friction grows; 1e-3.")
+    gimbal: choice("way", lambda: ("switch", "error")) | None = Field(  # type: ignore[valid-type]
+        None, description='What to do near gimbal lock: "switch" Euler sequences or "error".'
+    )
+    stop_at: Names | None = Field(
+        None, description="Events that end the motion: touch_down, lift_off, joint_limit."
+    )
+    energy_tolerance: Positive | None = Field(
+        None, description="Relative error of the energy balance that the audit allows."
+    )
+
+
+class OutputTable(Table):
+    """What the result holds."""
+
+    samples: Whole | None = Field(None, description="Number of equally spaced times; default 201.")
+    times: Numbers | None = Field(None, description="The times themselves (s), instead of samples.")
+    reactions: bool = Field(False, description="Whether the joint reaction wrenches are computed.")
+
+
+class PlotTable(Table):
+    """What 'kinetree run --plot' and 'kinetree plot' draw."""
+
+    variables: Names | None = Field(None, description="Names such as q, tau; default the most telling ones.")
+    joints: Names | None = Field(None, description="Names of joints; default all.")
+
+
+def _function_alone(value: object) -> object:
+    """The torque table, also from a function or numbers alone: torque = "laws.py:law"."""
+    if isinstance(value, str):
+        return {"function": value}
+    if isinstance(value, list):
+        return {"constant": value}
+    if not isinstance(value, dict):
+        raise ValueError(f'must be a table, a list or a text such as "laws.py:law", got {reprlib.repr(value)}')
+    return value
+
+
+class _OrFunction:
+    """Offers a function or numbers alone besides the table."""
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> JsonSchemaValue:
+        alone = [{"type": "string"}, {"type": "array", "items": {"type": "number"}}]
+        return {"anyOf": [*alone, handler(core_schema)]}
+
+
+Torque = Annotated[TorqueTable, BeforeValidator(_function_alone), _OrFunction()]
+
+
+class SharedTables(Table):
+    """The tables that several tasks use."""
+
+    mechanism: MechanismChoice | None = Field(None, description="The mechanism.")
+    initial: InitialTable | None = Field(None, description="State at the start.")
+    trajectory: TrajectoryTable | None = Field(None, description="Prescribed motion.")
+    torque: Torque | None = Field(None, description="Torques of the joints.")
+    controller: ControllerTable | None = Field(None, description="Law that follows the trajectory.")
+    ground: GroundTable | None = Field(None, description="Ground that contact points touch.")
+    load: list[LoadTable] = Field([], description="Constant wrenches on bodies, each a [[load]].")
+    stops: StopsTable | None = Field(None, description="Springs at the joints' limits.")
+    integrator: IntegratorTable | None = Field(None, description="How a simulation is computed.")
+    output: OutputTable | None = Field(None, description="What the result holds.")
+    plot: PlotTable | None = Field(None, description="What is drawn.")

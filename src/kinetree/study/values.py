@@ -1,0 +1,128 @@
+"""The values a study file may hold beside those of mechanism files; each type carries its check and schema.
+
+A check returns the value, or raises a ValueError that continues the sentence "study.duration ...".
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import PlainValidator, WithJsonSchema
+
+from kinetree.errors import unknown_name
+from kinetree.model.file_values import ANGLE, NUMBER, as_list, as_number
+
+PerJoint = float | list[float] | dict[str, float]
+
+
+def as_positive(value: object) -> float:
+    """A number above zero."""
+    x = as_number(value)
+    if x <= 0.0:
+        raise ValueError(f"must be a number > 0, got {x:g}")
+    return x
+
+
+def as_whole(value: object, least: int = 1) -> int:
+    """A whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"must be a whole number of at least {least}, got {reprlib.repr(value)}")
+    return value
+
+
+def as_choice(value: object, kind: str, choices: Callable[[], Iterable[str]]) -> str:
+    """One of some names; the nearest one is suggested."""
+    names = list(choices())
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"must be a known {kind}: {unknown_name(kind, value, names)}")
+    return value
+
+
+def as_per_joint(value: object, angle: bool = False, infinite: bool = False) -> PerJoint:
+    """One number for all joints, a list of them, or a table by joint name."""
+    read = partial(as_number, angle=angle, infinite=infinite)
+    if isinstance(value, Mapping):
+        return {str(joint): read(x) for joint, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [read(x) for x in value]
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        wanted = "a number, a list of numbers or a table such as { joint1 = 0.5 }"
+        raise ValueError(f"must be {wanted}, got {reprlib.repr(value)}")
+    return read(value)
+
+
+def as_limits(value: object) -> PerJoint | str:
+    """Largest torques, or the word for those of the mechanism."""
+    if isinstance(value, str):
+        return as_choice(value, "limit", lambda: ("model",))
+    return as_per_joint(value, infinite=True)
+
+
+def as_rows(value: object) -> list[list[float]]:
+    """A list of lists of numbers."""
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(f"must be a list of rows, each a list of numbers, got {reprlib.repr(value)}")
+    return [as_list(row) for row in value]
+
+
+def as_names(value: object) -> list[str]:
+    """A list of texts; one text counts as such a list."""
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple) or not all(isinstance(x, str) for x in given):
+        raise ValueError(f"must be a list of names, got {reprlib.repr(value)}")
+    return list(given)
+
+
+def as_ends(value: object) -> list[float]:
+    """From where to where; infinite ends are allowed."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise ValueError(f"must be [from, to], got {reprlib.repr(value)}")
+    return [as_number(x, infinite=True) for x in value]
+
+
+def choice(kind: str, choices: Callable[[], Iterable[str]]) -> Any:
+    """The type of a name out of some, which are asked for when they are needed."""
+    schema = {"type": "string", "enum": list(choices())}
+    return Annotated[str, PlainValidator(partial(as_choice, kind=kind, choices=choices)), WithJsonSchema(schema)]
+
+
+def _per_joint_schema(items: dict[str, Any]) -> dict[str, Any]:
+    by_name = {"type": "object", "additionalProperties": items}
+    return {"anyOf": [items, {"type": "array", "items": items}, by_name]}
+
+
+_LIST: dict[str, Any] = {"type": "array", "items": NUMBER}
+_NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_GAINS = _per_joint_schema(NUMBER)
+
+Positive = Annotated[
+    float, PlainValidator(as_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]
+Whole = Annotated[int, PlainValidator(as_whole), WithJsonSchema({"type": "integer", "minimum": 1})]
+Seed = Annotated[
+    int, PlainValidator(partial(as_whole, least=0)), WithJsonSchema({"type": "integer", "minimum": 0})
+]
+Numbers = Annotated[list[float], PlainValidator(as_list), WithJsonSchema(_LIST)]
+Rows = Annotated[
+    list[list[float]], PlainValidator(as_rows), WithJsonSchema({"type": "array", "items": _LIST})
+]
+Names = Annotated[
+    list[str], PlainValidator(as_names), WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES]})
+]
+Gains = Annotated[PerJoint, PlainValidator(as_per_joint), WithJsonSchema(_GAINS)]
+Positions = Annotated[
+    PerJoint, PlainValidator(partial(as_per_joint, angle=True)), WithJsonSchema(_per_joint_schema(ANGLE))
+]
+Limits = Annotated[
+    PerJoint | str,
+    PlainValidator(as_limits),
+    WithJsonSchema({"anyOf": [{"type": "string", "enum": ["model"]}, *_GAINS["anyOf"]]}),
+]
+Ends = Annotated[
+    list[float],
+    PlainValidator(as_ends),
+    WithJsonSchema({"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}),
+]

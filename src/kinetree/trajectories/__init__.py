@@ -1,0 +1,65 @@
+"""Prescribed motions: one interface, from a cycloid to the gait of a six-legged robot.
+
+>>> import kinetree.trajectories as trajectories
+>>> reach = trajectories.cycloid([0.0, 0.0], [1.0, 0.5], duration=2.0)
+>>> trajectories.sequence(reach, trajectories.hold([1.0, 0.5], 1.0)).duration
+3.0
+"""
+
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.trajectories.base import Trajectory
+from kinetree.trajectories.combined import repeat, sequence
+from kinetree.trajectories.cycloidal import cycloid, half_turn
+from kinetree.trajectories.gait import Gait, SupportPhase
+from kinetree.trajectories.gait_parameters import (
+    HEXAPOD,
+    PLANAR_BIPED,
+    QUADRUPED,
+    SPATIAL_BIPED,
+    GaitParameters,
+)
+from kinetree.trajectories.inverted_pendulum import InvertedPendulum
+from kinetree.trajectories.leg_kinematics import LegAngles, leg_angles, leg_motion
+from kinetree.trajectories.legs import Leg, named_legs
+from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, hold, quintic
+from kinetree.trajectories.splines import bspline, interpolate
+from kinetree.trajectories.swing_foot import SwingFoot
+from kinetree.trajectories.tabulated_motion import read_csv, tabulated
+from kinetree.trajectories.trapezoid import trapezoidal
+from kinetree.trajectories.walking import biped_gait, legged_gait, tripod, trot
+
+__all__ = [
+    "HEXAPOD",
+    "PLANAR_BIPED",
+    "QUADRUPED",
+    "SPATIAL_BIPED",
+    "Gait",
+    "GaitParameters",
+    "InvertedPendulum",
+    "Leg",
+    "LegAngles",
+    "PiecewisePolynomial",
+    "PolynomialTrajectory",
+    "SupportPhase",
+    "SwingFoot",
+    "Trajectory",
+    "biped_gait",
+    "bspline",
+    "cubic",
+    "cycloid",
+    "half_turn",
+    "hold",
+    "interpolate",
+    "leg_angles",
+    "leg_motion",
+    "legged_gait",
+    "named_legs",
+    "quintic",
+    "read_csv",
+    "repeat",
+    "sequence",
+    "tabulated",
+    "trapezoidal",
+    "tripod",
+    "trot",
+]

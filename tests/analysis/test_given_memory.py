@@ -1,0 +1,187 @@
+"""Answers in arrays that the caller gives, in packed form, and without checks."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import InputError, SingularityError
+from support import trees
+
+ARM = kt.zoo.kuka_kr5()
+SIMPLE = [kt.inverse_dynamics, kt.forward_dynamics]
+
+
+def states(mechanism, rng, *batch):
+    return [rng.uniform(-1, 1, (*batch, mechanism.n_dof)) for _ in range(3)]
+
+
+def mimicking():
+    return trees.mimic_tree(np.random.default_rng(4), 9)
+
+
+@pytest.mark.parametrize("ask", SIMPLE)
+@pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3)])
+def test_simple_answers(ask, batch, rng):
+    x = states(ARM, rng, *batch)
+    expected, out = ask(ARM, *x), np.full((*batch, 6), np.nan)
+    assert ask(ARM, *x, out=out) is out
+    assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("ask", SIMPLE)
+def test_with_loads_mimics_and_lists(ask, rng):
+    x, out = states(ARM, rng, 5), np.empty((5, 6))
+    load = kt.Wrench(ARM.body_names[-1], force=(1.0, 2.0, 3.0))
+    assert np.array_equal(ask(ARM, *x, [load], out=out), ask(ARM, *x, [load]))
+    assert np.array_equal(ask(ARM, *(y.tolist() for y in x), out=out), ask(ARM, *x))
+    gripper = mimicking()
+    x, out = states(gripper, rng, 5), np.empty((5, gripper.n_dof))
+    assert np.array_equal(ask(gripper, *x, out=out), ask(gripper, *x))
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3)])
+def test_mass_matrix(batch, rng):
+    for mechanism in (ARM, mimicking()):
+        n = mechanism.n_dof
+        q, out = states(mechanism, rng, *batch)[0], np.full((*batch, n, n), np.nan)
+        assert np.shares_memory(kt.mass_matrix(mechanism, q, out=out), out)
+        assert np.array_equal(out, kt.mass_matrix(mechanism, q))
+
+
+@pytest.mark.parametrize("batch", [(), (3,), (9,), (2, 4)])
+@pytest.mark.parametrize("ask", [kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives])
+def test_derivatives(ask, batch, rng):
+    names = ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd")
+    if ask is kt.forward_dynamics_derivatives:
+        names = ("qdd", "dqdd_dq", "dqdd_dqd", "dqdd_dtau")
+    out = ask(ARM, *states(ARM, rng, *batch))
+    arrays = [getattr(out, name) for name in names]
+    x = states(ARM, rng, *batch)
+    assert ask(ARM, *x, out=out) is out
+    expected = ask(ARM, *x)
+    for name, array in zip(names, arrays, strict=True):
+        assert np.shares_memory(getattr(out, name), array)
+        assert np.array_equal(array, getattr(expected, name))
+    load = kt.Wrench(ARM.body_names[-1], force=(1.0, 2.0, 3.0))
+    ask(ARM, *x, [load], out=out)
+    assert np.array_equal(arrays[1], getattr(ask(ARM, *x, [load]), names[1]))
+
+
+@pytest.mark.parametrize("mechanism", [ARM, mimicking()], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("batch", [(3,), (9,), (2, 4)])
+def test_packed_derivatives(mechanism, batch, rng):
+    x = states(mechanism, rng, *batch)
+    packed = kt.inverse_dynamics_derivatives(mechanism, *x, packed=True)
+    full = kt.inverse_dynamics_derivatives(mechanism, *x)
+    for name in ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"):
+        assert np.array_equal(getattr(packed, name), getattr(full, name))
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [
+        (np.empty((5, 5)), r"shape \(5, 6\), got float64 of shape \(5, 5\)"),
+        (np.empty((4, 6)), r"shape \(5, 6\)"),
+        (np.empty((5, 6), dtype=np.float32), "float32"),
+        (np.empty((6, 5)).T, "contiguous"),
+        (np.empty((5, 12))[:, ::2], "contiguous"),
+        ([[0.0] * 6] * 5, "got list"),
+    ],
+)
+def test_unfit_memory_is_refused(out, words, rng):
+    x = states(ARM, rng, 5)
+    for ask in SIMPLE:
+        with pytest.raises(InputError, match=words):
+            ask(ARM, *x, out=out)
+    with pytest.raises(InputError, match="out must"):
+        kt.mass_matrix(ARM, x[0], out=out)
+    with pytest.raises(InputError, match="earlier answer"):
+        kt.inverse_dynamics_derivatives(ARM, *x, out=out)
+
+
+def test_memory_of_the_input_is_refused(rng):
+    x = states(ARM, rng, 5)
+    with pytest.raises(InputError, match="share memory"):
+        kt.inverse_dynamics(ARM, *x, out=x[2])
+    frozen = np.empty((5, 6))
+    frozen.setflags(write=False)
+    with pytest.raises(InputError, match="writable"):
+        kt.forward_dynamics(ARM, *x, out=frozen)
+
+
+@pytest.mark.parametrize("ask", [kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives])
+def test_earlier_answers_must_fit(ask, rng):
+    earlier = ask(ARM, *states(ARM, rng, 5))
+    with pytest.raises(InputError, match=r"\(5, 6\)"):
+        ask(ARM, *states(ARM, rng, 7), out=earlier)
+    with pytest.raises(InputError, match=r"\(5, 6\)"):
+        ask(ARM, *states(ARM, rng), out=earlier)
+
+
+def test_bad_states_are_found_with_given_memory(rng):
+    x = states(ARM, rng, 5)
+    earlier = kt.inverse_dynamics_derivatives(ARM, *x)
+    x[1][3, 2] = np.nan
+    for ask, out in ((kt.inverse_dynamics, np.empty((5, 6))), (kt.inverse_dynamics_derivatives, earlier)):
+        with pytest.raises(InputError, match=r"qd must be finite.*state 3"):
+            ask(ARM, *x, out=out)
+
+
+# ---- without checks ---------------------------------------------------------------------------------------
+def test_unchecked_lets_nan_through_and_nothing_else_changes(rng):
+    x = states(ARM, rng, 8)
+    expected = kt.inverse_dynamics(ARM, *x)
+    x[0][2, 1] = np.nan
+    with pytest.raises(InputError):
+        kt.inverse_dynamics(ARM, *x)
+    with kt.unchecked():
+        tau = kt.inverse_dynamics(ARM, *x)
+    assert np.isnan(tau[2]).any()
+    good = np.arange(8) != 2
+    assert np.array_equal(tau[good], expected[good])
+    with pytest.raises(InputError):
+        kt.inverse_dynamics(ARM, *x)
+
+
+def test_unchecked_still_looks_at_shapes(rng):
+    x = states(ARM, rng, 8)
+    with kt.unchecked():
+        for ask in SIMPLE:
+            with pytest.raises(InputError):
+                ask(ARM, x[0][:, :5].copy(), x[1], x[2])
+            with pytest.raises(InputError):
+                ask(ARM, x[0], x[1][:3], x[2])
+            with pytest.raises(InputError):
+                ask(ARM, *x, out=np.empty((7, 6)))
+
+
+def test_unchecked_does_not_ask_about_singular_states():
+    massless = kt.Builder("massless")
+    massless.world.revolute("a").body("b", kt.Inertia.sphere(1.0, 0.1)).revolute("c", at=(1, 0, 0)).body(
+        "d", kt.Inertia(0.0, (0, 0, 0), np.zeros((3, 3)))
+    )
+    robot, still = massless.build(), np.zeros((8, 2))
+    with pytest.raises(SingularityError):
+        kt.forward_dynamics(robot, still, still, still)
+    with kt.unchecked():
+        assert kt.forward_dynamics(robot, still, still, still).shape == (8, 2)
+
+
+def test_unchecked_holds_for_its_own_thread(rng):
+    x = states(ARM, rng, 8)
+    x[0][0, 0] = np.nan
+    found = []
+
+    def elsewhere():
+        try:
+            kt.inverse_dynamics(ARM, *x)
+        except InputError:
+            found.append("checked")
+
+    with kt.unchecked():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert found == ["checked"]

@@ -1,0 +1,320 @@
+"""Torques, loads, joint springs and stops, events, interruptions, errors, results."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+
+def pendulum(**joint):
+    """A point mass of 1 kg at the end of a massless rod of 1 m that turns about y."""
+    build = kt.Builder("pendulum")
+    hinge = build.world.revolute("hinge", axis="y", **joint)
+    hinge.body("rod", kt.Inertia.point(1.0, (0, 0, -1.0)))
+    return build.build()
+
+
+def slider(**joint):
+    build = kt.Builder("slider", gravity=(0, 0, 0))
+    build.world.prismatic("rail", axis="x", **joint).body("cart", kt.Inertia.sphere(2.0, 0.1))
+    return build.build()
+
+
+ARM = kt.zoo.kuka_kr5()
+START = np.array([0.2, -0.4, 0.3, 0.1, -0.2, 0.5])
+
+
+# ---- closed forms -------------------------------------------------------------------------------------
+def test_small_oscillation_has_the_known_period():
+    run = kt.simulate(pendulum(), [1e-4], duration=2 * np.pi / np.sqrt(9.81), rtol=1e-12)
+    assert run.q.values[-1, 0] == pytest.approx(1e-4, rel=1e-8)
+
+
+def test_damped_spring():
+    """x'' + 2 d w x' + w^2 x = 0 of a cart on a spring with viscous friction."""
+    k, c, m = 50.0, 4.0, 2.0
+    run = kt.simulate(slider(stiffness=k, viscous=c, rest=0.3), [1.3], duration=2.0, rtol=1e-11)
+    rate, turn = c / (2 * m), np.sqrt(k / m - (c / (2 * m)) ** 2)
+    t = run.time.values
+    exact = 0.3 + np.exp(-rate * t) * (np.cos(turn * t) + rate / turn * np.sin(turn * t))
+    assert run.q.values[:, 0] == pytest.approx(exact, abs=1e-9)
+    assert run.audit["energy_balance"].value < 1e-9
+    left = run.kinetic_energy.values[-1] + run.potential_energy.values[-1]
+    assert run.joint_work.values[-1] == pytest.approx(left - 0.5 * k, rel=1e-9)
+
+
+def test_dry_friction_stops_a_cart():
+    """Stopping distance v^2 m / (2 F)."""
+    run = kt.simulate(slider(coulomb=4.0), [0.0], [1.0], duration=1.0, method="radau", friction_speed=1e-4)
+    assert run.q.values[-1, 0] == pytest.approx(0.25, abs=1e-4)
+    assert abs(run.qd.values[-1, 0]) < 1e-5
+    assert run.joint_work.values[-1] == pytest.approx(-1.0, rel=1e-4)
+
+
+def test_stops_turn_a_cart_back():
+    robot = slider(lower=-1.0, upper=1.0)
+    bare = kt.simulate(robot, [0.0], [2.0], duration=1.0)
+    assert bare.q.values[-1, 0] == pytest.approx(2.0)
+    assert [(event.kind, event.name) for event in bare.events] == [("joint_limit_upper", "rail")]
+    assert bare.events[0].time == pytest.approx(0.5, rel=1e-9)
+    stops = kt.Stops(stiffness=1e4, damping=0.0)
+    run = kt.simulate(robot, [0.0], [2.0], duration=1.0, stops=stops, rtol=1e-10)
+    contact = np.pi * np.sqrt(2.0 / 1e4)  # half a period of the spring
+    assert run.q.values[-1, 0] == pytest.approx(1.0 - 2.0 * (0.5 - contact), abs=1e-6)
+
+
+# ---- what drives the joints ----------------------------------------------------------------------------
+def test_ways_to_say_the_same_torque():
+    constant = np.array([3.0, -5.0, 2.0, 0.5, -0.4, 0.1])
+    ways = {
+        "vector": constant,
+        "function": lambda t, q, qd: constant,
+        "table": ([0.0, 1.0], np.tile(constant, (2, 1))),
+        "polynomial": kt.PiecewisePolynomial.hold([0.0], constant[None]),
+    }
+    ends = {
+        name: kt.simulate(ARM, START, duration=0.3, torque=torque, rtol=1e-11).q.values[-1]
+        for name, torque in ways.items()
+    }
+    for end in ends.values():
+        assert end == pytest.approx(ends["vector"], abs=1e-9)
+    assert not np.allclose(ends["vector"], kt.simulate(ARM, START, duration=0.3).q.values[-1], atol=1e-3)
+
+
+def test_inverse_dynamics_drives_along_the_motion():
+    path = kt.trajectories.cycloid(START, START + 0.4, 1.0)
+
+    def torque(t, q, qd):
+        wanted = path.at(t)
+        return kt.inverse_dynamics(ARM, wanted.q, wanted.qd, wanted.qdd)
+
+    run = kt.simulate(ARM, START, duration=0.5, torque=torque, rtol=1e-11)
+    assert run.q.values == pytest.approx(path.at(run.time.values).q, abs=1e-7)
+    wanted = path.at(run.time.values)
+    torques = kt.inverse_dynamics(ARM, wanted.q, wanted.qd, wanted.qdd)
+    assert run.tau.values == pytest.approx(torques, abs=1e-9)
+
+
+def test_work_of_actuators_and_loads():
+    hand = ARM.body_names[-1]
+    load = kt.Wrench(hand, force=(5.0, -3.0, 2.0), moment=(0.1, 0.2, 0.3), point=(0.1, 0, 0.05))
+    turning = kt.Wrench(ARM.body_names[2], force=(1.0, 2.0, 3.0), point=(0.0, 0.1, 0.0), frame="body")
+    torque = [10.0, 8.0, -5.0, 0.1, 0.1, 1e-5]
+    run = kt.simulate(ARM, START, duration=0.5, loads=[load, turning], torque=torque, rtol=1e-11)
+    assert run.audit["energy_balance"].value < 1e-9
+    assert abs(run.external_work.values[-1]) > 1e-2
+    work = np.trapezoid((run.tau.values * run.qd.values).sum(axis=1), run.time.values)
+    assert run.actuator_work.values[-1] == pytest.approx(work, rel=1e-3)
+    qdd = kt.forward_dynamics(ARM, run.q.values, run.qd.values, run.tau.values, [load, turning])
+    assert run.qdd.values == pytest.approx(qdd, rel=1e-9, abs=1e-9)
+
+
+def test_reactions_belong_to_the_motion():
+    run = kt.simulate(ARM, START, duration=0.1, times=5, reactions=True)
+    motion = run.q.values, run.qd.values, run.qdd.values
+    assert np.array_equal(run.reaction.values, kt.joint_reactions(ARM, *motion))
+
+
+def test_reactions_feel_loads_and_ground():
+    """A body that stands on the ground hangs in its free joint without a force; a load is felt."""
+    robot = kt.zoo.quadruped()
+    load = kt.Wrench("trunk", force=(0.0, 0.0, -20.0))
+    options = {"ground": kt.Ground(), "method": "dopri5", "reactions": True, "loads": load, "times": 11}
+    run = kt.simulate(robot, standing(), duration=0.2, **options)
+    assert run.contact_force.values.any()
+    trunk = run.reaction.sel(body="trunk").values
+    assert trunk == pytest.approx(np.zeros_like(trunk), abs=1e-6)
+
+
+# ---- output, events, interruption ----------------------------------------------------------------------
+def test_output_times_are_kept():
+    times = [0.0, 0.013, 0.1, 0.25]
+    run = kt.simulate(ARM, START, duration=0.3, times=times)
+    assert run.time.values.tolist() == times
+    dense = kt.simulate(ARM, START, duration=0.3, times=1001, rtol=1e-12)
+    assert run.q.values[2] == pytest.approx(dense.q.interp(time=0.1).values, abs=1e-5)
+
+
+def test_user_events():
+    level = kt.Trigger("level", lambda t, q, qd: q[0], direction=-1)
+    run = kt.simulate(pendulum(), [0.5], duration=4.0, events=[level], rtol=1e-11)
+    times = [event.time for event in run.events if event.name == "level"]
+    assert len(times) == 2
+    assert np.interp(times, run.time.values, run.q.values[:, 0]) == pytest.approx([0, 0], abs=1e-3)
+    stopped = kt.simulate(pendulum(), [0.5], duration=4.0, events=[level], stop_at="level")
+    assert stopped.stopped_at == pytest.approx(times[0], abs=1e-6)
+    assert "level" in stopped.stop_reason
+
+
+def test_interruption_keeps_what_was_computed():
+    def progress(t):
+        if t > 0.2:
+            raise KeyboardInterrupt
+
+    run = kt.simulate(ARM, START, duration=1e5, times=np.linspace(0, 1, 101), progress=progress)
+    assert not run.complete
+    assert run.stop_reason == "interrupted"
+    assert run.stopped_at > 0.2
+
+
+def test_progress_is_told():
+    told = []
+    kt.simulate(ARM, START, duration=0.3, progress=told.append)
+    assert told
+    assert told[-1] == pytest.approx(0.3)
+
+
+def test_result_is_saved_and_loaded(tmp_path):
+    run = kt.simulate(kt.zoo.quadruped(), standing(), duration=0.1, ground=kt.Ground(), method="dopri5")
+    run.save(tmp_path / "run.nc")
+    assert kt.load_result(tmp_path / "run.nc").equals(run)
+    assert run.settings["ground"]["soil"]["stiffness"] == 2000.0
+
+
+def standing():
+    q = np.zeros(18)
+    q[2] = 0.55
+    q[[7, 10, 13, 16]], q[[8, 11, 14, 17]] = 0.3, -0.6
+    return q
+
+
+# ---- bad input, and motions that fail ------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"duration": -1.0}, r"duration must be > 0 s, got -1"),
+        ({"duration": np.nan}, r"duration must be finite"),
+        ({"times": [0.0, 0.2, 0.1]}, r"times must increase, got 0\.2 s and then 0\.1 s at index 2"),
+        ({"times": [0.0, 2.0]}, r"times must lie within 0 and 1 s"),
+        ({"times": 1}, "at least 2 samples"),
+        ({"rtol": 0.0}, r"rtol must be > 0, got 0"),
+        ({"rtol": 1e-20}, "rtol must be between"),
+        ({"atol": -1.0}, r"atol must be > 0, got -1"),
+        ({"method": "dopri"}, "unknown method 'dopri'.*Did you mean 'dopri5'"),
+        ({"method": "rk4"}, "needs a step"),
+        ({"method": "rk4", "step": 0.0}, "step must be > 0 s"),
+        ({"torque": [1.0, 2.0]}, r"torque must have shape \(\.\.\., 6\)"),
+        ({"torque": [np.inf] * 6}, "torque must be finite"),
+        ({"torque": ([0.0, 1.0], [[1.0], [2.0]])}, "needs 6 columns, got 1"),
+        ({"torque": [0.0] * 6, "controller": lambda t, q, qd: q}, "either a torque or a controller"),
+        ({"controller": 3}, "a controller must be"),
+        ({"stop_at": "crash"}, "unknown event 'crash'"),
+        ({"gimbal": "ignore"}, "unknown gimbal 'ignore'"),
+        ({"loads": kt.Wrench("hand", force=(1, 0, 0))}, "unknown body 'hand'"),
+        ({"friction_speed": 0.0}, "friction_speed must be > 0"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(kt.KinetreeError, match=message):
+        kt.simulate(ARM, START, **options)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (([0.0] * 5, None), r"q0 must have shape \(\.\.\., 6\)"),
+        (([0.0] * 6, [0.0] * 7), r"qd0 must have shape \(\.\.\., 6\)"),
+        (([[0.0] * 6] * 2, None), "use simulate_batch for many"),
+        (([np.nan] + [0.0] * 5, None), "q0 must be finite, got nan for joint"),
+    ],
+)
+def test_bad_states(state, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.simulate(ARM, *state)
+
+
+def test_law_that_returns_nan_keeps_the_motion_so_far():
+    def law(t, q, qd):
+        return np.full(6, np.nan if t > 0.1 else 0.0)
+
+    with pytest.raises(kt.SimulationError, match=r"torque for joint '.*' at t = 0\.1.* is nan") as caught:
+        kt.simulate(ARM, START, torque=law)
+    assert caught.value.result.time.values[-1] <= 0.11
+    assert not caught.value.result.complete
+
+
+def test_law_of_the_wrong_shape():
+    with pytest.raises(kt.SimulationError, match=r"must be 6 numbers.*got shape \(3,\)"):
+        kt.simulate(ARM, START, controller=lambda t, q, qd: np.zeros(3))
+
+
+def test_law_that_raises():
+    def law(t, q, qd):
+        raise ZeroDivisionError("oops")
+
+    with pytest.raises(ZeroDivisionError, match="oops"):
+        kt.simulate(ARM, START, torque=law)
+
+
+def test_massless_leaf():
+    build = kt.Builder("bad")
+    build.world.revolute("hinge").body("empty", kt.Inertia(0.0))
+    with pytest.raises(kt.SingularityError, match="'hinge'"):
+        kt.simulate(build.build(), [0.0])
+
+
+def test_diverging_motion_names_time_and_joint():
+    with pytest.raises(kt.SimulationError, match=r"diverged at t = .*joint 'rail'") as caught:
+        kt.simulate(slider(), [1.0], [1.0], duration=10.0, torque=lambda t, q, qd: 1e3 * q * q * np.abs(q))
+    assert caught.value.result.stopped_at < 10.0
+
+
+def test_inaccurate_balance_is_told():
+    with pytest.warns(kt.AccuracyWarning, match="energy balance FAILED"):
+        run = kt.simulate(ARM, START, duration=1.0, method="semi_implicit_euler", step=0.02)
+    assert not run.audit["energy_balance"].passed
+    assert any("energy balance" in message for message in run.messages)
+
+
+# ---- many at once ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("count", [1, 3, 4, 9])
+def test_batch_is_many_single_simulations(count):
+    rng = np.random.default_rng(3)
+    q0, qd0 = rng.uniform(-1, 1, (2, count, 6))
+    tau = rng.uniform(-5, 5, (count, 6)) * [1, 1, 1, 1e-3, 1e-3, 1e-5]
+    batch = kt.simulate_batch(ARM, q0, qd0, 0.3, torque=tau, times=5, rtol=1e-11)
+    for k in range(count):
+        one = kt.simulate(ARM, q0[k], qd0[k], 0.3, torque=tau[k], times=5, rtol=1e-11)
+        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-8)
+        assert batch.qd.values[k] == pytest.approx(one.qd.values, abs=1e-7)
+
+
+def test_batch_does_not_depend_on_threads():
+    q0 = np.random.default_rng(5).uniform(-1, 1, (23, 6))
+    one, two = (kt.simulate_batch(ARM, q0, duration=0.2, times=3, threads=k).q.values for k in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_batch_of_controllers_and_grounds():
+    path = kt.trajectories.hold(START, 1.0)
+    laws = [kt.control.PD(path, kp, 10.0) for kp in (10.0, 100.0)]
+    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), duration=0.2, controller=laws, times=3)
+    for k, law in enumerate(laws):
+        one = kt.simulate(ARM, START, duration=0.2, controller=law, times=3)
+        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-9)
+    grounds = [kt.Ground(kt.Soil(stiffness=k)) for k in (1e3, 1e4)]
+    quadruped = kt.zoo.quadruped()
+    starts = np.tile(standing(), (2, 1))
+    batch = kt.simulate_batch(quadruped, starts, duration=0.2, ground=grounds, times=3, rtol=1e-7)
+    assert batch.q.values[0, -1, 2] < batch.q.values[1, -1, 2]
+
+
+def test_simulator_is_the_same_simulation():
+    prepared = kt.Simulator(ARM, 0.3, times=7, rtol=1e-10)
+    for start in (START, -START, START):
+        motion = prepared.run(start)
+        run = kt.simulate(ARM, start, duration=0.3, times=7, rtol=1e-10)
+        assert np.array_equal(motion.q, run.q.values)
+        assert np.array_equal(motion.qd, run.qd.values)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0] * 6,), r"q0 must be states \(m, 6\)"),
+        ((np.zeros((2, 6)), np.zeros((3, 6))), "do not fit together"),
+    ],
+)
+def test_bad_batches(arguments, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.simulate_batch(ARM, *arguments)
