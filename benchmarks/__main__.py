@@ -15,6 +15,7 @@ from benchmarks.machine import description, fused_peak
 from benchmarks.plan import PLANS, Plan
 from benchmarks.plot import save_plot
 from benchmarks.report import page, print_report
+from benchmarks.simulation import simulations
 from benchmarks.startup import startup
 
 WIDEST = 200  # columns of the printed tables when the output is no terminal
@@ -52,6 +53,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     growth = measure.growth(plan, say)
     threads = measure.threads(plan, say)
     extremes = measure.extremes(plan, say)
+    simulated = simulations(plan, say)
     say("new processes")
     started = startup(plan.starts, plan.cold)
     peak = max(peak, fused_peak())
@@ -67,6 +69,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "exponents": measure.exponents(growth),
         "threads": threads,
         "extremes": extremes,
+        **simulated,
         "startup": started,
         "seconds": perf_counter() - start,
     }
@@ -80,7 +83,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     plans.add_argument("--from", dest="saved", type=Path, metavar="FILE.json", help="show a saved run")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
     parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the figures as Markdown")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw ratios and growth")
+    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw ratios, growth, errors over time")
     parser.set_defaults(plan="full")
     return parser.parse_args(arguments)
 

@@ -27,6 +27,10 @@ class Plan:
     starts: int = 5
     cold: str = "all"  # which kernels are compiled from nothing: all, first or none
     extremes: tuple[int, int] = (5000, 1000)  # links of a chain, branches of a star
+    simulations: tuple[str, ...] = ("gripper", "kuka", "chain", "quadruped")
+    tolerances: tuple[float, ...] = tuple(10.0**-k for k in range(3, 13))
+    step_counts: tuple[int, ...] = tuple(25 * 2**k for k in range(13))  # per simulated second
+    rollouts: int = 1000
 
 
 PLANS = {
@@ -44,6 +48,7 @@ PLANS = {
             threaded=("humanoid",),
             starts=2,
             cold="none",
+            simulations=("kuka", "chain"),
         ),
         Plan(
             "smoke",
@@ -58,6 +63,10 @@ PLANS = {
             starts=0,
             cold="none",
             extremes=(20, 10),
+            simulations=("gripper",),
+            tolerances=(1e-4, 1e-7),
+            step_counts=(100, 400),
+            rollouts=8,
         ),
     )
 }

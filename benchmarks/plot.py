@@ -1,4 +1,4 @@
-"""The run as a picture: how many times faster, and how time grows with length."""
+"""The run as a picture: how many times faster, how time grows with length, errors over time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.simulation_plot import draw_curves
 from benchmarks.tables import PEERS
 from benchmarks.targets import Results
 
@@ -17,13 +18,23 @@ SHOWN = ("pinocchio", "pinocchio parallel", "mujoco", "mujoco rollout", "drake",
 
 
 def save_plot(results: dict[str, Any], path: Path) -> None:
-    """Bars of time ratios for each model, and growth lines of chains."""
+    """Bars of time ratios for each model, growth lines of chains; below, errors of simulations over time."""
     models = list(dict.fromkeys(row["model"] for row in results["timings"]))
-    figure = Figure(figsize=(5.0 * (len(models) + 1), 5.0), layout="constrained")
-    axes = figure.subplots(1, len(models) + 1, squeeze=False)[0]
-    for ax, model in zip(axes, models, strict=False):
+    curves = results.get("simulation_curves", [])
+    cases = list(dict.fromkeys(row["case"] for row in curves))
+    columns, lines = max(len(models) + 1, len(cases)), 2 if cases else 1
+    figure = Figure(figsize=(5.0 * columns, 5.0 * lines), layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False)
+    for ax in grid.flat:
+        ax.set_visible(False)
+    for ax, model in zip(grid[0], models, strict=False):
+        ax.set_visible(True)
         _draw_ratios(ax, results, model)
-    _draw_growth(axes[-1], results)
+    grid[0][len(models)].set_visible(True)
+    _draw_growth(grid[0][len(models)], results)
+    for ax, case in zip(grid[-1], cases, strict=False):
+        ax.set_visible(True)
+        draw_curves(ax, [row for row in curves if row["case"] == case])
     machine = results["machine"]
     figure.suptitle(f"{machine['processor']}, one thread, {machine['date']}", fontsize=10)
     figure.savefig(path, dpi=120)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.simulation_tables import rollout_table, simulation_tables
+from benchmarks.table import NOTHING as NOTHING
+from benchmarks.table import Table as Table
 from benchmarks.targets import Results, verdicts
 
 OURS = ("kinetree", "kinetree packed", "kinetree kernel")
@@ -19,17 +20,6 @@ PEERS = (
     "drake",
     "robotics-toolbox",
 )
-NOTHING = "-"
-
-
-@dataclass(frozen=True)
-class Table:
-    """A title, a line about it, column heads and rows."""
-
-    title: str
-    note: str
-    head: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
 
 
 def all_tables(results: dict[str, Any]) -> list[Table]:
@@ -43,6 +33,8 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         thread_table(results),
         startup_table(results),
         extreme_table(results),
+        *simulation_tables(results),
+        rollout_table(results),
         agreement_table(results),
     ]
     return [table for table in tables if table.rows]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.reach import rollout_seconds
+
 FILE = Path(__file__).with_name("targets.toml")
 DEFAULTS = {"by": "kinetree", "than": "pinocchio", "batch": 1024}
 
@@ -30,10 +32,19 @@ class Results:
 
     def find(self, section: str, figure: str, **key: Any) -> float | None:
         """The figure of the first row of a section with these values."""
-        for row in self.results[section]:
+        for row in self.results.get(section, ()):
             if all(row[name] == value for name, value in key.items()):
                 return None if row[figure] is None else float(row[figure])
         return None
+
+    def simulation_time(self, case: str, contestant: str) -> float | None:
+        """Milliseconds of a contestant's best method to the error at which simulations are compared."""
+        times = [
+            row["milliseconds"]
+            for row in self.results.get("simulation_times", ())
+            if (row["case"], row["contestant"]) == (case, contestant) and row["milliseconds"] is not None
+        ]
+        return min(times) if times else None
 
     def time(self, model: str, quantity: str, batch: int | None, contestant: str) -> float | None:
         """Nanoseconds per state in the best window."""
@@ -114,6 +125,23 @@ def _startup(target: dict[str, Any], figures: Results) -> tuple[float | None, st
     return figures.results["startup"]["warm"].get(step), f"new process: {name}", "s"
 
 
+def _simulation_faster(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    ours, theirs = (figures.simulation_time(target["case"], target[side]) for side in ("by", "than"))
+    what = f"simulation, {target['case']}, error 1e-6: {target['by']}, times faster than {target['than']}"
+    return theirs / ours if ours and theirs else None, what, "x"
+
+
+def _simulation_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    what = f"simulation, {target['case']}, error 1e-6: {target['by']}, time"
+    return figures.simulation_time(target["case"], target["by"]), what, "ms"
+
+
+def _rollout_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    rows = [row for row in figures.results.get("rollouts", ()) if row["count"] == target["count"]]
+    value = rollout_seconds(rows, target["by"], target["error"])
+    return value, f"{target['count']} rollouts, {target['error']} error 1e-4: {target['by']}, one thread", "s"
+
+
 MEASURES = {
     "times_faster": _times_faster,
     "time_ratio": _time_ratio,
@@ -123,4 +151,7 @@ MEASURES = {
     "exponent": _exponent,
     "speed_up": _speed_up,
     "startup": _startup,
+    "simulation_faster": _simulation_faster,
+    "simulation_time": _simulation_time,
+    "rollout_time": _rollout_time,
 }

@@ -5,7 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from benchmarks.contact_law import contact_law
+from benchmarks.coordinates import peer_states
+from benchmarks.mechanisms import padded
+from benchmarks.reach import time_to_reach
+from benchmarks.simulation_cases import quadruped
+
+import kinetree as kt
 
 ROOT = Path(__file__).parents[1]
 SECTIONS = {
@@ -14,6 +22,9 @@ SECTIONS = {
     "growth": {"shape", "n", "quantity", "contestant", "best", "median", "windows"},
     "exponents": {"shape", "quantity", "contestant", "exponent", "lengths"},
     "extremes": {"shape", "n", "n_dof", "error", "inverse dynamics", "forward dynamics"},
+    "simulation_curves": {"case", "contestant", "method", "setting", "error", "best", "median", "windows"},
+    "simulation_times": {"case", "contestant", "method", "milliseconds", "smallest_error"},
+    "rollouts": {"contestant", "method", "setting", "count", "median_error", "worst_error", "seconds"},
 }
 
 
@@ -64,10 +75,79 @@ def test_answers_of_extremes_are_right(run):
     assert all(row["error"] < 1e-10 for row in run[0]["extremes"])
 
 
+def test_simulations_converge_to_the_same_motion(run):
+    """Tighter tolerances and shorter steps come nearer to the reference, whoever takes them."""
+    lines = {}
+    for row in run[0]["simulation_curves"]:
+        lines.setdefault((row["contestant"], row["method"]), []).append(row["error"])
+    assert {("kinetree", "dop853"), ("kinetree simulate", "dopri5")} <= lines.keys()
+    for (contestant, _), errors in lines.items():
+        assert errors[-1] < 0.3 * errors[0]
+        assert errors[-1] < (1e-2 if contestant == "mujoco" else 1e-6)
+
+
+def test_rollouts_have_their_errors(run):
+    kinetree = [row for row in run[0]["rollouts"] if row["contestant"] == "kinetree"]
+    assert kinetree
+    assert all(0.0 < row["median_error"] <= row["worst_error"] for row in run[0]["rollouts"])
+    assert min(row["worst_error"] for row in kinetree) < 1e-4
+
+
+def test_time_to_reach_an_error():
+    curve = [(1e-2, 1.0), (1e-7, 2.0), (1e-4, 3.0), (1e-8, 12.0), (1e-9, 20.0)]
+    assert time_to_reach(curve, 1e-6) == pytest.approx(6.0)  # not where errors were small by chance
+    assert time_to_reach(curve, 1e-10) is None
+    assert time_to_reach(curve, 1.0) == 1.0
+
+
+def on_the_ground(mechanism):
+    """The quadruped pushed into the ground, moving; its accelerations there."""
+    rng = np.random.default_rng(0)
+    case = quadruped()
+    q, qd = case.q0 + rng.uniform(-0.1, 0.1, 18), rng.uniform(-1.0, 1.0, 18)
+    q[2] -= 0.11
+    run = kt.simulate(mechanism, q, qd, duration=1e-6, ground=case.ground, method="dopri5")
+    touching = run.contact_force.values[0, :, 2] > 0.0
+    assert touching.any()
+    assert not touching.all()
+    return case, q, qd, run.qdd.values[0]
+
+
+@pytest.mark.peers
+def test_pinocchio_stands_on_the_same_ground():
+    pytest.importorskip("pinocchio")
+    from benchmarks.peers.pinocchio_simulation import rates_of
+
+    case, q, qd, qdd = on_the_ground(kt.zoo.quadruped())
+    assert np.allclose(rates_of(case)(0.0, np.concatenate([q, qd]))[18:], qdd, rtol=1e-9, atol=1e-7)
+
+
+@pytest.mark.peers
+def test_mujoco_stands_on_the_same_ground():
+    mujoco = pytest.importorskip("mujoco")
+    from benchmarks.peers.mujoco import model_of
+    from benchmarks.peers.mujoco_simulation import ground_force
+
+    robot = padded(kt.zoo.quadruped())
+    case, q, qd, qdd = on_the_ground(robot)
+    theirs = peer_states(robot, q[None], qd[None], scalar_first=True, linear_in_body=False)
+    model = model_of(robot, sites=True)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = theirs.q[0], theirs.rates(qd[None])[0]
+    mujoco.set_mjcb_passive(ground_force(model, contact_law(robot, case.ground)))
+    try:
+        mujoco.mj_forward(model, data)
+    finally:
+        mujoco.set_mjcb_passive(None)
+    found = theirs.accelerations_of(np.array(data.qacc)[None])[0]
+    assert np.allclose(found, qdd, rtol=1e-6, atol=1e-6 * np.abs(qdd).max())
+
+
 def test_report_and_page_have_the_same_tables(run):
     results, printed, page = run
     assert results["machine"]["processor"] in page
-    for title in ("Targets", "arm, 6 degrees of freedom", "Kernels alone", "Growth", "Agreement"):
+    titles = ("Targets", "arm, 6 degrees of freedom", "Kernels alone", "Growth", "Simulation", "Rollouts")
+    for title in (*titles, "Agreement"):
         assert title in printed
         assert f"## {title}\n" in page
     heads = [line for line in page.splitlines() if line.startswith("|--")]

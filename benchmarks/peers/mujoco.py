@@ -28,8 +28,8 @@ OFF = ("CONSTRAINT", "CONTACT", "EQUALITY", "LIMIT", "FRICTIONLOSS", "ACTUATION"
 STEP = 1e-6  # of the finite differences that are MuJoCo's derivatives
 
 
-def model_of(mechanism: kt.Mechanism) -> Any:
-    """The compiled model; the bodies are padded already."""
+def model_of(mechanism: kt.Mechanism, *, sites: bool = False) -> Any:
+    """The compiled model; the bodies are padded already. With sites at the contact points if wanted."""
     spec = mujoco.MjSpec()
     spec.option.gravity = mechanism.gravity
     for name in OFF:
@@ -47,6 +47,8 @@ def model_of(mechanism: kt.Mechanism) -> Any:
             explicitinertial=True,
         )
         _add_joints(body, link.joint)
+    for point in mechanism.contact_points if sites else ():
+        bodies[point.body].add_site(name=point.name, pos=point.position)
     return spec.compile()
 
 

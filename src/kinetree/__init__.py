@@ -65,14 +65,22 @@ if TYPE_CHECKING:
     from kinetree.analysis.inverse_kinematics import InverseKinematics, Target, inverse_kinematics
     from kinetree.analysis.zero_moment_point import zero_moment_point
     from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
+    from kinetree.motion import terms
+    from kinetree.motion.predict import predict
+    from kinetree.motion.prediction import Prediction
+    from kinetree.motion.problem import Problem
+    from kinetree.motion.refine import refine, tighten
     from kinetree.report.draw import draw
     from kinetree.result.netcdf import load_result
     from kinetree.result.result import Result
     from kinetree.simulation.batch import simulate_batch
+    from kinetree.simulation.contact import ContactForces, contact_forces
     from kinetree.simulation.ground import Ground, Region, Soil
     from kinetree.simulation.options import Stops, Trigger
     from kinetree.simulation.simulate import AccuracyWarning, simulate
     from kinetree.simulation.simulator import Motion, Simulator
+    from kinetree.study.run import run
+    from kinetree.trajectories.base import Trajectory
 
 __version__ = "0.1.0"
 
@@ -80,6 +88,7 @@ __all__ = [
     "AccuracyWarning",
     "Body",
     "Builder",
+    "ContactForces",
     "ContactPoint",
     "FileError",
     "FormulationTable",
@@ -102,6 +111,8 @@ __all__ = [
     "PiecewisePolynomial",
     "Placement",
     "Poses",
+    "Prediction",
+    "Problem",
     "Region",
     "Result",
     "Shape",
@@ -114,12 +125,14 @@ __all__ = [
     "SymbolicEquations",
     "Target",
     "TorqueHessian",
+    "Trajectory",
     "Trigger",
     "Wrench",
     "bias_torque",
     "body_accelerations",
     "body_velocities",
     "center_of_mass",
+    "contact_forces",
     "control",
     "draw",
     "equations_of_motion",
@@ -144,10 +157,15 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "potential_energy",
+    "predict",
     "random_state",
+    "refine",
+    "run",
     "save",
     "simulate",
     "simulate_batch",
+    "terms",
+    "tighten",
     "torque_hessian",
     "trajectories",
     "unchecked",
@@ -157,10 +175,13 @@ __all__ = [
 
 _LATER = {  # loaded when first used, so that importing the package stays quick
     "AccuracyWarning": "kinetree.simulation.simulate",
+    "ContactForces": "kinetree.simulation.contact",
     "Ground": "kinetree.simulation.ground",
     "InverseKinematics": "kinetree.analysis.inverse_kinematics",
     "Motion": "kinetree.simulation.simulator",
     "PiecewisePolynomial": "kinetree.algebra.piecewise",
+    "Prediction": "kinetree.motion.prediction",
+    "Problem": "kinetree.motion.problem",
     "Region": "kinetree.simulation.ground",
     "Result": "kinetree.result.result",
     "Simulator": "kinetree.simulation.simulator",
@@ -168,21 +189,31 @@ _LATER = {  # loaded when first used, so that importing the package stays quick
     "Stops": "kinetree.simulation.options",
     "SymbolicEquations": "kinetree.formulations.equations_of_motion",
     "Target": "kinetree.analysis.inverse_kinematics",
+    "Trajectory": "kinetree.trajectories.base",
     "Trigger": "kinetree.simulation.options",
+    "contact_forces": "kinetree.simulation.contact",
     "draw": "kinetree.report.draw",
     "equations_of_motion": "kinetree.formulations.equations_of_motion",
     "inverse_kinematics": "kinetree.analysis.inverse_kinematics",
     "load_result": "kinetree.result.netcdf",
+    "predict": "kinetree.motion.predict",
+    "refine": "kinetree.motion.refine",
+    "run": "kinetree.study.run",
     "simulate": "kinetree.simulation.simulate",
     "simulate_batch": "kinetree.simulation.batch",
+    "tighten": "kinetree.motion.refine",
     "zero_moment_point": "kinetree.analysis.zero_moment_point",
 }
-_ROOMS = ("control", "trajectories")
+_ROOMS = {
+    "control": "kinetree.control",
+    "terms": "kinetree.motion.terms",
+    "trajectories": "kinetree.trajectories",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"kinetree.{name}")
+        return import_module(_ROOMS[name])
     if name in _LATER:
         return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module 'kinetree' has no attribute '{name}'")

@@ -19,7 +19,6 @@ from kinetree.control import (
     TorqueTable,
     perturbed,
 )
-from kinetree.control.desired_motion import kinks
 from kinetree.errors import InputError
 from kinetree.trajectories.cycloidal import cycloid
 
@@ -132,9 +131,9 @@ def test_a_pose_a_table_and_a_trajectory_say_the_same():
 def test_kinks_are_where_a_table_is_not_smooth():
     t = np.linspace(0.0, 1.0, 9)
     wave = np.sin(3 * t)[:, None]
-    assert kinks(PiecewisePolynomial.cubic(t, wave)).tolist() == [0.0, 1.0]
-    assert kinks(PiecewisePolynomial.linear(t, wave)).tolist() == t.tolist()
-    assert kinks(PiecewisePolynomial.hold(t[:3], [[1.0], [1.0], [2.0]])).tolist() == [0.0, 0.25]
+    assert PiecewisePolynomial.cubic(t, wave).kinks.tolist() == [0.0, 1.0]
+    assert PiecewisePolynomial.linear(t, wave).kinks.tolist() == t.tolist()
+    assert PiecewisePolynomial.hold(t[:3], [[1.0], [1.0], [2.0]]).kinks.tolist() == [0.0, 0.25]
     parts = PD(cycloid(POSE, POSE + 1.0, 2.0), 1.0).law_parts(ARM)
     assert parts.breaks == (2.0,)
     torques = (t, np.repeat(wave, 4, axis=1))

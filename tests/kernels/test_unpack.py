@@ -81,16 +81,18 @@ def test_more_entries_than_a_chunk_go_past_the_caches(rng, monkeypatch):
 
 
 @unpacking
-def test_every_packed_number_has_its_place(kernel):
+def test_every_packed_row_has_its_place(kernel):
+    """On the diagonal, what is up and what is low are the same number, so one of them is left out."""
     for mechanism in MODELS.values():
         tree = tree_for(kernel, mechanism)
-        numbers = kernel.n_packed(tree) * kernel.entries.width
-        places = full_places(kernel, tree)
-        assert set(range(numbers)) <= set(places.ravel().tolist()) <= set(range(numbers + 1))
+        rows, width = kernel.n_packed(tree), kernel.entries.width
+        used = full_places(kernel, tree)[full_places(kernel, tree) != rows * width]
+        assert set((used // width).tolist()) == set(range(rows))
+        assert rows == 0 or len(np.unique(used)) >= rows * width - tree.n * (width // 2)
 
 
 @pytest.mark.parametrize("kernel", [REACTION_GRADIENT, KINEMATICS], ids=lambda kernel: kernel.name)
-@pytest.mark.parametrize("name", ["random 1", "humanoid", "planar_biped"])
+@pytest.mark.parametrize("name", ["quadruped", "humanoid", "planar_biped"])
 def test_single_states_of_wide_kernels(kernel, name, rng):
     tree = tree_for(kernel, MODELS[name])
     inputs = random_inputs(kernel, tree, rng, 1)

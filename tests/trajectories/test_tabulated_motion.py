@@ -52,7 +52,7 @@ def test_a_file_with_accelerations_as_excel_writes_it(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is empty; it needs a header 'time, joint1, ...'"),
+        ("", "is empty; a motion has a header 'time, joint1, ...'"),
         ("t, hip, knee\n0, 1, 2\n", "line 1: the first column must be 'time', got 't'"),
         ("time, hip, kne\n0, 1, 2\n", "line 1: unknown column 'kne'"),
         ("time, hip, hip\n0, 1, 2\n", "line 1: column 3 has the title of another, 'hip'"),

@@ -13,6 +13,9 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.errors import InputError
 
+SMOOTH = 2  # derivatives that must not jump where a table counts as smooth
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True, eq=False)
 class PiecewisePolynomial:
@@ -68,6 +71,33 @@ class PiecewisePolynomial:
         if derivative:
             value[(time < first) | (time > last)] = 0.0
         return value
+
+    @property
+    def kinks(self) -> Array:
+        """Times where values or their first two derivatives jump, the ends included.
+
+        >>> PiecewisePolynomial.linear([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [2.0], [0.0]]).kinks.tolist()
+        [0.0, 2.0, 3.0]
+        """
+        t, rough = self.breaks, np.zeros(len(self.breaks), dtype=bool)
+        rough[[0, -1]] = True
+        rough[:-1] |= np.diff(t) == 0.0
+        for derivative in range(SMOOTH + 1):
+            left, right = self._ends(derivative)
+            scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)))
+            rough[1:-1] |= (np.abs(left[:-1] - right[1:]) > ROUNDING * scale).any(axis=1)
+        return np.unique(t[rough])
+
+    def _ends(self, derivative: int) -> tuple[Array, Array]:
+        """A derivative at the right end and at the left end of every interval, both (k, n)."""
+        c = self.coefficients
+        for _ in range(derivative):
+            c = c[:, 1:] * np.arange(1, c.shape[1])[:, None]
+        width = np.diff(self.breaks)[:, None]
+        end = np.zeros((len(c), self.n))
+        for row in range(c.shape[1] - 1, -1, -1):
+            end = end * width + c[:, row]
+        return end, c[:, 0] if c.shape[1] else np.zeros_like(end)
 
     @classmethod
     def linear(cls, times: ArrayLike, values: ArrayLike) -> PiecewisePolynomial:

@@ -15,7 +15,7 @@ from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
 from kinetree.kernels.layout import gross_inertia
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.model.tree import WORLD_AXIS
 from kinetree.state import coordinates
 
 
@@ -46,15 +46,21 @@ def floating_base_inverse_dynamics(
     if given.ndim == 0 or given.shape[-1] != n_joints:
         raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {given.shape}")
     qdd = np.concatenate([np.zeros((*given.shape[:-1], BASE)), given], axis=-1)
-    if _is_plain(mechanism.tree):
+    if base_is_alone(mechanism):
         base, tau = _freed(mechanism, q, qd, qdd, wrenches)
     else:
         base, tau = _solved(mechanism, q, qd, qdd, wrenches)
     return base, tau[..., BASE:]
 
 
-def _is_plain(tree: Tree) -> bool:
-    """Whether all bodies hang on the free joint and nothing but inertia acts on its axes."""
+def base_is_alone(mechanism: Mechanism) -> bool:
+    """Whether all bodies hang on the first joint and nothing but inertia acts on its axes.
+
+    >>> import kinetree as kt
+    >>> base_is_alone(kt.zoo.quadruped())
+    True
+    """
+    tree = mechanism.tree
     alone = tree.coupling is None and int((tree.parent == WORLD_AXIS).sum()) == 1
     return alone and not (tree.passive[:BASE].any() or tree.armature[:BASE].any())
 

@@ -46,10 +46,10 @@ class InverseDynamicsDerivatives:
     (..., n_dof, n_dof). For a single state these are views of ``rows`` (1 + 3 n_dof, n_dof).
     """
 
-    __slots__ = ("rows",)
+    __slots__ = ("_n", "rows")
 
-    def __init__(self, rows: Array) -> None:
-        self.rows = rows
+    def __init__(self, rows: Array, n: int) -> None:
+        self.rows, self._n = rows, n
 
     @property
     def tau(self) -> Array:
@@ -59,20 +59,18 @@ class InverseDynamicsDerivatives:
     @property
     def dtau_dq(self) -> Array:
         """Stiffness: N m/rad."""
-        rows = self.rows
-        return rows[1 : rows.shape[1] + 1]
+        return self.rows[1 : self._n + 1]
 
     @property
     def dtau_dqd(self) -> Array:
         """Damping: N m s/rad."""
-        n = self.rows.shape[1]
+        n = self._n
         return self.rows[n + 1 : 2 * n + 1]
 
     @property
     def dtau_dqdd(self) -> Array:
         """Mass matrix: kg m^2."""
-        rows = self.rows
-        return rows[2 * rows.shape[1] + 1 :]
+        return self.rows[2 * self._n + 1 :]
 
     def _take(self, other: InverseDynamicsDerivatives) -> None:
         """Become a copy of another answer of the same shape."""
@@ -84,7 +82,7 @@ class InverseDynamicsDerivativesOfBatch(InverseDynamicsDerivatives):
     """The same for a batch: views of ``matrices`` (3, ..., n_dof, n_dof)."""
 
     def __init__(self, tau: Array, matrices: Array) -> None:
-        super().__init__(tau)
+        super().__init__(tau, tau.shape[-1])
         self.matrices = matrices
 
     @property
@@ -112,7 +110,7 @@ class PackedInverseDynamicsDerivatives(InverseDynamicsDerivativesOfBatch):
     """The same as the kernel leaves it: ``packed`` is tree-sparse, full matrices are made when asked for."""
 
     def __init__(self, tau: Array, packed: Packed) -> None:
-        self.rows, self.packed = tau, packed
+        self.rows, self._n, self.packed = tau, tau.shape[-1], packed
 
     @cached_property
     def matrices(self) -> Array:  # type: ignore[override]
@@ -149,7 +147,7 @@ def inverse_dynamics_derivatives(
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if single is not None:
-                return InverseDynamicsDerivatives(single)
+                return InverseDynamicsDerivatives(single, tree.n)
         except (KeyError, TypeError):
             pass
     if out is not None:
@@ -160,7 +158,7 @@ def inverse_dynamics_derivatives(
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
     single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
     if single is not None:
-        return InverseDynamicsDerivatives(single)
+        return InverseDynamicsDerivatives(single, tree.n)
     if packed:
         (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
         _check_answer(mechanism, tau, q, qd, qdd)

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.analysis.floating import base_is_alone
 from kinetree.analysis.loads import Wrenches
 from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive
 from kinetree.control.per_joint import Checked, PerJoint, checked
-from kinetree.control.structure import base_is_alone
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.torque_law import GRAVITY
@@ -100,6 +100,15 @@ class Controller(ABC):
         """Whether a simulation of this mechanism can run the law compiled; if not, it calls ``torque``."""
         return not self._why_not_compiled(self._fitted(mechanism))
 
+    def integrates(self, mechanism: Mechanism) -> bool:
+        """Whether the law needs the integrals of the errors."""
+        return bool(self._fitted(mechanism).ki.any())
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Times (s) where the law jumps or has a kink."""
+        return _breaks(self._recipe)
+
     def law_parts(self, mechanism: Mechanism) -> LawParts:
         """The law as compiled simulations take it."""
         law, recipe = self._fitted(mechanism), self._recipe
@@ -125,7 +134,7 @@ class Controller(ABC):
             floating=law.floating,
             aware=recipe.aware,
             period=self.period or 0.0,
-            breaks=_breaks(recipe),
+            breaks=self.breaks,
         )
 
     def settings(self) -> dict[str, Any]:

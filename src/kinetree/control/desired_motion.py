@@ -16,8 +16,6 @@ from kinetree.state import State
 from kinetree.trajectories.base import Trajectory
 
 Desired = Trajectory | PiecewisePolynomial | ArrayLike
-SMOOTH = 2  # derivatives that must not jump for a table to count as smooth
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +48,7 @@ class DesiredMotion:
     @property
     def breaks(self) -> Array:
         """Times where the motion is not smooth."""
-        return self.source.breaks if isinstance(self.source, Trajectory) else kinks(self.table)
+        return self.source.breaks if isinstance(self.source, Trajectory) else self.table.kinks
 
     def settings(self) -> dict[str, Any]:
         """In plain numbers and texts."""
@@ -91,31 +89,3 @@ def desired_motion(source: Desired) -> DesiredMotion:
 def constant(values: ArrayLike) -> PiecewisePolynomial:
     """Values (n,) that never change."""
     return PiecewisePolynomial.hold([0.0], np.asarray(values)[None, :])
-
-
-def kinks(table: PiecewisePolynomial) -> Array:
-    """Times where values or their first two derivatives jump, the ends included.
-
-    >>> kinks(PiecewisePolynomial.linear([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [2.0], [0.0]])).tolist()
-    [0.0, 2.0, 3.0]
-    """
-    t, rough = table.breaks, np.zeros(len(table.breaks), dtype=bool)
-    rough[[0, -1]] = True
-    rough[:-1] |= np.diff(t) == 0.0
-    for order in range(SMOOTH + 1):
-        left, right = _ends(table, order)
-        scale = max(float(np.abs(left).max(initial=0.0)), float(np.abs(right).max(initial=0.0)))
-        rough[1:-1] |= (np.abs(left[:-1] - right[1:]) > ROUNDING * scale).any(axis=1)
-    return np.unique(t[rough])
-
-
-def _ends(table: PiecewisePolynomial, derivative: int) -> tuple[Array, Array]:
-    """A derivative at the right end and at the left end of every interval, both (k, n)."""
-    c = table.coefficients
-    for _ in range(derivative):
-        c = c[:, 1:] * np.arange(1, c.shape[1])[:, None]
-    width = np.diff(table.breaks)[:, None]
-    end = np.zeros((len(c), c.shape[2]))
-    for row in range(c.shape[1] - 1, -1, -1):
-        end = end * width + c[:, row]
-    return end, c[:, 0] if c.shape[1] else np.zeros_like(end)

@@ -6,10 +6,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.kernels.floating import BASE
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.model.tree import WORLD_AXIS, Flags
+from kinetree.model.tree import Flags
 from kinetree.state import independent_axes
 
 
@@ -38,13 +37,6 @@ def has_floating_base(mechanism: Mechanism) -> bool:
                 "controller needs one floating base, which comes first, or none"
             )
     return _floats(mechanism.links[0])
-
-
-def base_is_alone(mechanism: Mechanism) -> bool:
-    """Whether all bodies hang on the first one and its joint has neither spring, friction nor armature."""
-    tree = mechanism.tree
-    single = int((tree.parent == WORLD_AXIS).sum()) == 1
-    return single and not (tree.passive[:BASE].any() or tree.armature[:BASE].any())
 
 
 def effort_limits(mechanism: Mechanism) -> Array:

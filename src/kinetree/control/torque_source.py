@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.control.desired_motion import constant, kinks
+from kinetree.control.desired_motion import constant
 from kinetree.control.per_joint import Checked, columns, joint_places, spread
 from kinetree.control.structure import actuated_joints
 from kinetree.errors import InputError
@@ -26,7 +26,7 @@ class TableSource:
     @property
     def breaks(self) -> Array:
         """Times where the torques are not smooth."""
-        return kinks(self.polynomial)
+        return self.polynomial.kinks
 
     def fitted(self, mechanism: Mechanism) -> PiecewisePolynomial:
         """The torques of all degrees of freedom: zero for joints without a column and for a floating base."""

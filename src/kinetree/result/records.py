@@ -8,6 +8,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -134,6 +135,7 @@ def provenance(seconds: float | None = None) -> dict[str, Any]:
     return found if seconds is None else {**found, "seconds": number(seconds, "seconds")}
 
 
+@cache
 def _version(package: str) -> str:
     try:
         return version(package)

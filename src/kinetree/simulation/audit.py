@@ -11,7 +11,7 @@ from kinetree.analysis.energy import kinetic_energy, potential_energy
 from kinetree.kernels.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
-from kinetree.simulation.options import ADAPTIVE, Options
+from kinetree.simulation.options import FIXED, Options
 
 ROUNDING = 1e-14
 LOOSE = 1e-3  # relative error of the balance that no simulation should exceed
@@ -69,7 +69,7 @@ def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array) -> Energies
 
 def energy_tolerance(options: Options) -> float:
     """What the balance may be off by, beside the energy in play: more than the accuracy asked of a step."""
-    return min(LOOSE, 1e4 * options.rtol) if options.method in ADAPTIVE else LOOSE
+    return min(LOOSE, 1e4 * options.rtol) if options.method not in FIXED else LOOSE
 
 
 def energy_check(found: Energies, tolerance: float) -> Check:

@@ -20,9 +20,10 @@ from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import Options, Stops, read_options
-from kinetree.simulation.prepare import new_system
+from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
+from kinetree.simulation.prepare import new_system, runs_compiled
 from kinetree.simulation.run import diverged, new_integration
+from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, read_law
 from kinetree.state import Wrench, coordinates
 
@@ -41,7 +42,7 @@ def simulate_batch(
     ground: Ground | None = None,
     loads: Wrench | Sequence[Wrench] = (),
     times: ArrayLike | int | None = None,
-    method: str = "dop853",
+    method: str = "auto",
     rtol: float = 1e-8,
     atol: float | None = None,
     step: float | None = None,
@@ -56,24 +57,27 @@ def simulate_batch(
     motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions rollout,
     time, joint. Four motions share their steps, so a motion's last digits depend on its neighbours, never on
     the number of threads. No events are watched for, no Euler sequences switched: a motion must not start
-    within a degree of gimbal lock, and the nearer it comes to it, the smaller its steps.
+    within a degree of gimbal lock, and the nearer it comes to it, the smaller its steps. Methods as for
+    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
     >>> falls.q.shape
     (8, 3, 4)
     """
+    if method == AUTO:
+        method = "dop853" if ground is None else "dopri5"
     options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
     q, qd = _starts(mechanism, q0, qd0)
     listed = (loads,) if isinstance(loads, Wrench) else tuple(loads)
-    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, listed, stops, options))
+    count = available_cores() if threads is None else threads
+    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, listed, stops, options, count))
     began = perf_counter()
     states = np.empty((len(q), len(options.times), 2 * mechanism.n_dof))
 
     def work(job: _Job) -> None:
         job.run(states)
 
-    count = available_cores() if threads is None else threads
     if count == 1 or len(jobs) == 1:
         list(map(work, jobs))
     else:
@@ -98,24 +102,33 @@ class _Job:
         lanes: int,
     ) -> None:
         self.system = new_system(mechanism, law, *parts, options, lanes=lanes)
+        if options.method in FIXED and len(rows):
+            alone = self.system if lanes == 1 else new_system(mechanism, law, *parts, options)
+            check_step(alone, parts[0], options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         self.integration = new_integration(self.system, options, law.parts.breaks, watched=False)
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
 
     def run(self, states: Array) -> None:
         """Fill the rows of the states (m, k, 2 n)."""
-        n = self.system.n
-        for begin in range(0, len(self.rows), self.lanes):
-            rows = self.rows[begin : begin + self.lanes]
-            filled = np.resize(rows, self.lanes)
+        n, out = self.system.n, self.integration.out
+        filled, starts = self._starts()
+        for k, start in enumerate(starts):
+            rows = self.rows[k * self.lanes : (k + 1) * self.lanes]
             if self.constant is not None:
-                self.system.context.rows("given")[:] = self.constant[filled]
-            start = self.system.start_state(self.q[filled], self.qd[filled])
-            refuse_locks(self.system, start)
+                self.system.set_constant(self.constant[filled[k]])
             self.integration.rewind(start)
             self._advance(rows)
-            out = self.integration.out
-            for lane, row in enumerate(rows):
-                states[row] = out[:, lane, : 2 * n]
+            states[rows] = out[:, : len(rows), : 2 * n].swapaxes(0, 1)
+
+    def _starts(self) -> tuple[Any, Array]:
+        """Rows (blocks, lanes), the last filled up with rows of its own, and states (blocks, lanes, size)."""
+        n, lanes, whole = self.system.n, self.lanes, len(self.rows) // self.lanes * self.lanes
+        rest = self.rows[whole:]
+        filled = np.concatenate([self.rows[:whole], np.resize(rest, lanes if len(rest) else 0)])
+        starts = np.zeros((len(filled), self.system.size))
+        starts[:, :n], starts[:, n : 2 * n] = self.q[filled], self.qd[filled]
+        refuse_locks(self.system, starts)
+        return filled.reshape(-1, lanes), starts.reshape(-1, lanes, self.system.size)
 
     def _advance(self, rows: Any) -> None:
         status = Status.RUNNING
@@ -138,6 +151,7 @@ def _jobs(
     loads: tuple[Wrench, ...],
     stops: Stops | None,
     options: Options,
+    threads: int,
 ) -> Iterator[_Job]:
     """Share the motions out: equal ones by fours in a few jobs, different ones each in its own."""
     count = len(q)
@@ -152,9 +166,10 @@ def _jobs(
     every: Any = np.arange(count)
     if controllers is None and grounds is None:
         law = read_law(mechanism, torque, controller)
-        lanes = LANES if law.function is None and options.method != "radau" else 1
+        called = law.function is not None or not runs_compiled(mechanism, law)
+        lanes = LANES if not called and options.method != "radau" else 1
         blocks = -(-count // lanes)
-        pieces = min(blocks, 8 * available_cores()) if law.function is None else 1
+        pieces = min(blocks, 8 * threads) if not called and threads > 1 else 1
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
         for k in range(pieces):
             rows = every[cuts[k] : cuts[k + 1]]

@@ -124,6 +124,8 @@ def _flags(system: System, ball: Ball, name: str) -> Flags:
 
 def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> str | None:
     """Why a joint must keep its coordinates, or None."""
+    if system.keeps_coordinates is not None:
+        return system.keeps_coordinates
     joint, at, parts = system.mechanism.links[ball.link].joint, ball.at, law.parts
     words = {
         "stiffness": "a spring",

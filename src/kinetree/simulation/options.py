@@ -13,8 +13,10 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.errors import InputError, unknown_name
 
 ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
-METHODS = (*ADAPTIVE, *FIXED)
+AUTO = "auto"
+METHODS = (AUTO, *ADAPTIVE, *FIXED)
 TIGHTEST = 1e-14
+MOST_STEPS = 1e9  # of a fixed length
 SAMPLES = 201  # of the output unless told
 Gimbal = Literal["switch", "error"]
 ProgressFunction = Callable[[float], None]
@@ -80,7 +82,7 @@ class Options:
     def settings(self) -> dict[str, Any]:
         """In plain numbers and texts."""
         told: dict[str, Any] = {"duration": self.duration, "method": self.method, "gimbal": self.gimbal}
-        if self.method in ADAPTIVE:
+        if self.method not in FIXED:
             told |= {"rtol": self.rtol, "atol": self.atol}
             if np.isfinite(self.max_step):
                 told["max_step"] = self.max_step
@@ -120,12 +122,24 @@ def read_options(
         method,
         relative,
         absolute,
-        positive(step, "step", "s") if step is not None else 0.0,
+        _step(step, T) if step is not None else 0.0,
         positive(max_step, "max_step", "s") if max_step is not None else np.inf,
         positive(friction_speed, "friction_speed", "rad/s or m/s"),
         gimbal,  # type: ignore[arg-type]
         wanted,
     )
+
+
+def _step(step: float, duration: float) -> float:
+    """A fixed step that can do its work."""
+    h = positive(step, "step", "s")
+    if h > duration:
+        raise InputError(f"step must not be longer than the duration, {duration:g} s, got {h:g} s")
+    if duration / h > MOST_STEPS:
+        raise InputError(
+            f"a step of {h:g} s takes {duration / h:.2g} steps for {duration:g} s; allowed are {MOST_STEPS:g}"
+        )
+    return h
 
 
 def positive(value: object, what: str, unit: str = "") -> float:

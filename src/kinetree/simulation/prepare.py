@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.called_system import CalledSystem
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.setup import context_parts
@@ -25,12 +26,17 @@ def new_system(
     lanes: int = 1,
 ) -> System:
     """A mechanism with everything that acts on it."""
-    if mechanism.tree.coupling is not None:
-        raise InputError(f"mechanism '{mechanism.name}' has mimic joints, which cannot be simulated yet")
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
-    parts = context_parts(mechanism, law, ground, loads, stops, options)
     names = ground.contact_names(mechanism) if ground is not None else ()
+    if not runs_compiled(mechanism, law):
+        return CalledSystem(mechanism, law, ground, loads, stops, options, events, names)
+    parts = context_parts(mechanism, law, ground, loads, stops, options)
     system = System(mechanism, parts, law.constant, law.function, events, names, lanes)
     system.loads = tuple(loads)
     return system
+
+
+def runs_compiled(mechanism: Mechanism, law: Law) -> bool:
+    """Whether compiled code knows all of a simulation's mechanics; a law may still be called back."""
+    return mechanism.tree.coupling is None and law.controller is None

@@ -15,9 +15,11 @@ from kinetree.kernels.integrate.integration import Events, Happening, Integratio
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece
+from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts, lock_message
-from kinetree.simulation.options import Options
+from kinetree.simulation.options import AUTO, Options
 from kinetree.simulation.progress import Progress
+from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import System
 
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
@@ -35,6 +37,7 @@ class Run:
     states: Array
     pieces: list[Piece] = field(default_factory=list)  # one for every set of coordinates that was used
     messages: tuple[str, ...] = ()
+    method: str = ""  # the last one in use
     events: list[Event] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
     stopped_at: float | None = None
@@ -49,22 +52,47 @@ def new_integration(
     """An integration of the system from time zero, still without its initial state."""
     system.watch_locks(CLOSE if options.gimbal == "error" else NEAR)
     rest = np.zeros(system.n)
-    return Integration(
-        options.method,
+    y = system.start_state(rest, rest)
+    return _integration(Integration, system, options, breaks, watched, options.method, 0.0, y, options.times)
+
+
+def new_course(system: System, options: Options, breaks: tuple[float, ...], y0: Array, method: str) -> Course:
+    """The integration of the system from the state y0 (1, size), with a method that may change later."""
+
+    def continued(method: str, t: float, y: Array, times: Array) -> Integration:
+        return _integration(Continued, system, options, breaks, True, method, t, y, times)
+
+    first = _integration(Integration, system, options, breaks, True, method, 0.0, y0, options.times)
+    return Course(first, method, options, continued)
+
+
+def _integration(
+    kind: type[Integration],
+    system: System,
+    options: Options,
+    breaks: tuple[float, ...],
+    watched: bool,
+    method: str,
+    t: float,
+    y: Array,
+    times: Array,
+) -> Integration:
+    return kind(
+        method,
         system.address("rates"),
         system.context.memory,
-        system.start_state(rest, rest),
+        y,
         system.n,
         SUMS,
-        0.0,
+        t,
         options.duration,
-        options.times,
+        times,
         rtol=options.rtol,
         atol=options.atol,
         step=options.step,
         max_step=options.max_step,
         events=_events(system, options) if watched and system.lanes == 1 else None,
-        jacobian=system.jacobian_address() if options.method == "radau" else None,
+        jacobian=system.jacobian_address() if method == "radau" else None,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )
@@ -75,8 +103,8 @@ def integrate(
 ) -> Run:
     """Integrate from the state y0 = charts.begin(q0, qd0) to the end, or as far as it goes."""
     system = charts.home
-    integration = new_integration(system, options, breaks)
-    integration.rewind(y0)
+    method = chosen_method(charts.system, options, y0[0]) if options.method == AUTO else options.method
+    integration = new_course(system, options, breaks, y0, method)
     integration.restart(context=charts.system.context.memory)
     run = Run(options.times, integration.out)
     try:
@@ -87,10 +115,14 @@ def integrate(
         run.failed, run.reason = True, str(problem)
     else:
         _tell_end(run, status, charts, integration)
+    done = _count_finite(integration)
+    if done < integration.n_out:
+        run.failed, run.reason = True, diverged(charts.system, integration)
     if run.reason is not None:
         run.stopped_at = integration.t
     charts.close_piece(*_last_outputs(run, charts, integration))
-    run.states, run.pieces, run.messages = charts.finish(), charts.pieces, charts.messages()
+    run.states, run.pieces = charts.finish(), charts.pieces
+    run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
     run.times = np.concatenate([piece.times for piece in run.pieces])
     run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
     told = [_told(system, x) for x in integration.event_log if event_place(system, x.index)[0] != "lock"]
@@ -98,9 +130,15 @@ def integrate(
     return run
 
 
-def _last_outputs(run: Run, charts: Charts, integration: Integration) -> tuple[Array, Array]:
+def _count_finite(integration: Course) -> int:
+    """How many outputs there are before the first that is not finite."""
+    wrong: Any = ~np.isfinite(integration.out[: integration.n_out]).all(axis=(1, 2))
+    return int(np.argmax(wrong)) if wrong.any() else len(wrong)
+
+
+def _last_outputs(run: Run, charts: Charts, integration: Course) -> tuple[Array, Array]:
     """Times and states since the last switch, and where it stopped if that lies beyond."""
-    times, states = charts.outputs(integration.times, integration.out, integration.n_out)
+    times, states = charts.outputs(integration.times, integration.out, _count_finite(integration))
     beyond = run.reason is not None and (
         not integration.n_out or integration.times[integration.n_out - 1] < integration.t
     )
@@ -110,11 +148,11 @@ def _last_outputs(run: Run, charts: Charts, integration: Integration) -> tuple[A
     return times, states
 
 
-def _advance_through_locks(integration: Integration, charts: Charts, progress: Progress) -> Status:
+def _advance_through_locks(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Go on in other coordinates whenever a joint comes near gimbal lock."""
     seen = 0
     while True:
-        status = _advance(integration, progress)
+        status = _advance(integration, charts, progress)
         fresh, seen = integration.event_log[seen:], len(integration.event_log)
         if status is not Status.EVENT or any(_is_end(charts, x) for x in fresh):
             return status
@@ -133,7 +171,7 @@ def _is_end(charts: Charts, happening: Happening) -> bool:
     return family != "lock" and _rules(charts.home, charts.options)[0][happening.index] == STOP
 
 
-def _advance(integration: Integration, progress: Progress) -> Status:
+def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps = 64
     while True:
@@ -142,6 +180,8 @@ def _advance(integration: Integration, progress: Progress) -> Status:
         progress(integration.t)
         if status is not Status.RUNNING:
             return status
+        if charts.options.method == AUTO:
+            integration.consider(charts.system)
         seconds = max(perf_counter() - begin, 1e-6)
         steps = int(min(max(steps * PIECE / seconds, 16), 1_000_000))
 
@@ -204,7 +244,7 @@ def _told(system: System, happening: Happening) -> Event:
     return Event(happening.t, "event", system.triggers[k].name)
 
 
-def _tell_end(run: Run, status: Status, charts: Charts, integration: Integration) -> None:
+def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> None:
     """Why the integration ended."""
     system = charts.home
     if status is Status.DONE:
@@ -223,7 +263,7 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: Integration
         run.failed, run.reason = True, diverged(system, integration)
 
 
-def diverged(system: System, integration: Integration) -> str:
+def diverged(system: System, integration: Integration | Course) -> str:
     """Where and in which joint a simulation went out of hand, or locked."""
     locked = lock_message(system, integration.t, integration.y)
     if locked is not None:

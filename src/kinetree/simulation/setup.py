@@ -53,7 +53,7 @@ def context_parts(
         period=parts.period,
         n_log=int(options.duration / parts.period + 2) if parts.period > 0.0 else 0,
         slow=options.friction_speed,
-        stiff=options.method == "radau",
+        stiff=options.method not in ("dop853", "dopri5"),
         **more,
     )
 

@@ -25,6 +25,7 @@ from kinetree.simulation.options import Options, Stops, Trigger, read_options
 from kinetree.simulation.prepare import new_system
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
+from kinetree.simulation.step_check import check_step
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, read_law
 from kinetree.state import Wrench, coordinates
@@ -45,7 +46,7 @@ def simulate(
     ground: Ground | None = None,
     loads: Wrench | Sequence[Wrench] = (),
     times: ArrayLike | int | None = None,
-    method: str = "dop853",
+    method: str = "auto",
     rtol: float = 1e-8,
     atol: float | None = None,
     step: float | None = None,
@@ -68,13 +69,14 @@ def simulate(
     up to ``friction_speed`` (rad/s or m/s).
 
     ``times`` of the output: a vector, or how many (201). Methods: "dop853" and "dopri5" (explicit, adaptive),
-    "radau" (for stiff contact), "rk4" and "semi_implicit_euler" (fixed ``step`` in s). ``rtol`` and ``atol``
-    bound the error of a step. ``events`` and the names in ``stop_at`` ("touch_down", "lift_off",
-    "joint_limit", or of events) are watched for. ``gimbal``: joints with three Euler angles that come
-    near their lock "switch" to another sequence, which the result does not show (its angles go on from
-    sample to sample, by less than half a turn), or an "error" is raised one degree from the lock; so it is
-    where springs, friction, stops or a built-in law act on the angles. ``reactions`` adds the joint reaction
-    wrenches to the result.
+    "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step`` in s);
+    "auto" takes dop853, or dopri5 on the ground, and changes to radau where stability asks for far shorter
+    steps than accuracy. ``rtol`` and ``atol`` bound the error of a step. ``events`` and the names in
+    ``stop_at`` ("touch_down", "lift_off", "joint_limit", or of events) are watched for. ``gimbal``: joints
+    with three Euler angles that come near their lock "switch" to another sequence, which the result does not
+    show (its angles go on from sample to sample, by less than half a turn), or an "error" is raised one
+    degree from the lock; so it is where springs, friction, stops or a built-in law act on the angles.
+    ``reactions`` adds the joint reaction wrenches to the result.
 
     Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
     torque function fails; Ctrl-C returns what was computed. Warns with :class:`AccuracyWarning` when the
@@ -99,12 +101,14 @@ def simulate(
     charts = Charts(system, law, options, make)
     y0 = charts.begin(*start)
     _check_inertia(charts.system, y0[0])
+    told = check_step(charts.system, ground, options, y0[0])
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
         run = integrate(charts, y0, options, law.parts.breaks, tell)
     seconds = perf_counter() - began
-    settings = _settings(mechanism, law, ground, listed_loads, stops, options)
-    result = _result(system, run, settings, reactions, energy_tolerance, options, seconds)
+    run.messages = (*told, *run.messages)
+    settings = _settings(mechanism, law, ground, listed_loads, stops, options) | {"method": run.method}
+    result = _result(system, ground, run, settings, reactions, energy_tolerance, options, seconds)
     if run.failed:
         _fail(run, result)
     _warn(result)
@@ -160,6 +164,7 @@ def _settings(
 
 def _result(
     system: System,
+    ground: Ground | None,
     run: Run,
     settings: dict[str, Any],
     reactions: bool,
@@ -186,7 +191,7 @@ def _result(
         "external_work": found.external,
         "energy_error": found.error,
     }
-    variables |= _contact_variables(system, seen)
+    variables |= _contact_variables(system, ground, seen)
     if reaction is not None:
         variables["reaction"] = reaction
     allowed = audit.energy_tolerance(options) if tolerance is None else tolerance
@@ -206,14 +211,22 @@ def _result(
     )
 
 
-def _contact_variables(system: System, seen: Observation) -> dict[str, Any]:
+def _contact_variables(system: System, ground: Ground | None, seen: Observation) -> dict[str, Any]:
     """Forces, penetration and slip of the mechanism's contact points; unused ones have none."""
-    if not system.contact_names:
+    if ground is None:
         return {}
     names = [point.name for point in system.mechanism.contact_points]
     contact = np.zeros((len(seen.contact), len(names), CONTACT))
     contact[:, [names.index(name) for name in system.contact_names]] = seen.contact[:, 0]
-    return {"contact_force": contact[..., :3], "penetration": contact[..., 3]}
+    touching = np.asarray(contact[..., :3].any(axis=-1))
+    _, forward, side = ground.frame(system.mechanism)
+    slip = contact[..., 5, None] * forward + contact[..., 6, None] * side
+    return {
+        "contact_force": contact[..., :3],
+        "penetration": contact[..., 3],
+        "touching": touching,
+        "slip_velocity": np.where(touching[..., None], slip, np.nan),
+    }
 
 
 def _fail(run: Run, result: Result) -> None:

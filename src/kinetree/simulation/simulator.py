@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,16 @@ from kinetree.kernels.integrate.integration import Integration, Status
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import Options, Stops, read_options
+from kinetree.simulation.options import AUTO, Options, Stops, read_options
 from kinetree.simulation.prepare import new_system
 from kinetree.simulation.run import diverged, new_integration
+from kinetree.simulation.step_check import check_step
+from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import read_law
 from kinetree.state import Wrench, coordinates
+
+LOOK = 1000  # steps before a look at stiffness
 
 
 class Motion(NamedTuple):
@@ -34,7 +39,8 @@ class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
     ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
-    Euler sequences are not switched: a joint within a degree of gimbal lock is an error.
+    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
+    "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` tells.
 
     >>> import kinetree as kt
     >>> fall = kt.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
@@ -52,7 +58,7 @@ class Simulator:
         ground: Ground | None = None,
         loads: Wrench | Sequence[Wrench] = (),
         times: ArrayLike | int | None = None,
-        method: str = "dop853",
+        method: str = "auto",
         rtol: float = 1e-8,
         atol: float | None = None,
         step: float | None = None,
@@ -67,18 +73,38 @@ class Simulator:
         law = read_law(mechanism, torque, controller)
         listed = (loads,) if isinstance(loads, Wrench) else tuple(loads)
         self.system: System = new_system(mechanism, law, ground, listed, stops, self.options)
-        self._integration: Integration = new_integration(self.system, self.options, law.parts.breaks)
+        self.ground, self._is_checked = ground, False
+        self._breaks = law.parts.breaks
+        self._integration: Integration | None = None
+        if self.options.method != AUTO:
+            self._prepare(self.options.method)
+
+    def _prepare(self, method: str) -> Integration:
+        """The integration by a method, for all runs to come."""
+        options = replace(self.options, method=method)
+        self._integration = new_integration(self.system, options, self._breaks)
+        self.method = method
+        return self._integration
 
     def run(self, q0: ArrayLike, qd0: ArrayLike | None = None) -> Motion:
         """The motion from one state (n_dof,)."""
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
-        integration = self._integration
         start = self.system.start_state(q, qd)
-        refuse_locks(self.system, start)
+        if len(self.system.parts.locks):
+            refuse_locks(self.system, start)
+        if not self._is_checked:
+            check_step(self.system, self.ground, self.options, start[0])
+            self._is_checked = True
+        integration = self._integration
+        if integration is None:
+            integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         integration.rewind(start)
-        status = Status.RUNNING
+        status = integration.advance(LOOK if self.options.method == AUTO else 1_000_000)
+        if status is Status.RUNNING and self._has_become_stiff(integration):
+            integration = self._prepare("radau")
+            integration.rewind(start)
         while status is Status.RUNNING:
             status = integration.advance(1_000_000)
         if status is Status.CALLBACK:
@@ -87,3 +113,10 @@ class Simulator:
             raise SimulationError(diverged(self.system, integration))
         states = integration.out[:, 0].copy()
         return Motion(self.options.times, states[:, :n], states[:, n : 2 * n])
+
+    def _has_become_stiff(self, integration: Integration) -> bool:
+        """Whether many short steps were taken for stability's sake alone."""
+        if self.options.method != AUTO or self.method not in LIMITS:
+            return False
+        t, y = integration.t, integration.y[0]
+        return is_stiff(self.system, self.options, self.method, t, y, t / integration.statistics["steps"])

@@ -36,6 +36,8 @@ class Observation:
 class System:
     """Compiled mechanics; a Python law and Python events are called back where there are any."""
 
+    keeps_coordinates: str | None = None  # why Euler sequences cannot be switched, if so
+
     def __init__(
         self,
         mechanism: Mechanism,
@@ -94,11 +96,17 @@ class System:
 
         return int(getattr(rates_code, name)(self.lanes).address)
 
-    def jacobian_address(self) -> int:
-        """Where the derivatives of the accelerations are."""
+    def jacobian_address(self) -> int | None:
+        """Where the derivatives of the accelerations are; a Python law has none."""
+        if self.function is not None:
+            return None
         from kinetree.kernels.jacobian_code import jacobian
 
         return int(jacobian().address)
+
+    def set_constant(self, tau: Array) -> None:
+        """Constant torques (lanes, n) beside the law."""
+        self.context.rows("given")[:] = tau
 
     def watch_locks(self, margin: float) -> None:
         """Tell of gimbal lock once the squared sine of the angle to it falls below the margin."""
@@ -178,8 +186,8 @@ class System:
 
         def events(t: float, y: int, g: int, context: int) -> int:
             q, qd = _read(y, size, n)
-            values = [_event_value(trigger, t, q, qd) for trigger in self.present.triggers]
-            _numbers_at(g, self.n_events)[before:] = values
+            values = [event_value(trigger, t, q, qd) for trigger in self.present.triggers]
+            numbers_at(g, self.n_events)[before:] = values
             return int(compiled(t, y, g, context))
 
         return RATES(self._guarded(events))
@@ -197,18 +205,19 @@ class System:
         return guarded
 
 
-def _numbers_at(address: int, count: int) -> Array:
+def numbers_at(address: int, count: int) -> Array:
     """A view of numbers at an address."""
     return np.frombuffer((ctypes.c_double * count).from_address(address))  # type: ignore[call-overload,no-any-return]
 
 
 def _read(address: int, size: int, n: int) -> tuple[Array, Array]:
     """Copies of positions and velocities in a state at an address."""
-    y = _numbers_at(address, size)
+    y = numbers_at(address, size)
     return y[:n].copy(), y[n : 2 * n].copy()
 
 
-def _event_value(trigger: Trigger, t: float, q: Array, qd: Array) -> float:
+def event_value(trigger: Trigger, t: float, q: Array, qd: Array) -> float:
+    """What the user's event function answers."""
     value = float(trigger.function(t, q, qd))
     if not np.isfinite(value):
         raise SimulationError(f"the event '{trigger.name}' at t = {t:g} s is {value}")

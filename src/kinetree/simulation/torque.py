@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ class Law:
     function: LawFunction | None = None
     name: str = "none"
     settings: dict[str, Any] | None = None
+    controller: Any = None  # one of kinetree's that cannot run compiled
 
 
 def passive_parts(n: int) -> LawParts:
@@ -84,11 +85,11 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     n = mechanism.n_dof
     name = type(controller).__name__
     told = controller.settings() if hasattr(controller, "settings") else None
-    if hasattr(controller, "law_parts") and mechanism.tree.coupling is None:
-        return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)
     if hasattr(controller, "law_parts"):
-        law = checked_law(mechanism, lambda t, q, qd: controller.torque(mechanism, t, q, qd), "controller")
-        return Law(passive_parts(n), np.zeros(n), law, name, told)
+        if controller.runs_compiled(mechanism):
+            return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)
+        parts = replace(passive_parts(n), period=controller.period or 0.0, breaks=controller.breaks)
+        return Law(parts, np.zeros(n), None, name, told, controller)
     if callable(controller):
         return Law(
             passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
@@ -103,14 +104,4 @@ def _tabulated(mechanism: Mechanism, table: PiecewisePolynomial) -> LawParts:
     if table.n != n:
         raise InputError(f"a torque table for '{mechanism.name}' needs {n} columns, got {table.n}")
     passive = passive_parts(n)
-    return LawParts(
-        passive.actuated, passive.kp, passive.kd, passive.ki, passive.limit, None, table, breaks=kinks(table)
-    )
-
-
-def kinks(table: PiecewisePolynomial) -> tuple[float, ...]:
-    """Times where a table jumps, has a corner or starts and ends."""
-    if table.order > 2:
-        jumps = np.flatnonzero(np.diff(table.breaks) == 0.0)
-        return tuple(float(t) for t in (table.breaks[0], *table.breaks[jumps], table.breaks[-1]))
-    return tuple(float(t) for t in table.breaks)
+    return replace(passive, table=table, breaks=tuple(table.kinks.tolist()))

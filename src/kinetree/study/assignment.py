@@ -41,7 +41,7 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A study with all that is needed to begin; ``progress`` is told the part that is done, if anyone asks."""
+    """A study with all that is needed to begin; ``progress`` is told the part that is done, if asked for."""
 
     study: Study
     code: Code
@@ -65,7 +65,7 @@ class Assignment:
     @property
     def output(self) -> OutputTable:
         """What the result is to hold."""
-        return self.tables.output or OutputTable()
+        return self.tables.output or OutputTable.model_validate({})
 
     def duration(self, usual: float | None = None) -> float:
         """How long the motion lasts (s): as the study says, or else the usual duration."""
@@ -82,6 +82,8 @@ class Assignment:
 
         output = self.output
         if output.times is not None and output.samples is not None:
-            raise InputError(f"{self.origin.where(('output',))}: [output] give either samples or times, not both")
+            raise InputError(
+                f"{self.origin.where(('output',))}: [output] give either samples or times, not both"
+            )
         with self.origin.blamed("output"):
             return output_times(output.times if output.times is not None else output.samples, duration)

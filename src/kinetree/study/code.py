@@ -39,7 +39,9 @@ class Code:
         module = self._module(file, place)
         found = getattr(module, match["function"], None)
         if not callable(found):
-            known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+            known = [
+                key for key, value in vars(module).items() if callable(value) and not key.startswith("_")
+            ]
             raise InputError(f"{place}: {unknown_name('function', match['function'], known)}")
         function: Callable[..., Any] = found
         return function

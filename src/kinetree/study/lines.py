@@ -12,9 +12,9 @@ QUOTES = ('"""', "'''", '"', "'")
 
 
 def key_lines(text: str) -> dict[Path, int]:
-    """The line, from 1, of every header and of every key outside of { } tables, by its path.
+    r"""The line, from 1, of every header and of every key outside of { } tables, by its path.
 
-    >>> lines = key_lines('[study]\\ntask = "x"\\n[[load]]\\nbody = "a"\\n[[load]]\\nbody = "b"')
+    >>> lines = key_lines('[study]\ntask = "x"\n[[load]]\nbody = "a"\n[[load]]\nbody = "b"')
     >>> lines["study", "task"], lines["load", 1, "body"]
     (2, 6)
     """

@@ -35,7 +35,9 @@ def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
             f"[[mechanism.body]] or [mechanism.dh]; got {listed(given)}"
         )
     if table.parameters and table.zoo is None:
-        raise InputError(f"{origin.where(('mechanism', 'parameters'))}: [mechanism] parameters are for zoo only")
+        raise InputError(
+            f"{origin.where(('mechanism', 'parameters'))}: [mechanism] parameters are for zoo only"
+        )
     if table.zoo is not None:
         with origin.blamed("mechanism", "zoo"):
             return _with_gravity(_of_zoo(table.zoo, table.parameters), table)

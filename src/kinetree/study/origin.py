@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
 from kinetree.model.file_origin import ARRAYS, Origin, Place
@@ -39,13 +42,24 @@ class StudyOrigin(Origin):
 
     @contextmanager
     def blamed(self, *place: int | str) -> Iterator[None]:
-        """Errors about the input that are raised inside name the place."""
+        """Errors about the input that are raised inside name the place, or at least the study."""
         try:
             yield
         except (SimulationError, FileError):
             raise
         except KinetreeError as error:
-            raise InputError(f"{self.where(place)}: [{_header(place)}] {error}") from None
+            header = f"[{_header(place)}] " if place else ""
+            raise InputError(f"{self._where_inside(place)}: {header}{error}") from None
+
+    def _where_inside(self, place: Place) -> str:
+        """Where a table is, and which of its keys were set from outside."""
+        inside = [words for path, words in self.elsewhere.items() if place and path[: len(place)] == place]
+        return f"{self.where(place)} with {', '.join(inside)}" if inside else self.where(place)
+
+    def explained(self, error: ValidationError, model: type[BaseModel]) -> FileError:
+        """The schema's complaints in our words, one per line, in the order of the file."""
+        complaints = str(super().explained(error, model)).split("\n")
+        return FileError("\n".join(sorted(complaints, key=_line)))
 
     def of_mechanism(self) -> Origin:
         """The origin of the mechanism that is described in the study, as its reader takes it."""
@@ -55,6 +69,11 @@ class StudyOrigin(Origin):
             found = {p[-1]: n for p, n in self.key_lines.items() if p[:-1] == ("mechanism", *path)}
             lines[key] = [found[k] for k in sorted(x for x in found if isinstance(x, int))]
         return Origin(self.source, table, lines)
+
+
+def _line(complaint: str) -> float:
+    found = re.search(r", line (\d+): ", complaint)
+    return float(found[1]) if found else float("inf")
 
 
 def _header(place: Place) -> str:

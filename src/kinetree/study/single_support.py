@@ -53,12 +53,8 @@ class SingleSupport(Trajectory):
         hips, foot = InvertedPendulum(self.parameters).piece(0, t), SwingFoot(self.parameters).piece(0, t)
         aside = np.array([0.0, HALF_WIDTH, 0.0])
         support = leg_motion(State(hips.q - aside, hips.qd, hips.qdd), LEG, LEG)
-        swing = leg_motion(
-            State(hips.q - foot.q - aside, hips.qd - foot.qd, hips.qdd - foot.qdd), LEG, LEG
-        )
-        rates = zip(
-            (support.q, support.qd, support.qdd), (swing.q, swing.qd, swing.qdd), strict=True
-        )
+        swing = leg_motion(State(hips.q - foot.q - aside, hips.qd - foot.qd, hips.qdd - foot.qdd), LEG, LEG)
+        rates = zip((support.q, support.qd, support.qdd), (swing.q, swing.qd, swing.qdd), strict=True)
         return State(*(np.concatenate([_chosen(a, SUPPORT), _chosen(b, SWING)], axis=1) for a, b in rates))
 
 

@@ -31,8 +31,8 @@ from kinetree.study.values import (
 
 EACH = "a number for all, a list, or a table by joint name"
 TRAJECTORIES = (
-    "cycloid", "half_turn", "cubic", "quintic", "trapezoidal", "hold", "bspline", "interpolate", "file", "gait",
-    "single_support", "function",
+    "cycloid", "half_turn", "cubic", "quintic", "trapezoidal", "hold", "bspline", "interpolate", "file",
+    "gait", "single_support", "function",
 )  # fmt: skip
 CONTROLLERS = ("pd", "pid", "computed_torque", "feedforward", "gravity_compensation", "function")
 METHODS = ("dop853", "dopri5", "radau", "rk4", "semi_implicit_euler")
@@ -58,7 +58,7 @@ class MechanismChoice(MechanismTable):
 class InitialTable(Table):
     """The state at the start; by default that of the trajectory, or zero and at rest."""
 
-    q: Positions | None = Field(None, description=f"Positions (rad or \"90 deg\", m): {EACH}; others are 0.")
+    q: Positions | None = Field(None, description=f'Positions (rad or "90 deg", m): {EACH}; others are 0.')
     q_degrees: Gains | None = Field(None, description=f"Angles in degrees, instead of q: {EACH}.")
     qd: Gains | None = Field(None, description=f"Velocities (rad/s, m/s): {EACH}; others are 0.")
     qd_degrees: Gains | None = Field(None, description=f"Turning speeds in deg/s, instead of qd: {EACH}.")
@@ -82,9 +82,9 @@ class TrajectoryTable(Table):
         description=f"Kind of motion: {', '.join(TRAJECTORIES)}."
     )
     duration: Positive | None = Field(None, description="Duration (s).")
-    start: Positions | None = Field(None, description=f"Positions at the start (rad or \"90 deg\", m): {EACH}.")
+    start: Positions | None = Field(None, description=f'Positions at the start (rad or "90 deg", m): {EACH}.')
     start_degrees: Gains | None = Field(None, description="Angles at the start in degrees, instead of start.")
-    end: Positions | None = Field(None, description=f"Positions at the end (rad or \"90 deg\", m): {EACH}.")
+    end: Positions | None = Field(None, description=f'Positions at the end (rad or "90 deg", m): {EACH}.')
     end_degrees: Gains | None = Field(None, description="Angles at the end in degrees, instead of end.")
     start_velocity: Gains | None = Field(None, description="cubic, quintic: velocities at the start.")
     end_velocity: Gains | None = Field(None, description="cubic, quintic: velocities at the end.")
@@ -101,9 +101,7 @@ class TrajectoryTable(Table):
     file: str | None = Field(
         None, description="file: CSV with a header 'time, joint1, ...' and rows of numbers (s, rad, m)."
     )
-    function: str | None = Field(
-        None, description=f"function: of t (s), returns q, qd, qdd. {FUNCTION}."
-    )
+    function: str | None = Field(None, description=f"function: of t (s), returns q, qd, qdd. {FUNCTION}.")
     steps: Whole | None = Field(None, description="gait: number of steps; default as the duration needs.")
     gait: GaitTable | None = Field(None, description="gait, single_support: its numbers; default the book's.")
 
@@ -111,7 +109,9 @@ class TrajectoryTable(Table):
 class TorqueTable(Table):
     """Torques of the joints; by default none."""
 
-    constant: Gains | None = Field(None, description=f"Torques that never change (N m, N): {EACH}; others are 0.")
+    constant: Gains | None = Field(
+        None, description=f"Torques that never change (N m, N): {EACH}; others are 0."
+    )
     file: str | None = Field(
         None, description="CSV with a header 'time, joint1, ...' and rows of numbers (s, N m, N)."
     )
@@ -160,7 +160,9 @@ class SoilTable(Table):
     overdamping: Number | None = Field(
         None, description="Damping as 2 overdamping sqrt(k m), m the mass of the mechanism; default 10."
     )
-    ramp: Positive | None = Field(None, description="Depth over which the damping of rising points grows (m).")
+    ramp: Positive | None = Field(
+        None, description="Depth over which the damping of rising points grows (m)."
+    )
     friction: Number | None = Field(None, description="Coefficient of friction; default 0.7.")
     slipping: Number | None = Field(None, description="Slope of the friction force at rest (N s/m).")
     dust: Number | None = Field(None, description="Thickness of a layer without springs (m); default 0.")
@@ -211,9 +213,11 @@ class IntegratorTable(Table):
     method: choice("method", lambda: METHODS) | None = Field(  # type: ignore[valid-type]
         None,
         description='"dop853" or "dopri5" (adaptive), "radau" (stiff), "rk4", "semi_implicit_euler" (fixed '
-        'step); default dop853, on the ground dopri5.',
+        "step); default dop853, on the ground dopri5.",
     )
-    rtol: Positive | None = Field(None, description="Relative error of a step; default 1e-8, on the ground 1e-6.")
+    rtol: Positive | None = Field(
+        None, description="Relative error of a step; default 1e-8, on the ground 1e-6."
+    )
     atol: Positive | None = Field(None, description="Absolute error of a step; default rtol.")
     step: Positive | None = Field(None, description="Step of the fixed methods (s).")
     max_step: Positive | None = Field(None, description="Longest step (s).")
@@ -251,7 +255,9 @@ def _function_alone(value: object) -> object:
     if isinstance(value, list):
         return {"constant": value}
     if not isinstance(value, dict):
-        raise ValueError(f'must be a table, a list or a text such as "laws.py:law", got {reprlib.repr(value)}')
+        raise ValueError(
+            f'must be a table, a list or a text such as "laws.py:law", got {reprlib.repr(value)}'
+        )
     return value
 
 

@@ -86,7 +86,9 @@ def as_ends(value: object) -> list[float]:
 def choice(kind: str, choices: Callable[[], Iterable[str]]) -> Any:
     """The type of a name out of some, which are asked for when they are needed."""
     schema = {"type": "string", "enum": list(choices())}
-    return Annotated[str, PlainValidator(partial(as_choice, kind=kind, choices=choices)), WithJsonSchema(schema)]
+    return Annotated[
+        str, PlainValidator(partial(as_choice, kind=kind, choices=choices)), WithJsonSchema(schema)
+    ]
 
 
 def _per_joint_schema(items: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Sequence
 from typing import Literal
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
 Between = Literal["spline", "linear", "hold"]
@@ -70,10 +70,10 @@ def read_csv(path: str | os.PathLike[str], joint_names: Sequence[str] | None = N
     [1.5, 0.25]
     """
     name = os.fspath(path)
-    lines = _lines(name)
+    lines = read_lines(name, "a motion")
     (number, header), rows = lines[0], lines[1:]
     columns = _columns(name, number, header, joint_names)
-    values = np.array([_row(name, line, cells, header) for line, cells in rows])
+    values = np.array([row_of_numbers(f"{name}, line {line}", header, cells) for line, cells in rows])
     if len(values) < 2:
         raise FileError(f"{name}: a motion needs at least 2 rows of numbers, found {len(values)}")
     _check_times(name, [line for line, _ in rows], values[:, 0])
@@ -99,27 +99,11 @@ def _cubic_hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike) -> PiecewisePo
 
 
 # ---- reading ------------------------------------------------------------------------------------------
-def _lines(name: str) -> list[tuple[int, list[str]]]:
-    """Line numbers and cells of all lines that say something."""
-    try:
-        with open(name, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, skipinitialspace=True)
-            rows = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as reason:
-        raise FileError(f"cannot read '{name}': {reason}") from None
-    said = [(line, cells) for line, cells in rows if any(cells) and not cells[0].startswith("#")]
-    if not said:
-        raise FileError(f"{name} is empty; it needs a header 'time, joint1, ...' and rows of numbers")
-    return said
-
-
 def _columns(
     name: str, line: int, header: list[str], joint_names: Sequence[str] | None
 ) -> tuple[list[int], list[int], list[int]]:
     """Which columns hold the positions, velocities and accelerations, in the order of the joints."""
     where = f"{name}, line {line}"
-    if header[0] != "time":
-        raise FileError(f"{where}: the first column must be 'time', got '{header[0]}'")
     for k, title in enumerate(header):
         if not title or title in header[:k]:
             fault = f"the title of another, '{title}'" if title else "no title"
@@ -146,20 +130,6 @@ def _split(title: str) -> tuple[str, str | None]:
     """Joint and kind of rate of a column's title."""
     joint, colon, rate = title.rpartition(":")
     return (joint, rate) if colon and rate in RATES else (title, None)
-
-
-def _row(name: str, line: int, cells: list[str], header: list[str]) -> list[float]:
-    if len(cells) != len(header):
-        raise FileError(f"{name}, line {line}: {len(header)} numbers are needed, found {len(cells)}")
-    values = []
-    for title, cell in zip(header, cells, strict=True):
-        try:
-            values.append(float(cell))
-        except ValueError:
-            raise FileError(f"{name}, line {line}: {title} must be a number, got '{cell}'") from None
-        if not np.isfinite(values[-1]):
-            raise FileError(f"{name}, line {line}: {title} must be finite, got '{cell}'")
-    return values
 
 
 def _check_times(name: str, lines: list[int], times: Array) -> None:

@@ -1,0 +1,191 @@
+"""The command that runs a study."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kinetree.cli.app import BAD_INPUT, Force, app, console, progress_bar, show_error, told
+from kinetree.cli.examples import complete_example
+from kinetree.errors import FileError, KinetreeError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kinetree.study.outcome import Outcome
+
+
+@app.command()
+def run(
+    study: Annotated[
+        str,
+        typer.Argument(
+            help="A study file (.toml) or the name of an example (see 'examples').",
+            autocompletion=complete_example,
+            metavar="STUDY",
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option(help="File for the result.", show_default="STUDY.nc")] = None,
+    force: Force = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="A key to set otherwise, e.g. integrator.rtol=1e-9; repeatable.",
+            metavar="KEY=VALUE",
+        ),
+    ] = None,
+    allow_code: Annotated[
+        list[str] | None,
+        typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
+    ] = None,
+) -> None:
+    """Run a study and save its result.
+
+    Exit codes: 0 done, 2 the input is wrong, 3 infeasible, diverged or failed in its audit, 130 interrupted.
+    """
+    path = Path(f"{Path(study).stem}.nc") if output is None else output
+    try:
+        outcome = _outcome(study, path, plot, force, settings or [], allow_code or [], quiet or as_json)
+    except KinetreeError as error:
+        if not as_json:
+            raise
+        show_error(str(error))
+        empty = dict.fromkeys(("task", "model", "seconds", "result"))
+        typer.echo(json.dumps({"status": "bad_input", **empty, "audit": {}, "message": str(error)}))
+        raise typer.Exit(BAD_INPUT) from None
+    saved = str(path) if outcome.result is not None else None
+    if as_json:
+        typer.echo(json.dumps(outcome.to_json(saved), allow_nan=False))
+    elif not quiet:
+        console().print(_report(outcome, saved, plot))
+    if outcome.exit_code:
+        told(f"{outcome.status}: {_reason(outcome, saved)}", stderr=True, style="red")
+        raise typer.Exit(outcome.exit_code)
+
+
+def _outcome(
+    study: str, path: Path, plot: Path | None, force: bool, settings: list[str], code: list[str], quiet: bool
+) -> Outcome:
+    """Check, run and save."""
+    from kinetree.report.output import check_output, check_picture, write_file
+
+    if path.suffix.lower() != ".nc":
+        raise FileError(f"{path}: a result is a file with the suffix .nc")
+    if plot is not None:
+        check_picture(plot)
+    paths = [path] if plot is None else [path, plot]
+    check_output(paths, force)
+    _check_folders(paths)
+
+    from kinetree.result.netcdf import result_bytes
+    from kinetree.study.file import parse_settings
+    from kinetree.study.run import prepared
+
+    with _terminable(), progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the audit tells it
+        ready = prepared(study, parse_settings(settings), code, progress)
+        outcome = ready.outcome()
+    if outcome.result is not None:
+        write_file(path, result_bytes(outcome.result))
+        if plot is not None:
+            write_file(plot, _picture(outcome, plot.suffix))
+    return outcome
+
+
+def _reason(outcome: Outcome, saved: str | None) -> str:
+    """Why a study did not end well, and where what there is can be found."""
+    result = outcome.result
+    if result is None or result.complete:
+        failed = [] if result is None else [f"{k} {x}" for k, x in result.audit.items() if not x.passed]
+        return outcome.message or "; ".join(failed)
+    return f"{outcome.message}; what was computed until t = {result.stopped_at:g} s is in {saved}"
+
+
+def _check_folders(paths: list[Path]) -> None:
+    """Raise before the work if a file could not be written after it."""
+    for path in paths:
+        folder = path.parent
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        if not os.access(folder, os.W_OK):
+            raise FileError(f"{path}: cannot be written: no permission to write in {folder}")
+
+
+def _picture(outcome: Outcome, suffix: str) -> bytes:
+    from kinetree.report.output import picture_bytes
+    from kinetree.report.result_plot import plot_result
+
+    table: Any = outcome.study.tables.plot
+    names = () if table is None else table.variables or ()
+    joints = None if table is None else table.joints
+    assert outcome.result is not None
+    return picture_bytes(plot_result(outcome.result, *names, joints=joints), suffix)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let a request to terminate be heard as Ctrl-C is, so that what was computed is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _report(outcome: Outcome, saved: str | None, plot: Path | None) -> RenderableType:
+    """A few lines about what was done, and the audit."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from kinetree.study.outcome import OF_PREDICTIONS
+
+    facts = {
+        "task": outcome.study.task,
+        "model": outcome.model,
+        "status": outcome.status,
+        "seconds": f"{outcome.seconds:.3g}",
+    }
+    if outcome.result is not None:
+        if outcome.result.task == "predict":
+            facts |= {name: f"{outcome.result.statistics[name]:.6g}" for name in OF_PREDICTIONS}
+        facts["result"] = str(saved)
+    if plot is not None and outcome.result is not None:
+        facts["picture"] = str(plot)
+    table = Table.grid(padding=(0, 2))
+    for name, value in facts.items():
+        table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+    lines: list[RenderableType] = [Text(outcome.study.title, style="bold"), table]
+    checks = {} if outcome.result is None else outcome.result.audit
+    for name, check in checks.items():
+        mark, style = ("✓", "green") if check.passed else ("✗", "red")
+        lines.append(Text.assemble((f"{mark} {name} {check}", style), (f"  {check.sentence}", "dim")))
+    return Group(*lines)

@@ -1,0 +1,1 @@
+"""Motion prediction: the best motion by optimisation of B-spline joint profiles."""

@@ -1,0 +1,110 @@
+"""Torques and reactions along a motion with their derivatives, for all samples in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
+from kinetree.analysis.evaluate import check_finite
+from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.analysis.loads import load_moments
+from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
+from kinetree.analysis.torque_hessian import torque_hessian
+from kinetree.kernels.kinematics import KINEMATICS
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
+from kinetree.kernels.motion_assembly import add_load_torques, add_torque_blocks, compiled
+from kinetree.kernels.repeated import Repeated
+from kinetree.kernels.rnea import RNEA_UNLOADED
+from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
+from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.places import Frames
+from kinetree.motion.profile import Motion
+from kinetree.state import Wrench
+
+
+class Mechanics:
+    """Inverse dynamics of a mechanism whose ``moving`` coordinates vary, under fixed loads.
+
+    ``loads`` act on bodies; their forces may have a first axis, one entry per sample.
+    """
+
+    def __init__(self, mechanism: Mechanism, moving: Integers, loads: Sequence[Wrench] = ()) -> None:
+        self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
+        self.all_moving = len(moving) == mechanism.n_dof
+        self.coupled = mechanism.tree.coupling is not None
+        self._moments = load_moments(mechanism, mechanism.tree, self.loads) if self.loads else None
+        self._spread_moments: dict[int, Array] = {}  # for each number of samples
+        self._known: dict[tuple[Kernel, int], Repeated] = {}
+
+    def _repeated(self, kernel: Kernel, count: int) -> Repeated:
+        """A kernel that is called with every iteration."""
+        key = kernel, count
+        if key not in self._known:
+            self._known[key] = Repeated(kernel, self.mechanism.tree, count)
+        return self._known[key]
+
+    def frames(self, motion: Motion) -> Frames:
+        """Frames of all axes."""
+        return Frames(self.mechanism, self.moving, motion.q, motion.qd)
+
+    def torques(self, motion: Motion) -> Array:
+        """Torques of all coordinates, (m, n_dof)."""
+        if self.coupled:
+            return inverse_dynamics(self.mechanism, *motion[:3], self.loads or None)
+        tau = np.empty(motion.q.shape)
+        self._repeated(RNEA_UNLOADED, len(tau)).fill(motion[:3], [tau])
+        if self.loads:
+            self._add_loads(motion, tau)
+        check_finite([tau])
+        return tau
+
+    def slopes(self, motion: Motion) -> tuple[Array, Array]:
+        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n)."""
+        m, n = motion.q.shape
+        if self.coupled:
+            d = inverse_dynamics_derivatives(self.mechanism, *motion[:3], self.loads or None)
+            tau, found = d.tau, np.stack([d.dtau_dq, d.dtau_dqd, d.dtau_dqdd], axis=1)
+        else:
+            tau = np.empty((m, n))
+            full = self._repeated(RNEA_GRADIENT, m).arrays(motion[:3], [tau])
+            if self.loads:
+                self._add_loads(motion, tau)
+                full[0] += self._repeated(LOAD_GRADIENT, m).arrays(self._load_inputs(motion.q))[0]
+            check_finite([tau])
+            found = full.reshape(3, m, n, n).swapaxes(0, 1)
+        return tau, found if self.all_moving else found[..., self.moving]
+
+    def bend(self, motion: Motion, weight: Array, half: Array) -> None:
+        """Add the half Hessian of weight . tau by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
+        m, n = motion.q.shape
+        if self.coupled:
+            h = torque_hessian(self.mechanism, *motion[:3], weight, self.loads or None)
+            blocks = np.stack([h.q_q, h.q_qd, h.qd_qd, h.q_qdd])
+        else:
+            unused = [np.empty((m, n)) for _ in range(RNEA_HESSIAN.outputs)]
+            blocks = self._repeated(RNEA_HESSIAN, m).arrays([*motion[:3], weight], unused)
+            if self.loads:
+                q, moments = self._load_inputs(motion.q)
+                blocks[0] += self._repeated(LOAD_HESSIAN, m).arrays([q, weight, moments])[0]
+            blocks = blocks.reshape(-1, m, n, n)
+        compiled(add_torque_blocks)(blocks, self.moving, half)
+
+    def _load_inputs(self, q: Array) -> list[Array]:
+        if len(q) not in self._spread_moments:
+            assert self._moments is not None
+            shape = len(q), self._moments.shape[-1]
+            self._spread_moments[len(q)] = np.array(np.broadcast_to(self._moments, shape), order="C")
+        return [q, self._spread_moments[len(q)]]
+
+    def _add_loads(self, motion: Motion, tau: Array) -> None:
+        """Add -J^T load, without mimic joints."""
+        tree, (q, moments) = self.mechanism.tree, self._load_inputs(motion.q)
+        m, n = q.shape
+        pose, rates = np.empty((m, 12 * n)), [np.empty((m, 6 * n)) for _ in range(2)]
+        self._repeated(KINEMATICS, m).fill(motion[:3], [pose, *rates])
+        compiled(add_load_torques)(pose, tree.parent, tree.turns, moments, tau)

@@ -1,0 +1,100 @@
+"""Points and directions fixed in bodies: where they are along a motion, with first and second derivatives.
+
+With the joint axes w_i from the base outwards, d x/dq_j = J_j and d2 x/dq_i dq_j = w_i x J_j for i before j.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.bspline import Integers
+from kinetree.analysis.evaluate import all_axes, all_rates
+from kinetree.analysis.kinematics import AxisMotion, axis_motion
+from kinetree.model.body import WORLD
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS
+
+
+class Frames:
+    """Frames of all axes at the samples of a motion, and which coordinates move."""
+
+    def __init__(self, mechanism: Mechanism, moving: Integers, q: Array, qd: Array) -> None:
+        tree = mechanism.tree
+        self.mechanism, self.moving = mechanism, moving
+        rates = all_rates(tree, qd)
+        self.axes: AxisMotion = axis_motion(tree, all_axes(tree, q), rates, np.zeros(tree.n))
+        self.qd = rates
+
+    def carried(self, by_axis: Array, path: list[int]) -> Array:
+        """Columns over path axes (..., k) as columns over the moving coordinates (..., n)."""
+        tree = self.mechanism.tree
+        if tree.coupling is None:
+            full = np.zeros((*by_axis.shape[:-1], tree.n))
+            full[..., path] = by_axis
+            return full[..., self.moving]
+        columns: Array = tree.coupling.matrix[path][:, self.moving]
+        carried: Array = np.matmul(by_axis, columns)
+        return carried
+
+
+class Place:
+    """A point (m) of a body, or a direction in it; of the world if body is "world"."""
+
+    def __init__(self, mechanism: Mechanism, body: str, at: ArrayLike, *, direction: bool = False) -> None:
+        self.local, self.direction, self.body = vector(at, 3, f"point of '{body}'"), direction, body
+        tree = mechanism.tree
+        self.path: list[int] = []
+        self.rotation, self.position, self.axis = np.eye(3), np.zeros(3), WORLD_AXIS
+        if body == WORLD:
+            return
+        k = mechanism.body_index(body)
+        self.axis = int(tree.body_axis[k])
+        self.rotation, self.position = tree.body_rotation[k], tree.body_position[k]
+        i = self.axis
+        while i != WORLD_AXIS:
+            self.path.insert(0, i)
+            i = int(tree.parent[i])
+        self.turns = tree.turns[self.path]
+
+    def position_of(self, frames: Frames) -> Array:
+        """Where it is in the world, (m, 3)."""
+        inside = self.rotation @ self.local
+        R, p = frames.axes.rotation[:, self.axis], frames.axes.position[:, self.axis]
+        return R @ inside if self.direction else R @ (inside + self.position) + p
+
+    def _axis_columns(self, frames: Frames) -> tuple[Array, Array]:
+        """Angular velocity and velocity per unit joint rate of every axis on the path, (m, k, 3) each."""
+        z = frames.axes.rotation[..., 2][:, self.path]
+        w = np.where(self.turns[:, None], z, 0.0)
+        x = self.position_of(frames)[:, None]
+        if self.direction:
+            return w, cross(w, x)
+        arm = x - frames.axes.position[:, self.path]
+        return w, np.where(self.turns[:, None], cross(z, arm), z)
+
+    def slopes(self, frames: Frames) -> Array:
+        """d position / dq of the moving coordinates, (m, 3, n)."""
+        if not self.path:
+            return np.zeros((len(frames.qd), 3, len(frames.moving)))
+        _, J = self._axis_columns(frames)
+        return frames.carried(np.swapaxes(J, 1, 2), self.path)
+
+    def bend(self, frames: Frames, weight: Array) -> Array:
+        """Second derivatives of weight . position with respect to q, (m, n, n); weight (m, 3)."""
+        if not self.path:
+            n = len(frames.moving)
+            return np.zeros((len(weight), n, n))
+        w, J = self._axis_columns(frames)
+        upper = np.triu(cross(weight[:, None], w) @ np.swapaxes(J, 1, 2))
+        H = upper + np.swapaxes(np.triu(upper, 1), 1, 2)
+        rows = frames.carried(H, self.path)
+        return frames.carried(np.swapaxes(rows, 1, 2), self.path)
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Vector products over the last axis; quicker than NumPy's for few vectors."""
+    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
+    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)

@@ -1,0 +1,210 @@
+"""What comes out: the motion, its torques, what was optimal about it, and what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.inverse import joint_reactions
+from kinetree.model.files import PathLike
+from kinetree.motion.explain import ActiveBound, Explanation, active_bounds, explained
+from kinetree.motion.problem import Problem
+from kinetree.motion.solvers.interface import Outcome, Start, Status
+from kinetree.motion.verify import Check, Violation
+from kinetree.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(eq=False)
+class Trial:
+    """One start of several: how it ended, and what it cost."""
+
+    status: Status
+    objective: float
+    duration: float
+    iterations: int
+
+
+@dataclass(eq=False)
+class Prediction:
+    """A predicted motion; see :func:`kinetree.motion.predict.predict`.
+
+    ``q``, ``qd``, ``qdd``, ``tau`` (m, n_dof) at times ``t`` (m,) of a fine grid. ``objective`` and all
+    violations are recomputed there, apart from the solver. ``asked`` are the settings of the search.
+    """
+
+    problem: Problem
+    x: Array
+    outcome: Outcome
+    check: Check
+    seconds: float
+    trials: list[Trial]
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def duration(self) -> float:
+        """T (s)."""
+        return float(self.x[-1])
+
+    @property
+    def objective(self) -> float:
+        """The value that was minimised."""
+        return self.check.objective
+
+    @property
+    def solved(self) -> bool:
+        """Whether the solver found the best motion."""
+        return self.outcome.status is Status.SOLVED
+
+    @property
+    def status(self) -> str:
+        """How it ended, in a sentence."""
+        return self.outcome.status.value
+
+    @property
+    def exit_code(self) -> int:
+        """For a command line: 0 if solved, 3 if there is no such motion, 4 if it stopped early."""
+        return {Status.SOLVED: 0, Status.INFEASIBLE: 3}.get(self.outcome.status, 4)
+
+    @property
+    def iterations(self) -> int:
+        """Of the solver."""
+        return self.outcome.iterations
+
+    @property
+    def max_violation(self) -> float:
+        """Largest violation of any constraint on the fine grid, relative to its bound or scale."""
+        return self.check.anywhere
+
+    @property
+    def violation_at_samples(self) -> float:
+        """The same where the constraints are enforced."""
+        return self.check.at_samples
+
+    @property
+    def violations(self) -> list[Violation]:
+        """Every violated bound at its worst instant, the worst first."""
+        return self.check.violations
+
+    @property
+    def s(self) -> Array:
+        """Normalised times of the fine grid."""
+        return self.check.s
+
+    @property
+    def t(self) -> Array:
+        """Times (s) of the fine grid."""
+        return self.check.s * self.duration
+
+    @property
+    def q(self) -> Array:
+        """Positions (rad, m)."""
+        return self.check.q
+
+    @property
+    def qd(self) -> Array:
+        """Velocities."""
+        return self.check.qd
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations."""
+        return self.check.qdd
+
+    @property
+    def tau(self) -> Array:
+        """Torques (N m) and forces (N)."""
+        return self.check.tau
+
+    @cached_property
+    def reaction(self) -> Array:
+        """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes."""
+        problem = self.problem
+        wrenches = problem.loads(self.s)
+        return joint_reactions(problem.mechanism, self.q, self.qd, self.qdd, wrenches or None)
+
+    @property
+    def control_points(self) -> Array:
+        """Control points of the moving joints, (n_control, n)."""
+        return self.problem.setting.profiles.control_points(self.x)
+
+    def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
+        """q, qd, qdd of all joints at times t (m,)."""
+        s = np.clip(np.atleast_1d(np.asarray(t, dtype=np.float64)) / self.duration, 0.0, 1.0)
+        own = self.problem.setting.own
+        motion = self.problem.setting.profiles.at(s).motion(self.x)
+        return motion.q[:, own], motion.qd[:, own], motion.qdd[:, own]
+
+    @cached_property
+    def active(self) -> list[ActiveBound]:
+        """Bounds that hold the motion back: where, and what loosening them would save."""
+        return active_bounds(self.problem, self.x, self.outcome)
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The outcome in words."""
+        return explained(self.problem, self.x, self.outcome, self.check, self.active)
+
+    @property
+    def warm_start(self) -> Start:
+        """Where the same problem could go on; multipliers belong to the objective itself, not scaled."""
+        outcome = self.outcome
+        low, high = (side / outcome.scale for side in outcome.bound_multipliers)
+        return Start(outcome.z, outcome.multipliers / outcome.scale, (low, high))
+
+    # ---- the ways out --------------------------------------------------------------------------------
+    @cached_property
+    def result(self) -> Result:
+        """All of it as a labelled result; see :meth:`to_result`."""
+        return self.to_result()
+
+    def to_result(self) -> Result:
+        """A result with motion, torques, joint reactions and splines, what was asked, and an audit.
+
+        >>> import kinetree as kt
+        >>> from kinetree.motion.terms import Boundary, SquaredTorque
+        >>> ends = [Boundary("start", [0, 0], 0.0), Boundary("end", [1, 1], 0.0)]
+        >>> problem = Problem(kt.zoo.two_link(), objective=SquaredTorque(), constraints=ends, duration=1.0)
+        >>> found = kt.predict(problem).to_result()
+        >>> found.passed, found.reaction.dims
+        (True, ('time', 'body', 'component'))
+        """
+        from kinetree.motion.prediction_result import prediction_result
+
+        return prediction_result(self)
+
+    def save(self, path: PathLike, force: bool = False) -> None:
+        """Write the result to a .nc file; ``predict(problem, start=load_result(path))`` goes on from it."""
+        self.result.save(path, force)
+
+    def plot(self, *parts: str, show: bool = False) -> Figure:
+        """Plot positions and torques with their limits, prices of the limits, and forces in the joints.
+
+        ``parts`` selects some: "q", "qd", "tau", "price", "force". ``show`` opens a window.
+        """
+        plot = import_module("kinetree.report.prediction_plot").plot_prediction
+        figure: Figure = plot(self, *parts, show=show)
+        return figure
+
+    def check_by_simulation(self, rtol: float = 1e-9) -> Any:
+        """Simulate the mechanism under the predicted torques and report how far it strays from the motion."""
+        return import_module("kinetree.study.prediction_check").check_by_simulation(self, rtol)
+
+    def __str__(self) -> str:
+        return str(self.explanation)
+
+    def __repr__(self) -> str:
+        word = self.outcome.status.name.lower()
+        return (
+            f"Prediction('{self.problem.mechanism.name}': {word}, duration {self.duration:.6g} s, "
+            f"objective {self.objective:.6g}, {self.iterations} iterations of {self.outcome.solver})"
+        )

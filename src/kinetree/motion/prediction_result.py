@@ -1,0 +1,120 @@
+"""A prediction as a result: labelled arrays, what was asked, and an audit apart from the solver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.motion.description import described
+from kinetree.motion.optimality import optimality
+from kinetree.motion.solvers.interface import Status
+from kinetree.result.build import build_result
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+
+if TYPE_CHECKING:
+    from kinetree.motion.prediction import Prediction
+
+ENOUGH = 1e2  # times the tolerance of the search: what counts as solved
+BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
+SAME_OBJECTIVE = 1e-4  # relative difference of two quadratures
+STOPPED = {
+    Status.INTERRUPTED: "interrupted",
+    Status.TIME: "time limit",
+    Status.ITERATIONS: "limit of iterations",
+    Status.SEARCHING: "still searching",
+}
+
+
+def prediction_result(prediction: Prediction) -> Result:
+    """The motion with torques, joint reactions and splines; see :meth:`Prediction.to_result`."""
+    stop: dict[str, Any] = {}
+    if prediction.outcome.status in STOPPED:
+        stop = {"stopped_at": prediction.duration, "stop_reason": STOPPED[prediction.outcome.status]}
+    splines, labels = _splines(prediction)
+    motion = {name: getattr(prediction, name) for name in ("q", "qd", "qdd", "tau", "reaction")}
+    return build_result(
+        "predict",
+        prediction.problem.mechanism,
+        {"time": prediction.t, **motion, **splines},
+        coordinates=labels,
+        settings=described(prediction.problem) | {"search": dict(prediction.asked)},
+        audit=_audit(prediction),
+        statistics=_statistics(prediction),
+        messages=_messages(prediction),
+        seconds=prediction.seconds,
+        **stop,
+    )
+
+
+def _messages(prediction: Prediction) -> list[str]:
+    """What went wrong, and what to try."""
+    told = prediction.explanation
+    return [*([] if prediction.solved else [told.status]), *told.violated, *told.advice]
+
+
+def all_control_points(prediction: Prediction) -> Array:
+    """Control points of all joints, (n_control, n_dof); those of frozen ones are all the same."""
+    setting = prediction.problem.setting
+    points = np.tile(setting.profiles.rest[setting.own], (prediction.problem.basis.n_control, 1))
+    for joint, column in setting.column.items():
+        points[:, joint] = prediction.control_points[:, column]
+    return points
+
+
+def _splines(prediction: Prediction) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Control points and knots, from which a search can go on without loss."""
+    points, knots = all_control_points(prediction), prediction.problem.basis.knots
+    variables = {
+        "control_points": (("control_point", "joint"), points, "{q_unit}", "control points of the B-splines"),
+        "knots": (("knot",), knots, "1", "knots of the B-splines over time / duration"),
+    }
+    labels = {
+        "control_point": (("control_point",), np.arange(len(points)), "1", "index of the control point"),
+        "knot": (("knot",), np.arange(len(knots)), "1", "index of the knot"),
+    }
+    return variables, labels
+
+
+def _audit(prediction: Prediction) -> dict[str, Check]:
+    """Solved; bounds kept between samples; the objective and the conditions of optimality recomputed."""
+    outcome, program = prediction.outcome, prediction.problem.program
+    most = ENOUGH * float(prediction.asked.get("tolerance", 1e-6))
+    worst = prediction.violation_at_samples
+    found = optimality(prediction.problem, outcome)
+    told = program.objective(outcome.z) / program.scale
+    apart = abs(told - prediction.objective) / max(abs(prediction.objective), 1e-12)
+    return {
+        "solved": Check(worst, most, prediction.solved and worst <= most, "1", prediction.status),
+        "between_samples": Check.within(
+            prediction.max_violation, BETWEEN_SAMPLES, "1", "bounds hold between samples, beside the bound"
+        ),
+        "objective": Check.within(apart, SAME_OBJECTIVE, "1", "another quadrature gives the same objective"),
+        "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
+        "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+    }
+
+
+def _statistics(prediction: Prediction) -> dict[str, Any]:
+    outcome = prediction.outcome
+    return {
+        "duration": prediction.duration,
+        "objective": prediction.objective,
+        "iterations": prediction.iterations,
+        "max_violation": prediction.max_violation,
+        "solver": outcome.solver,
+        "status": outcome.status.name.lower(),
+        "variables": prediction.problem.n_variables,
+        "constraints": prediction.problem.n_constraints,
+        "trials": [
+            {"status": x.status.name.lower(), "objective": x.objective, "duration": x.duration}
+            for x in prediction.trials
+        ],
+        "reached": [
+            {"family": x.family, "label": x.label, "side": x.side, "bound": x.bound, "unit": x.unit,
+             "share": x.share, "price": x.price}
+            for x in prediction.active
+        ],
+    }  # fmt: skip

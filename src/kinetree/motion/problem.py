@@ -1,0 +1,276 @@
+"""What is asked: a mechanism, an objective, constraints. Checked when made, inspected before it is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, number, numbers
+from kinetree.algebra.bspline import BSplineBasis
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.check import DerivativeCheck, checked_derivatives
+from kinetree.motion.conflicts import conflicts
+from kinetree.motion.profile import Profiles
+from kinetree.motion.program import Program
+from kinetree.motion.reaction_axes import own_rows, with_reaction_axes
+from kinetree.motion.setting import Setting
+from kinetree.motion.terms.contract import Constraint, LinearRows, Objective
+from kinetree.state import Wrench
+
+SHORTEST, LONGEST = 1e-2, 1e2  # durations of a motion whose duration is free and not bounded (s)
+GAUSS = 3  # quadrature points in each segment
+LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
+
+
+class Problem:
+    """The motion of a mechanism that minimises an objective and satisfies constraints.
+
+    ``duration`` (s): a number, or (lowest, highest) if it is free, or None if it is free and not bounded.
+    Joint profiles are B-splines with ``segments`` equal segments, or own ``breaks`` from 0 to 1, of a
+    ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1].
+    ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
+    s (m,) that returns wrenches with forces (m, 3) makes them vary.
+
+    >>> import kinetree as kt
+    >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
+    >>> Problem(
+    ...     kt.zoo.two_link(),
+    ...     objective=[Time()],
+    ...     constraints=[
+    ...         Boundary("start", position=[0.0, -2.0], velocity=0.0),
+    ...         Boundary("end", position=[1.0, -1.0], velocity=0.0),
+    ...         TorqueLimits(),
+    ...     ],
+    ... )
+    Problem('two_link': 39 variables, 82 constraints, 20 segments of degree 3)
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        *,
+        objective: Objective | Sequence[Objective],
+        constraints: Constraint | Sequence[Constraint] = (),
+        duration: float | tuple[float, float] | None = None,
+        segments: int = 20,
+        degree: int = 3,
+        samples: int | ArrayLike = 2,
+        breaks: ArrayLike | None = None,
+        clamped: bool = True,
+        frozen: Mapping[str, float] | None = None,
+        loads: LoadsGiven = None,
+    ) -> None:
+        self.arguments: dict[str, Any] = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
+        self.mechanism = mechanism
+        self.objective = _listed(objective, Objective, "objective")
+        self.constraints = _listed(constraints, Constraint, "constraints")
+        if not self.objective:
+            raise InputError("the objective is missing: give at least one term to minimise, such as Time()")
+        if breaks is None:
+            basis = BSplineBasis.uniform(segments, degree, clamped=clamped)
+        else:
+            basis = BSplineBasis.on(breaks, degree, clamped=clamped)
+        self.setting = _setting(
+            mechanism, basis, _duration(duration), samples, frozen, [*self.objective, *self.constraints]
+        )
+        self.loads = _loads(mechanism, loads)
+        integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
+        self.bounded = [rows for term in self.constraints for rows in term.bounded(self.setting)]
+        self.program = Program(self.setting, integrands, self.bounded, self.loads)
+        if self.program.n == 0:
+            raise InputError("nothing is left to choose: the boundary conditions fix every control point")
+
+    def changed(self, **arguments: Any) -> Problem:
+        """The same problem with other arguments: ``problem.changed(segments=40)``."""
+        return Problem(**{**self.arguments, **arguments})
+
+    @property
+    def basis(self) -> BSplineBasis:
+        """The splines of the joint profiles."""
+        return self.setting.profiles.basis
+
+    @property
+    def n_variables(self) -> int:
+        """How many numbers are free: control points that nothing fixes and, if it is free, the duration."""
+        return self.program.n
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of scalar conditions, without those that merely fix control points."""
+        return self.program.m
+
+    @cached_property
+    def families(self) -> dict[str, int]:
+        """Number of scalar conditions of each kind."""
+        found: dict[str, int] = {}
+        for c, _ in self.program.linear.source:
+            family = self.program.linear_terms[c].family
+            found[family] = found.get(family, 0) + 1
+        for block in self.program.blocks:
+            found[block.source.family] = found.get(block.source.family, 0) + block.count
+        return found
+
+    def known_positions(self) -> dict[int, list[tuple[float, float]]]:
+        """Where boundary conditions put each moving coordinate: (s, value) pairs by column."""
+        found: dict[int, list[tuple[float, float]]] = {}
+        n = self.setting.profiles.n
+        for rows in self.bounded:
+            if isinstance(rows, LinearRows) and rows.family == "boundary condition":
+                for r, label in enumerate(rows.labels):
+                    if label.startswith("position"):
+                        column = int(rows.columns[r, 0]) % n
+                        found.setdefault(column, []).append((float(rows.s[0]), float(rows.lower[r])))
+        return {column: sorted(points) for column, points in found.items()}
+
+    def conflicts(self) -> list[str]:
+        """What cannot work: targets out of reach, too little time for the speed, poses too heavy to hold."""
+        return conflicts(self)
+
+    def check_derivatives(self, x: Array | None = None, seed: int = 0) -> DerivativeCheck:
+        """Compare all derivatives with differences, at x or near a straight motion.
+
+        >>> import kinetree as kt
+        >>> from kinetree.motion.terms import Boundary, SquaredTorque
+        >>> ends = [Boundary("start", [0, 0], 0.0), Boundary("end", [1, 1], 0.0)]
+        >>> Problem(kt.zoo.two_link(), objective=SquaredTorque(), constraints=ends).check_derivatives().passed
+        True
+        """
+        from kinetree.motion.start import random_start
+
+        if x is None:
+            x = random_start(self, np.random.default_rng(seed))
+        return checked_derivatives(self, x, seed)
+
+    def describe(self) -> str:
+        """The problem as text: sizes, terms, families of constraints."""
+        low, high = self.setting.duration
+        terms = " + ".join(f"{term.weight:g} {term.family}" for term in self.objective)
+        time = f"{low:g} s" if low == high else f"free, {low:g} to {high:g} s"
+        lines = [repr(self), f"  minimise   {terms}", f"  duration   {time}"]
+        lines += [f"  subject to {count:6d}  {family}" for family, count in self.families.items()]
+        frozen = [x for j, x in enumerate(self.mechanism.joint_names) if j not in self.setting.column]
+        return "\n".join(lines + ([f"  frozen     {', '.join(frozen)}"] if frozen else []))
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem('{self.mechanism.name}': {self.n_variables} variables, "
+            f"{self.n_constraints} constraints, {self.basis.segments} segments of degree {self.basis.degree})"
+        )
+
+
+def _listed(terms: Any, kind: type[Any], what: str) -> list[Any]:
+    found = [terms] if isinstance(terms, kind) else list(terms) if isinstance(terms, Sequence) else [terms]
+    for term in found:
+        if not isinstance(term, kind):
+            name = (
+                "an objective term such as Time()"
+                if kind is Objective
+                else "a constraint such as TorqueLimits()"
+            )
+            raise InputError(f"{what} must be terms; {term!r} is not {name}")
+    return found
+
+
+def _setting(
+    mechanism: Mechanism,
+    basis: BSplineBasis,
+    duration: tuple[float, float],
+    samples: int | ArrayLike,
+    frozen: Mapping[str, float] | None,
+    terms: Sequence[Objective | Constraint],
+) -> Setting:
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
+    if mechanism.loops:
+        raise InputError(f"mechanism '{mechanism.name}' has closed loops; prediction knows only trees so far")
+    for name in (name for term in terms for name in term.reactions()):
+        if name != "world" and name not in mechanism.body_names:
+            raise InputError(f"joint reaction: {unknown_name('body', name, mechanism.body_names)}")
+    extended = with_reaction_axes(mechanism, (name for term in terms for name in term.reactions()))
+    own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
+    stays = dict(frozen or {})
+    for name, value in stays.items():
+        if name not in mechanism.joint_names:
+            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
+        rest[own[mechanism.joint_index(name)]] = number(value, f"frozen position of joint '{name}'")
+    moving = np.array([k for k, name in zip(own, mechanism.joint_names, strict=True) if name not in stays])
+    if not len(moving):
+        raise InputError("all joints are frozen; at least one must move")
+    profiles = Profiles(basis, moving.astype(np.int64), rest)
+    return Setting(mechanism, extended, profiles, duration, _samples(basis, samples), _quadrature(basis))
+
+
+def _duration(duration: object) -> tuple[float, float]:
+    if duration is None:
+        return SHORTEST, LONGEST
+    if isinstance(duration, (tuple, list)):
+        if len(duration) != 2:
+            raise InputError(f"a free duration is (lowest, highest), got {duration!r}")
+        low, high = (number(x, "duration") for x in duration)
+    else:
+        low = high = number(duration, "duration")
+    if low <= 0.0 or high < low:
+        raise InputError(f"duration must be positive, and the lowest not above the highest, got {duration!r}")
+    return low, high
+
+
+def _samples(basis: BSplineBasis, samples: int | ArrayLike) -> Array:
+    """Samples per segment, the ends of the segments included, or given ones."""
+    if isinstance(samples, int) and not isinstance(samples, bool):
+        if samples < 1:
+            raise InputError(f"samples must be at least 1 per segment, got {samples}")
+        return spread(basis, samples)
+    s = finite(numbers(samples, "samples"), "samples")
+    if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
+        raise InputError(f"samples must be a whole number or ascend within [0, 1], got {samples!r}")
+    return s
+
+
+def spread(basis: BSplineBasis, per_segment: int) -> Array:
+    """Equal steps in every segment of the basis, both ends included; both sides of a jump are sampled.
+
+    Where knots repeat so that accelerations may jump, there is a sample just before the knot, too.
+    """
+    a, b = basis.breaks[:-1, None], basis.breaks[1:, None]
+    s = np.append((a + (b - a) * (np.arange(per_segment) / per_segment)).ravel(), 1.0)
+    inner, counts = np.unique(basis.inner[1:-1], return_counts=True)
+    jumps = inner[counts >= basis.degree - 1] if basis.degree > 1 else inner
+    before = np.nextafter(jumps, 0.0)
+    return np.sort(np.concatenate([s, before]))
+
+
+def _quadrature(basis: BSplineBasis) -> tuple[Array, Array]:
+    """Gauss points and weights in every segment."""
+    x, w = np.polynomial.legendre.leggauss(GAUSS)
+    a, h = basis.breaks[:-1, None], np.diff(basis.breaks)[:, None]
+    return (a + h * (x + 1.0) / 2.0).ravel(), (h * w / 2.0).ravel()
+
+
+def _loads(mechanism: Mechanism, loads: LoadsGiven) -> Callable[[Array], Sequence[Wrench]]:
+    if callable(loads):
+        wanted = loads
+
+        def checked(s: Array) -> Sequence[Wrench]:
+            return _wrenches(mechanism, wanted(s))
+
+        checked(np.linspace(0.0, 1.0, 3))
+        return checked
+    given = [] if loads is None else [loads] if isinstance(loads, Wrench) else list(loads)
+    wrenches = _wrenches(mechanism, given)
+    if any(np.ndim(load.force) > 1 or np.ndim(load.moment) > 1 for load in wrenches):
+        raise InputError("loads that vary must be given as a function of s (m,) that returns wrenches")
+    return lambda s: wrenches
+
+
+def _wrenches(mechanism: Mechanism, loads: Any) -> list[Wrench]:
+    found = [loads] if isinstance(loads, Wrench) else list(loads)
+    for load in found:
+        if not isinstance(load, Wrench):
+            raise InputError(f"loads must be Wrench objects, got {load!r}")
+        mechanism.body_index(load.body)
+    return found

@@ -1,0 +1,219 @@
+"""A motion problem as a sparse nonlinear program with exact first and second derivatives.
+
+minimise f(z) subject to lower <= g(z) <= upper, z the control points and duration that are not fixed.
+Sparsity and index maps are made once; each evaluation is a few calls on all samples at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
+from kinetree.kernels.motion_assembly import compiled, gather
+from kinetree.motion.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
+from kinetree.motion.evaluation import Evaluation
+from kinetree.motion.mechanics import Mechanics
+from kinetree.motion.presolve import presolved
+from kinetree.motion.setting import Setting
+from kinetree.motion.terms.contract import Bounded, Function, LinearRows, Rows
+from kinetree.state import Wrench
+
+Loads = Callable[[Array], Sequence[Wrench]]
+
+
+class Program:
+    """The program of a setting: weighted integrands (None: 1) and bounded functions."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        objective: Sequence[tuple[float, Function | None]],
+        bounded: Sequence[Bounded],
+        loads: Loads,
+    ) -> None:
+        self.setting = setting
+        integrands = [(weight, function) for weight, function in objective if function is not None]
+        self.time_weight = sum(weight for weight, function in objective if function is None)
+        self.linear_terms = [x for x in bounded if isinstance(x, LinearRows)]
+        sampled = [x for x in bounded if not isinstance(x, LinearRows)]
+        grids = [x.s for x in sampled] + ([setting.quadrature[0]] if integrands else [])
+        s, parts = distinct_parts(grids)
+        profiles = setting.profiles
+        self.grid = profiles.at(s)
+        self.mechanics = Mechanics(setting.extended, profiles.moving, loads(s))
+        low, high = setting.duration
+        self.linear = presolved(
+            self.linear_terms, profiles.size, {profiles.size - 1: low} if low == high else {}
+        )
+        self.free = np.flatnonzero(self.linear.free)
+        places = Places(self.grid.points, profiles.n, self.linear.free)
+        self.places = places
+        self.blocks: list[Block] = [
+            RowBlock(x, part, places) if isinstance(x, Rows) else StepBlock(x, part, places)
+            for x, part in zip(sampled, parts, strict=False)
+        ]
+        self.integrands = [(weight, Sampled(function, parts[-1])) for weight, function in integrands]
+        self.quadrature = setting.quadrature[1]
+        self.scale = 1.0
+        self._lay_out()
+        self._map_curvature()
+        self._evaluation: Evaluation | None = None
+        self.counts = {"values": 0, "derivatives": 0, "curvatures": 0}
+
+    # ---- sizes, bounds and sparsity ------------------------------------------------------------------
+    def _lay_out(self) -> None:
+        linear = self.linear
+        n_linear = linear.matrix.shape[0]
+        entries = linear.matrix.tocoo()
+        rows, columns, self.offsets = [entries.row], [entries.col], [n_linear]
+        for block in self.blocks:
+            rows.append(block.rows + self.offsets[-1])
+            columns.append(block.columns)
+            self.offsets.append(self.offsets[-1] + block.count)
+        self.n, self.m = len(self.free), int(self.offsets[-1])
+        self.jacobian_rows, self.jacobian_columns = _integers(rows), _integers(columns)
+        self._linear_entries = np.asarray(entries.data, dtype=np.float64)
+        self.lower = np.concatenate([linear.lower, *(block.lower for block in self.blocks)])
+        self.upper = np.concatenate([linear.upper, *(block.upper for block in self.blocks)])
+        self.x_lower, self.x_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        if self.timed:
+            self.x_lower[-1], self.x_upper[-1] = self.setting.duration
+
+    @property
+    def timed(self) -> bool:
+        """Whether the duration is free."""
+        return self.places.last >= 0
+
+    def _map_curvature(self) -> None:
+        """Lower triangle of the Hessian of the Lagrangian, and where each local product goes."""
+        profiles, place = self.setting.profiles, self.places.place
+        first, self._span = np.unique(self.grid.first, return_inverse=True)
+        width, n = profiles.basis.degree + 1, profiles.n
+        here = place[(first[:, None] + np.arange(width))[:, :, None] * n + np.arange(n)]
+        a, b = here[:, :, None, :, None], here[:, None, :, None, :]
+        key = np.where((a >= 0) & (b >= 0), np.maximum(a, b) * self.n + np.minimum(a, b), -1)
+        keys, target = np.unique(key, return_inverse=True)
+        if keys[0] < 0:
+            keys, target = keys[1:], target - 1
+        self._targets = np.ascontiguousarray(target.reshape(len(first), -1))
+        self._factors = np.where(np.broadcast_to(a == b, key.shape), 2.0, 1.0).reshape(len(first), -1)
+        rows, columns = np.divmod(keys, self.n)
+        if self.timed:
+            rows = np.append(rows, np.full(self.n, self.n - 1))
+            columns = np.append(columns, np.arange(self.n))
+        self.hessian_rows, self.hessian_columns = rows.astype(np.int32), columns.astype(np.int32)
+
+    # ---- unknowns ------------------------------------------------------------------------------------
+    def unknowns(self, z: Array) -> Array:
+        """All control points and the duration, from the free ones."""
+        x = self.linear.x.copy()
+        x[self.free] = z
+        return x
+
+    def reduced(self, x: Array) -> Array:
+        """The free ones."""
+        return x[self.free]
+
+    def evaluation(self, z: Array) -> Evaluation:
+        """All that is known about z."""
+        known = self._evaluation
+        if known is None or known.z.tobytes() != z.tobytes():
+            self.counts["values"] += 1
+            known = Evaluation(self.grid, self.mechanics, self.unknowns(z))
+            known.z = np.array(z)
+            self._evaluation = known
+        return known
+
+    # ---- the functions of a nonlinear program --------------------------------------------------------
+    def objective(self, z: Array) -> float:
+        """f(z), scaled."""
+        return self.scale * self._objective(self.evaluation(z))
+
+    def _objective(self, at: Evaluation) -> float:
+        return at.motion.duration * (self.time_weight + self._mean(at))
+
+    def _mean(self, at: Evaluation) -> float:
+        """Integral of the integrands over s."""
+        if at.mean is None:
+            at.mean = sum(
+                weight * float(self.quadrature @ sampled.values(at)[:, 0])
+                for weight, sampled in self.integrands
+            )
+        return at.mean
+
+    def gradient(self, z: Array) -> Array:
+        """df/dz."""
+        at = self.evaluation(z)
+        slopes, by_duration = self._mean_slopes(at)
+        T = at.motion.duration
+        found = T * slopes
+        found[-1] = self.time_weight + self._mean(at) + T * by_duration
+        return self.scale * found[self.free]
+
+    def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
+        """Derivatives of the mean integrand: by control points (with a zero for T), and by T."""
+        if at.mean_slopes is None:
+            total, last = np.zeros(self.setting.profiles.size), 0.0
+            for weight, sampled in self.integrands:
+                by_point, by_duration = pulled(sampled, at, sampled.part)
+                share = (weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
+                columns = self.places.columns[sampled.part]
+                total += np.bincount(columns.ravel(), share.ravel(), len(total))
+                last += weight * float(self.quadrature @ by_duration[:, 0])
+            at.mean_slopes = total, last
+        return at.mean_slopes
+
+    def constraints(self, z: Array) -> Array:
+        """g(z)."""
+        at = self.evaluation(z)
+        found = [self.linear.matrix @ z] if self.offsets[0] else []
+        found += [block.values(at) for block in self.blocks]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def jacobian(self, z: Array) -> Array:
+        """Entries of dg/dz in the order of jacobian_rows and jacobian_columns."""
+        self.counts["derivatives"] += 1
+        at = self.evaluation(z)
+        entries = np.empty(len(self.jacobian_rows))
+        stop = len(self._linear_entries)
+        entries[:stop] = self._linear_entries
+        for block in self.blocks:
+            start, stop = stop, stop + len(block.rows)
+            block.jacobian(at, entries[start:stop])
+        return entries
+
+    def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """Entries of factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, lower triangle."""
+        self.counts["curvatures"] += 1
+        at = self.evaluation(z)
+        factor = factor * self.scale
+        at.clear_weights()
+        T = at.motion.duration
+        for block, start in zip(self.blocks, self.offsets, strict=False):
+            block.weigh(at, multipliers[start : start + block.count])
+        if factor != 0.0:
+            for weight, sampled in self.integrands:
+                sampled.weigh(at, (factor * T * weight * self.quadrature)[:, None])
+        points, mixed, twice = at.curvature()
+        n_entries = len(self.hessian_rows) - (self.n if self.timed else 0)
+        entries, total = np.zeros(len(self.hessian_rows)), np.zeros(self.setting.profiles.size)
+        points = points.reshape(len(points), -1)
+        compiled(gather)(
+            points, mixed, self.grid.first, self._span, self._targets, self._factors, entries, total
+        )
+        if not self.timed:
+            return entries
+        total[-1] = twice.sum()
+        if factor != 0.0 and self.integrands:
+            slopes, by_duration = self._mean_slopes(at)
+            total += factor * slopes
+            total[-1] += 2.0 * factor * by_duration
+        entries[n_entries:] = total[self.free]
+        return entries
+
+
+def _integers(parts: list[Integers]) -> Integers:
+    return np.concatenate(parts).astype(np.int32)

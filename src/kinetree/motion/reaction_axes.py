@@ -1,0 +1,61 @@
+"""Joint reactions as torques: a body whose joint wrench is asked for gets six locked axes before it.
+
+The generalised forces of these axes, at zero, are the force and the moment in the joint in body axes, about
+the body's origin. So one kernel gives torques and reactions, with first and second derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from kinetree.algebra.bspline import Integers
+from kinetree.model.body import WORLD, Body
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import Link, Mechanism
+
+SUFFIX = " (reaction)"
+
+
+def with_reaction_axes(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism:
+    """The mechanism with six axes, to be kept at zero, in the joint of each body.
+
+    For "world" they stand below all roots: their forces are what the whole mechanism asks of the ground,
+    about the world's origin in world axes.
+
+    >>> import kinetree as kt
+    >>> with_reaction_axes(kt.zoo.two_link(), ["link2"]).n_dof
+    8
+    """
+    wanted = set(bodies)
+    if not wanted:
+        return mechanism
+    links: list[Link] = []
+    if WORLD in wanted:
+        links.append(Link(Body(WORLD + SUFFIX), _locked(WORLD)))
+    for link in mechanism.links:
+        name = link.body.name
+        if link.parent == WORLD and WORLD in wanted:
+            link = replace(link, parent=WORLD + SUFFIX)
+        if name in wanted:
+            links.append(replace(link, body=Body(name + SUFFIX)))
+            link = Link(link.body, _locked(name), parent=name + SUFFIX)
+        links.append(link)
+    return Mechanism(mechanism.name, tuple(links), mechanism.gravity)
+
+
+def reaction_rows(mechanism: Mechanism, body: str) -> Integers:
+    """Where force (3) and moment (3) of a body's joint stand among the torques."""
+    names = _locked(body).dof_names
+    return np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
+
+
+def own_rows(mechanism: Mechanism, names: Sequence[str]) -> Integers:
+    """Where the mechanism's own coordinates stand."""
+    return np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
+
+
+def _locked(body: str) -> Joint:
+    return Joint.of_kind(body + SUFFIX, "free", sequence="XYZ")

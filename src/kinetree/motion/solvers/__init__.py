@@ -1,0 +1,1 @@
+"""Solvers of nonlinear programs behind one small interface."""

@@ -1,0 +1,326 @@
+"""A primal-dual interior-point method for motions: few unknowns, many samples, exact Hessians, dense factors.
+
+Filter line search and barrier strategy of Waechter and Biegler, Mathematical Programming 106 (2006). It needs
+no extra package and gives the same bits every time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import KinetreeError
+from kinetree.kernels.condensed import (
+    compiled,
+    complementarity,
+    complementarity_after,
+    logarithms,
+    optimality,
+    room,
+    room_of_multipliers,
+    take,
+    transposed_times,
+)
+from kinetree.motion.program import Program
+from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
+from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch
+from kinetree.motion.solvers.newton import Newton, Rows
+from kinetree.motion.solvers.restoration import restored
+
+FIRST_BARRIER, WARM_BARRIER = 0.1, 1e-5
+FIRST_PULL = 0.3  # multipliers of bounds at the start: the objective is of size 1
+BARRIER_ERROR = 10.0  # times mu: how well a barrier problem is solved before the next one
+LINEAR, SUPERLINEAR = 0.2, 1.5
+LEAST_TAU = 0.99
+ROUNDING = 1e-11  # mu below this is lost in rounding errors
+GAIN_VIOLATION, GAIN_MERIT, ARMIJO = 1e-5, 1e-5, 1e-4
+SWITCH_MERIT, SWITCH_VIOLATION = 2.3, 1.1
+CORRECTIONS = 3
+LEAST_SHARE, POWER = 0.1, 2  # of the mean complementarity that mu is lowered to at once
+FRESH = 1.0  # of the error: where mu begins when it is lowered step by step
+PATIENCE, PROGRESS = 8, 0.9  # iterations in which the error must fall, else mu is lowered step by step
+LONGEST_MOVE = 1.0  # of a control point in one iteration (rad, m): further steps wind joints up
+SHORTEST_STEP = 1e-7
+ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
+
+
+class Trial(NamedTuple):
+    """A point of the line search: unknowns, objective, violation, merit, residual."""
+
+    v: Array
+    f: float
+    violation: float
+    merit: float
+    c: Array
+
+
+class InteriorPoint(Solver):
+    """The default: interior point with condensed dense Newton steps."""
+
+    name = "interior"
+    allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"first_barrier": float, "corrections": int}
+
+    @override
+    def is_installed(self) -> bool:
+        """Whether this solver can be used here."""
+        return True
+
+    @override
+    def check_installed(self) -> None:
+        """Always there."""
+
+    @override
+    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+        """Solve the program from a starting point."""
+        search = _Search(program, start, settings, watch, self.checked_options(settings.options))
+        status, message = search.run()
+        at, n = search.at, program.n
+        low, high = np.zeros(len(at.v)), np.zeros(len(at.v))
+        low[search.barrier.bounded_low], high[search.barrier.bounded_high] = at.low, at.high
+        return Outcome(at.v[:n], at.y, (low[:n], high[:n]), status, search.iteration, message, self.name)
+
+
+class _Search:
+    """The iteration: what is known at the present point, and the loop."""
+
+    def __init__(
+        self, program: Program, start: Start, settings: Settings, watch: Watch, options: Mapping[str, Any]
+    ) -> None:
+        self.program, self.settings, self.watch = program, settings, watch
+        self.barrier = Barrier(program)
+        self.rows = Rows(program, self.barrier)
+        self.corrections = options.get("corrections", CORRECTIONS)
+        warm = start.multipliers is not None
+        self.mu = WARM_BARRIER if warm else options.get("first_barrier", FIRST_BARRIER)
+        self.least_barrier = max(0.3 * settings.tolerance / max(self.barrier.n_bounds, 3), ROUNDING)
+        self.iteration = 0
+        z = self.barrier.inside(np.concatenate([start.z, self.barrier.lower[program.n :]]))[: program.n]
+        self.at = self._iterate(z, 1e-4 if warm else 1e-2, start.multipliers)
+        self._evaluate(z)
+        self.filter: list[tuple[float, float]] = []
+        self.adaptive = True
+        self.errors: list[float] = []
+        violation = float(np.abs(self.c).sum())
+        self.most, self.least = 1e4 * max(1.0, violation), 1e-4 * max(1.0, violation)
+
+    def _iterate(self, z: Array, push: float, multipliers: Array | None = None) -> Iterate:
+        """An iterate with fresh slacks and multipliers of bounds."""
+        barrier, mu = self.barrier, self.mu
+        v = barrier.with_slacks(z, self.program.constraints(z), push)
+        d_low, d_high = barrier.distances(v)
+        y = np.zeros(self.program.m)
+        low, high = np.full(len(d_low), FIRST_PULL), np.full(len(d_high), FIRST_PULL)
+        if multipliers is not None:
+            y, low, high = multipliers.copy(), mu / d_low, mu / d_high
+            full = np.zeros(len(v))
+            full[self.program.n :] = y[barrier.open]
+            low = np.maximum(-full[barrier.bounded_low], low)
+            high = np.maximum(full[barrier.bounded_high], high)
+        return Iterate(v, y, low, high)
+
+    def _evaluate(self, z: Array, f: float | None = None, c: Array | None = None) -> None:
+        """Values and derivatives at z; values that are known already are not computed again."""
+        self.f = self.program.objective(z) if f is None else f
+        self.slope, self.J = self.program.gradient(z), self.program.jacobian(z)[self.rows.order]
+        self.c = self.rows.residual(self.at.v, self.program.constraints(z))[0] if c is None else c
+        self.dual = self.slope.copy()
+        compiled(transposed_times)(self.J, self.rows.starts, self.rows.columns, self.at.y, self.dual)
+
+    def run(self) -> tuple[Status, str]:
+        """Iterate until optimal, stopped, or stuck."""
+        program, n, tolerance = self.program, self.program.n, self.settings.tolerance
+        for iteration in range(self.settings.max_iterations + 1):
+            self.iteration = iteration
+            if not self.watch.see(
+                self.iteration, self.at.v[:n], self.f, float(np.abs(self.c).max(initial=0.0))
+            ):
+                assert self.watch.stopped is not None
+                return self.watch.stopped, "stopped"
+            error = self._error(0.0)
+            if error <= tolerance and self._gap() <= tolerance:
+                return Status.SOLVED, "optimal"
+            newton = Newton(self.barrier, self.rows, self.at, self.J, self.dual)
+            if newton.good:
+                self._choose_barrier(newton, error)
+                if self._advance(newton, newton.step(self.c, self.mu)):
+                    continue
+            if error <= ACCEPTABLE * tolerance:
+                return Status.SOLVED, "optimal to acceptable level"
+            z = restored(program, self.at.v[:n], tolerance)
+            if z is None:
+                return Status.INFEASIBLE, "locally infeasible"
+            if np.abs(z - self.at.v[:n]).max(initial=0.0) == 0.0:
+                return Status.FAILED, "no step helps"
+            self.mu = max(self.mu, 1e-2)
+            self.at = self._iterate(z, 1e-2)
+            self._evaluate(z)
+            self.filter = []
+        return Status.ITERATIONS, "limit of iterations"
+
+    def _gap(self) -> float:
+        """What the barrier still costs: the sum of all complementarity, relative to the objective."""
+        return self._complementarity() / max(abs(self.f), 1.0)
+
+    def _complementarity(self) -> float:
+        """Sum of distance times multiplier over all bounds."""
+        at = self.at
+        total: float = compiled(complementarity)(at.v, *self.rows.bounds, at.low, at.high)
+        return total
+
+    def _mean(self) -> float:
+        return self._complementarity() / max(1, self.barrier.n_bounds)
+
+    def _error(self, mu: float) -> float:
+        """Scaled optimality error E_mu."""
+        at, rows = self.at, self.rows
+        error: float = compiled(optimality)(
+            self.dual, at.y, self.c, rows.slack, at.v, *rows.bounds, at.low, at.high, mu, np.empty(len(at.v))
+        )
+        return error
+
+    def _choose_barrier(self, newton: Newton, error: float) -> None:
+        """The next mu: as low as the affine step promises while that makes progress, else step by step."""
+        least = self.least_barrier
+        if self.adaptive:
+            self.errors.append(error)
+            old = self.errors[:-PATIENCE]
+            if old and error > PROGRESS * min(old):
+                self.adaptive = False
+                mean = self._mean()
+                self.mu = max(least, 0.8 * mean, min(FIRST_BARRIER, FRESH * error))
+                self.filter = []
+                return
+            promised = self._promised(newton)
+            mean = self._mean()
+            self.mu = max(min(promised, mean), least)
+            self.filter = []
+            return
+        while self.mu > least and self._error(self.mu) <= BARRIER_ERROR * self.mu:
+            self.mu = max(least, min(LINEAR * self.mu, self.mu**SUPERLINEAR))
+            self.filter = []
+
+    def _promised(self, newton: Newton) -> float:
+        """mu by Mehrotra's rule: the cube of how far an affine step could lower complementarity."""
+        at, bounds, mean = self.at, self.rows.bounds, self._mean()
+        step = newton.step(self.c, 0.0)
+        primal, dual = self._room(step.v, 1.0), self._dual_room(step, 1.0)
+        after: float = compiled(complementarity_after)(
+            at.v, step.v, *bounds, at.low, step.low, at.high, step.high, primal, dual
+        )
+        ratio = max(after / max(1, self.barrier.n_bounds), 0.0) / max(mean, 1e-300)
+        return min(1.0, max(LEAST_SHARE, ratio**POWER)) * mean
+
+    # ---- line search ---------------------------------------------------------------------------------
+    def _advance(self, newton: Newton, step: Step) -> bool:
+        """Go along the step as far as the filter accepts; False if no length is accepted."""
+        barrier, at = self.barrier, self.at
+        tau = max(LEAST_TAU, 1.0 - self.mu)
+        violation = float(np.abs(self.c).sum())
+        merit = self._merit(at.v, self.f)
+        n = barrier.n
+        descent = float(self.slope @ step.v[:n] + self.mu * (newton.unit_slope @ step.v))
+        alpha = min(self._room(step.v, tau), LONGEST_MOVE / max(float(np.abs(step.v[:n]).max()), 1e-300))
+        first = True
+        while alpha > SHORTEST_STEP:
+            trial = self._trial(at.v + alpha * step.v)
+            if trial is not None:
+                if self._accepts(trial, violation, merit, descent, alpha):
+                    self._take(trial, step, alpha, tau)
+                    return True
+                if first and trial.violation >= violation:
+                    corrected = self._corrected(newton, trial, alpha, tau, (violation, merit, descent))
+                    if corrected is not None:
+                        self._take(*corrected, tau)
+                        return True
+            first = False
+            alpha *= 0.5
+        return False
+
+    def _room(self, change: Array, tau: float) -> float:
+        step: float = compiled(room)(self.at.v, change, *self.rows.bounds, tau)
+        return step
+
+    def _dual_room(self, step: Step, tau: float) -> float:
+        at = self.at
+        length: float = compiled(room_of_multipliers)(at.low, step.low, at.high, step.high, tau)
+        return length
+
+    def _merit(self, v: Array, f: float) -> float:
+        """The barrier function; v is moved off bounds that rounding put it on."""
+        total: float = compiled(logarithms)(v, *self.rows.bounds, self.barrier.closest)
+        return f - self.mu * total
+
+    def _trial(self, v: Array) -> Trial | None:
+        """A point with objective, violation and merit; None where the motion cannot be evaluated."""
+        merit = self._merit(v, 0.0)
+        z = v[: self.barrier.n]
+        try:
+            f, g = self.program.objective(z), self.program.constraints(z)
+        except KinetreeError:
+            return None
+        c, violation = self.rows.residual(v, g)
+        return Trial(v, f, violation, f + merit, c) if np.isfinite(f + merit) else None
+
+    def _accepts(
+        self,
+        trial: Trial,
+        violation: float,
+        merit: float,
+        descent: float,
+        alpha: float,
+    ) -> bool:
+        """Sufficient progress in violation or merit, and not worse than what the filter holds."""
+        new_violation, new_merit = trial.violation, trial.merit
+        slack = 10.0 * np.finfo(float).eps * abs(merit)
+        if new_violation > self.most:
+            return False
+        if any(new_violation >= old and new_merit >= best for old, best in self.filter):
+            return False
+        switching = descent < 0.0 and alpha * (-descent) ** SWITCH_MERIT > violation**SWITCH_VIOLATION
+        if violation <= self.least and switching:
+            return bool(new_merit <= merit + ARMIJO * alpha * descent + slack)
+        good = bool(
+            new_violation <= (1.0 - GAIN_VIOLATION) * violation
+            or new_merit <= merit - GAIN_MERIT * violation + slack
+        )
+        if good:
+            self.filter.append(((1.0 - GAIN_VIOLATION) * violation, merit - GAIN_MERIT * violation))
+        return good
+
+    def _corrected(
+        self,
+        newton: Newton,
+        trial: Trial,
+        alpha: float,
+        tau: float,
+        present: tuple[float, float, float],
+    ) -> tuple[Trial, Step, float] | None:
+        """Second-order corrections: the same matrix, the curvature of the constraints in the right side."""
+        c = self.c
+        last = present[0]
+        for _ in range(self.corrections):
+            c = alpha * c + trial.c
+            step = newton.step(c, self.mu)
+            alpha_c = self._room(step.v, tau)
+            found = self._trial(self.at.v + alpha_c * step.v)
+            if found is None:
+                return None
+            if self._accepts(found, *present, alpha_c):
+                return found, step, alpha_c
+            if found.violation > 0.99 * last:
+                return None
+            last, trial, alpha = found.violation, found, alpha_c
+        return None
+
+    def _take(self, trial: Trial, step: Step, alpha: float, tau: float) -> None:
+        at, dual = self.at, self._dual_room(step, tau)
+        low, high = np.empty(len(at.low)), np.empty(len(at.high))
+        compiled(take)(
+            trial.v, *self.rows.bounds, at.low, at.high, step.low, step.high, dual, self.mu, TRUST, low, high
+        )
+        self.at = Iterate(trial.v, at.y + alpha * step.y, low, high)
+        self._evaluate(trial.v[: self.barrier.n], trial.f, trial.c)

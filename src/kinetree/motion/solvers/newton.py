@@ -1,0 +1,108 @@
+"""The Newton system of a barrier problem: rows as compiled code wants them, and its factors."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kinetree.algebra.arrays import Array
+from kinetree.kernels.condensed import (
+    compiled,
+    condense,
+    curb,
+    expand,
+    expand_bounds,
+    residual,
+    right_side,
+)
+from kinetree.motion.program import Program
+from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, Step
+
+
+class Rows:
+    """The rows of a barrier problem as compiled code wants them: sorted entries of the Jacobian, bounds."""
+
+    def __init__(self, program: Program, barrier: Barrier) -> None:
+        n, m = program.n, program.m
+        self.order = np.argsort(program.jacobian_rows.astype(np.int64) * n + program.jacobian_columns)
+        rows = program.jacobian_rows[self.order]
+        self.columns = program.jacobian_columns[self.order].astype(np.int64)
+        self.starts = np.searchsorted(rows, np.arange(m + 1))
+        self.slack = np.full(m, -1)
+        self.slack[barrier.open] = np.arange(n, len(barrier.lower))
+        self.target, self.equal = barrier.target, barrier.equal
+        self.bounds = (barrier.bounded_low, barrier.low, barrier.bounded_high, barrier.high)
+        self.hessian_places = program.hessian_columns.astype(np.int64) * n + program.hessian_rows
+
+    def residual(self, v: Array, g: Array) -> tuple[Array, float]:
+        """c(v), one number per row, and the sum of its magnitudes."""
+        c = np.empty(len(g))
+        return c, compiled(residual)(g, self.target, self.slack, v, c)
+
+    def dense_equations(self, values: Array, n: int) -> Array:
+        """Rows of equations as a full matrix."""
+        J = np.zeros((len(self.equal), n))
+        for k, r in enumerate(self.equal):
+            own = slice(self.starts[r], self.starts[r + 1])
+            J[k, self.columns[own]] = values[own]
+        return J
+
+
+class Newton:
+    """The Newton system of the barrier problem at an iterate, factored; H shifted until it is definite.
+
+    ``values`` are the sorted entries of the Jacobian, ``dual`` is slope + J^T y.
+    """
+
+    def __init__(self, barrier: Barrier, rows: Rows, at: Iterate, values: Array, dual: Array) -> None:
+        self.barrier, self.rows, self.at, self.dual = barrier, rows, at, dual
+        n, size = barrier.n, len(at.v)
+        self.jacobian = (values, rows.starts, rows.columns)
+        sigma, self.unit_slope, self.weight = np.empty(size), np.empty(size), np.empty(len(at.y))
+        compiled(curb)(
+            at.v, *rows.bounds, at.low, at.high, rows.slack, AUGMENTED, sigma, self.unit_slope, self.weight
+        )
+        hessian = barrier.program.hessian(at.v[:n], 1.0, at.y)
+        H = np.zeros((n, n))
+        compiled(condense)(*self.jacobian, self.weight, sigma, hessian, rows.hessian_places, H)
+        self.good = self._factor(H.T)
+        if self.good and len(rows.equal):
+            self._eliminate_equations(rows.dense_equations(values, n))
+
+    def _factor(self, H: Array) -> bool:
+        """Cholesky factor of H + shift; the shift grows until there is one."""
+        barrier, shift = self.barrier, 0.0
+        while True:
+            trial = H.copy(order="F")
+            if shift:
+                trial.ravel(order="K")[:: len(H) + 1] += shift
+            self.factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0)
+            if not failed:
+                barrier.shift = shift if shift else barrier.shift
+                return True
+            if not np.isfinite(H).all() or shift > LARGEST_SHIFT:
+                return False
+            size = max(1e-8, 1e-8 * float(np.abs(np.diagonal(H)).max()))
+            shift = max(size, barrier.shift / 3.0) if shift == 0.0 else 8.0 * shift
+
+    def _eliminate_equations(self, J: Array) -> None:
+        self.J_equal = J
+        self.carried = lapack.dpotrs(self.factor, J.T, lower=1)[0]
+        schur = J @ self.carried
+        schur[np.diag_indices(len(schur))] += 1e-12 * max(1.0, float(np.abs(schur).max()))
+        self.schur = np.linalg.pinv(schur, hermitian=True)
+
+    def step(self, c: Array, mu: float) -> Step:
+        """The step that solves the linearised equations with residual c for a barrier mu."""
+        at, rows, n = self.at, self.rows, self.barrier.n
+        system = (*self.jacobian, rows.slack, self.weight, c, mu, self.unit_slope, at.y)
+        right, dv, dy = np.empty(n), np.empty(len(at.v)), np.zeros(len(at.y))
+        compiled(right_side)(*system, self.dual, right)
+        dz = lapack.dpotrs(self.factor, right, lower=1)[0]
+        if len(rows.equal):
+            dy[rows.equal] = self.schur @ (self.J_equal @ dz + c[rows.equal])
+            dz = dz - self.carried @ dy[rows.equal]
+        compiled(expand)(*system, dz, dv, dy)
+        low, high = np.empty(len(at.low)), np.empty(len(at.high))
+        compiled(expand_bounds)(at.v, dv, *rows.bounds, at.low, at.high, mu, low, high)
+        return Step(dv, dy, low, high)

@@ -1,0 +1,48 @@
+"""Objectives and constraints of motion problems; one small class each."""
+
+from kinetree.motion.terms.boundary import Boundary, Periodic, Symmetric
+from kinetree.motion.terms.contract import Constraint, Function, Objective
+from kinetree.motion.terms.custom import CustomConstraint, CustomObjective
+from kinetree.motion.terms.effort import (
+    SquaredTorque,
+    Time,
+    TorqueLimits,
+    TorqueRateLimits,
+    time_and_torque,
+)
+from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
+from kinetree.motion.terms.power import Power, StrengthLimit
+from kinetree.motion.terms.reach import GroundClearance, KeepOut, Orientation, PointPosition, PointSpeed
+from kinetree.motion.terms.reaction import ReactionLimit, SquaredReaction, ZeroMomentPoint
+from kinetree.motion.terms.smoothness import Jerk, Tracking
+
+__all__ = [
+    "AccelerationLimits",
+    "Boundary",
+    "Constraint",
+    "CustomConstraint",
+    "CustomObjective",
+    "Function",
+    "GroundClearance",
+    "Jerk",
+    "JointLimits",
+    "KeepOut",
+    "Objective",
+    "Orientation",
+    "Periodic",
+    "PointPosition",
+    "PointSpeed",
+    "Power",
+    "ReactionLimit",
+    "SquaredReaction",
+    "SquaredTorque",
+    "StrengthLimit",
+    "Symmetric",
+    "Time",
+    "TorqueLimits",
+    "TorqueRateLimits",
+    "Tracking",
+    "VelocityLimits",
+    "ZeroMomentPoint",
+    "time_and_torque",
+]

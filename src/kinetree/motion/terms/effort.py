@@ -1,0 +1,184 @@
+"""Time and torque: the documents' objectives and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import (
+    Bounded,
+    Constraint,
+    Function,
+    Objective,
+    Rows,
+    Steps,
+    ordered,
+    per_joint,
+)
+from kinetree.motion.terms.functions import Torque, TorqueForm
+
+Names = str | Sequence[str] | None
+Values = ArrayLike | dict[str, float]
+
+
+class Time(Objective):
+    """The duration T (s). 000, eq. 4.16; 001, eq. 66.
+
+    >>> (0.99 * Time()).weight
+    0.99
+    """
+
+    family = "time"
+
+    @override
+    def integrand(self, setting: Setting) -> Function | None:
+        """What is integrated over the motion."""
+        return None
+
+
+class SquaredTorque(Objective):
+    """Integral of sum_i w_i tau_i^2 dt. 000, eqs. 4.18 and 5.1; 001, eq. 67.
+
+    ``weights`` per joint (default 1); ``normalised`` divides each torque by the joint's effort limit first.
+
+    >>> (0.01 * SquaredTorque()).weight
+    0.01
+    """
+
+    family = "squared torque"
+
+    def __init__(self, joints: Names = None, weights: Values = 1.0, *, normalised: bool = False) -> None:
+        self.joints, self.weights, self.normalised = joints, weights, normalised
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        chosen = setting.joints(self.joints, self.family)
+        weights = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
+        if not np.isfinite(weights).all() or (weights < 0.0).any():
+            raise InputError(
+                f"weights of {self.family} must be finite and not negative, got {weights.tolist()}"
+            )
+        if self.normalised:
+            weights = weights / effort_limits(setting, chosen, self.family) ** 2
+        return TorqueForm(setting.own[chosen], weights)
+
+
+def time_and_torque(u: float) -> list[Objective]:
+    """The documents' mixed objective, integral of (1 - u) + u sum tau^2. 000, eq. 4.18; 001, eq. 67.
+
+    >>> [term.weight for term in time_and_torque(0.01)]
+    [0.99, 0.01]
+    """
+    if not 0.0 <= u <= 1.0:
+        raise InputError(f"u must be between 0 (time) and 1 (torque), got {u}")
+    return [(1.0 - u) * Time(), u * SquaredTorque()]
+
+
+class TorqueLimits(Constraint):
+    """lower <= tau <= upper, by default the effort limits of the mechanism. 000, eq. 4.17; 001, eq. 66.
+
+    ``upper`` alone is symmetric: -upper <= tau <= upper. ``at``: "samples", "knots", or values of s.
+    """
+
+    family = "torque limit"
+
+    def __init__(
+        self,
+        upper: Values | None = None,
+        lower: Values | None = None,
+        joints: Names = None,
+        at: Where = "samples",
+    ) -> None:
+        self.upper, self.lower, self.joints, self.at = upper, lower, joints, at
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        chosen = setting.joints(self.joints, self.family)
+        if self.upper is None and self.lower is None:
+            limits = _from_model(setting, chosen)
+            chosen = [j for j, limit in zip(chosen, limits, strict=True) if np.isfinite(limit)]
+            if not chosen:
+                raise InputError(
+                    f"{self.family}: the mechanism has no effort limits; give them: TorqueLimits(upper=...)"
+                )
+            upper = limits[np.isfinite(limits)]
+            lower = -upper
+        else:
+            lower, upper = two_sided(self.lower, self.upper, setting, chosen, self.family)
+            chosen, lower, upper = limited(chosen, lower, upper)
+        if not chosen:
+            return []
+        names = [setting.mechanism.joint_names[j] for j in chosen]
+        ordered(lower, upper, names, self.family)
+        scale = magnitude(lower, upper)
+        s, units = setting.where(self.at, self.family), setting.units(chosen, "N m", "N")
+        return [
+            Rows(Torque(setting.own[chosen]), s, lower, upper, self.family, names, units, scale, "torque")
+        ]
+
+
+class TorqueRateLimits(Constraint):
+    """|d tau / dt| <= limit, as the change from sample to sample (N m/s)."""
+
+    family = "torque rate limit"
+
+    def __init__(self, limit: Values, joints: Names = None) -> None:
+        self.limit, self.joints = limit, joints
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        chosen = setting.joints(self.joints, self.family)
+        limit = per_joint(self.limit, setting, chosen, self.family, np.inf)
+        if (limit <= 0.0).any():
+            raise InputError(f"{self.family} must be positive, got {limit.tolist()}")
+        names = [setting.mechanism.joint_names[j] for j in chosen]
+        s, units = setting.samples, setting.units(chosen, "N m/s", "N/s")
+        return [Steps(Torque(setting.own[chosen]), s, -limit, limit, self.family, names, units)]
+
+
+def two_sided(
+    lower: Values | None, upper: Values | None, setting: Setting, joints: Sequence[int], what: str
+) -> tuple[Array, Array]:
+    """Lower and upper bound of each joint; an upper one alone is symmetric, as is a lower one."""
+    high = None if upper is None else per_joint(upper, setting, joints, f"upper {what}", np.inf)
+    low = None if lower is None else per_joint(lower, setting, joints, f"lower {what}", -np.inf)
+    if high is None:
+        assert low is not None
+        return low, -low
+    return (-high if low is None else low), high
+
+
+def limited(joints: Sequence[int], lower: Array, upper: Array) -> tuple[list[int], Array, Array]:
+    """Those of the joints that have a finite bound at all, with their bounds."""
+    finite = np.isfinite(lower) | np.isfinite(upper)
+    return [j for j, bounded in zip(joints, finite, strict=True) if bounded], lower[finite], upper[finite]
+
+
+def magnitude(lower: Array, upper: Array) -> Array:
+    """What counts as 1 of a bounded quantity: the larger finite bound."""
+    sizes = np.stack([np.abs(lower), np.abs(upper)])
+    largest = np.where(np.isfinite(sizes), sizes, 0.0).max(axis=0)
+    return np.where(largest > 0.0, largest, 1.0)
+
+
+def effort_limits(setting: Setting, joints: Sequence[int], what: str) -> Array:
+    """Effort limits of the mechanism; an error where a joint has none."""
+    limits = _from_model(setting, joints)
+    for j, limit in zip(joints, limits, strict=True):
+        if not np.isfinite(limit) or limit <= 0.0:
+            name = setting.mechanism.joint_names[j]
+            raise InputError(f"{what}: joint '{name}' has no positive effort limit in the mechanism")
+    return limits
+
+
+def _from_model(setting: Setting, joints: Sequence[int]) -> Array:
+    return setting.model_limits("effort_limit")[list(joints)]

@@ -1,0 +1,108 @@
+"""Functions of the motion that several terms share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
+from kinetree.motion.evaluation import At
+from kinetree.motion.profile import RATES
+from kinetree.motion.terms.contract import Function
+
+
+class Rate(Function):
+    """q (rate 0), qd (1) or qdd (2) of some of the moving coordinates."""
+
+    def __init__(self, rate: int, columns: Sequence[int]) -> None:
+        self.rate, self.columns, self.size = rate, np.array(columns, dtype=np.int64), len(columns)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return at.moving[:, self.rate, self.columns]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        found = np.zeros((len(at.moving), RATES, self.size, at.moving.shape[2]))
+        found[:, self.rate, np.arange(self.size), self.columns] = 1.0
+        return found
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Linear: nothing."""
+
+
+class Torque(Function):
+    """Torques or reaction components: some of the generalised forces."""
+
+    def __init__(self, rows: Integers) -> None:
+        self.rows, self.size = rows, len(rows)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return at.tau[:, self.rows]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        return at.torque_slopes[:, :, self.rows]
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        at.weigh_torques(self.rows, weight)
+
+
+class TorqueForm(Function):
+    """One number from generalised forces f: the weighted sum of squares sum_i w_i f_i^2."""
+
+    size = 1
+
+    def __init__(self, rows: Integers, weights: Array) -> None:
+        self.rows, self.weights = rows, weights
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return (at.tau[:, self.rows] ** 2 @ self.weights)[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        pull = (2.0 * self.weights) * at.tau[:, self.rows]
+        return pull[:, None, None, :] @ at.torque_slopes[:, :, self.rows]
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        at.weigh_torques(self.rows, weight * (2.0 * self.weights) * at.tau[:, self.rows])
+        at.add_outer(weight * (2.0 * self.weights), at.torque_slopes[:, :, self.rows])
+
+
+class TorqueSum(Function):
+    """Linear combinations of generalised forces: matrix f, with the matrix (k, rows)."""
+
+    def __init__(self, rows: Integers, matrix: Array) -> None:
+        self.rows, self.matrix, self.size = rows, matrix, len(matrix)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return at.tau[:, self.rows] @ self.matrix.T
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        found: Array = self.matrix @ at.torque_slopes[:, :, self.rows]
+        return found
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        at.weigh_torques(self.rows, weight @ self.matrix)

@@ -1,0 +1,115 @@
+"""Limits of positions, velocities and accelerations of the joints."""
+
+from __future__ import annotations
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, ordered, per_joint
+from kinetree.motion.terms.effort import Names, Values, limited, magnitude, two_sided
+from kinetree.motion.terms.functions import Rate
+
+
+class JointLimits(Constraint):
+    """lower <= q <= upper, by default the limits of the mechanism (rad, m)."""
+
+    family = "joint limit"
+
+    def __init__(
+        self,
+        lower: Values | None = None,
+        upper: Values | None = None,
+        joints: Names = None,
+        at: Where = "samples",
+    ) -> None:
+        self.lower, self.upper, self.joints, self.at = lower, upper, joints, at
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        chosen = setting.moving_joints(self.joints, self.family)
+        if self.lower is None and self.upper is None:
+            lower, upper = (setting.model_limits(key)[chosen] for key in ("lower", "upper"))
+            if not (np.isfinite(lower) | np.isfinite(upper)).any():
+                raise InputError(
+                    f"{self.family}: the mechanism has none; give them: JointLimits(lower=..., upper=...)"
+                )
+        else:
+            unlimited = np.full(len(chosen), np.inf)
+            lower, upper = (
+                side * unlimited
+                if given is None
+                else per_joint(given, setting, chosen, f"{name} {self.family}", side * np.inf)
+                for given, side, name in ((self.lower, -1.0, "lower"), (self.upper, 1.0, "upper"))
+            )
+        return _linear(setting, chosen, lower, upper, self.at, self.family)
+
+
+def _linear(
+    setting: Setting, chosen: list[int], lower: Array, upper: Array, at: Where, family: str
+) -> list[Bounded]:
+    """Positions of joints between bounds: rows over the control points."""
+    chosen, lower, upper = limited(chosen, lower, upper)
+    if not chosen:
+        return []
+    names = [setting.mechanism.joint_names[j] for j in chosen]
+    ordered(lower, upper, names, family)
+    s = setting.where(at, family)
+    columns, values = setting.curve_rows(s, [setting.column[j] for j in chosen])
+    low, high = np.tile(lower, len(s)), np.tile(upper, len(s))
+    return [LinearRows(columns, values, s, low, high, family, names, setting.units(chosen, "rad", "m"))]
+
+
+class _RateLimits(Constraint):
+    rate = 1
+    model: str | None = None
+    units = ("", "")
+
+    def __init__(
+        self,
+        upper: Values | None = None,
+        lower: Values | None = None,
+        joints: Names = None,
+        at: Where = "samples",
+    ) -> None:
+        self.upper, self.lower, self.joints, self.at = upper, lower, joints, at
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        chosen = setting.moving_joints(self.joints, self.family)
+        if self.upper is None and self.lower is None:
+            limits = np.full(len(chosen), np.inf)
+            if self.model is not None:
+                limits = setting.model_limits(self.model)[chosen]
+            chosen = [j for j, limit in zip(chosen, limits, strict=True) if np.isfinite(limit)]
+            if not chosen:
+                name = type(self).__name__
+                raise InputError(f"{self.family}: the mechanism has none; give them: {name}(upper=...)")
+            upper = limits[np.isfinite(limits)]
+            lower = -upper
+        else:
+            lower, upper = two_sided(self.lower, self.upper, setting, chosen, self.family)
+            chosen, lower, upper = limited(chosen, lower, upper)
+        if not chosen:
+            return []
+        names = [setting.mechanism.joint_names[j] for j in chosen]
+        ordered(lower, upper, names, self.family)
+        function = Rate(self.rate, [setting.column[j] for j in chosen])
+        s = setting.where(self.at, self.family)
+        scale, units = magnitude(lower, upper), setting.units(chosen, *self.units)
+        return [Rows(function, s, lower, upper, self.family, names, units, scale, self.family.split()[0])]
+
+
+class VelocityLimits(_RateLimits):
+    """lower <= qd <= upper, by default the velocity limits of the mechanism; ``upper`` alone is symmetric."""
+
+    family, rate, model, units = "velocity limit", 1, "velocity_limit", ("rad/s", "m/s")
+
+
+class AccelerationLimits(_RateLimits):
+    """lower <= qdd <= upper; ``upper`` alone is symmetric."""
+
+    family, rate, model, units = "acceleration limit", 2, None, ("rad/s^2", "m/s^2")

@@ -1,0 +1,162 @@
+"""Mechanical power, and strength that depends on angle and velocity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.bspline import Integers
+from kinetree.errors import InputError
+from kinetree.motion.evaluation import At
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows, row
+from kinetree.motion.terms.effort import Names
+
+
+class Power(Objective):
+    """Integral of sum_j |tau_j qd_j| dt: what drives give and brakes take (J).
+
+    |w| is rounded to sqrt(w^2 + smooth^2) - smooth near zero; ``smooth`` in W.
+    """
+
+    family = "power"
+
+    def __init__(self, joints: Names = None, smooth: float = 1e-2) -> None:
+        self.joints, self.smooth = joints, number(smooth, "smooth")
+        if self.smooth <= 0.0:
+            raise InputError(f"smooth must be positive, got {smooth}")
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        chosen = setting.moving_joints(self.joints, self.family)
+        return _AbsolutePower(setting.own[chosen], [setting.column[j] for j in chosen], self.smooth)
+
+
+class _AbsolutePower(Function):
+    size = 1
+
+    def __init__(self, rows: Integers, columns: Sequence[int], smooth: float) -> None:
+        self.rows, self.columns, self.smooth = rows, list(columns), smooth
+
+    def _parts(self, at: At) -> tuple[Array, Array, Array]:
+        tau, qd = at.tau[:, self.rows], at.moving[:, 1, self.columns]
+        return tau, qd, np.sqrt((tau * qd) ** 2 + self.smooth**2)
+
+    def _power_slopes(self, at: At, tau: Array, qd: Array) -> tuple[Array, Array]:
+        """Slopes of tau and of tau qd, (m, 3, k, n)."""
+        torque = at.torque_slopes[:, :, self.rows]
+        power = torque * qd[:, None, :, None]
+        power[:, 1, np.arange(len(self.columns)), self.columns] += tau
+        return torque, power
+
+    @override
+    def values(self, at: At) -> Array:
+        total: Array = (self._parts(at)[2] - self.smooth).sum(axis=1, keepdims=True)
+        return total
+
+    @override
+    def slopes(self, at: At) -> Array:
+        tau, qd, size = self._parts(at)
+        _, power = self._power_slopes(at, tau, qd)
+        return (tau * qd / size)[:, None, None, :] @ power
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        tau, qd, size = self._parts(at)
+        torque, power = self._power_slopes(at, tau, qd)
+        sign = weight * tau * qd / size
+        at.weigh_torques(self.rows, sign * qd)
+        at.add_outer(weight * self.smooth**2 / size**3, power)
+        rate = np.zeros_like(torque)
+        rate[:, 1, np.arange(len(self.columns)), self.columns] = 1.0
+        at.add_outer(2.0 * sign, torque, rate)
+
+
+class StrengthLimit(Constraint):
+    """direction * tau <= strength(q, qd) of a joint, from a table that is interpolated smoothly.
+
+    ``strength`` (len(angles), len(velocities)) in N m; ``direction`` +1 or -1: which way the joint pushes.
+    """
+
+    family = "strength limit"
+
+    def __init__(
+        self,
+        joint: str,
+        angles: ArrayLike,
+        velocities: ArrayLike,
+        strength: ArrayLike,
+        direction: int = 1,
+        at: Where = "samples",
+    ) -> None:
+        self.joint, self.direction, self.at = joint, direction, at
+        self.angles, self.velocities = row(angles, "angles"), row(velocities, "velocities")
+        self.strength = row(strength, "strength")
+        if direction not in (1, -1):
+            raise InputError(f"{self.family}: direction must be 1 or -1, got {direction!r}")
+        shape = (len(self.angles), len(self.velocities))
+        if self.strength.shape != shape or min(shape) < 2:
+            raise InputError(f"{self.family}: strength must have shape {shape}, got {self.strength.shape}")
+        if (np.diff(self.angles) <= 0).any() or (np.diff(self.velocities) <= 0).any():
+            raise InputError(f"{self.family}: angles and velocities must ascend")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        (joint,) = setting.moving_joints([self.joint], self.family)
+        function = _Strength(self, int(setting.own[joint]), setting.column[joint])
+        s = setting.where(self.at, self.family)
+        scale = float(np.abs(self.strength).max()) or 1.0
+        return [Rows(function, s, [-np.inf], [0.0], self.family, [self.joint], "N m", [scale], "strength")]
+
+
+class _Strength(Function):
+    """direction tau - strength(q, qd)."""
+
+    size = 1
+
+    def __init__(self, limit: StrengthLimit, torque_row: int, column: int) -> None:
+        from scipy.interpolate import RectBivariateSpline
+
+        degrees = (min(3, len(limit.angles) - 1), min(3, len(limit.velocities) - 1))
+        self.table = RectBivariateSpline(
+            limit.angles, limit.velocities, limit.strength, kx=degrees[0], ky=degrees[1]
+        )
+        self.ranges = tuple((float(x[0]), float(x[-1])) for x in (limit.angles, limit.velocities))
+        self.rows, self.column, self.direction = np.array([torque_row]), column, float(limit.direction)
+
+    def _strength(self, at: At, dq: int = 0, dqd: int = 0) -> Array:
+        """The strength or a derivative of it; beyond the table it stays as at the table's edge."""
+        found = np.ones(len(at.moving))
+        state = []
+        for rate, order in enumerate((dq, dqd)):
+            (low, high), value = self.ranges[rate], at.moving[:, rate, self.column]
+            if order:
+                found[(value < low) | (value > high)] = 0.0
+            state.append(np.clip(value, low, high))
+        return found * np.asarray(self.table.ev(*state, dx=dq, dy=dqd), dtype=np.float64)
+
+    @override
+    def values(self, at: At) -> Array:
+        return self.direction * at.tau[:, self.rows] - self._strength(at)[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        found = self.direction * at.torque_slopes[:, :, self.rows]
+        found[:, 0, 0, self.column] -= self._strength(at, 1, 0)
+        found[:, 1, 0, self.column] -= self._strength(at, 0, 1)
+        return found
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        at.weigh_torques(self.rows, self.direction * weight)
+        n, w, c = at.moving.shape[2], weight[:, 0], self.column
+        for block, factor, order in ((0, 0.5, (2, 0)), (1, 1.0, (1, 1)), (3, 0.5, (0, 2))):
+            bent = np.zeros((len(w), n, n))
+            bent[:, c, c] = -factor * w * self._strength(at, *order)
+            at.add_block(block, bent)

@@ -1,0 +1,324 @@
+"""Points and directions of bodies: where they must be, where they must not, how fast they may move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, matrix, number, vector
+from kinetree.errors import InputError
+from kinetree.motion.evaluation import At
+from kinetree.motion.places import Frames, Place
+from kinetree.motion.profile import RATES
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows, row
+
+ORIGIN = (0.0, 0.0, 0.0)
+AXES = "xyz"
+
+
+class PointPosition(Constraint):
+    """A point of a body is at a target, or between two corners of a box, in the world (m).
+
+    ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper`` (3,),
+    infinite where a direction is free. ``axes`` such as "xy" leaves others open.
+    """
+
+    family = "end-effector position"
+
+    def __init__(
+        self,
+        body: str,
+        target: ArrayLike | None = None,
+        *,
+        point: ArrayLike = ORIGIN,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        axes: str = AXES,
+        at: Where = "end",
+    ) -> None:
+        self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        if not axes or any(letter not in AXES for letter in axes):
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+        self.axes = [AXES.index(letter) for letter in axes]
+        if target is not None:
+            self.lower = self.upper = row(target, f"target of '{body}'")
+        elif lower is None and upper is None:
+            raise InputError(f"{self.family} of '{body}': give a target, or lower and upper")
+        else:
+            self.lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3)
+            self.upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3)
+        if np.isnan(self.lower).any() or np.isnan(self.upper).any() or (self.lower > self.upper).any():
+            raise InputError(
+                f"{self.family} of '{body}': a lower bound is above the upper one, or not a number"
+            )
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        s = setting.where(self.at, self.family)
+        place = Place(setting.extended, setting.body(self.body, self.family), self.point)
+        if self.lower.shape not in ((3,), (len(s), 3)):
+            raise InputError(
+                f"{self.family} of '{self.body}': target must have shape (3,) or ({len(s)}, 3), one for each "
+                f"instant, got {self.lower.shape}"
+            )
+        labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
+        low, high = self.lower[..., self.axes], self.upper[..., self.axes]
+        return [Rows(Position(place, self.axes), s, low, high, self.family, labels, "m", 1.0, "position")]
+
+
+class Position(Function):
+    """Some coordinates of a place in the world."""
+
+    def __init__(self, place: Place, axes: list[int]) -> None:
+        self.place, self.axes, self.size = place, axes, len(axes)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return self.place.position_of(at.frames)[:, self.axes]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        J = self.place.slopes(at.frames)[:, self.axes]
+        return _by_position(J)
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        full = np.zeros((len(weight), 3))
+        full[:, self.axes] = weight
+        at.add_block(0, 0.5 * self.place.bend(at.frames, full))
+
+
+def _by_position(J: Array) -> Array:
+    """Slopes of functions of q alone, (m, 3, k, n), from (m, k, n)."""
+    found = np.zeros((len(J), RATES, *J.shape[1:]))
+    found[:, 0] = J
+    return found
+
+
+class Orientation(Constraint):
+    """A body is turned as ``rotation`` (3, 3) says: x_world = rotation x_body; near that orientation."""
+
+    family = "end-effector orientation"
+
+    def __init__(self, body: str, rotation: ArrayLike, at: Where = "end") -> None:
+        self.body, self.at = body, at
+        self.rotation = matrix(rotation, (3, 3), f"rotation of '{body}'")
+        if not np.allclose(self.rotation @ self.rotation.T, np.eye(3), atol=1e-6):
+            raise InputError(f"{self.family} of '{body}': the rotation matrix is not orthogonal")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        s = setting.where(self.at, self.family)
+        body = setting.body(self.body, self.family)
+        x, y, z = (Place(setting.extended, body, axis, direction=True) for axis in np.eye(3))
+        X, Y, Z = self.rotation.T
+        function = _Components([(y, Z), (z, X), (x, Y)])
+        labels = [f"turn about {axis} of {self.body}" for axis in AXES]
+        return [Rows(function, s, np.zeros(3), np.zeros(3), self.family, labels, "rad", 1.0, "orientation")]
+
+
+class _Components(Function):
+    """Components of places along fixed directions."""
+
+    def __init__(self, pairs: Sequence[tuple[Place, Array]]) -> None:
+        self.pairs, self.size = pairs, len(pairs)
+
+    @override
+    def values(self, at: At) -> Array:
+        return np.stack([place.position_of(at.frames) @ along for place, along in self.pairs], axis=1)
+
+    @override
+    def slopes(self, at: At) -> Array:
+        return _by_position(
+            np.stack([along @ place.slopes(at.frames) for place, along in self.pairs], axis=1)
+        )
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        for k, (place, along) in enumerate(self.pairs):
+            at.add_block(0, 0.5 * place.bend(at.frames, weight[:, k : k + 1] * along))
+
+
+class GroundClearance(Constraint):
+    """Points of a body stay above the plane normal . x = height (m)."""
+
+    family = "ground clearance"
+
+    def __init__(
+        self,
+        body: str,
+        points: ArrayLike = ORIGIN,
+        height: float = 0.0,
+        normal: ArrayLike = (0, 0, 1),
+        at: Where = "samples",
+    ) -> None:
+        self.body, self.points, self.at = body, np.atleast_2d(row(points, "points")), at
+        self.height, self.normal = number(height, "height"), vector(normal, 3, "normal")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        body = setting.body(self.body, self.family)
+        pairs = [(Place(setting.extended, body, point), self.normal) for point in self.points]
+        labels = [f"point {k + 1} of {self.body}" for k in range(len(pairs))]
+        s = setting.where(self.at, self.family)
+        low, high = np.full(len(pairs), self.height), np.full(len(pairs), np.inf)
+        return [Rows(_Components(pairs), s, low, high, self.family, labels, "m", 1.0, "height")]
+
+
+class KeepOut(Constraint):
+    """Points of a body stay outside a sphere: |x - center| >= radius (m).
+
+    The sphere is fixed in the world or, with ``of``, in another body: ``center`` (3,) is in its frame.
+    """
+
+    family = "keep-out sphere"
+
+    def __init__(
+        self,
+        body: str,
+        center: ArrayLike,
+        radius: float,
+        points: ArrayLike = ORIGIN,
+        of: str = "world",
+        at: Where = "samples",
+    ) -> None:
+        self.body, self.center, self.of, self.at = body, vector(center, 3, "center"), of, at
+        self.points = np.atleast_2d(row(points, "points"))
+        self.radius = number(radius, f"radius of the {self.family}")
+        if self.radius <= 0.0:
+            raise InputError(f"radius of the {self.family} must be positive, got {radius}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        body, other = (setting.body(name, self.family) for name in (self.body, self.of))
+        center = Place(setting.extended, other, self.center)
+        places = [Place(setting.extended, body, point) for point in self.points]
+        labels = [f"point {k + 1} of {self.body} from {self.of}" for k in range(len(places))]
+        function = _Distances(places, center, 1e-4 * self.radius)
+        low, high = np.full(len(places), self.radius), np.full(len(places), np.inf)
+        s = setting.where(self.at, self.family)
+        scale = np.full(len(places), self.radius)
+        return [Rows(function, s, low, high, self.family, labels, "m", scale, "distance")]
+
+
+class _Distances(Function):
+    """Distances of places from a centre, rounded near zero."""
+
+    def __init__(self, places: Sequence[Place], center: Place, rounding: float) -> None:
+        self.places, self.center, self.rounding, self.size = places, center, rounding, len(places)
+
+    def _lines(self, at: At) -> tuple[Array, Array]:
+        """From the centre to each place, (m, k, 3), and how far, (m, k)."""
+        points = np.stack([place.position_of(at.frames) for place in self.places], axis=1)
+        d = points - self.center.position_of(at.frames)[:, None]
+        return d, np.sqrt((d * d).sum(axis=2) + self.rounding**2)
+
+    def _relative(self, place: Place, frames: Frames) -> Array:
+        return place.slopes(frames) - self.center.slopes(frames)
+
+    @override
+    def values(self, at: At) -> Array:
+        return self._lines(at)[1]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        d, size = self._lines(at)
+        rows = [
+            ((d[:, k] / size[:, k, None])[:, None] @ self._relative(place, at.frames))[:, 0]
+            for k, place in enumerate(self.places)
+        ]
+        return _by_position(np.stack(rows, axis=1))
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        d, size = self._lines(at)
+        slopes = self.slopes(at)
+        for k, place in enumerate(self.places):
+            w, J = weight[:, k, None], _by_position(self._relative(place, at.frames))
+            pull = w * d[:, k] / size[:, k, None]
+            H = place.bend(at.frames, pull) - self.center.bend(at.frames, pull)
+            at.add_block(0, 0.5 * H)
+            at.add_outer(np.broadcast_to(w / size[:, k, None], (len(w), 3)), J)
+            at.add_outer(-w / size[:, k, None], slopes[:, :, k : k + 1])
+
+
+class PointSpeed(Constraint):
+    """Speed of a point of a body, |v| <= limit (m/s)."""
+
+    family = "end-effector speed limit"
+
+    def __init__(self, body: str, limit: float, point: ArrayLike = ORIGIN, at: Where = "samples") -> None:
+        self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        self.limit = number(limit, self.family)
+        if self.limit <= 0.0:
+            raise InputError(f"{self.family} must be positive, got {limit}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        place = Place(setting.extended, setting.body(self.body, self.family), self.point)
+        s = setting.where(self.at, self.family)
+        function = _Speed(setting, place, 1e-4 * self.limit)
+        high = [self.limit]
+        return [Rows(function, s, [-np.inf], high, self.family, [self.body], "m/s", [self.limit], "speed")]
+
+
+class _Speed(Function):
+    """sqrt(v . v + rounding^2), v = J(q) qd."""
+
+    size = 1
+    step = 1e-5  # s, for the change of second derivatives along the motion
+
+    def __init__(self, setting: Setting, place: Place, rounding: float) -> None:
+        self.setting, self.place, self.rounding = setting, place, rounding
+
+    def _velocity(self, at: At) -> tuple[Array, Array, Array]:
+        """v (m, 3), its norm (m, 1), and slopes of v (m, 3, 3, n)."""
+        J, qd = self.place.slopes(at.frames), at.moving[:, 1]
+        v = (J @ qd[:, :, None])[..., 0]
+        by_q = np.stack(
+            [
+                (self.place.bend(at.frames, np.tile(axis, (len(v), 1))) @ qd[:, :, None])[..., 0]
+                for axis in np.eye(3)
+            ],
+            axis=1,
+        )
+        slopes = np.zeros((len(v), RATES, 3, qd.shape[1]))
+        slopes[:, 0], slopes[:, 1] = by_q, J
+        return v, np.sqrt((v * v).sum(axis=1, keepdims=True) + self.rounding**2), slopes
+
+    @override
+    def values(self, at: At) -> Array:
+        return self._velocity(at)[1]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        v, size, slopes = self._velocity(at)
+        return (v / size)[:, None, None, :] @ slopes
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        v, size, slopes = self._velocity(at)
+        pull = weight * v / size
+        motion, moving = at.motion, at.frames.moving
+        ahead, behind = (
+            self.place.bend(
+                Frames(self.setting.extended, moving, motion.q + step * motion.qd, motion.qd), pull
+            )
+            for step in (self.step, -self.step)
+        )
+        at.add_block(0, 0.5 * (ahead - behind) / (2.0 * self.step))
+        at.add_block(1, self.place.bend(at.frames, pull))
+        at.add_outer(np.broadcast_to(weight / size, v.shape), slopes)
+        at.add_outer(-weight / size, (v / size)[:, None, None, :] @ slopes)

@@ -1,0 +1,189 @@
+"""Forces and moments inside the joints, and the balance of the whole mechanism on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.bspline import Integers
+from kinetree.errors import InputError, unknown_name
+from kinetree.motion.evaluation import At
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows, row
+from kinetree.motion.terms.functions import Torque, TorqueForm, TorqueSum
+
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+PARTS = {"force": (slice(0, 3), "N"), "moment": (slice(3, 6), "N m")}
+ROUNDING = 1e-4  # of a norm near zero, as a fraction of its limit
+
+
+class ReactionLimit(Constraint):
+    """Norm of the force, or of the moment, that a body's joint transmits; or one component of them.
+
+    ``part`` "force" (N) or "moment" (N m) bounds the norm by ``upper``; a component "fx" .. "mz" in body axes
+    has ``lower`` (default -upper) and ``upper``.
+
+    >>> ReactionLimit("link1", 25.0).family
+    'joint reaction limit'
+    """
+
+    family = "joint reaction limit"
+
+    def __init__(
+        self,
+        body: str,
+        upper: float,
+        part: str = "force",
+        lower: float | None = None,
+        at: Where = "samples",
+    ) -> None:
+        self.body, self.part, self.at = body, part, at
+        self.upper = number(upper, f"{self.family} of '{body}'")
+        if part not in (*PARTS, *COMPONENTS):
+            raise InputError(
+                f"{self.family} of '{body}': {unknown_name('part', part, (*PARTS, *COMPONENTS))}"
+            )
+        if part in PARTS:
+            if self.upper <= 0.0 or lower is not None:
+                raise InputError(
+                    f"{self.family} of '{body}': a norm needs one positive bound, got {upper} and {lower}"
+                )
+            self.lower = -np.inf
+        else:
+            self.lower = -self.upper if lower is None else number(lower, f"lower {self.family}")
+            if self.lower > self.upper:
+                raise InputError(
+                    f"{self.family} of '{body}', {part}: lower bound {self.lower:g} is above "
+                    f"upper bound {self.upper:g}"
+                )
+
+    @override
+    def reactions(self) -> tuple[str, ...]:
+        """The joints whose reaction is needed."""
+        return (self.body,)
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        rows, s = setting.reaction(self.body), setting.where(self.at, self.family)
+        label = [f"{self.part} on {self.body}"]
+        if self.part in PARTS:
+            part, unit = PARTS[self.part]
+            function: Function = TorqueNorm(rows[part], ROUNDING * self.upper)
+        else:
+            k = COMPONENTS.index(self.part)
+            function, unit = Torque(rows[k : k + 1]), "N" if k < 3 else "N m"
+        scale = max(abs(self.upper), abs(self.lower) if np.isfinite(self.lower) else 0.0, 1e-9)
+        lower, upper = [self.lower], [self.upper]
+        return [Rows(function, s, lower, upper, self.family, label, unit, [scale], "reaction")]
+
+
+class SquaredReaction(Objective):
+    """Integral of the squared force or moment that a body's joint transmits, or of one component squared."""
+
+    family = "squared joint reaction"
+
+    def __init__(self, body: str, part: str = "force") -> None:
+        self.body, self.part = body, part
+        if part not in (*PARTS, *COMPONENTS):
+            raise InputError(f"{self.family}: {unknown_name('part', part, (*PARTS, *COMPONENTS))}")
+
+    @override
+    def reactions(self) -> tuple[str, ...]:
+        """The joints whose reaction is needed."""
+        return (self.body,)
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        rows = setting.reaction(self.body)
+        if self.part in PARTS:
+            rows = rows[PARTS[self.part][0]]
+        else:
+            rows = rows[[COMPONENTS.index(self.part)]]
+        return TorqueForm(rows, np.ones(len(rows)))
+
+
+class TorqueNorm(Function):
+    """sqrt(f . f + rounding^2) of generalised forces f."""
+
+    size = 1
+
+    def __init__(self, rows: Integers, rounding: float) -> None:
+        self.rows, self.rounding = rows, rounding
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        f = at.tau[:, self.rows]
+        norm: Array = np.sqrt((f * f).sum(axis=1, keepdims=True) + self.rounding**2)
+        return norm
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        direction = at.tau[:, self.rows] / self.values(at)
+        return direction[:, None, None, :] @ at.torque_slopes[:, :, self.rows]
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        size = self.values(at)
+        at.weigh_torques(self.rows, weight * at.tau[:, self.rows] / size)
+        each = np.broadcast_to(weight / size, (len(weight), len(self.rows)))
+        at.add_outer(each, at.torque_slopes[:, :, self.rows])
+        at.add_outer(-weight / size, self.slopes(at))
+
+
+class ZeroMomentPoint(Constraint):
+    """The zero-moment point stays in the support polygon on the ground z = height. 004, appendix B.
+
+    ``polygon`` (k, 2): corners x, y (m) of a convex polygon. What the mechanism asks of the ground must push:
+    the vertical force stays positive.
+    """
+
+    family = "zero-moment point"
+
+    def __init__(self, polygon: ArrayLike, height: float = 0.0, at: Where = "samples") -> None:
+        corners = row(polygon, "support polygon")
+        if corners.ndim != 2 or corners.shape[1] != 2 or len(corners) < 3:
+            raise InputError(f"a support polygon needs at least 3 corners (k, 2), got shape {corners.shape}")
+        edges = np.roll(corners, -1, axis=0) - corners
+        turns = (
+            edges[:, 0] * np.roll(edges, -1, axis=0)[:, 1] - edges[:, 1] * np.roll(edges, -1, axis=0)[:, 0]
+        )
+        if not ((turns > 0).all() or (turns < 0).all()):
+            raise InputError(
+                f"the corners of the support polygon must go round a convex area, got {polygon!r}"
+            )
+        self.normals = np.stack([edges[:, 1], -edges[:, 0]], axis=1) * np.sign(turns[0])
+        self.normals /= np.linalg.norm(self.normals, axis=1)[:, None]
+        self.distances = (self.normals * corners).sum(axis=1)
+        self.height, self.at = number(height, "height of the ground"), at
+
+    @override
+    def reactions(self) -> tuple[str, ...]:
+        """The joints whose reaction is needed."""
+        return ("world",)
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        g = setting.mechanism.gravity
+        if g[2] >= 0.0 or g[0] != 0.0 or g[1] != 0.0:
+            raise InputError(f"{self.family}: gravity must point along -z, got {g.tolist()}")
+        h, nx, ny = self.height, self.normals[:, 0], self.normals[:, 1]
+        zero = np.zeros(len(nx))
+        # n . p <= d with p = (-My, Mx) / fz about the ground, times fz
+        edges = np.stack([h * nx, h * ny, -self.distances, ny, -nx, zero], axis=1)
+        matrix = np.vstack([edges, [0.0, 0.0, -1.0, 0.0, 0.0, 0.0]])
+        weight = setting.mechanism.mass * -float(g[2])
+        labels: Sequence[str] = [f"edge {k + 1}" for k in range(len(nx))] + ["vertical force"]
+        upper, lower = np.zeros(len(matrix)), np.full(len(matrix), -np.inf)
+        scale, s = np.full(len(matrix), weight), setting.where(self.at, self.family)
+        function = TorqueSum(setting.reaction("world"), matrix)
+        return [Rows(function, s, lower, upper, self.family, labels, "N m", scale, "support")]

@@ -1,0 +1,119 @@
+"""How smoothly, and how near to a given motion: jerk and tracking."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.evaluation import At
+from kinetree.motion.profile import RATES
+from kinetree.motion.setting import Setting
+from kinetree.motion.terms.contract import Function, Objective, per_joint, row
+from kinetree.motion.terms.effort import Names, Values
+
+
+class Jerk(Objective):
+    """Integral of sum_j w_j jerk_j^2 dt, the third time derivative of the joints; for degree 3 and more."""
+
+    family = "jerk"
+
+    def __init__(self, joints: Names = None, weights: Values = 1.0) -> None:
+        self.joints, self.weights = joints, weights
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        if setting.profiles.basis.degree < 3:
+            raise InputError(f"{self.family} needs splines of degree 3 or more")
+        chosen = setting.moving_joints(self.joints, self.family)
+        weights = np.zeros(setting.profiles.n)
+        columns = [setting.column[j] for j in chosen]
+        weights[columns] = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
+        return _SquaredJerk(weights)
+
+
+class _SquaredJerk(Function):
+    size, own_chain = 1, True
+
+    def __init__(self, weights: Array) -> None:
+        self.weights = weights
+
+    @override
+    def values(self, at: At) -> Array:
+        return (at.evaluation.jerk[at.part] ** 2 @ self.weights)[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        raise NotImplementedError
+
+    @override
+    def pull(self, at: At) -> tuple[Array, Array]:
+        jerk, third = at.evaluation.jerk[at.part], at.evaluation.grid.third[at.part]
+        by_point = (2.0 / at.duration**3) * third[:, :, None] * (self.weights * jerk)[:, None]
+        return by_point[:, :, None], (-6.0 / at.duration) * self.values(at)
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        at.weigh_jerk(weight * self.weights)
+
+
+class Tracking(Objective):
+    """Integral of sum_j w_j (q_j - reference_j)^2 dt for a given motion, stretched to the duration.
+
+    ``reference`` (m, n_dof) at ``s`` (m,) from 0 to 1, straight between; by default evenly spaced.
+    """
+
+    family = "tracking"
+
+    def __init__(
+        self, reference: ArrayLike, s: ArrayLike | None = None, joints: Names = None, weights: Values = 1.0
+    ) -> None:
+        self.reference, self.joints, self.weights = row(reference, "reference"), joints, weights
+        if self.reference.ndim != 2 or len(self.reference) < 2:
+            raise InputError(f"a reference to track must have shape (m, n_dof), got {self.reference.shape}")
+        self.s = np.linspace(0.0, 1.0, len(self.reference)) if s is None else row(s, "s of the reference")
+        if self.s.shape != (len(self.reference),) or (np.diff(self.s) <= 0.0).any():
+            raise InputError("s of the reference must ascend, one number for each row")
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        if self.reference.shape[1] != setting.mechanism.n_dof:
+            raise InputError(
+                f"a reference to track needs {setting.mechanism.n_dof} columns, got {self.reference.shape[1]}"
+            )
+        chosen = setting.moving_joints(self.joints, self.family)
+        weights = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
+        columns = [setting.column[j] for j in chosen]
+        return _Distance(columns, weights, self.s, self.reference[:, chosen])
+
+
+class _Distance(Function):
+    size = 1
+
+    def __init__(self, columns: list[int], weights: Array, s: Array, reference: Array) -> None:
+        self.columns, self.weights, self.s, self.reference = columns, weights, s, reference
+
+    def _error(self, at: At) -> Array:
+        wanted = [np.interp(at.s, self.s, self.reference[:, k]) for k in range(len(self.columns))]
+        return at.moving[:, 0, self.columns] - np.stack(wanted, axis=1)
+
+    @override
+    def values(self, at: At) -> Array:
+        return (self._error(at) ** 2 @ self.weights)[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        found = np.zeros((len(at.moving), RATES, 1, at.moving.shape[2]))
+        found[:, 0, 0, self.columns] = 2.0 * self.weights * self._error(at)
+        return found
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        n = at.moving.shape[2]
+        block = np.zeros((len(weight), n, n))
+        block[:, self.columns, self.columns] = weight * self.weights
+        at.add_block(0, block)

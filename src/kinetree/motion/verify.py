@@ -1,0 +1,170 @@
+"""A motion checked apart from the solver: objective and every constraint, on a grid of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.motion.blocks import distinct_parts
+from kinetree.motion.evaluation import At, Evaluation
+from kinetree.motion.mechanics import Mechanics
+from kinetree.motion.problem import Problem, spread
+from kinetree.motion.terms.contract import LinearRows, Rows, Steps, unit_of
+
+FINE = 10  # points per segment between which nothing is looked for
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A bound that is exceeded: by ``amount`` (in ``unit``) at time t, ``relative`` to what counts as 1."""
+
+    family: str
+    label: str
+    t: float
+    value: float
+    bound: float
+    unit: str
+    relative: float
+    between: bool  # found between the samples at which the constraint is enforced
+
+    @property
+    def amount(self) -> float:
+        """By how much."""
+        return abs(self.value - self.bound)
+
+    def __str__(self) -> str:
+        side = "below" if self.value < self.bound else "above"
+        where = " (between samples)" if self.between else ""
+        return (
+            f"{self.family}, {self.label}: {self.value:.6g} {self.unit} at t = {self.t:.4g} s is "
+            f"{self.amount:.3g} {self.unit} {side} {self.bound:.6g}{where}"
+        )
+
+
+@dataclass(eq=False)
+class Check:
+    """Objective recomputed, the fine grid (s, q, qd, qdd, tau), and the worst violation of every family."""
+
+    objective: float
+    s: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    violations: list[Violation]
+
+    @property
+    def at_samples(self) -> float:
+        """Largest relative violation where constraints are enforced."""
+        return max((v.relative for v in self.violations if not v.between), default=0.0)
+
+    @property
+    def anywhere(self) -> float:
+        """Largest relative violation, between samples too."""
+        return max((v.relative for v in self.violations), default=0.0)
+
+
+def fine_grid(problem: Problem) -> Array:
+    """Points in every segment, and the problem's own samples."""
+    return np.union1d(spread(problem.basis, FINE), problem.setting.samples)
+
+
+def verified(problem: Problem, x: Array) -> Check:
+    """All constraints at their samples and between them, and the objective by another quadrature."""
+    setting = problem.setting
+    fine = fine_grid(problem)
+    sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
+    integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
+    points, weights = _simpson(problem)
+    s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
+    mechanics = Mechanics(setting.extended, setting.profiles.moving, problem.loads(s))
+    evaluation = Evaluation(setting.profiles.at(s), mechanics, x)
+    T, everywhere = float(x[-1]), At(evaluation, parts[0])
+    mean = sum(
+        weight * (1.0 if f is None else float(weights @ f.values(At(evaluation, parts[1]))[:, 0]))
+        for weight, f in integrands
+    )
+    found: list[Violation] = []
+    for rows, part in zip(sampled, parts[2:], strict=True):
+        found += _exceeded(rows, At(evaluation, part), T, between=False)
+        if isinstance(rows, Rows) and rows.s is setting.samples:
+            found += _exceeded(rows, everywhere, T, between=True)
+    for linear in problem.bounded:
+        if isinstance(linear, LinearRows):
+            found += _linear_violation(linear, x, T)
+    motion, own = evaluation.motion.part(parts[0]), setting.own
+    return Check(
+        T * mean,
+        fine,
+        motion.q[:, own],
+        motion.qd[:, own],
+        motion.qdd[:, own],
+        everywhere.tau[:, own],
+        sorted(found, key=lambda v: -v.relative),
+    )
+
+
+def _simpson(problem: Problem) -> tuple[Array, Array]:
+    """Composite Simpson points and weights on [0, 1], the end of each segment taken from inside."""
+    a, h = problem.basis.breaks[:-1, None], np.diff(problem.basis.breaks)[:, None]
+    k = np.arange(FINE + 1)
+    w = np.where(k % 2, 4.0, 2.0)
+    w[[0, -1]] = 1.0
+    s = a + h * k / FINE
+    s[:-1, -1] = np.nextafter(s[:-1, -1], 0.0)
+    return np.minimum(s, 1.0).ravel(), (h * w / (3.0 * FINE)).ravel()
+
+
+def _exceeded(rows: Rows | Steps, at: At, T: float, *, between: bool) -> list[Violation]:
+    """The worst violation of each labelled number."""
+    values, s = rows.function.values(at), at.s
+    if isinstance(rows, Steps):
+        values = np.diff(values, axis=0) / (T * np.diff(s)[:, None])
+        s, scale = s[:-1], np.abs(rows.upper)
+    else:
+        scale = np.broadcast_to(np.asarray(rows.scale, dtype=np.float64), (rows.function.size,))
+    if between and (np.ndim(rows.lower) > 1 or np.ndim(rows.upper) > 1):
+        return []
+    low, high = np.broadcast_to(rows.lower, values.shape), np.broadcast_to(rows.upper, values.shape)
+    excess = np.maximum(low - values, values - high) / scale
+    found = []
+    for k in map(int, np.flatnonzero(excess.max(axis=0) > 0.0)):
+        m = int(excess[:, k].argmax())
+        bound = low[m, k] if low[m, k] - values[m, k] > values[m, k] - high[m, k] else high[m, k]
+        found.append(
+            Violation(
+                rows.family,
+                rows.labels[k],
+                float(s[m]) * T,
+                float(values[m, k]),
+                float(bound),
+                unit_of(rows, k),
+                float(excess[m, k]),
+                between,
+            )
+        )
+    return found
+
+
+def _linear_violation(rows: LinearRows, x: Array, T: float) -> list[Violation]:
+    values = (rows.values * x[rows.columns]).sum(axis=1)
+    excess = np.maximum(rows.lower - values, values - rows.upper)
+    r = int(excess.argmax())
+    if excess[r] <= 0.0:
+        return []
+    k = len(rows.labels)
+    bound = rows.lower[r] if rows.lower[r] > values[r] else rows.upper[r]
+    return [
+        Violation(
+            rows.family,
+            rows.labels[r % k],
+            float(rows.s[r // k]) * T,
+            float(values[r]),
+            float(bound),
+            unit_of(rows, r % k),
+            float(excess[r]),
+            False,
+        )
+    ]

@@ -1,0 +1,154 @@
+"""Pictures of a predicted motion: profiles within their limits, prices of the limits, joint forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.motion.explain import ActiveBound
+from kinetree.motion.prediction import Prediction
+from kinetree.motion.terms.contract import Rows, Steps
+from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes
+from kinetree.report.plots import LINE_COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PROFILES = {  # title, family of the limits, units of turning and sliding joints
+    "q": ("position", "joint limit", ("rad", "m")),
+    "qd": ("velocity", "velocity limit", ("rad/s", "m/s")),
+    "tau": ("torque or force of the joints' actuators", "torque limit", ("N m", "N")),
+}
+PARTS = (*PROFILES, "price", "force")
+USUAL = ("q", "tau", "price", "force")
+STEPS = 16  # of the curve of a price
+FORCE_LIMIT, FORCE_LABEL = "joint reaction limit", "force on "
+LIMIT: dict[str, Any] = {"linestyle": (0, (5, 3)), "linewidth": 0.9, "alpha": 0.8, "gid": "limit"}
+REACHED: dict[str, Any] = {"alpha": 0.13, "linewidth": 0.0, "gid": "reached"}
+Bounds = dict[str, tuple[float, float]]
+
+
+def plot_prediction(prediction: Prediction, *parts: str, show: bool = False) -> Figure:
+    """Plot a predicted motion and return the matplotlib figure; see :meth:`Prediction.plot`.
+
+    Limits are dashed, and shaded where they are reached: the upper half for an upper limit, the lower for a
+    lower one. A price is what the objective falls by per unit of the limit and per second for which it is
+    loosened, so the area below the curve is the price of the whole limit. Forces
+    are norms of the forces in the joints of the bodies (000, figures 4.3 and 4.6).
+
+    >>> import kinetree as kt
+    >>> ends = [kt.terms.Boundary("start", [0, 0], 0.0), kt.terms.Boundary("end", [1, 1], 0.0)]
+    >>> constraints = [*ends, kt.terms.TorqueLimits()]
+    >>> problem = kt.Problem(kt.zoo.two_link(), objective=kt.terms.Time(), constraints=constraints)
+    >>> [ax.get_ylabel() for ax in plot_prediction(kt.predict(problem), "q", "tau").axes]
+    ['q / rad', 'tau / (N m)']
+    """
+    for part in parts:
+        if part not in PARTS:
+            raise InputError(unknown_name("part of a prediction", part, PARTS))
+    panels = [x for part in parts or USUAL for x in _panels(prediction, part)]
+    if not panels:
+        raise InputError(f"nothing to plot: no limit is reached, so there is no price in {listed(parts)}")
+    figure, axes = stacked_axes(len(panels), _head(prediction), show=show)
+    for ax, (panel, bounds, family) in zip(axes, panels, strict=True):
+        draw_panel(ax, panel)
+        _draw_bounds(ax, prediction, panel, bounds, family)
+        ax.set_xlim(0.0, prediction.duration)
+        if ax is not axes[-1]:
+            ax.set_xlabel("")
+    if show:
+        from matplotlib import pyplot
+
+        pyplot.show()
+    return figure
+
+
+def _panels(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, str]]:
+    """What is drawn, the limits beside it, and the family that they belong to."""
+    if part == "price":
+        yield from ((panel, {}, "") for panel in _prices(prediction))
+    elif part == "force":
+        size = np.linalg.norm(prediction.reaction[..., :3], axis=-1)
+        lines = _lines(prediction.problem.mechanism.body_names, prediction.t, size)
+        panel = Panel("size of the force in the joint of each body", "force", "N", lines)
+        found = _bounds(prediction, FORCE_LIMIT).items()
+        bounds = {x.removeprefix(FORCE_LABEL): y for x, y in found if x.startswith(FORCE_LABEL)}
+        yield panel, bounds, FORCE_LIMIT
+    else:
+        yield from _profiles(prediction, part)
+
+
+def _profiles(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, str]]:
+    """Positions, velocities or torques: one panel for turning joints, one for sliding ones."""
+    title, family, kinds = PROFILES[part]
+    setting = prediction.problem.setting
+    values, names = getattr(prediction, part), setting.mechanism.joint_names
+    units = setting.units(range(len(names)), *kinds)
+    bounds = _bounds(prediction, family)
+    for unit in dict.fromkeys(units):
+        here = [j for j, other in enumerate(units) if other == unit]
+        lines = _lines([names[j] for j in here], prediction.t, values[:, here])
+        yield Panel(title, part, unit, lines), bounds, family
+
+
+def _lines(names: Any, t: Array, values: Array) -> list[Line]:
+    return [Line(name, t, values[:, k]) for k, name in enumerate(names)]
+
+
+def _bounds(prediction: Prediction, family: str) -> Bounds:
+    """Lower and upper limit of every label, where they are the same all the time."""
+    found: Bounds = {}
+    for rows in prediction.problem.bounded:
+        if rows.family != family or isinstance(rows, Steps):
+            continue
+        if isinstance(rows, Rows) and (np.ndim(rows.lower) > 1 or np.ndim(rows.upper) > 1):
+            continue
+        low, high = np.ravel(rows.lower), np.ravel(rows.upper)
+        for k, label in enumerate(rows.labels):
+            before = found.get(label, (-np.inf, np.inf))
+            found[label] = max(before[0], float(low[k])), min(before[1], float(high[k]))
+    return found
+
+
+def _prices(prediction: Prediction) -> Iterator[Panel]:
+    """What loosening the limits is worth over time; one panel for each unit."""
+    costly = [bound for bound in prediction.active if bound.price and len(bound.grid) > 1]
+    for unit in dict.fromkeys(bound.unit for bound in costly):
+        lines = [_price(bound) for bound in costly if bound.unit == unit]
+        title = "shadow price: fall of the objective per unit and second of a looser limit"
+        yield Panel(title, "price", f"1/({unit} s)", lines)
+
+
+def _price(bound: ActiveBound) -> Line:
+    """Steps of equal width: neighbouring samples share a price at will, only their sum has a meaning."""
+    grid, price = np.array(bound.grid), np.zeros(len(bound.grid))
+    price[np.searchsorted(grid, bound.times)] = np.negative(bound.prices)
+    cells = np.concatenate([grid[:1], (grid[1:] + grid[:-1]) / 2.0, grid[-1:]])
+    edges = np.linspace(grid[0], grid[-1], STEPS + 1)
+    height = np.diff(np.interp(edges, cells, np.append(0.0, np.cumsum(price)))) / np.diff(edges)
+    return Line(f"{bound.label}, {bound.side}", np.repeat(edges, 2)[1:-1], np.repeat(height, 2))
+
+
+def _draw_bounds(ax: Any, prediction: Prediction, panel: Panel, bounds: Bounds, family: str) -> None:
+    """Dashed limits that are in sight, and shades where they are reached."""
+    shown = np.concatenate([line.values for line in panel.lines])
+    room = 0.6 * max(float(np.ptp(shown)), 1e-9)
+    for k, line in enumerate(panel.lines):
+        color = LINE_COLORS[k % len(LINE_COLORS)]
+        for bound in bounds.get(line.label, ()):
+            if shown.min() - room <= bound <= shown.max() + room:
+                ax.axhline(bound, color=color, **LIMIT)
+        for active in prediction.active:
+            if active.family == family and active.label.removeprefix(FORCE_LABEL) == line.label:
+                half = (0.5, 1.0) if active.side == "upper" else (0.0, 0.5)
+                for first, last in active.intervals:
+                    ax.axvspan(first, last, *half, color=color, **REACHED)
+
+
+def _head(prediction: Prediction) -> str:
+    word = prediction.outcome.status.name.lower()
+    return f"{prediction.problem.mechanism.name}: {word}, {prediction.duration:.4g} s"

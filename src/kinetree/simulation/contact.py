@@ -1,0 +1,117 @@
+"""Forces of the ground in given states, in plain formulas over any batch (004, appendix D)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.evaluate import same_batch
+from kinetree.analysis.kinematics import body_velocities, forward_kinematics
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.simulation.ground import Ground
+from kinetree.state import Wrench, coordinates
+
+
+@dataclass(frozen=True, eq=False)
+class ContactForces:
+    """What happens at p contact points, arrays (..., p) and (..., p, 3).
+
+    ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above
+    the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side.
+    """
+
+    names: tuple[str, ...]
+    force: Array
+    position: Array
+    height: Array
+    velocity: Array
+
+    @property
+    def penetration(self) -> Array:
+        """Depth in the ground (m); zero in the air."""
+        depth: Array = np.maximum(0.0, -self.height)
+        return depth
+
+    @property
+    def touching(self) -> Flags:
+        """Which points the ground pushes."""
+        return np.asarray(self.force.any(axis=-1))
+
+    def wrenches(self, mechanism: Mechanism) -> list[Wrench]:
+        """The forces as loads on the bodies that carry the points."""
+        points = {point.name: point for point in mechanism.contact_points}
+        return [
+            Wrench(points[name].body, force=self.force[..., k, :], point=points[name].position)
+            for k, name in enumerate(self.names)
+        ]
+
+
+def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: ArrayLike) -> ContactForces:
+    """Forces of the ground on the contact points of a mechanism in states q, qd (..., n_dof).
+
+    >>> import kinetree as kt
+    >>> robot = kt.zoo.quadruped()
+    >>> rest = [0.0] * robot.n_dof
+    >>> kt.contact_forces(robot, kt.Ground(origin=(0, 0, -0.3)), rest, rest).force.shape
+    (4, 3)
+    """
+    q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))
+    names = ground.contact_names(mechanism)
+    r, v = _points(mechanism, names, q, qd)
+    up, ahead, aside = ground.frame(mechanism)
+    local = (r - np.asarray(ground.origin)) @ np.stack([up, ahead, aside]).T
+    velocity = v @ np.stack([up, ahead, aside]).T
+    soil = _soil(mechanism, ground, local[..., 1], local[..., 2])
+    height = local[..., 0] - soil["height"]
+    N = _normal_force(-height, velocity[..., 0], soil)
+    along, across = (_friction(N, velocity[..., k], soil) for k in (1, 2))
+    force = N[..., None] * up + along[..., None] * ahead + across[..., None] * aside
+    return ContactForces(names, force, r, height, velocity)
+
+
+def _points(mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array) -> tuple[Array, Array]:
+    """Places and velocities of contact points in the world, (..., p, 3)."""
+    known = {point.name: point for point in mechanism.contact_points}
+    bodies = [mechanism.body_index(known[name].body) for name in names]
+    offset = np.array([known[name].position for name in names])
+    poses, twists = forward_kinematics(mechanism, q), body_velocities(mechanism, q, qd)[..., bodies, :]
+    arm = (poses.rotation[..., bodies, :, :] @ offset[:, :, None])[..., 0]
+    return poses.position[..., bodies, :] + arm, twists[..., :3] + np.cross(twists[..., 3:], arm)
+
+
+def _soil(mechanism: Mechanism, ground: Ground, x: Array, y: Array) -> dict[str, Array]:
+    """The parameters of the ground under each point; later regions lie on earlier ones."""
+    everywhere = {"height": 0.0, **ground.soil.columns(mechanism)}
+    here = {name: np.full(x.shape, value) for name, value in everywhere.items()}
+    for region in ground.regions:
+        (x0, x1), (y0, y1) = region.forward, region.side
+        inside = (x >= x0) & (x < x1) & (y >= y0) & (y < y1)
+        soil = (region.soil or ground.soil).columns(mechanism)
+        for name, value in {"height": region.height, **soil}.items():
+            here[name][inside] = value
+    return here
+
+
+def _normal_force(depth: Array, speed: Array, soil: dict[str, Array]) -> Array:
+    """K s - c speed, never pulling (004, D.1-D.4, D.6); speed > 0 is out of the ground."""
+    rises = speed >= 0.0
+    share = np.clip(depth / soil["ramp"], 0.0, 1.0)
+    ramp = share**2 * (3.0 - 2.0 * share)
+    damping = soil["damping"] * np.where(rises, soil["rising"] * ramp, 1.0)
+    lowered = np.where(depth > soil["layer"], depth - soil["lowered"] * soil["layer"], 0.0)
+    pressed = np.where(rises & (soil["lowered"] == 0.0), depth, lowered)
+    push = soil["stiffness"] * pressed - damping * speed
+    force: Array = np.where((depth > 0.0) & (push > 0.0), push, 0.0)
+    return force
+
+
+def _friction(N: Array, speed: Array, soil: dict[str, Array]) -> Array:
+    """-mu N (2/pi) atan(pi slipping speed / (2 mu N)) (004, D.5)."""
+    most = soil["friction"] * N
+    pull = 0.5 * np.pi * soil["slipping"] * speed
+    ratio = np.divide(pull, most, out=np.zeros_like(pull), where=most > 0.0)
+    return -most * (2.0 / np.pi) * np.arctan(ratio)

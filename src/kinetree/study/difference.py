@@ -1,0 +1,69 @@
+"""How far two results are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.result.result import Result
+from kinetree.result.table import columns
+
+
+class Difference(NamedTuple):
+    """The largest difference of a variable, beside its largest value; when (s) and in which column."""
+
+    variable: str
+    difference: float
+    size: float
+    unit: str
+    time: float
+    place: str
+
+
+def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) -> list[Difference]:
+    """The largest difference of every variable over time that both results have, at the times of the first.
+
+    The second is taken between its samples by straight lines, as far as both last.
+
+    >>> from kinetree.study.run import run
+    >>> fall = run("gripper_free_fall", study={"duration": 0.1})
+    >>> difference_rows(fall, fall, ["q"])[0].difference
+    0.0
+    """
+    mine, theirs = columns(a), columns(b)
+    shared = [name for name in mine if name in theirs and mine[name][0].dtype.kind == "f"]
+    for name in names or ():
+        if not any(column.partition(".")[0] == name for column in shared):
+            known = dict.fromkeys(column.partition(".")[0] for column in shared)
+            raise InputError(unknown_name("variable of both results", name, known))
+    t, end = a.time.values, min(a.time.values[-1], b.time.values[-1])
+    if not shared or end < t[0]:
+        raise InputError(f"the results have nothing in common: {listed(mine)} and {listed(theirs)}")
+    found: dict[str, Difference] = {}
+    for column in shared:
+        variable = column.partition(".")[0]
+        if names and variable not in names:
+            continue
+        values, unit = mine[column]
+        row = _largest(t[t <= end], values[t <= end], b.time.values, theirs[column][0])
+        if row is None:
+            continue
+        k, apart, size = row
+        before = found.get(variable)
+        place = column.removeprefix(variable).removeprefix(".")
+        if before is None or apart > before.difference:
+            found[variable] = Difference(variable, apart, size, unit, float(t[k]), place)
+    return list(found.values())
+
+
+def _largest(t: Array, x: Array, times: Array, other: Array) -> tuple[int, float, float] | None:
+    """Index and size of the largest difference, and the largest value; None if all is missing."""
+    apart = np.abs(x - np.interp(t, times, other))
+    if np.isnan(apart).all():
+        return None
+    k = int(np.nanargmax(apart))
+    return k, float(apart[k]), float(np.nanmax(np.abs(x)))

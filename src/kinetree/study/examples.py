@@ -1,0 +1,67 @@
+"""The studies that come with the package: the documents' numerical examples."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.files import PathLike, write_text
+
+
+class Example(NamedTuple):
+    """A shipped study: its name, its task and one line about it."""
+
+    name: str
+    task: str
+    title: str
+
+
+def example_folder() -> Path:
+    """Where the shipped studies are."""
+    return Path(str(resources.files("kinetree") / "examples"))
+
+
+@cache
+def example_names() -> tuple[str, ...]:
+    """Their names.
+
+    >>> "gripper_free_fall" in example_names()
+    True
+    """
+    return tuple(sorted(path.stem for path in example_folder().glob("*.toml")))
+
+
+def example_text(name: str) -> str:
+    """The study file of a name."""
+    if name not in example_names():
+        raise InputError(unknown_name("example", name, example_names()))
+    return (example_folder() / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def examples() -> list[Example]:
+    """All shipped studies.
+
+    >>> examples()[0].task in ("inverse", "simulate", "control", "predict", "stability")
+    True
+    """
+    heads = {name: tomllib.loads(example_text(name))["study"] for name in example_names()}
+    return [Example(name, head["task"], head["title"]) for name, head in heads.items()]
+
+
+def copy_example(name: str, folder: PathLike, force: bool = False) -> Path:
+    """Write a shipped study into a folder, which is made if need be; an existing file stays without force."""
+    text, place = example_text(name), Path(folder) / f"{name}.toml"
+    if place.exists() and not force:
+        raise InputError(f"{place}: exists already; use --force to replace it")
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise InputError(f"{folder}: is no folder")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    write_text(place, text, force)
+    return place

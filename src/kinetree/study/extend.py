@@ -1,0 +1,39 @@
+"""Results with more in them than the task found by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
+from kinetree.result.records import plain
+from kinetree.result.result import Result
+from kinetree.result.variables import KNOWN, Variable
+from kinetree.study.assignment import Study
+
+
+def with_variables(result: Result, values: Mapping[str, Any]) -> Result:
+    """The result with further variables whose names are known (:mod:`kinetree.result.variables`)."""
+    more = {}
+    for name, array in values.items():
+        known = KNOWN[name]
+        more[name] = Variable(known.dims, array, known.unit, known.long_name, known.may_be_missing)
+        more[name].values.setflags(write=False)
+    variables = variables_of(result.dataset) | more
+    return replace(result, dataset=labelled_dataset(coordinates_of(result.dataset), variables))
+
+
+def with_study(result: Result, study: Study) -> Result:
+    """The result with the study that asked for it among its settings."""
+    told = {"name": study.name, "title": study.title, "file": plain(_texts(study.origin.table), "study")}
+    return replace(result, settings={**result.settings, "study": told})
+
+
+def _texts(value: Any) -> Any:
+    """TOML's dates and times as texts; all else as it is."""
+    if isinstance(value, Mapping):
+        return {key: _texts(x) for key, x in value.items()}
+    if isinstance(value, list | tuple):
+        return [_texts(x) for x in value]
+    return value.isoformat() if hasattr(value, "isoformat") else value

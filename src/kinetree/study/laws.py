@@ -1,0 +1,128 @@
+"""What drives the joints of a study: torques and controllers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kinetree.control.controller import Controller
+from kinetree.control.feedback import PD, PID
+from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
+from kinetree.control.model_error import perturbed
+from kinetree.control.structure import has_floating_base
+from kinetree.control.torque_table import TorqueTable
+from kinetree.errors import InputError, listed
+from kinetree.study.assignment import Assignment
+from kinetree.study.mechanism import joint_values
+from kinetree.study.tables import ControllerTable
+from kinetree.trajectories.base import Trajectory
+
+FOLLOWING = ("kp", "kd", "limits", "period")
+KEYS: dict[str, tuple[str, ...]] = {
+    "pd": FOLLOWING,
+    "pid": (*FOLLOWING, "ki"),
+    "computed_torque": (*FOLLOWING, "ki", "knows_ground", "model_error"),
+    "feedforward": (*FOLLOWING, "torques", "model_error"),
+    "gravity_compensation": (*FOLLOWING, "model_error"),
+    "function": ("function",),
+}
+TABLE_SPACING = 1e-3  # s between the rows of torques that are fed forward
+Torques = Callable[[Any], Any]  # torques of the motion under an exact law
+
+
+def torque(work: Assignment) -> dict[str, Any]:
+    """The argument ``torque`` or ``controller`` of :func:`kinetree.simulate`; nothing without a table."""
+    table = work.tables.torque
+    if table is None:
+        return {}
+    given = [key for key, value in table if value is not None]
+    if len(given) != 1:
+        raise InputError(
+            f"{work.origin.where(('torque',))}: [torque] give one of constant, file and function; "
+            f"got {listed(given)}"
+        )
+    with work.origin.blamed("torque"):
+        if table.constant is not None:
+            return {"torque": joint_values(work.mechanism, table.constant, None, "constant")}
+        if table.file is not None:
+            return {"controller": _torque_file(work, table.file)}
+        return {"torque": work.code.function(table.function, "torque")}
+
+
+def _torque_file(work: Assignment, file: str) -> TorqueTable:
+    table = TorqueTable.read(os.path.join(work.study.folder, file))
+    table.law_parts(work.mechanism)
+    return table
+
+
+def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torques) -> Callable[[], Any]:
+    """The controller that follows the motion, checked now and made when it is called for.
+
+    Feedforward on a floating base needs torques in advance: ``exact_torques(law)`` simulates an exact law and
+    returns (times, torques).
+    """
+    table: ControllerTable = work.tables.controller
+    with work.origin.blamed("controller"):
+        _check_keys(table)
+        if table.kind == "function":
+            function = work.code.function(str(table.function), "controller.function")
+            return lambda: function
+        made = _made(work, table, motion)
+        made.torque(work.mechanism, 0.0, *np.zeros((2, work.mechanism.n_dof)))
+    if table.kind == "feedforward" and isinstance(made, ComputedTorque):
+        return lambda: _fed_forward(table, motion, exact_torques(made))
+    return lambda: made
+
+
+def _check_keys(table: ControllerTable) -> None:
+    allowed = KEYS[table.kind]
+    usual = {key: field.default for key, field in ControllerTable.model_fields.items()}
+    for key, value in table:
+        if key != "kind" and value != usual[key] and key not in allowed:
+            raise InputError(
+                f"a controller of kind '{table.kind}' has no key '{key}'; it has {listed(allowed)}"
+            )
+    needed = {"function": "function", "gravity_compensation": "kind"}.get(table.kind, "kp")
+    if getattr(table, needed) is None:
+        raise InputError(f"a controller of kind '{table.kind}' needs the key '{needed}'")
+
+
+def _made(work: Assignment, table: ControllerTable, motion: Trajectory | None) -> Controller:
+    """The controller; for feedforward on a floating base the law that finds its torques."""
+    options, gains = _options(table), _gains(table)
+    model = _model(work, table)
+    if table.kind == "gravity_compensation":
+        return GravityCompensation(motion, model=model, **gains, **options)
+    if motion is None:
+        raise InputError(f"a controller of kind '{table.kind}' needs a [trajectory] to follow")
+    if table.kind == "pd":
+        return PD(motion, **gains, **options)
+    if table.kind == "pid":
+        return PID(motion, **gains, **options)
+    if table.kind == "computed_torque":
+        return ComputedTorque(motion, **gains, model=model, knows_ground=table.knows_ground, **options)
+    if table.torques is not None:
+        return _fed_forward(table, motion, _torque_file(work, table.torques))
+    if has_floating_base(work.mechanism):
+        return ComputedTorque(motion, **gains, model=model)
+    return Feedforward(motion, model=model, **gains, **options)
+
+
+def _fed_forward(table: ControllerTable, motion: Any, torques: Any) -> Controller:
+    return Feedforward(motion, torques=torques, **_gains(table), **_options(table))
+
+
+def _options(table: ControllerTable) -> dict[str, Any]:
+    return {"limits": table.limits, "period": table.period}
+
+
+def _gains(table: ControllerTable) -> dict[str, Any]:
+    return {key: getattr(table, key) for key in ("kp", "kd", "ki") if getattr(table, key) is not None}
+
+
+def _model(work: Assignment, table: ControllerTable) -> Any:
+    """The mechanism that the controller wrongly believes in, if it does."""
+    return None if table.model_error is None else perturbed(work.mechanism, **dict(table.model_error))

@@ -1,0 +1,68 @@
+"""How a study ended: in a word, as an exit code, as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.result.records import plain_check
+from kinetree.result.result import Result
+from kinetree.study.assignment import Study
+
+OK, STOPPED, AUDIT_FAILED = "ok", "stopped", "audit_failed"
+INFEASIBLE, DIVERGED, INTERRUPTED, BAD_INPUT = "infeasible", "diverged", "interrupted", "bad_input"
+EXIT_CODES = {
+    OK: 0,
+    STOPPED: 0,  # by an event that was asked for
+    BAD_INPUT: 2,
+    INFEASIBLE: 3,
+    DIVERGED: 3,
+    AUDIT_FAILED: 3,
+    INTERRUPTED: 130,
+}
+OF_PREDICTIONS = ("duration", "objective", "iterations", "max_violation")
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A study that was run: its status, the result if there is any, the time it took, what went wrong."""
+
+    study: Study
+    model: str
+    status: str
+    result: Result | None
+    seconds: float
+    message: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """0 ok, 2 bad input, 3 infeasible, diverged or not as accurate as demanded, 130 interrupted."""
+        return EXIT_CODES[self.status]
+
+    def to_json(self, file: str | None) -> dict[str, Any]:
+        """Status, task, model, seconds, result (file), audit, and the figures of a prediction."""
+        audit = {} if self.result is None else self.result.audit
+        told: dict[str, Any] = {
+            "status": self.status,
+            "task": self.study.task,
+            "model": self.model,
+            "seconds": round(self.seconds, 3),
+            "result": file,
+            "audit": {name: plain_check(check) for name, check in audit.items()},
+        }
+        if self.message:
+            told["message"] = self.message
+        if self.result is not None and self.result.task == "predict":
+            told |= {key: self.result.statistics[key] for key in OF_PREDICTIONS}
+        return told
+
+
+def status_of(result: Result) -> str:
+    """The status of a result that was reached without an error."""
+    if result.stop_reason == INTERRUPTED:
+        return INTERRUPTED
+    if result.task == "predict" and not result.audit["solved"].passed:
+        return INFEASIBLE
+    if not all(check.passed for check in result.audit.values()):
+        return AUDIT_FAILED
+    return OK if result.complete else STOPPED

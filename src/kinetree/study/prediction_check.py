@@ -1,0 +1,137 @@
+"""A predicted motion put to the test: its torques drive a simulation, as 001 did with ADAMS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.errors import InputError, SimulationError
+from kinetree.motion.prediction import Prediction
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.simulation.simulate import simulate
+from kinetree.state import Wrench
+
+NODES = 12  # of the polynomial that stands for the torques in one segment
+POINTS = 201  # at which the two motions are compared
+SAME_MOTION = 1e-4  # rad or m: what counts as the same
+
+
+@dataclass(frozen=True, eq=False)
+class Deviation:
+    """How far a simulation strays from the prediction: at times ``t``, simulated less predicted q and qd."""
+
+    t: Array
+    q: Array
+    qd: Array
+    joints: tuple[str, ...]
+    simulation: Result
+
+    @property
+    def per_joint(self) -> dict[str, float]:
+        """The largest deviation of each joint (rad, m)."""
+        return dict(zip(self.joints, np.abs(self.q).max(axis=0).tolist(), strict=True))
+
+    @property
+    def largest(self) -> float:
+        """The largest of all (rad, m)."""
+        return float(np.abs(self.q).max(initial=0.0))
+
+    def check(self, tolerance: float = SAME_MOTION) -> Check:
+        """A line for an audit."""
+        sentence = "a simulation under the predicted torques goes the predicted way"
+        return Check.within(self.largest, tolerance, "rad or m", sentence)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: at most {apart:.1e}" for name, apart in self.per_joint.items()]
+        return "\n".join(["simulated under the predicted torques, off the predicted position by", *lines])
+
+
+def check_by_simulation(prediction: Prediction, rtol: float = 1e-9) -> Deviation:
+    """Simulate the mechanism under the predicted torques and the problem's loads, from the predicted start.
+
+    Nothing is fed back: the motions agree only if the torques belong to the motion. An unstable motion
+    amplifies the error ``rtol`` of the integrator.
+
+    >>> import kinetree as kt
+    >>> ends = [kt.terms.Boundary("start", [0, 0], 0.0), kt.terms.Boundary("end", [1, 1], 0.0)]
+    >>> objective = kt.terms.SquaredTorque()
+    >>> problem = kt.Problem(kt.zoo.two_link(), objective=objective, constraints=ends, duration=1.0)
+    >>> check_by_simulation(kt.predict(problem)).largest < 1e-7
+    True
+    """
+    if not isinstance(prediction, Prediction):
+        raise InputError(f"check_by_simulation needs a prediction, got {prediction!r}")
+    problem, T = prediction.problem, prediction.duration
+    table = torque_table(prediction)
+    loads = problem.arguments["loads"]
+    torque: Any = _with_moving_loads(prediction, table) if callable(loads) else table
+    times = np.linspace(0.0, T, POINTS)
+    q, qd, _ = prediction.at(times)
+    try:
+        run = simulate(
+            problem.mechanism, q[0], qd[0], T, torque=torque, times=times, rtol=number(rtol, "rtol"),
+            loads=() if callable(loads) else tuple(problem.loads(np.zeros(1))), progress=False,
+        )  # fmt: skip
+    except SimulationError as error:
+        if error.result is None:
+            raise
+        run = error.result  # it diverged: compare as far as it goes
+        q, qd, _ = prediction.at(run.time.values)
+    return Deviation(
+        run.time.values, run.q.values - q, run.qd.values - qd, problem.mechanism.joint_names, run
+    )
+
+
+def torque_table(prediction: Prediction) -> PiecewisePolynomial:
+    """The predicted torques over time, a polynomial through Chebyshev points in each segment.
+
+    Between segments stands a jump of no height, so that an integrator stops where derivatives jump.
+    """
+    breaks, T = prediction.problem.basis.breaks * prediction.duration, prediction.duration
+    x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1]
+    middle, half = (breaks[1:] + breaks[:-1]) / 2.0, np.diff(breaks) / 2.0
+    t = (middle[:, None] + half[:, None] * x).ravel()
+    tau = _torques(prediction, t / T).reshape(len(middle), NODES, -1)
+    powers = np.linalg.inv(np.vander((x + 1.0) / 2.0, increasing=True))
+    scaled = np.einsum("ij,sjn->sin", powers, tau)
+    pieces = scaled / (2.0 * half)[:, None, None] ** np.arange(NODES)[:, None]
+    jumps = np.zeros_like(pieces[1:])
+    jumps[:, 0] = pieces[1:, 0]
+    every = np.empty((2 * len(pieces) - 1, *pieces.shape[1:]))
+    every[::2], every[1::2] = pieces, jumps
+    return PiecewisePolynomial(np.concatenate([breaks[:1], np.repeat(breaks[1:-1], 2), breaks[-1:]]), every)
+
+
+def _torques(prediction: Prediction, s: Array) -> Array:
+    """Exact inverse dynamics of the splines."""
+    problem = prediction.problem
+    wrenches = problem.loads(s)
+    return inverse_dynamics(problem.mechanism, *prediction.at(s * prediction.duration), wrenches or None)
+
+
+def _with_moving_loads(
+    prediction: Prediction, table: PiecewisePolynomial
+) -> Callable[[float, Array, Array], Array]:
+    """Torques of the drives and of loads that vary, which act where the simulated mechanism is."""
+    problem, T = prediction.problem, prediction.duration
+
+    def torque(t: float, q: Array, qd: Array) -> Array:
+        loads = [_first(load) for load in problem.loads(np.array([min(max(t / T, 0.0), 1.0)]))]
+        still = np.zeros_like(q)
+        pushed = inverse_dynamics(problem.mechanism, q, still, still, loads)
+        return table.at(t) - pushed + inverse_dynamics(problem.mechanism, q, still, still)
+
+    return torque
+
+
+def _first(load: Wrench) -> Wrench:
+    """The wrench of one sample."""
+    force, moment = (np.atleast_2d(np.asarray(x))[0] for x in (load.force, load.moment))
+    return replace(load, force=force, moment=moment)

@@ -1,0 +1,103 @@
+"""Running studies: prepared as a whole, then worked on, then judged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from kinetree.errors import InputError, SimulationError
+from kinetree.model.files import PathLike
+from kinetree.result.result import Result
+from kinetree.study.assignment import Assignment, Progress, Study
+from kinetree.study.code import Code
+from kinetree.study.extend import with_study
+from kinetree.study.file import read_study
+from kinetree.study.outcome import DIVERGED, INTERRUPTED, Outcome, status_of
+from kinetree.study.tasks import Work, known_tasks
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A study of which all is known to be in order."""
+
+    study: Study
+    model: str
+    work: Work
+
+    def run(self) -> Result:
+        """Do the work; the result has the study among its settings."""
+        try:
+            return with_study(self.work(), self.study)
+        except SimulationError as error:
+            if error.result is not None:
+                error.result = with_study(error.result, self.study)
+            raise
+
+    def outcome(self) -> Outcome:
+        """Do the work and say how it ended, also when it diverged or was interrupted."""
+        began = perf_counter()
+        result, message = None, ""
+        try:
+            result = self.run()
+            status = status_of(result)
+            message = result.stop_reason or ""
+        except SimulationError as error:
+            result, status, message = error.result, DIVERGED, str(error)
+        except KeyboardInterrupt:
+            status, message = INTERRUPTED, "interrupted before there was anything to save"
+        return Outcome(self.study, self.model, status, result, perf_counter() - began, message)
+
+
+def run(
+    study: PathLike,
+    /,
+    *,
+    allow_code: Collection[str] = (),
+    progress: Progress | None = None,
+    **tables: Mapping[str, Any],
+) -> Result:
+    """Run a study file, or a shipped example by its name, and return its result.
+
+    Further arguments are tables of the study with keys to be set otherwise. ``allow_code`` names the Python
+    files beside the study that may be run. ``progress`` is told the part that is done, from 0 to 1. A
+    simulation that diverges raises :class:`SimulationError` with what was computed.
+
+    >>> fall = run("gripper_free_fall", study={"duration": 0.1})
+    >>> fall.passed, round(float(fall.time[-1]), 3)
+    (True, 0.1)
+    """
+    for name, table in tables.items():
+        if not isinstance(table, Mapping | list | str):
+            raise InputError(f"run: {name} must be a table such as {{'duration': 2.0}}, got {table!r}")
+    return prepared(study, tables, allow_code, progress, words="argument").run()
+
+
+def prepared(
+    study: PathLike,
+    settings: Mapping[str, Any] | None = None,
+    allow_code: Collection[str] = (),
+    progress: Progress | None = None,
+    words: str = "--set",
+) -> Prepared:
+    """Read a study and prepare its work; whatever is wrong with it is raised here."""
+    if isinstance(allow_code, str):
+        allow_code = [allow_code]
+    found = read_study(study, settings, words)
+    code = Code(found.folder, tuple(allow_code))
+    code.check_allowed(list(_texts(found.origin.table)))
+    work = Assignment(found, code, progress)
+    return Prepared(found, work.mechanism.name, known_tasks()[found.task].prepare(work))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a table."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)

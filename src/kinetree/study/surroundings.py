@@ -1,0 +1,69 @@
+"""What acts on the mechanism of a study from outside: ground, loads, stops; and how it is integrated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kinetree.study.assignment import Assignment
+from kinetree.study.tables import SoilTable
+
+ON_GROUND = {"method": "dopri5", "rtol": 1e-6}  # contact makes long steps of high order useless
+
+
+def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
+    """The arguments of :func:`kinetree.simulate` beside mechanism, state, duration (s) and law."""
+    tables = work.tables
+    options: dict[str, Any] = {"times": work.times(duration), "loads": loads(work)}
+    if tables.ground is not None:
+        options |= {"ground": ground(work), **ON_GROUND}
+    if tables.stops is not None:
+        options["stops"] = _stops(work)
+    if tables.integrator is not None:
+        options |= {key: value for key, value in tables.integrator if value is not None}
+    tell = work.progress
+    options["progress"] = False if tell is None else lambda t: tell(t / duration)
+    return options | {"reactions": work.output.reactions}
+
+
+def ground(work: Assignment) -> Any:
+    """The ground with its soil and regions."""
+    from kinetree.simulation.ground import Ground, Region
+
+    table = work.tables.ground
+    with work.origin.blamed("ground"):
+        regions = []
+        for row in table.region:
+            ends = {key: tuple(getattr(row, key)) for key in ("forward", "side") if getattr(row, key)}
+            regions.append(Region(height=row.height, soil=row.soil and _soil(row.soil), **ends))
+        keys = ("origin", "normal", "forward", "points")
+        given = {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
+        made = Ground(_soil(table), regions=regions, **given)
+        made.contact_names(work.mechanism)
+        return made
+
+
+def loads(work: Assignment) -> list[Any]:
+    """Constant wrenches."""
+    from kinetree.state import Wrench
+
+    found = []
+    for k, row in enumerate(work.tables.load):
+        with work.origin.blamed("load", k):
+            work.mechanism.body_index(row.body)
+            given = {key: value for key, value in row if value is not None}
+            found.append(Wrench(**given))
+    return found
+
+
+def _soil(table: SoilTable) -> Any:
+    from kinetree.simulation.ground import Soil
+
+    keys = SoilTable.model_fields
+    return Soil(**{key: getattr(table, key) for key in keys if getattr(table, key) is not None})
+
+
+def _stops(work: Assignment) -> Any:
+    from kinetree.simulation.options import Stops
+
+    with work.origin.blamed("stops"):
+        return Stops(**dict(work.tables.stops))

@@ -1,0 +1,102 @@
+"""Control: how well does a law follow a motion?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from kinetree.errors import SimulationError
+from kinetree.model.schema_parts import Table
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.study.assignment import Assignment
+from kinetree.study.extend import with_variables
+from kinetree.study.laws import TABLE_SPACING, controller
+from kinetree.study.motion import initial_state, trajectory
+from kinetree.study.surroundings import simulation_options
+from kinetree.study.tasks import Task, Work
+from kinetree.study.values import Positive
+from kinetree.trajectories.base import Trajectory
+
+
+class ControlTable(Table):
+    """What the audit demands of the law."""
+
+    tolerance: Positive | None = Field(
+        None, description="Largest error of any actuated joint (rad, m) that the audit allows; default any."
+    )
+
+
+def prepare(work: Assignment) -> Work:
+    """A simulation under the controller, with the motion asked for beside the one that came."""
+    motion = trajectory(work, work.tables.study.duration) if work.tables.trajectory else None
+    duration = work.duration(None if motion is None else motion.duration)
+    q0, qd0 = initial_state(work, motion)
+    options = simulation_options(work, duration)
+
+    def exact_torques(law: Any) -> Any:
+        """Times and torques of the motion under a law, for laws that need them in advance."""
+        times = round(duration / TABLE_SPACING) + 1
+        found = _simulated(law, times=times)
+        if not found.complete:
+            raise KeyboardInterrupt
+        return found.time.values, found.tau.values
+
+    law = controller(work, motion, exact_torques)
+
+    def _simulated(law: Any, **changes: Any) -> Result:
+        from kinetree.simulation.simulate import simulate
+
+        with work.origin.blamed():
+            return simulate(work.mechanism, q0, qd0, duration, controller=law, **options | changes)
+
+    def run() -> Result:
+        try:
+            result = _simulated(law())
+        except SimulationError as error:
+            if error.result is not None:
+                error.result = _compared(work, error.result, motion)
+            raise
+        return _compared(work, result, motion)
+
+    return run
+
+
+def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Result:
+    """The result with the motion asked for, and how far off it was."""
+    named = replace(result, task="control")
+    if motion is None:
+        return named
+    wanted = motion.at(result.time.values)
+    told = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
+    error = np.abs(result.q.values - wanted.q)[:, _actuated(work)]
+    statistics = {
+        **result.statistics,
+        "largest_error": float(error.max()),
+        "last_error": float(error[-1].max()),
+    }
+    audit, allowed = dict(result.audit), work.tables.control and work.tables.control.tolerance
+    if allowed is not None:
+        sentence = "largest distance of an actuated joint from the motion asked for"
+        audit["tracking"] = Check.within(error.max(), allowed, "rad or m", sentence)
+    return replace(with_variables(named, told), audit=audit, statistics=statistics)
+
+
+def _actuated(work: Assignment) -> Any:
+    from kinetree.control.structure import has_floating_base
+
+    base = 6 if has_floating_base(work.mechanism) else 0
+    return np.arange(work.mechanism.n_dof) >= base
+
+
+TASK = Task(
+    "control",
+    "motion under a controller that follows a trajectory",
+    prepare,
+    needs=("mechanism", "controller"),
+    uses=("trajectory", "initial", "ground", "load", "stops", "integrator"),
+    settings=ControlTable,
+)

@@ -1,0 +1,123 @@
+"""Stability: for how long does a simulation follow the motion whose torques drive it (002, section 5)?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from kinetree.algebra.arrays import Array
+from kinetree.model.schema_parts import Table
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.study.assignment import Assignment
+from kinetree.study.tasks import Task, Work
+from kinetree.study.values import Names, Numbers, Positive, Whole
+
+if TYPE_CHECKING:
+    from kinetree.study.forced_simulation import ForcedRun
+    from kinetree.study.stability import Stability
+
+DURATION = 10.0  # s: T of 002, eq. 38
+
+
+class StabilityTable(Table):
+    """Settings of the study of 002, section 5."""
+
+    algorithms: Names = Field(
+        ["articulated", "cholesky"],
+        description='Of "articulated", "denoc" (recursive, interpreted: slow) and "cholesky".',
+    )
+    rtol: Positive = Field(1e-8, description="Tolerance of the integrator.")
+    limit: Positive = Field(1e-3, description="A joint that is farther off has left the motion (rad).")
+    tolerances: Numbers = Field(
+        [1e-4, 1e-6, 1e-8, 1e-10, 1e-12], description="Further tolerances for the compiled algorithms."
+    )
+    states: Whole = Field(40, description="States at which rounding errors are measured.")
+
+
+def prepare(work: Assignment) -> Work:
+    """Forced simulations by several algorithms, and the growth of errors that no algorithm can change."""
+    from kinetree.study.forced_simulation import check_run
+
+    table = work.tables.stability or StabilityTable.model_validate({})
+    duration, mechanism = work.duration(DURATION), work.mechanism
+    with work.origin.blamed("stability"):
+        for tolerance in (table.rtol, *table.tolerances):
+            check_run(mechanism, table.algorithms, tolerance)
+
+    def run() -> Result:
+        from time import perf_counter
+
+        from kinetree.result.build import build_result
+        from kinetree.study.stability import run_stability
+
+        began = perf_counter()
+        with work.origin.blamed("stability"):
+            found = run_stability(duration, progress=work.progress, mechanism=mechanism, **dict(table))
+        arrays, labels = _arrays(found)
+        settings = {"duration": duration, **dict(table)}
+        return build_result(
+            "stability", mechanism, arrays, coordinates=labels, settings=settings, audit=_audit(found),
+            statistics=_texts(found.summary()), seconds=perf_counter() - began,
+        )  # fmt: skip
+
+    return run
+
+
+def _arrays(found: Stability) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Variables and the names of the algorithms along them."""
+    by_joint = ("algorithm", "time", "joint")
+    errors = np.stack([_spread(found.time, run) for run in found.runs])
+    horizon = np.stack([run.horizon(found.limit) for run in found.runs])
+    arrays: dict[str, Any] = {
+        "time": found.time,
+        "q_reference": found.prescribed.q,
+        "qd_reference": found.prescribed.qd,
+        "qdd_reference": found.prescribed.qdd,
+        "tau": found.torque,
+        "q_error": (by_joint, errors, "{q_unit}", "simulated less prescribed position", True),
+        "horizon": (("algorithm", "joint"), horizon, "s", "time until the joint is off by the limit"),
+        "growth_rate": (("time",), found.growth.rate, "1/s", "rate at which errors grow by themselves"),
+        "amplification": (("time",), found.growth.amplification, "1", "error now per error at the start"),
+        "power": (("time",), found.power, "W", "power of the torques in the prescribed motion"),
+    }
+    names = [run.algorithm for run in found.runs]
+    return arrays, {"algorithm": (("algorithm",), names, "", "algorithm of forward dynamics")}
+
+
+def _spread(time: Array, run: ForcedRun) -> Array:
+    """The errors of a run at other times; NaN once the run has ended."""
+    columns = [np.interp(time, run.time, column, right=np.nan) for column in run.error.T]
+    return np.stack(columns, axis=1)
+
+
+def _audit(found: Stability) -> dict[str, Check]:
+    """Without gravity the motion is followed to its end; with it all algorithms lose it alike."""
+    worst, T = float(found.weightless.largest_error[-1]), found.duration
+    audit = {
+        "weightless": Check.within(
+            worst, found.limit, "rad", "without gravity the motion is followed to its end"
+        )
+    }
+    horizons = [float(run.horizon(found.limit).min()) for run in found.runs]
+    apart = max(horizons) - min(horizons)
+    sentence = "the algorithms leave the motion at about the same time: its own instability decides"
+    return audit | {"same_horizon": Check.within(apart, T / 10, "s", sentence)}
+
+
+def _texts(value: Any) -> Any:
+    """Tables with texts as keys."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else f"{key:g}": _texts(x) for key, x in value.items()}
+    return [_texts(x) for x in value] if isinstance(value, list) else value
+
+
+TASK = Task(
+    "stability",
+    "how long a simulation follows the motion whose torques drive it (002)",
+    prepare,
+    needs=("mechanism",),
+    settings=StabilityTable,
+)

@@ -1,0 +1,46 @@
+"""CSV files with a header of names and rows of numbers; errors name the file and the line."""
+
+from __future__ import annotations
+
+import csv
+import math
+
+from kinetree.errors import FileError
+
+Line = tuple[int, list[str]]
+
+
+def read_lines(file: str, what: str) -> list[Line]:
+    """Number and cells of all lines that say something, the header first; ``what`` the file should hold.
+
+    Empty lines and lines that start with # are passed over.
+    """
+    try:
+        with open(file, encoding="utf-8-sig", newline="") as text:
+            reader = csv.reader(text, skipinitialspace=True)
+            lines = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
+    except (OSError, UnicodeDecodeError, csv.Error) as reason:
+        raise FileError(f"cannot read '{file}': {reason}") from None
+    told = [(line, cells) for line, cells in lines if any(cells) and not cells[0].startswith("#")]
+    if not told:
+        raise FileError(f"'{file}' is empty; {what} has a header 'time, joint1, ...' and rows of numbers")
+    number, header = told[0]
+    if header[0] != "time":
+        raise FileError(f"{file}, line {number}: the first column must be 'time', got '{header[0]}'")
+    return told
+
+
+def row_of_numbers(where: str, header: list[str], cells: list[str]) -> list[float]:
+    """The cells of a line as finite numbers, one for each title of the header."""
+    if len(cells) != len(header):
+        raise FileError(f"{where}: {len(header)} numbers are needed, found {len(cells)}")
+    values = []
+    for title, cell in zip(header, cells, strict=True):
+        try:
+            value = float(cell)
+        except ValueError:
+            raise FileError(f"{where}: {title} must be a number, got '{cell}'") from None
+        if not math.isfinite(value):
+            raise FileError(f"{where}: {title} must be finite, got '{cell}'")
+        values.append(value)
+    return values

@@ -1,0 +1,255 @@
+"""Every term: derivatives against differences, values against the library's other answers."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.motion.evaluation import At, Evaluation
+from kinetree.motion.mechanics import Mechanics
+from kinetree.motion.problem import Problem
+from kinetree.motion.terms import (
+    AccelerationLimits,
+    Boundary,
+    CustomConstraint,
+    CustomObjective,
+    GroundClearance,
+    Jerk,
+    JointLimits,
+    KeepOut,
+    Orientation,
+    Periodic,
+    PointPosition,
+    PointSpeed,
+    Power,
+    ReactionLimit,
+    SquaredReaction,
+    SquaredTorque,
+    StrengthLimit,
+    Symmetric,
+    Time,
+    TorqueLimits,
+    TorqueRateLimits,
+    Tracking,
+    VelocityLimits,
+    ZeroMomentPoint,
+)
+
+ARM = kt.zoo.kuka_kr5()
+HAND, UPPER = "link6", "link2"
+SQUARE = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
+STRENGTH = 100 + 20 * np.sin(np.arange(20.0).reshape(5, 4))
+
+
+def own(s, q, qd, qdd, tau):
+    return np.cos(q[:, 0]) * tau[:, 1] + s * qd[:, 2] ** 2
+
+
+def two_own(s, q, qd, qdd, tau):
+    return np.stack([np.sin(q[:, 0]) * tau[:, 1], tau[:, 0] * qdd[:, 1]], axis=1)
+
+
+OBJECTIVES = {
+    "time": [2.0 * Time()],
+    "squared torque": [SquaredTorque(["joint2", "joint3"], weights=[1.0, 2.0]), 0.3 * Time()],
+    "jerk": [Jerk(weights={"joint1": 2.0})],
+    "tracking": [Tracking(np.sin(np.arange(30.0)).reshape(5, 6))],
+    "power": [Power(smooth=30.0)],
+    "squared reaction": [SquaredReaction(UPPER), 3.0 * SquaredReaction("link4", "mz")],
+    "own": [CustomObjective(own)],
+}
+CONSTRAINTS = {
+    "torque": TorqueLimits([200, 300, 150, 20, 10, 5]),
+    "torque rate": TorqueRateLimits(1e3),
+    "joint": JointLimits(-2, 2),
+    "velocity": VelocityLimits(3.0),
+    "acceleration": AccelerationLimits(30.0, at="knots"),
+    "start acceleration": Boundary("start", acceleration={"joint1": 1.0}),
+    "velocity half way": Boundary(0.5, velocity={"joint1": 1.0}),
+    "reaction force": ReactionLimit(UPPER, 100.0),
+    "reaction moment": ReactionLimit("link5", 5.0, "moment"),
+    "reaction component": ReactionLimit("link1", 10.0, "fx"),
+    "position": PointPosition(HAND, [0.5, 0.5, 0.5], point=(0.1, 0.2, 0.3)),
+    "path": PointPosition(HAND, np.linspace([0.5, 0, 0.5], [0.5, 0.5, 0.5], 4), at=[0, 0.3, 0.6, 1]),
+    "box": PointPosition(HAND, lower=(-1, -1, -1), axes="xz", at="samples"),
+    "orientation": Orientation(HAND, np.eye(3), at=0.7),
+    "clearance": GroundClearance(HAND, [(0, 0, 0.1), (0.1, 0, 0)], 0.1),
+    "sphere": KeepOut(HAND, (0.4, 0.1, 0.7), 0.2, [(0, 0, 0.1), (0.1, 0, 0)]),
+    "sphere on a body": KeepOut(HAND, (0, 0.1, 0), 0.2, of=UPPER),
+    "speed": PointSpeed(HAND, 1.0, (0, 0, 0.1)),
+    "balance": ZeroMomentPoint(SQUARE, height=0.2),
+    "strength": StrengthLimit("joint2", [-2, -1, 0, 1, 2], [-3, -1, 1, 3], STRENGTH),
+    "periodic": Periodic(),
+    "symmetric": Symmetric({"joint1": "joint2", "joint3": "joint3"}, mirrored=["joint3"]),
+    "own": CustomConstraint(two_own, 0.0, 1.0, size=2),
+}
+
+
+def problem(objective=None, constraint=None, **changes):
+    constraints = [] if constraint is None else [constraint]
+    arguments = {"segments": 3, "duration": (0.1, 5.0), **changes}
+    return Problem(ARM, objective=objective or Time(), constraints=constraints, **arguments)
+
+
+@pytest.mark.parametrize("frozen", [None, {"joint6": 0.3}], ids=["all", "one frozen"])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_derivatives_of_objectives(name, frozen):
+    check = problem(OBJECTIVES[name], frozen=frozen).check_derivatives()
+    assert check.passed, str(check)
+    assert max(check.gradient, check.hessian) < (1e-4 if name == "own" else 1e-7), str(check)
+
+
+@pytest.mark.parametrize("duration", [(0.1, 5.0), 0.8], ids=["free", "fixed"])
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_derivatives_of_constraints(name, duration):
+    check = problem(
+        constraint=CONSTRAINTS[name], duration=duration, objective=SquaredTorque()
+    ).check_derivatives()
+    assert check.passed, str(check)
+    assert all(error < 1e-6 for error in check.jacobian.values()), str(check)
+
+
+@pytest.mark.parametrize("degree", [2, 5])
+def test_derivatives_with_other_splines_and_loads(degree):
+    arguments = {"degree": degree, "clamped": False, "loads": varying_load}
+    check = problem(SquaredTorque(), TorqueLimits(100.0), **arguments).check_derivatives()
+    assert check.passed, str(check)
+
+
+def varying_load(s):
+    return [kt.Wrench(HAND, np.stack([s, 0 * s, 5 * s**2], axis=1), point=(0, 0, 0.1))]
+
+
+@pytest.fixture
+def sampled(rng):
+    """A random motion of the arm, and how functions of it are asked for."""
+    case = Problem(
+        ARM,
+        objective=[Time(), SquaredReaction(UPPER)],
+        constraints=[ZeroMomentPoint(SQUARE)],
+        segments=3,
+        duration=0.8,
+    )
+    setting, s = case.setting, np.linspace(0, 1, 7)
+    profiles = setting.profiles
+    x = profiles.unknowns(rng.standard_normal((profiles.basis.n_control, 6)), 0.8)
+    evaluation = Evaluation(profiles.at(s), Mechanics(setting.extended, profiles.moving), x)
+    motion = evaluation.motion
+    state = tuple(y[:, setting.own] for y in motion[:3])
+
+    def values(term):
+        if hasattr(term, "integrand"):
+            function = term.integrand(setting)
+        else:
+            (rows,) = term.bounded(setting)
+            function = rows.function
+        return function.values(At(evaluation, slice(0, 7)))
+
+    return values, state, evaluation
+
+
+def test_efforts_are_those_of_inverse_dynamics(sampled):
+    values, state, _ = sampled
+    tau = kt.inverse_dynamics(ARM, *state)
+    assert np.allclose(values(SquaredTorque())[:, 0], (tau**2).sum(axis=1))
+    assert np.allclose(values(TorqueLimits(1.0)), tau)
+    expected = np.abs(tau * state[1]).sum(axis=1)
+    assert np.allclose(values(Power(smooth=1e-6))[:, 0], expected, atol=1e-4)
+    limited = values(StrengthLimit("joint2", [-9, 9], [-99, 99], [[50, 50], [50, 50]], direction=-1))
+    assert np.allclose(limited[:, 0], -tau[:, 1] - 50)
+
+
+def test_reactions_are_joint_reactions(sampled):
+    values, state, _ = sampled
+    wrench = kt.joint_reactions(ARM, *state)[:, 1]
+    assert np.allclose(values(SquaredReaction(UPPER))[:, 0], (wrench[:, :3] ** 2).sum(axis=1))
+    assert np.allclose(values(ReactionLimit(UPPER, 1e-3))[:, 0], np.linalg.norm(wrench[:, :3], axis=1))
+    assert np.allclose(values(ReactionLimit(UPPER, 1.0, "mz"))[:, 0], wrench[:, 5])
+
+
+def test_places_are_those_of_forward_kinematics(sampled):
+    values, state, _ = sampled
+    q, qd, _ = state
+    pose, point = kt.forward_kinematics(ARM, q), np.array([0.1, 0.2, 0.3])
+    R, p = pose[HAND]
+    x = p + R @ point
+    assert np.allclose(values(PointPosition(HAND, [0, 0, 0], point=point)), x)
+    assert np.allclose(values(GroundClearance(HAND, point))[:, 0], x[:, 2])
+    center = pose[UPPER][1] + pose[UPPER][0] @ [0, 0.1, 0]
+    distance = np.linalg.norm(x - center, axis=1)
+    assert np.allclose(values(KeepOut(HAND, (0, 0.1, 0), 1e-3, point, of=UPPER))[:, 0], distance)
+    v = (kt.jacobian(ARM, q, HAND, point) @ qd[:, :, None])[:, :3, 0]
+    assert np.allclose(values(PointSpeed(HAND, 1e-3, point))[:, 0], np.linalg.norm(v, axis=1), rtol=1e-6)
+    turned = values(Orientation(HAND, R[0]))
+    assert np.allclose(turned[0], 0.0, atol=1e-12)
+    assert np.abs(turned[1:]).max() > 0.1
+
+
+def test_zero_moment_point_of_an_arm_at_rest_is_below_its_centre_of_mass(rng):
+    term = ZeroMomentPoint([(-0.2, -0.1), (0.3, -0.1), (0.3, 0.4), (-0.2, 0.4)], height=0.1)
+    case = Problem(ARM, objective=Time(), constraints=[term], segments=3)
+    profiles, q = case.setting.profiles, rng.standard_normal(6)
+    x = profiles.unknowns(np.tile(q, (profiles.basis.n_control, 1)), 1.0)  # it stays where it is
+    grid = profiles.at([0.0, 1.0])
+    evaluation = Evaluation(grid, Mechanics(case.setting.extended, profiles.moving), x)
+    (rows,) = term.bounded(case.setting)
+    found = rows.function.values(At(evaluation, slice(0, 2)))[0] / (9.81 * ARM.mass)
+    c = kt.center_of_mass(ARM, q)
+    assert np.allclose(found, [-0.1 - c[1], c[0] - 0.3, c[1] - 0.4, -0.2 - c[0], -1.0], atol=1e-12)
+
+
+def test_jerk_is_the_third_derivative(sampled):
+    _, _, evaluation = sampled
+    profiles, x, h = evaluation.grid.profiles, evaluation.x, 1e-5
+    s = np.array([0.11, 0.47, 0.81])
+    ahead, behind = (profiles.at(s + sign * h).motion(x).moving[:, 2] for sign in (1, -1))
+    found = Evaluation(profiles.at(s), evaluation.mechanics, x).jerk
+    assert np.allclose(found, (ahead - behind) / (2 * h * 0.8), rtol=1e-6, atol=1e-3)
+
+
+BAD = {
+    "unknown joint": (lambda: TorqueLimits(1.0, joints="elbow"), "unknown joint 'elbow'"),
+    "unknown joint in a mapping": (lambda: VelocityLimits({"elbow": 1.0}), "unknown joint 'elbow'"),
+    "lower above upper": (lambda: TorqueLimits(lower=2.0, upper=1.0), "lower bound 2 is above upper bound 1"),
+    "NaN limit": (lambda: TorqueLimits(np.nan), "NaN"),
+    "too many limits": (lambda: TorqueLimits([1.0, 2.0]), "6, one per joint"),
+    "no limits in the model": (lambda: VelocityLimits(), "the mechanism has none"),
+    "no effort limits": (lambda: TorqueLimits(), "no effort limits"),
+    "rate": (lambda: TorqueRateLimits(-1.0), "positive"),
+    "unknown place": (lambda: TorqueLimits(1.0, at="middle"), "unknown place 'middle'"),
+    "s beyond the end": (lambda: TorqueLimits(1.0, at=[0.5, 1.5]), "from 0 to 1"),
+    "nothing asked": (lambda: Boundary("start"), "asks for nothing"),
+    "NaN position": (lambda: Boundary("start", [np.nan] * 6), "finite"),
+    "position of too many": (lambda: Boundary("start", [0.0] * 5), "6, one per joint"),
+    "boundary of unknown joint": (lambda: Boundary("end", {"elbow": 1.0}), "unknown joint 'elbow'"),
+    "unknown body": (lambda: ReactionLimit("hand", 1.0), "unknown body 'hand'"),
+    "unknown part": (lambda: ReactionLimit(HAND, 1.0, "torsion"), "unknown part 'torsion'"),
+    "negative norm": (lambda: ReactionLimit(HAND, -1.0), "positive bound"),
+    "component bounds": (lambda: ReactionLimit(HAND, 1.0, "fx", lower=2.0), "lower bound 2 is above"),
+    "point of unknown body": (lambda: PointPosition("hand", [0, 0, 0]), "unknown body 'hand'"),
+    "no target": (lambda: PointPosition(HAND), "give a target"),
+    "path of wrong length": (lambda: PointPosition(HAND, np.zeros((3, 3)), at=[0, 1]), r"\(2, 3\)"),
+    "axes": (lambda: PointPosition(HAND, [0, 0, 0], axes="xw"), "some of x, y and z"),
+    "rotation": (lambda: Orientation(HAND, np.ones((3, 3))), "not orthogonal"),
+    "radius": (lambda: KeepOut(HAND, (0, 0, 0), 0.0), "positive"),
+    "speed": (lambda: PointSpeed(HAND, 0.0), "positive"),
+    "polygon": (lambda: ZeroMomentPoint([(0, 0), (1, 1), (1, 0), (0, 1)]), "convex"),
+    "table": (lambda: StrengthLimit("joint1", [0, 1], [0, 1], [[1, 2]]), "shape"),
+    "direction": (lambda: StrengthLimit("joint1", [0, 1], [0, 1], [[1, 2], [3, 4]], 2), "1 or -1"),
+    "custom shape": (lambda: CustomConstraint(lambda s, *_: np.ones((3, 3)), size=2), "must return shape"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_terms_are_named_before_solving(name):
+    make, message = BAD[name]
+    with pytest.raises(kt.InputError, match=message):
+        case = problem(constraint=make())
+        case.program.constraints(np.ones(case.program.n))
+
+
+@pytest.mark.parametrize("weight", [np.nan, "heavy", None])
+def test_bad_weights_are_named(weight):
+    with pytest.raises((kt.InputError, TypeError)):
+        weight * Time()
+    with pytest.raises(kt.InputError, match="weights of squared torque"):
+        problem(SquaredTorque(weights=[1, -1, 1, 1, 1, 1]))

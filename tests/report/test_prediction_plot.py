@@ -1,0 +1,96 @@
+"""Pictures of predictions: limits, shades, prices and forces are where they belong."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import same_color
+
+import kinetree as kt
+from kinetree.motion.terms import JointLimits, ReactionLimit
+from kinetree.report.plots import LINE_COLORS
+from motion.problems import lifting, minimum_time, prismatic
+
+
+def of_kind(ax, gid):
+    return [x for x in [*ax.lines, *ax.patches] if x.get_gid() == gid]
+
+
+def test_the_usual_picture():
+    found = kt.predict(minimum_time())
+    figure = found.plot()
+    names = [ax.get_ylabel() for ax in figure.axes]
+    assert names == ["q / rad", "tau / (N m)", "price / (1/(N m s))", "force / N"]
+    torque = figure.axes[1]
+    joint1 = of_kind(torque, "joint1")[0]
+    assert np.array_equal(joint1.get_xdata(), found.t)
+    assert np.array_equal(joint1.get_ydata(), found.tau[:, 0])
+    assert sorted(line.get_ydata()[0] for line in of_kind(torque, "limit")) == [-10, -10, 10, 10]
+    assert torque.get_xlim() == (0.0, found.duration)
+
+
+def test_shades_are_where_limits_are_reached():
+    """The first joint pushes up first and down later: upper half of the axes first, lower half later."""
+    found = kt.predict(minimum_time())
+    shades = of_kind(found.plot("tau").axes[0], "reached")
+    first = [x for x in shades if same_color(x.get_facecolor()[:3], LINE_COLORS[0])]
+    (upper,) = [x for x in first if x.get_y() == 0.5]
+    (lower,) = [x for x in first if x.get_y() == 0.0]
+    assert upper.get_x() + upper.get_width() == pytest.approx(0.186, abs=0.02)  # it switches at 0.196 s
+    assert lower.get_x() == pytest.approx(0.206, abs=0.02)
+
+
+def test_areas_below_prices_are_the_prices():
+    found = kt.predict(minimum_time())
+    (ax,) = found.plot("price").axes
+    areas = {}
+    for line in ax.lines:
+        if line.get_gid() != "zero":
+            x, y = line.get_xdata(), line.get_ydata()
+            areas[line.get_gid()] = (np.diff(x) * (y[1:] + y[:-1])).sum() / 2
+    expected = {f"{b.label}, {b.side}": -b.price for b in found.active}
+    assert areas == pytest.approx(expected, rel=1e-9)
+
+
+def test_forces_and_their_limit():
+    found = kt.predict(minimum_time(also=[ReactionLimit("link1", 25.0), JointLimits(lower={"joint2": -2.1})]))
+    figure = found.plot("q", "force")
+    force = figure.axes[1]
+    expected = np.linalg.norm(found.reaction[:, 1, :3], axis=1)
+    assert np.allclose(of_kind(force, "link2")[0].get_ydata(), expected)
+    assert [line.get_ydata()[0] for line in of_kind(force, "limit")] == [25.0]
+    assert of_kind(force, "reached")
+    assert [line.get_ydata()[0] for line in of_kind(figure.axes[0], "limit")] == [-2.1]
+
+
+def test_internal_forces_look_as_in_the_documents():
+    """000, section 4: two peaks; the force in the first joint is the larger one until both merge."""
+    found = kt.predict(minimum_time())
+    lines = [of_kind(found.plot("force").axes[0], name)[0].get_ydata() for name in ("link1", "link2")]
+    early = found.t < 0.04
+    assert (lines[0][early] > lines[1][early]).all()
+    assert lines[0][-1] == pytest.approx(lines[1][-1], rel=0.1)
+    middle = lines[0][(found.t > 0.08) & (found.t < 0.15)].max()
+    assert lines[0][found.t < 0.03].max() > 2 * middle
+    assert lines[0][(found.t > 0.18) & (found.t < 0.25)].max() > 2 * middle
+    slide = kt.predict(prismatic(np.pi / 2))
+    sizes = np.linalg.norm(slide.reaction[..., :3], axis=-1)
+    ends = (slide.s < 0.3) | (slide.s > 0.7)
+    assert (sizes[ends, 1] < sizes[ends, 0]).all()
+
+
+def test_units_have_panels_of_their_own_and_no_price_where_nothing_is_reached():
+    found = kt.predict(prismatic(np.pi / 2))
+    assert [ax.get_ylabel() for ax in found.plot().axes] == [
+        "q / m", "q / rad", "tau / N", "tau / (N m)", "force / N",
+    ]  # fmt: skip
+    with pytest.raises(kt.InputError, match="no limit is reached"):
+        found.plot("price")
+
+
+def test_a_motion_that_was_not_found_is_drawn_too():
+    found = kt.predict(lifting(duration=0.2))
+    assert "infeasible" in found.plot("q", "qd", "tau").get_suptitle()
+
+
+def test_unknown_parts_are_named():
+    with pytest.raises(kt.InputError, match="unknown part of a prediction 'torque'"):
+        kt.predict(minimum_time(segments=4)).plot("torque")

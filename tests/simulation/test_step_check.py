@@ -1,0 +1,71 @@
+"""A fixed step is compared with the fastest answer of ground and law before the first step."""
+
+import re
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.control import PD
+
+
+def ball():
+    build = kt.Builder("ball")
+    body = build.world.prismatic("up", axis="z").body("ball", kt.Inertia.sphere(2.0, 0.1))
+    body.contact("low", at=(0.0, 0.0, -0.1))
+    return build.build()
+
+
+def ground(stiffness, damping):
+    return kt.Ground(kt.Soil(stiffness=stiffness, damping=damping))
+
+
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
+def test_ground_too_stiff_for_the_step_is_refused(method):
+    soil = ground(1e4, 4000.0)  # 4000 / 2 per second, nearly
+    with pytest.raises(
+        kt.InputError, match=r"a step of 0.01 s is too long.*stable are steps below"
+    ) as refused:
+        kt.simulate(ball(), [0.3], duration=1.0, ground=soil, method=method, step=0.01)
+    allowed = float(re.search(r"below (\S+) s", str(refused.value))[1])
+    assert allowed == pytest.approx((2.78 if method == "rk4" else 2.0) / 2000.0, rel=0.05)
+    run = kt.simulate(
+        ball(), [0.2], duration=0.5, ground=soil, method=method, step=0.5 * allowed, energy_tolerance=1.0
+    )
+    assert run.messages == () and run.complete
+    assert run.penetration.values.max() < 0.05
+    with pytest.raises(kt.InputError, match="too long"):
+        kt.simulate_batch(ball(), [[0.3], [0.4]], duration=1.0, ground=soil, method=method, step=0.01)
+    with pytest.raises(kt.InputError, match="too long"):
+        kt.Simulator(ball(), duration=1.0, ground=soil, method=method, step=0.01).run([0.3])
+
+
+def test_a_step_a_little_too_long_is_told():
+    run = kt.simulate(
+        ball(), [0.3], duration=0.1, ground=ground(1e4, 4000.0), method="rk4", step=2e-3, energy_tolerance=1.0
+    )
+    assert any("too long for 'rk4': the ground" in message for message in run.messages)
+
+
+def test_springs_without_damping_count_by_their_frequency():
+    k, m = 8e4, 2.0
+    longest = 2.78 / np.sqrt(k / m)
+    free = {"duration": 0.05, "ground": ground(k, 0.0), "method": "rk4"}
+    assert kt.simulate(ball(), [0.3], step=0.9 * longest, **free).messages == ()
+    assert kt.simulate(ball(), [0.3], step=1.5 * longest, **free).messages != ()
+
+
+def test_stiff_laws_are_told():
+    """Far beyond stability: the message, and the audit or a divergence that follows."""
+    law = PD([0.3], 100.0, 400.0)  # 200 per second
+    calm = kt.simulate(ball(), [0.3], duration=0.1, controller=law, method="rk4", step=1e-3)
+    assert calm.messages == ()
+    with pytest.warns(kt.AccuracyWarning):
+        wild = kt.simulate(ball(), [0.2], duration=0.4, controller=law, method="rk4", step=0.016)
+    assert "the torque law and the joints answer" in wild.messages[0]
+    assert np.abs(wild.qd.values).max() > 10 * np.abs(calm.qd.values).max()
+
+
+def test_adaptive_methods_need_no_step():
+    run = kt.simulate(ball(), [0.15], duration=0.2, ground=ground(1e4, 4000.0))
+    assert run.messages == () or "stiff" in run.messages[0]

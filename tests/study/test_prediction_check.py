@@ -1,0 +1,65 @@
+"""Predicted torques fed to the simulation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.study.prediction_check import check_by_simulation, torque_table
+from motion.problems import kuka, lifting, minimum_time, prismatic
+
+
+@pytest.mark.parametrize("make", [minimum_time, lifting, lambda: prismatic(np.pi / 2)], ids=["1", "2", "3"])
+def test_the_documents_motions_come_about(make):
+    found = kt.predict(make())
+    deviation = check_by_simulation(found)
+    assert deviation.largest < 1e-8
+    assert set(deviation.per_joint) == {"joint1", "joint2"}
+    assert deviation.t[-1] == pytest.approx(found.duration)
+    assert deviation.check().passed
+    assert np.abs(deviation.qd).max() < 1e-6
+
+
+def test_a_refined_motion_with_switches_comes_about():
+    found = kt.refine(kt.predict(minimum_time()), rounds=1)
+    assert found.check_by_simulation().largest < 1e-6
+
+
+def test_six_axes_under_gravity():
+    assert kt.predict(kuka()).check_by_simulation().largest < 1e-6
+
+
+def test_a_load_that_varies_acts_on_the_simulated_mechanism():
+    def pushed(s):
+        return [kt.Wrench("link2", np.stack([0 * s, -20 * s, 0 * s], axis=1), point=(0.4, 0, 0))]
+
+    found = kt.predict(minimum_time(loads=pushed, segments=8))
+    assert check_by_simulation(found, rtol=1e-7).largest < 1e-5
+
+
+def test_wrong_torques_are_noticed():
+    """Torques of a lighter load: the deviation is what the difference of 1 N brings."""
+    found = kt.predict(lifting(segments=8))
+    lighter = lifting(segments=8, loads=kt.Wrench("link2", force=(0, -9, 0), point=(0.4, 0, 0)))
+    wrong = replace(found, problem=lighter)
+    wrong.problem.arguments["loads"] = found.problem.arguments["loads"]
+    table = torque_table(wrong)
+    right = torque_table(found)
+    assert np.abs(table.at([0.1]) - right.at([0.1])).max() > 0.1
+    run = kt.simulate(
+        found.problem.mechanism, found.q[0], found.qd[0], found.duration, torque=table,
+        loads=kt.Wrench("link2", force=(0, -10, 0), point=(0.4, 0, 0)), times=found.t,
+    )  # fmt: skip
+    assert np.abs(run.q.values - found.q).max() > 1e-3
+
+
+def test_the_table_is_the_torque():
+    found = kt.predict(minimum_time())
+    inside = ~np.isin(found.s, found.problem.basis.breaks)
+    assert np.allclose(torque_table(found).at(found.t[inside]), found.tau[inside], atol=1e-9)
+
+
+def test_only_predictions_can_be_checked():
+    with pytest.raises(kt.InputError, match="needs a prediction"):
+        check_by_simulation(3)

@@ -1,0 +1,127 @@
+"""The shipped studies: each runs, passes its audit and agrees with what is known of it."""
+
+import numpy as np
+import pytest
+
+from kinetree.errors import InputError
+from kinetree.study.examples import copy_example, example_names, example_text, examples
+from kinetree.study.file import read_study
+from kinetree.study.run import run
+from support import reference
+
+SHIPPED = {
+    "gripper_inverse_dynamics", "gripper_free_fall", "kuka_inverse_dynamics", "kuka_free_fall",
+    "puma_stability", "biped_single_support", "planar_biped_walk", "spatial_biped_walk", "quadruped_trot",
+    "hexapod_tripod", "two_link_minimum_time", "two_link_lifting", "prismatic_arm",
+}  # fmt: skip
+WALKS = {  # axis along which the ground pushes
+    "planar_biped_walk": 1,
+    "spatial_biped_walk": 2,
+    "quadruped_trot": 2,
+    "hexapod_tripod": 2,
+}
+
+
+def at(result, times):
+    """Indices of the samples at some times."""
+    found = np.searchsorted(result.time.values, np.asarray(times) - 1e-9)
+    assert np.abs(result.time.values[found] - times).max() < 1e-9
+    return found
+
+
+def test_all_are_there_and_say_where_they_come_from():
+    assert set(example_names()) == SHIPPED
+    for example in examples():
+        study = read_study(example.name)
+        assert example.title and example.task == study.task
+        assert any(word in study.tables.study.description for word in ("Fig. ", "Figs. "))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "pick", "worst"),
+    [
+        ("gripper_inverse_dynamics", "gripper.json", lambda x: x, 1e-11),
+        ("kuka_inverse_dynamics", "kuka_kr5.json", lambda x: x["variants"][0], 1e-11),
+        ("biped_single_support", "biped_fixed.json", lambda x: x, 1e-7),  # its rates are differences
+    ],
+)
+def test_torques_agree_with_the_reference(name, file, pick, worst):
+    wanted = pick(reference.read(file))["inverse_dynamics"]
+    result = run(name)
+    rows = at(result, wanted["t"])
+    assert result.passed
+    for quantity in ("q", "qd", "qdd", "tau"):
+        assert reference.relative_error(result[quantity].values[rows], wanted[quantity]) < worst
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "pick"),
+    [
+        ("gripper_free_fall", "gripper.json", lambda x: x),
+        ("kuka_free_fall", "kuka_kr5.json", lambda x: x["variants"][0]),
+    ],
+)
+def test_falls_agree_with_the_reference(name, file, pick):
+    falls = pick(reference.read(file))["free_fall"]
+    wanted = falls[0] if isinstance(falls, list) else falls
+    result = run(name)
+    times = [t for t in wanted["t"] if t <= 1.0]
+    assert result.passed
+    assert np.allclose(result.q.values[0], wanted["q0"])
+    assert np.abs(result.q.values[at(result, times)] - wanted["q"][: len(times)]).max() < 1e-7
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_walks_follow_their_gait_and_are_carried_by_the_ground(name):
+    result = run(name)
+    assert result.passed and result.task == "control"
+    assert np.abs((result.q - result.q_reference).values[:, 6:]).max() < 1e-6
+    up = result.contact_force.values[..., WALKS[name]].sum(axis=1)
+    mean = np.trapezoid(up, result.time.values) / result.time.values[-1]
+    weight = result.mechanism.mass * np.linalg.norm(result.mechanism.gravity)
+    assert mean == pytest.approx(weight, rel=0.03)
+    ahead = result.q.values[-1, 0] - result.q.values[0, 0]
+    assert ahead == pytest.approx(
+        (result.q_reference.values[-1, 0] - result.q_reference.values[0, 0]), rel=0.1
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        ("two_link_minimum_time", "rr_time_optimal"),
+        ("two_link_lifting", "rr_mixed_load"),
+        ("prismatic_arm", "pr_mixed"),
+    ],
+)
+def test_predictions_agree_with_the_reference(name, case):
+    (wanted,) = (x for x in reference.read("optimal_control.json")["cases"] if x["name"] == case)
+    result = run(name)
+    assert result.passed and result.audit["simulation"].passed
+    assert result.statistics["duration"] == pytest.approx(wanted["T_bspline_20seg_23cp"], abs=1e-3)
+    assert result.statistics["objective"] == pytest.approx(wanted["J_bspline"], rel=2e-3)
+    assert result.time.values[-1] == pytest.approx(result.statistics["duration"])
+    assert np.allclose(result.q.values[[0, -1]], [wanted["q0"], wanted["q1"]], atol=1e-8)
+    assert np.abs(result.tau.values).max() < 10.0 * 1.01
+
+
+def test_the_stability_study_finds_the_horizon_of_the_document():
+    """002, Table 3: both algorithms leave the motion after about 5.4 s and 5.1 s."""
+    result = run("puma_stability", stability={"tolerances": [1e-6], "states": 2})
+    assert result.passed
+    assert result.algorithm.values.tolist() == ["articulated", "cholesky"]
+    first = result.horizon.values.min(axis=1)
+    assert ((5.0 < first) & (first < 6.5)).all()
+    lost = np.isnan(result.q_error.values).any(axis=2)
+    assert not lost[:, result.time.values < 5.0].any() and lost[:, -1].all()
+
+
+def test_an_example_is_copied_and_never_over_another(tmp_path):
+    place = copy_example("kuka_free_fall", tmp_path / "new")
+    assert place.read_text(encoding="utf-8") == example_text("kuka_free_fall")
+    place.write_text("mine")
+    with pytest.raises(InputError, match="exists already"):
+        copy_example("kuka_free_fall", tmp_path / "new")
+    assert place.read_text() == "mine"
+    copy_example("kuka_free_fall", tmp_path / "new", force=True)
+    assert run(place, study={"duration": 0.1}).passed
