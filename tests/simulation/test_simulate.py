@@ -193,11 +193,20 @@ def standing():
         ({"method": "dopri"}, "unknown method 'dopri'.*Did you mean 'dopri5'"),
         ({"method": "rk4"}, "needs a step"),
         ({"method": "rk4", "step": 0.0}, "step must be > 0 s"),
+        ({"method": "rk4", "step": -0.01}, r"step must be > 0 s, got -0\.01"),
+        ({"method": "rk4", "step": 10.0}, "step must not be longer than the duration, 1 s, got 10 s"),
+        ({"method": "rk4", "step": 1e-15}, r"a step of 1e-15 s takes 1e\+15 steps"),
         ({"torque": [1.0, 2.0]}, r"torque must have shape \(\.\.\., 6\)"),
         ({"torque": [np.inf] * 6}, "torque must be finite"),
         ({"torque": ([0.0, 1.0], [[1.0], [2.0]])}, "needs 6 columns, got 1"),
         ({"torque": [0.0] * 6, "controller": lambda t, q, qd: q}, "either a torque or a controller"),
         ({"controller": 3}, "a controller must be"),
+        ({"controller": kt.control.PD}, r"a controller must be made first: PD\(\.\.\.\)"),
+        ({"ground": "flat"}, "ground must be a Ground, got 'flat'"),
+        ({"stops": 1e3}, r"stops must be a Stops, got 1000\.0"),
+        ({"loads": "push"}, "loads must be a Wrench or a list of them, got 'p'"),
+        ({"events": [lambda t, q, qd: 1.0]}, "events must be a list of Trigger"),
+        ({"energy_tolerance": -1.0}, "energy_tolerance must be > 0, got -1"),
         ({"stop_at": "crash"}, "unknown event 'crash'"),
         ({"gimbal": "ignore"}, "unknown gimbal 'ignore'"),
         ({"loads": kt.Wrench("hand", force=(1, 0, 0))}, "unknown body 'hand'"),
@@ -253,6 +262,29 @@ def test_massless_leaf():
         kt.simulate(build.build(), [0.0])
 
 
+def test_a_fixed_step_that_explodes_keeps_the_motion_so_far():
+    with pytest.raises(kt.SimulationError, match=r"diverged at t = .*joint") as caught:
+        kt.simulate(kt.zoo.gripper(), np.zeros(4), duration=200.0, method="rk4", step=10.0)
+    kept = caught.value.result
+    assert 1 <= len(kept.time) and np.isfinite(kept.q.values).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: kt.Ground(soil=2000.0), r"soil of the ground must be a Soil, got 2000\.0"),
+        (lambda: kt.Ground(regions=[(0, 1)]), "regions of the ground must be a list of Region"),
+        (lambda: kt.Region(forward=1.0), r"forward of a region must be two numbers, got 1\.0"),
+        (lambda: kt.Region(forward=(np.nan, 1.0)), r"from low to high, got \(nan, 1\)"),
+        (lambda: kt.Region(soil=0.5), r"soil of a region must be a Soil, got 0\.5"),
+        (lambda: kt.simulate_batch(ARM, [START], threads=0), "threads must be .* at least 1, got 0"),
+    ],
+)
+def test_bad_surroundings(make, message):
+    with pytest.raises(kt.InputError, match=message):
+        make()
+
+
 def test_diverging_motion_names_time_and_joint():
     with pytest.raises(kt.SimulationError, match=r"diverged at t = .*joint 'rail'") as caught:
         kt.simulate(slider(), [1.0], [1.0], duration=10.0, torque=lambda t, q, qd: 1e3 * q * q * np.abs(q))
@@ -288,9 +320,10 @@ def test_batch_does_not_depend_on_threads():
 def test_batch_of_controllers_and_grounds():
     path = kt.trajectories.hold(START, 1.0)
     laws = [kt.control.PD(path, kp, 10.0) for kp in (10.0, 100.0)]
-    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), duration=0.2, controller=laws, times=3)
+    some = {"duration": 0.2, "times": 3, "method": "radau"}
+    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), controller=laws, **some)
     for k, law in enumerate(laws):
-        one = kt.simulate(ARM, START, duration=0.2, controller=law, times=3, method="dop853")
+        one = kt.simulate(ARM, START, controller=law, **some)
         assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-9)
     grounds = [kt.Ground(kt.Soil(stiffness=k)) for k in (1e3, 1e4)]
     quadruped = kt.zoo.quadruped()

@@ -70,7 +70,7 @@ def simulate_batch(
     options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
     q, qd = _starts(mechanism, q0, qd0)
     listed = (loads,) if isinstance(loads, Wrench) else tuple(loads)
-    count = available_cores() if threads is None else threads
+    count = available_cores() if threads is None else _threads(threads)
     jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, listed, stops, options, count))
     began = perf_counter()
     states = np.empty((len(q), len(options.times), 2 * mechanism.n_dof))
@@ -179,6 +179,12 @@ def _jobs(
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
         here = ground if grounds is None else grounds[k]
         yield _Job(mechanism, law, (here, loads, stops), options, every[k : k + 1], q, qd, constant, 1)
+
+
+def _threads(threads: Any) -> int:
+    if not isinstance(threads, int) or threads < 1:
+        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+    return threads
 
 
 def _each(given: Any, count: int, what: str) -> list[Any] | None:

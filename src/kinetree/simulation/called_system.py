@@ -46,6 +46,7 @@ class CalledSystem(System):
         self._check(mechanism, loads)
         self.law, self.ground, self.stops = law, ground, stops
         self.slow = options.friction_speed
+        self._frame = np.eye(3) if ground is None else np.stack(ground.frame(mechanism))
         self._smooth = _without_dry_friction(mechanism)
         self._held, self._samples = np.zeros(mechanism.n_dof), dict[int, Array]()
         parts = _parts(mechanism, law, stops, contact_names)
@@ -165,8 +166,7 @@ class CalledSystem(System):
         summed = np.zeros(0)
         if self.parts.integrating:
             summed = self.law.controller.integral_rate(self.mechanism, t, q, tau)
-        frame = () if self.ground is None else self.ground.frame(self.mechanism)
-        ground = float((touch.force * (touch.velocity @ np.array(frame))).sum()) if frame else 0.0
+        ground = float((touch.force * (touch.velocity @ self._frame)).sum())
         powers = [float(tau @ qd), ground, lost, self._load_power(q, qd)]
         return np.concatenate([qd, qdd, summed, powers]), tau, touch
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.integrate.integration import Happening, Integration, Status
-from kinetree.simulation.options import Options
+from kinetree.simulation.options import AUTO, Options
 from kinetree.simulation.stiffness import is_stiff
 from kinetree.simulation.system import System
 
@@ -34,11 +34,13 @@ class Course:
         self.method, self.options, self.messages = method, options, list[str]()
         self._continued, self._now = continued, integration
         self._before: list[Integration] = []
-        self._watched_from, self._patience = (0, integration.t), PATIENCE
+        self._looked_at, self._patience = (0, integration.t), PATIENCE
 
     # ---- like an integration ----------------------------------------------------------------------------
     def advance(self, max_steps: int) -> Status:
-        """Take up to that many steps."""
+        """Take up to that many steps, but not past a look at stiffness, which comes after the same steps always."""
+        if self._is_watched:
+            max_steps = min(max_steps, self._patience - self._steps_since_look())
         return self._now.advance(max_steps)
 
     def restart(self, y: Array | None = None, context: Array | None = None) -> None:
@@ -82,16 +84,22 @@ class Course:
         return {name: sum(one[name] for one in every) for name in every[0]}
 
     # ---- stiffness ----------------------------------------------------------------------------------------
+    @property
+    def _is_watched(self) -> bool:
+        return self.options.method == AUTO and self.method != "radau"
+
+    def _steps_since_look(self) -> int:
+        return self._now.statistics["steps"] - self._looked_at[0]
+
     def consider(self, system: System) -> None:
         """Change to radau if the steps since the last look were short for stability's sake alone."""
-        if self.method not in ("dop853", "dopri5"):
+        if not self._is_watched:
             return
-        steps, t = self._now.statistics["steps"], self._now.t
-        count = steps - self._watched_from[0]
+        count, t = self._steps_since_look(), self._now.t
         if count < self._patience:
             return
-        mean = (t - self._watched_from[1]) / count
-        self._watched_from, self._patience = (steps, t), 2 * self._patience
+        mean = (t - self._looked_at[1]) / count
+        self._looked_at, self._patience = (self._now.statistics["steps"], t), 2 * self._patience
         if is_stiff(system, self.options, self.method, t, self._now.y[0], mean):
             self.messages.append(
                 f"the system is stiff: from t = {t:.6g} s on, method '{self.method}' took steps of "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, number, vector
+from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.context import layout_rows
 from kinetree.kernels.ground import PLANE, REGION
@@ -94,11 +94,16 @@ class Region:
 
     def __post_init__(self) -> None:
         for name in ("forward", "side"):
-            low, high = (float(x) for x in getattr(self, name))
+            ends = numbers(getattr(self, name), f"{name} of a region")
+            if ends.shape != (2,):
+                raise InputError(f"{name} of a region must be two numbers, got {getattr(self, name)!r}")
+            low, high = ends.tolist()
             if not low < high:
                 raise InputError(f"{name} of a region must go from low to high, got ({low:g}, {high:g})")
             object.__setattr__(self, name, (low, high))
         object.__setattr__(self, "height", number(self.height, "height of a region"))
+        if self.soil is not None and not isinstance(self.soil, Soil):
+            raise InputError(f"soil of a region must be a Soil, got {self.soil!r}")
 
 
 @dataclass(frozen=True)
@@ -129,7 +134,14 @@ class Ground:
                     raise InputError(f"{name} of the ground must not be zero, got {direction.tolist()}")
                 object.__setattr__(self, name, tuple(direction.tolist()))
         object.__setattr__(self, "regions", tuple(self.regions))
-        if self.points is not None:
+        if not isinstance(self.soil, Soil):
+            raise InputError(f"soil of the ground must be a Soil, got {self.soil!r}")
+        for region in self.regions:
+            if not isinstance(region, Region):
+                raise InputError(f"regions of the ground must be a list of Region, got {region!r} in it")
+        if isinstance(self.points, str):
+            object.__setattr__(self, "points", (self.points,))
+        elif self.points is not None:
             object.__setattr__(self, "points", tuple(self.points))
 
     def contact_names(self, mechanism: Mechanism) -> tuple[str, ...]:

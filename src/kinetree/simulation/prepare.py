@@ -26,6 +26,7 @@ def new_system(
     lanes: int = 1,
 ) -> System:
     """A mechanism with everything that acts on it."""
+    _check_kinds(ground, loads, stops, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     names = ground.contact_names(mechanism) if ground is not None else ()
@@ -35,6 +36,21 @@ def new_system(
     system = System(mechanism, parts, law.constant, law.function, events, names, lanes)
     system.loads = tuple(loads)
     return system
+
+
+def _check_kinds(
+    ground: Ground | None, loads: Sequence[Wrench], stops: Stops | None, events: Sequence[Trigger]
+) -> None:
+    """Every argument is what it should be."""
+    for name, value, kind in (("ground", ground, Ground), ("stops", stops, Stops)):
+        if value is not None and not isinstance(value, kind):
+            raise InputError(f"{name} must be a {kind.__name__}, got {value!r}")
+    for load in loads:
+        if not isinstance(load, Wrench):
+            raise InputError(f"loads must be a Wrench or a list of them, got {load!r} in it")
+    for event in events:
+        if not isinstance(event, Trigger):
+            raise InputError(f"events must be a list of Trigger, got {event!r} in it")
 
 
 def runs_compiled(mechanism: Mechanism, law: Law) -> bool:

@@ -175,15 +175,14 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps = 64
     while True:
-        begin = perf_counter()
+        begin, before = perf_counter(), integration.statistics["steps"]
         status = integration.advance(steps)
         progress(integration.t)
         if status is not Status.RUNNING:
             return status
-        if charts.options.method == AUTO:
-            integration.consider(charts.system)
-        seconds = max(perf_counter() - begin, 1e-6)
-        steps = int(min(max(steps * PIECE / seconds, 16), 1_000_000))
+        integration.consider(charts.system)
+        taken, seconds = integration.statistics["steps"] - before, max(perf_counter() - begin, 1e-6)
+        steps = int(min(max(taken * PIECE / seconds, 16), 1_000_000))
 
 
 def _events(system: System, options: Options) -> Events | None:

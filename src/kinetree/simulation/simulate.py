@@ -21,7 +21,7 @@ from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import Options, Stops, Trigger, read_options
+from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
 from kinetree.simulation.prepare import new_system
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
@@ -53,7 +53,7 @@ def simulate(
     max_step: float | None = None,
     stops: Stops | None = None,
     friction_speed: float = 1e-3,
-    events: Sequence[Trigger] = (),
+    events: Trigger | Sequence[Trigger] = (),
     stop_at: Sequence[str] | str = (),
     gimbal: str = "switch",
     reactions: bool = False,
@@ -97,7 +97,8 @@ def simulate(
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
         return new_system(x, law, ground, listed_loads, stops, options, events)
 
-    system = make(mechanism, law, events)
+    tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
+    system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
     y0 = charts.begin(*start)
     _check_inertia(charts.system, y0[0])
@@ -108,7 +109,7 @@ def simulate(
     seconds = perf_counter() - began
     run.messages = (*told, *run.messages)
     settings = _settings(mechanism, law, ground, listed_loads, stops, options) | {"method": run.method}
-    result = _result(system, ground, run, settings, reactions, energy_tolerance, options, seconds)
+    result = _result(system, ground, run, settings, reactions, tolerance, options, seconds)
     if run.failed:
         _fail(run, result)
     _warn(result)

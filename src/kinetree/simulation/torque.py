@@ -82,6 +82,8 @@ def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFu
 
 
 def _controlled(mechanism: Mechanism, controller: Any) -> Law:
+    if isinstance(controller, type):
+        raise InputError(f"a controller must be made first: {controller.__name__}(...), got the class itself")
     n = mechanism.n_dof
     name = type(controller).__name__
     told = controller.settings() if hasattr(controller, "settings") else None
