@@ -38,7 +38,7 @@ class Course:
 
     # ---- like an integration ----------------------------------------------------------------------------
     def advance(self, max_steps: int) -> Status:
-        """Take up to that many steps, but not past a look at stiffness, which comes after the same steps always."""
+        """Take up to that many steps, but not past the next look at stiffness."""
         if self._is_watched:
             max_steps = min(max_steps, self._patience - self._steps_since_look())
         return self._now.advance(max_steps)
