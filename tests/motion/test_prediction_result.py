@@ -129,11 +129,11 @@ def test_a_simulated_motion_is_a_start_but_another_mechanism_is_none():
 @pytest.mark.parametrize("solver", ["interior", "ipopt", "uno"])
 def test_conditions_of_optimality_hold_and_fail_elsewhere(solver):
     found = predict(minimum_time(segments=8), solver=solver)
-    good = optimality(found.problem, found.outcome)
+    good = optimality(found.problem.program, found.outcome)
     assert good.stationarity < 1e-5
     assert good.gap < 1e-4
     found.outcome.z = found.outcome.z + 1e-2
-    assert optimality(found.problem, found.outcome).stationarity > 1e-4
+    assert optimality(found.problem.program, found.outcome).stationarity > 1e-4
 
 
 def test_what_is_infeasible_fails_its_audit():

@@ -91,6 +91,29 @@ def test_contradictions_are_found_before_solving(also, message):
         minimum_time(also=[also], duration=1.0)
 
 
+@pytest.mark.parametrize(
+    ("also", "message"),
+    [
+        (
+            [Boundary("end", velocity={"joint2": 1.0})],
+            "velocity of joint2 at s = 1 asks for 1 rad/s, but another one asks for 0",
+        ),
+        ([Boundary(0.5, velocity={"joint1": x}) for x in (1.0, 2.0)], "velocity of joint1 at s = 0.5"),
+        (
+            [Boundary("end", acceleration={"joint1": x}) for x in (0.0, 2.0)],
+            "acceleration of joint1 .* 2 rad/s",
+        ),
+        (
+            [Boundary(0.5, velocity={"joint1": 3.0}), VelocityLimits(2.0)],
+            "velocity of joint1 at s = 0.5 asks for 3 rad/s, but the velocity limit allows -2 to 2",
+        ),
+    ],
+)
+def test_contradictions_are_found_with_a_free_duration_too(also, message):
+    with pytest.raises(kt.InputError, match=message):
+        minimum_time(also=also)
+
+
 def test_the_same_condition_twice_is_no_contradiction():
     assert minimum_time(also=[Boundary("start", {"joint1": 0.0})]).n_variables == 39
 

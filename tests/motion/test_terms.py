@@ -20,6 +20,7 @@ from kinetree.motion.terms import (
     Periodic,
     PointPosition,
     PointSpeed,
+    PointVelocity,
     Power,
     ReactionLimit,
     SquaredReaction,
@@ -44,6 +45,14 @@ def own(s, q, qd, qdd, tau):
     return np.cos(q[:, 0]) * tau[:, 1] + s * qd[:, 2] ** 2
 
 
+def own_slopes(s, q, qd, qdd, tau):
+    by_q, by_qd, by_tau = (np.zeros_like(q) for _ in range(3))
+    by_q[:, 0] = -np.sin(q[:, 0]) * tau[:, 1]
+    by_qd[:, 2] = 2.0 * s * qd[:, 2]
+    by_tau[:, 1] = np.cos(q[:, 0])
+    return by_q, by_qd, None, by_tau
+
+
 def two_own(s, q, qd, qdd, tau):
     return np.stack([np.sin(q[:, 0]) * tau[:, 1], tau[:, 0] * qdd[:, 1]], axis=1)
 
@@ -56,6 +65,7 @@ OBJECTIVES = {
     "power": [Power(smooth=30.0)],
     "squared reaction": [SquaredReaction(UPPER), 3.0 * SquaredReaction("link4", "mz")],
     "own": [CustomObjective(own)],
+    "own with slopes": [CustomObjective(own, own_slopes)],
 }
 CONSTRAINTS = {
     "torque": TorqueLimits([200, 300, 150, 20, 10, 5]),
@@ -76,7 +86,9 @@ CONSTRAINTS = {
     "sphere": KeepOut(HAND, (0.4, 0.1, 0.7), 0.2, [(0, 0, 0.1), (0.1, 0, 0)]),
     "sphere on a body": KeepOut(HAND, (0, 0.1, 0), 0.2, of=UPPER),
     "speed": PointSpeed(HAND, 1.0, (0, 0, 0.1)),
+    "velocity of a point": PointVelocity(HAND, (0.1, 0, 0.2), point=(0, 0, 0.1), axes="xz", at=[0.2, 0.8]),
     "balance": ZeroMomentPoint(SQUARE, height=0.2),
+    "strength from few points": StrengthLimit("joint2", [-2, 0, 2], [-3, 3], STRENGTH[:3, :2], -1),
     "strength": StrengthLimit("joint2", [-2, -1, 0, 1, 2], [-3, -1, 1, 3], STRENGTH),
     "periodic": Periodic(),
     "symmetric": Symmetric({"joint1": "joint2", "joint3": "joint3"}, mirrored=["joint3"]),
@@ -140,7 +152,7 @@ def sampled(rng):
         if hasattr(term, "integrand"):
             function = term.integrand(setting)
         else:
-            (rows,) = term.bounded(setting)
+            rows = term.bounded(setting)[0]
             function = rows.function
         return function.values(At(evaluation, slice(0, 7)))
 
@@ -179,6 +191,10 @@ def test_places_are_those_of_forward_kinematics(sampled):
     assert np.allclose(values(KeepOut(HAND, (0, 0.1, 0), 1e-3, point, of=UPPER))[:, 0], distance)
     v = (kt.jacobian(ARM, q, HAND, point) @ qd[:, :, None])[:, :3, 0]
     assert np.allclose(values(PointSpeed(HAND, 1e-3, point))[:, 0], np.linalg.norm(v, axis=1), rtol=1e-6)
+    assert np.allclose(values(PointVelocity(HAND, (0, 0, 0), point=point)), v, atol=1e-12)
+    assert np.allclose(
+        values(PointVelocity(HAND, (0, 0, 0), point=point, axes="zx")), v[:, [2, 0]], atol=1e-12
+    )
     turned = values(Orientation(HAND, R[0]))
     assert np.allclose(turned[0], 0.0, atol=1e-12)
     assert np.abs(turned[1:]).max() > 0.1
@@ -206,7 +222,39 @@ def test_jerk_is_the_third_derivative(sampled):
     assert np.allclose(found, (ahead - behind) / (2 * h * 0.8), rtol=1e-6, atol=1e-3)
 
 
+def test_a_small_table_of_strength_is_its_polynomial(sampled):
+    """tau - strength with a table that three angles and two velocities determine."""
+    values, state, _ = sampled
+
+    def strength(q, qd):
+        return 90.0 + 7.0 * q - 3.0 * q**2 + 2.0 * qd + 0.5 * q * qd
+
+    angles, velocities = np.array([-8.0, 1.0, 9.0]), np.array([-60.0, 50.0])
+    table = strength(angles[:, None], velocities[None, :])
+    q, qd = state[0][:, 1], state[1][:, 1]
+    assert np.abs(q).max() < 8.0 and np.abs(qd).max() < 50.0
+    found = values(StrengthLimit("joint2", angles, velocities, table))[:, 0]
+    assert np.allclose(found, kt.inverse_dynamics(ARM, *state)[:, 1] - strength(q, qd), rtol=1e-9)
+
+
 BAD = {
+    "wrong slopes": (
+        lambda: CustomConstraint(
+            lambda s, q, qd, qdd, tau: qd[:, 1] ** 2,
+            slopes=lambda s, q, qd, *_: (None, 3.0 * qd * (np.arange(6) == 1), None, None),
+        ),
+        "derivative by qd of joint 'joint2' is given as",
+    ),
+    "too few slopes": (
+        lambda: CustomConstraint(lambda s, q, *_: q[:, 0], slopes=lambda *_: (None,)),
+        "4 arrays",
+    ),
+    "slopes of another shape": (
+        lambda: CustomConstraint(lambda s, q, *_: q[:, 0], slopes=lambda *_: (np.ones(3), None, None, None)),
+        "slope by q must have shape",
+    ),
+    "velocity axes": (lambda: PointVelocity(HAND, (0, 0, 0), axes=""), "some of x, y and z"),
+    "velocity of unknown body": (lambda: PointVelocity("hand", (0, 0, 0)), "unknown body 'hand'"),
     "unknown joint": (lambda: TorqueLimits(1.0, joints="elbow"), "unknown joint 'elbow'"),
     "unknown joint in a mapping": (lambda: VelocityLimits({"elbow": 1.0}), "unknown joint 'elbow'"),
     "lower above upper": (lambda: TorqueLimits(lower=2.0, upper=1.0), "lower bound 2 is above upper bound 1"),
@@ -253,3 +301,7 @@ def test_bad_weights_are_named(weight):
         weight * Time()
     with pytest.raises(kt.InputError, match="weights of squared torque"):
         problem(SquaredTorque(weights=[1, -1, 1, 1, 1, 1]))
+    with pytest.raises(kt.InputError, match="weights of squared torque must not be NaN"):
+        problem(SquaredTorque(weights=np.nan))
+    with pytest.raises(kt.InputError, match="weights of jerk must not be NaN"):
+        problem(Jerk(weights={"joint1": np.nan}))

@@ -16,7 +16,8 @@ def rotation_vector(R: Array) -> Array:
     >>> rotation_vector(rotation_about("y", 0.5)).round(12).tolist()
     [0.0, 0.5, 0.0]
     """
-    w, v = _quaternion(R)
+    unit = quaternion(R)
+    w, v = unit[..., 0], unit[..., 1:]
     length = np.linalg.norm(v, axis=-1)
     small = length < 1e-8
     per_length = 2 * np.arctan2(length, w) / np.where(small, 1.0, length)
@@ -24,8 +25,13 @@ def rotation_vector(R: Array) -> Array:
     return vector
 
 
-def _quaternion(R: Array) -> tuple[Array, Array]:
-    """Scalar part >= 0 (...) and vector part (..., 3)."""
+def quaternion(R: Array) -> Array:
+    """Unit quaternions (..., 4) as w, x, y, z with w >= 0 of rotation matrices (..., 3, 3).
+
+    >>> import numpy as np
+    >>> quaternion(np.diag([1.0, -1.0, -1.0])).tolist()
+    [0.0, 1.0, 0.0, 0.0]
+    """
     xx, yy, zz = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
     x, y, z = R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]
     xy, xz, yz = R[..., 0, 1] + R[..., 1, 0], R[..., 0, 2] + R[..., 2, 0], R[..., 1, 2] + R[..., 2, 1]
@@ -41,5 +47,5 @@ def _quaternion(R: Array) -> tuple[Array, Array]:
     largest = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
     row = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
     unit = row / np.linalg.norm(row, axis=-1, keepdims=True)
-    unit = np.where(unit[..., :1] < 0, -unit, unit)
-    return unit[..., 0], unit[..., 1:]
+    upper: Array = np.where(unit[..., :1] < 0, -unit, unit)
+    return upper

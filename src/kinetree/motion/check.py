@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.program import Program
-
-if TYPE_CHECKING:
-    from kinetree.motion.problem import Problem
+from kinetree.motion.nonlinear import NonlinearProgram
 
 STEP = 1e-6
 GOOD = 1e-4  # relative errors below this are those of the differences
@@ -37,12 +34,13 @@ class DerivativeCheck:
         return "\n".join(lines)
 
 
-def checked_derivatives(problem: Problem, x: Array, seed: int = 0, directions: int = 3) -> DerivativeCheck:
-    """Compare at control points and duration x, with random multipliers."""
-    program, rng = problem.program, np.random.default_rng(seed)
-    z = program.reduced(x)
+def checked_derivatives(
+    program: NonlinearProgram, z: Array, seed: int = 0, directions: int = 3
+) -> DerivativeCheck:
+    """Compare at the unknowns z, with random multipliers."""
+    rng, families = np.random.default_rng(seed), program.families()
     multipliers = rng.standard_normal(program.m)
-    gradient, hessian, jacobian = 0.0, 0.0, dict.fromkeys(_families(problem), 0.0)
+    gradient, hessian, jacobian = 0.0, 0.0, dict.fromkeys(families, 0.0)
     for _ in range(directions):
         d = rng.standard_normal(program.n)
         up, down = z + STEP * d, z - STEP * d
@@ -50,7 +48,7 @@ def checked_derivatives(problem: Problem, x: Array, seed: int = 0, directions: i
         gradient = max(gradient, _error(np.array([program.gradient(z) @ d]), np.array([slope])))
         rates = (program.constraints(up) - program.constraints(down)) / (2 * STEP)
         found = _times(program, program.jacobian(z), d)
-        for family, rows in _families(problem).items():
+        for family, rows in families.items():
             jacobian[family] = max(jacobian[family], _error(found[rows], rates[rows]))
         bend = (
             _lagrangian_slope(program, up, multipliers) - _lagrangian_slope(program, down, multipliers)
@@ -66,29 +64,19 @@ def _error(found: Array, expected: Array) -> float:
     return float(np.abs(found - expected).max(initial=0.0)) / size
 
 
-def _families(problem: Problem) -> dict[str, list[int]]:
-    program = problem.program
-    found: dict[str, list[int]] = {}
-    for r, (c, _) in enumerate(program.linear.source):
-        found.setdefault(program.linear_terms[c].family, []).append(r)
-    for block, start in zip(program.blocks, program.offsets, strict=False):
-        found.setdefault(block.source.family, []).extend(range(start, start + block.count))
-    return found
-
-
-def _times(program: Program, entries: Array, d: Array) -> Array:
+def _times(program: NonlinearProgram, entries: Array, d: Array) -> Array:
     """Jacobian times a vector."""
     return _summed(program.jacobian_rows, entries * d[program.jacobian_columns], program.m)
 
 
-def _symmetric_times(program: Program, entries: Array, d: Array) -> Array:
+def _symmetric_times(program: NonlinearProgram, entries: Array, d: Array) -> Array:
     rows, columns = program.hessian_rows, program.hessian_columns
     below = rows != columns
     found = _summed(rows, entries * d[columns], program.n)
     return found + _summed(columns[below], (entries * d[rows])[below], program.n)
 
 
-def _lagrangian_slope(program: Program, z: Array, multipliers: Array) -> Array:
+def _lagrangian_slope(program: NonlinearProgram, z: Array, multipliers: Array) -> Array:
     entries = program.jacobian(z) * multipliers[program.jacobian_rows]
     return program.gradient(z) + _summed(program.jacobian_columns, entries, program.n)
 

@@ -22,6 +22,7 @@ NEAR = 1e-2  # rows further away have not, however large their multiplier
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind
 SPANS = 4  # stretches that are named
+CROWDED = 0.7  # equations per unknown from which few motions are left
 GAP = 3  # steps of the grid within a stretch
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
 HURRIED |= {"joint reaction limit", "end-effector speed limit"}
@@ -69,10 +70,11 @@ class ActiveBound:
         return f"{self.family}, {self.label}: {bound} reached {when}{more}"
 
     def worth(self, *, is_time: bool) -> str:
-        """What one unit more would bring; ``is_time`` if the objective is the duration."""
+        """What one unit of room more would bring; ``is_time`` if the objective is the duration."""
+        change = f"1 {self.unit} {'more' if self.side == 'upper' else 'lower'}"
         if is_time and self.price < 0.0:
-            return f"1 {self.unit} more would save {-1e3 * self.price:.3g} ms"
-        return f"1 {self.unit} more would change the objective by {self.price:+.3g}"
+            return f"{change} would save {-1e3 * self.price:.3g} ms"
+        return f"{change} would change the objective by {self.price:+.3g}"
 
     def __str__(self) -> str:
         return f"{self.where}; {self.worth(is_time=False)}"
@@ -220,16 +222,31 @@ def _advice(problem: Problem, outcome: Outcome, violated: list[Violation], T: fl
     found = problem.conflicts()
     yield from found
     yield from strained(problem)
+    if outcome.status is Status.UNPROVEN:
+        yield "Go on from here, perhaps with another solver: predict(problem, start=prediction, solver=...)."
+        return
     if outcome.status in UNFINISHED:
         yield "Go on from here: predict(problem, start=prediction), with a higher limit."
         return
     families = {v.family for v in violated}
+    yield from _too_many_equations(problem)
     yield from _longer(problem, families & HURRIED, T)
     if not found:
         yield "Several starts may find a way around: predict(problem, starts=20)."
     others = set(problem.families)
     if len(others) > 1:
         yield f"Loosen one kind of constraint at a time to see what conflicts: {_words(others)}."
+
+
+def _too_many_equations(problem: Problem) -> Iterator[str]:
+    """Equations at many instants may leave a spline no choice."""
+    program = problem.program
+    count = int((program.lower == program.upper).sum())
+    if count > CROWDED * program.n:
+        yield (
+            f"There are {count} equations for {program.n} unknowns, which leaves little to choose: "
+            'enforce them at fewer instants (at="knots"), or use more segments or a higher degree.'
+        )
 
 
 def _longer(problem: Problem, families: set[str], T: float) -> Iterator[str]:

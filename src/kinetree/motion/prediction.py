@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.model.files import PathLike
+from kinetree.motion.ended import Ended
 from kinetree.motion.explain import ActiveBound, Explanation, active_bounds, explained
 from kinetree.motion.problem import Problem
-from kinetree.motion.solvers.interface import Outcome, Start, Status
+from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.verify import Check, Violation
 from kinetree.result.result import Result
 
@@ -35,7 +36,7 @@ class Trial:
 
 
 @dataclass(eq=False)
-class Prediction:
+class Prediction(Ended):
     """A predicted motion; see :func:`kinetree.motion.predict.predict`.
 
     ``q``, ``qd``, ``qdd``, ``tau`` (m, n_dof) at times ``t`` (m,) of a fine grid. ``objective`` and all
@@ -59,26 +60,6 @@ class Prediction:
     def objective(self) -> float:
         """The value that was minimised."""
         return self.check.objective
-
-    @property
-    def solved(self) -> bool:
-        """Whether the solver found the best motion."""
-        return self.outcome.status is Status.SOLVED
-
-    @property
-    def status(self) -> str:
-        """How it ended, in a sentence."""
-        return self.outcome.status.value
-
-    @property
-    def exit_code(self) -> int:
-        """For a command line: 0 if solved, 3 if there is no such motion, 4 if it stopped early."""
-        return {Status.SOLVED: 0, Status.INFEASIBLE: 3}.get(self.outcome.status, 4)
-
-    @property
-    def iterations(self) -> int:
-        """Of the solver."""
-        return self.outcome.iterations
 
     @property
     def max_violation(self) -> float:
@@ -153,13 +134,6 @@ class Prediction:
     def explanation(self) -> Explanation:
         """The outcome in words."""
         return explained(self.problem, self.x, self.outcome, self.check, self.active)
-
-    @property
-    def warm_start(self) -> Start:
-        """Where the same problem could go on; multipliers belong to the objective itself, not scaled."""
-        outcome = self.outcome
-        low, high = (side / outcome.scale for side in outcome.bound_multipliers)
-        return Start(outcome.z, outcome.multipliers / outcome.scale, (low, high))
 
     # ---- the ways out --------------------------------------------------------------------------------
     @cached_property

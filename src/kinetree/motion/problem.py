@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.conflicts import conflicts
+from kinetree.motion.contradictions import check_contradictions
 from kinetree.motion.profile import Profiles
 from kinetree.motion.program import Program
 from kinetree.motion.reaction_axes import own_rows, with_reaction_axes
@@ -81,6 +82,7 @@ class Problem:
         self.loads = _loads(mechanism, loads)
         integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
         self.bounded = [rows for term in self.constraints for rows in term.bounded(self.setting)]
+        check_contradictions(self.setting, self.constraints, self.bounded)
         self.program = Program(self.setting, integrands, self.bounded, self.loads)
         if self.program.n == 0:
             raise InputError("nothing is left to choose: the boundary conditions fix every control point")
@@ -107,13 +109,7 @@ class Problem:
     @cached_property
     def families(self) -> dict[str, int]:
         """Number of scalar conditions of each kind."""
-        found: dict[str, int] = {}
-        for c, _ in self.program.linear.source:
-            family = self.program.linear_terms[c].family
-            found[family] = found.get(family, 0) + 1
-        for block in self.program.blocks:
-            found[block.source.family] = found.get(block.source.family, 0) + block.count
-        return found
+        return {family: len(rows) for family, rows in self.program.families().items()}
 
     def known_positions(self) -> dict[int, list[tuple[float, float]]]:
         """Where boundary conditions put each moving coordinate: (s, value) pairs by column."""
@@ -144,7 +140,7 @@ class Problem:
 
         if x is None:
             x = random_start(self, np.random.default_rng(seed))
-        return checked_derivatives(self, x, seed)
+        return checked_derivatives(self.program, self.program.reduced(x), seed)
 
     def describe(self) -> str:
         """The problem as text: sizes, terms, families of constraints."""
@@ -244,9 +240,14 @@ def spread(basis: BSplineBasis, per_segment: int) -> Array:
     return np.sort(np.concatenate([s, before]))
 
 
+@cache
+def _gauss() -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(GAUSS)
+
+
 def _quadrature(basis: BSplineBasis) -> tuple[Array, Array]:
     """Gauss points and weights in every segment."""
-    x, w = np.polynomial.legendre.leggauss(GAUSS)
+    x, w = _gauss()
     a, h = basis.breaks[:-1, None], np.diff(basis.breaks)[:, None]
     return (a + h * (x + 1.0) / 2.0).ravel(), (h * w / 2.0).ravel()
 

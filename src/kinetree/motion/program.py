@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
@@ -16,6 +17,7 @@ from kinetree.kernels.motion_assembly import compiled, gather
 from kinetree.motion.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
 from kinetree.motion.evaluation import Evaluation
 from kinetree.motion.mechanics import Mechanics
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.presolve import presolved
 from kinetree.motion.setting import Setting
 from kinetree.motion.terms.contract import Bounded, Function, LinearRows, Rows
@@ -24,7 +26,7 @@ from kinetree.state import Wrench
 Loads = Callable[[Array], Sequence[Wrench]]
 
 
-class Program:
+class Program(NonlinearProgram):
     """The program of a setting: weighted integrands (None: 1) and bounded functions."""
 
     def __init__(
@@ -79,6 +81,7 @@ class Program:
         self.lower = np.concatenate([linear.lower, *(block.lower for block in self.blocks)])
         self.upper = np.concatenate([linear.upper, *(block.upper for block in self.blocks)])
         self.x_lower, self.x_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
+        self.durations = np.array([self.n - 1] if self.timed else [], dtype=np.int64)
         if self.timed:
             self.x_lower[-1], self.x_upper[-1] = self.setting.duration
 
@@ -117,6 +120,21 @@ class Program:
         """The free ones."""
         return x[self.free]
 
+    @override
+    def duration(self, z: Array) -> float:
+        """T (s)."""
+        return float(z[-1] if self.timed else self.linear.x[-1])
+
+    @override
+    def families(self) -> dict[str, list[int]]:
+        """Rows by kind of constraint."""
+        found: dict[str, list[int]] = {}
+        for r, (c, _) in enumerate(self.linear.source):
+            found.setdefault(self.linear_terms[c].family, []).append(r)
+        for block, start in zip(self.blocks, self.offsets, strict=False):
+            found.setdefault(block.source.family, []).extend(range(start, start + block.count))
+        return found
+
     def evaluation(self, z: Array) -> Evaluation:
         """All that is known about z."""
         known = self._evaluation
@@ -128,6 +146,7 @@ class Program:
         return known
 
     # ---- the functions of a nonlinear program --------------------------------------------------------
+    @override
     def objective(self, z: Array) -> float:
         """f(z), scaled."""
         return self.scale * self._objective(self.evaluation(z))
@@ -144,6 +163,7 @@ class Program:
             )
         return at.mean
 
+    @override
     def gradient(self, z: Array) -> Array:
         """df/dz."""
         at = self.evaluation(z)
@@ -166,6 +186,7 @@ class Program:
             at.mean_slopes = total, last
         return at.mean_slopes
 
+    @override
     def constraints(self, z: Array) -> Array:
         """g(z)."""
         at = self.evaluation(z)
@@ -173,6 +194,7 @@ class Program:
         found += [block.values(at) for block in self.blocks]
         return np.concatenate(found) if found else np.zeros(0)
 
+    @override
     def jacobian(self, z: Array) -> Array:
         """Entries of dg/dz in the order of jacobian_rows and jacobian_columns."""
         self.counts["derivatives"] += 1
@@ -185,6 +207,7 @@ class Program:
             block.jacobian(at, entries[start:stop])
         return entries
 
+    @override
     def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """Entries of factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, lower triangle."""
         self.counts["curvatures"] += 1

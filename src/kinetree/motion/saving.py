@@ -5,21 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from time import perf_counter
+from typing import Protocol
 
 import numpy as np
 
 from kinetree.errors import FileError
 from kinetree.model.files import PathLike, _check_writable, _checked_path
-from kinetree.motion.prediction import Prediction
-from kinetree.motion.problem import Problem
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Status, Watch, rank
 from kinetree.result.netcdf import _with_suffix, save_result
+from kinetree.result.result import Result
 
 EVERY = 30.0  # s between two savings
 
 
 class SaveWarning(UserWarning):
     """A motion could not be saved; the search goes on."""
+
+
+class Saved(Protocol):
+    """Whatever has a result."""
+
+    def to_result(self) -> Result:
+        """The result."""
 
 
 class Saver:
@@ -29,11 +37,11 @@ class Saver:
     """
 
     def __init__(
-        self, problem: Problem, path: PathLike, force: bool, made: Callable[[Outcome], Prediction]
+        self, program: NonlinearProgram, path: PathLike, force: bool, made: Callable[[Outcome], Saved]
     ) -> None:
         self.place = _with_suffix(_checked_path(path))
         _check_writable(self.place, force)
-        self.problem, self.made, self._force = problem, made, force
+        self.program, self.made, self._force = program, made, force
         self.best: Outcome | None = None
         self._last = perf_counter()
 
@@ -45,7 +53,7 @@ class Saver:
 
     def keep(self, found: Outcome | None) -> None:
         """Remember it if there is nothing better."""
-        program = self.problem.program
+        program = self.program
         if found is not None and (self.best is None or rank(program, found) < rank(program, self.best)):
             self.best = found
 
@@ -59,7 +67,7 @@ class Saver:
         if self.best is not None:
             self.write(self.made(self.best))
 
-    def write(self, prediction: Prediction) -> None:
+    def write(self, prediction: Saved) -> None:
         """Save; a disk that is full, say, is no reason to lose the motion, only to warn."""
         try:
             save_result(prediction.to_result(), self.place, self._force)
@@ -71,7 +79,7 @@ class Saver:
     def _present(self, watch: Watch, solver: str) -> Outcome | None:
         if watch.best is None:
             return None
-        program = self.problem.program
+        program = self.program
         none = np.zeros(program.n)
         return Outcome(
             np.clip(watch.best, program.x_lower, program.x_upper),

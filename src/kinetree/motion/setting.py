@@ -74,9 +74,12 @@ class Setting:
 
     def units(self, joints: Sequence[int], turning: str, sliding: str) -> list[str]:
         """A unit for each joint, depending on whether it turns or slides."""
+        return [turning if self._turns[j] else sliding for j in joints]
+
+    @cached_property
+    def _turns(self) -> list[bool]:
         tree = self.mechanism.tree
-        turns = [tree.turns[tree.axis_names.index(self.mechanism.joint_names[j])] for j in joints]
-        return [turning if turn else sliding for turn in turns]
+        return [bool(tree.turns[tree.axis_names.index(name)]) for name in self.mechanism.joint_names]
 
     def frozen_at(self, joint: int) -> float:
         """Where a frozen joint stays."""

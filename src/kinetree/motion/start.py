@@ -8,12 +8,14 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError, listed
+from kinetree.motion.poses import known_poses
 from kinetree.motion.problem import Problem, spread
 from kinetree.motion.solvers.interface import infeasibility
 from kinetree.result.result import Result
 
 FIRST = 1.0  # duration tried first (s)
 TRIES = 7  # doublings or halvings of the duration
+KEPT = 1e-9  # violations that are none
 SPREAD, WAVES = 0.5, 4  # of random motions about the straight line: size (rad, m), segments
 STRETCH = 3.0  # of random durations, up or down
 
@@ -21,12 +23,13 @@ STRETCH = 3.0  # of random durations, up or down
 def straight_line(problem: Problem, duration: float | None = None) -> Array:
     """Unknowns of the motion straight through the boundary positions, slowed until limits hold.
 
-    Joints whose position is given nowhere stay at the middle of their limits, or at zero.
+    Where bodies have targets it passes poses that reach them. Joints whose position is given nowhere stay at
+    the middle of their limits, or at zero.
     """
     profiles, basis = problem.setting.profiles, problem.basis
-    known = problem.known_positions()
-    points = np.tile(_middle(problem), (basis.n_control, 1))
-    for column, given in known.items():
+    middle = middle_pose(problem)
+    points = np.tile(middle, (basis.n_control, 1))
+    for column, given in known_poses(problem, middle).items():
         s, q = zip(*given, strict=True)
         points[:, column] = np.interp(basis.greville, s, q)
     low, high = problem.setting.duration
@@ -35,10 +38,11 @@ def straight_line(problem: Problem, duration: float | None = None) -> Array:
         return profiles.unknowns(points, T)
     if low == high:
         return profiles.unknowns(points, low)
-    return _slowed(problem, points)
+    return slowed(problem, points)
 
 
-def _middle(problem: Problem) -> Array:
+def middle_pose(problem: Problem) -> Array:
+    """Every moving joint in the middle of its limits, or at zero."""
     setting = problem.setting
     found = np.zeros(setting.profiles.n)
     lower, upper = setting.model_limits("lower"), setting.model_limits("upper")
@@ -51,27 +55,29 @@ def _middle(problem: Problem) -> Array:
     return found
 
 
-def _slowed(problem: Problem, points: Array) -> Array:
-    """The shortest of a few durations at which the path violates limits least."""
+def slowed(problem: Problem, points: Array) -> Array:
+    """The path in the one of a few durations that violates limits least and, if several do, costs least."""
     program, profiles = problem.program, problem.setting.profiles
     low, high = problem.setting.duration
 
-    def worst(T: float) -> float:
-        return infeasibility(program, program.reduced(profiles.unknowns(points, T)))
+    def judged(T: float) -> tuple[float, float]:
+        z = program.reduced(profiles.unknowns(points, T))
+        violation = infeasibility(program, z)
+        return (violation if violation > KEPT else 0.0), program.objective(z)
 
     T = min(max(FIRST, low), high)
-    violation = worst(T)
-    factor = 0.5 if violation <= 1e-9 else 2.0
-    for _ in range(TRIES):
-        other = min(max(T * factor, low), high)
-        if other == T:
-            break
-        changed = worst(other)
-        better = changed <= 1e-9 if factor < 1.0 else changed < 0.999 * violation
-        if not better:
-            break
-        T, violation = other, changed
-        if factor > 1.0 and violation <= 1e-9:
+    found = judged(T)
+    for factor in (2.0,) if found[0] else (0.5, 2.0):
+        before = T
+        for _ in range(TRIES):
+            other = min(max(T * factor, low), high)
+            if other == T:
+                break
+            changed = judged(other)
+            if not changed < (0.999 * found[0], found[1]):
+                break
+            T, found = other, changed
+        if T != before:
             break
     return profiles.unknowns(points, T)
 

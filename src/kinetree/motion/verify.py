@@ -89,7 +89,7 @@ def verified(problem: Problem, x: Array) -> Check:
     found: list[Violation] = []
     for rows, part in zip(sampled, parts[2:], strict=True):
         found += _exceeded(rows, At(evaluation, part), T, between=False)
-        if isinstance(rows, Rows) and rows.s is setting.samples:
+        if isinstance(rows, Rows) and holds_throughout(rows, problem):
             found += _exceeded(rows, everywhere, T, between=True)
     for linear in problem.bounded:
         if isinstance(linear, LinearRows):
@@ -104,6 +104,11 @@ def verified(problem: Problem, x: Array) -> Check:
         everywhere.tau[:, own],
         sorted(found, key=lambda v: -v.relative),
     )
+
+
+def holds_throughout(rows: Rows, problem: Problem) -> bool:
+    """Whether a bound is meant for the whole motion and not only for some instants of it."""
+    return rows.s is problem.setting.samples or np.array_equal(rows.s, problem.basis.breaks)
 
 
 def _simpson(problem: Problem) -> tuple[Array, Array]:

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Solver
 from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.ipopt import Ipopt
 from kinetree.motion.solvers.slsqp import Slsqp
+from kinetree.motion.solvers.snopt import Snopt
 from kinetree.motion.solvers.uno import Uno
 
 LARGE = 800  # unknowns from which sparse factors are quicker than dense ones
-SOLVERS: dict[str, Solver] = {"interior": InteriorPoint(), "ipopt": Ipopt(), "uno": Uno(), "slsqp": Slsqp()}
+SOLVERS: dict[str, Solver] = {
+    "interior": InteriorPoint(),
+    "ipopt": Ipopt(),
+    "uno": Uno(),
+    "slsqp": Slsqp(),
+    "snopt": Snopt(),
+}
 
 
-def chosen_solvers(name: str, program: Program) -> list[Solver]:
-    """The solver asked for, or for "auto" those that are installed, the most suitable first."""
+def chosen_solvers(
+    name: str, program: NonlinearProgram, options: Mapping[str, Any] | None = None
+) -> list[Solver]:
+    """The solver asked for, or for "auto" those that are installed, the most suitable first.
+
+    Each is known to take the options.
+    """
     if name == "auto":
         order = ("interior", "ipopt", "uno") if program.n <= LARGE else ("ipopt", "interior", "uno")
-        return [SOLVERS[key] for key in order if SOLVERS[key].is_installed()]
-    if name not in SOLVERS:
+        found = [SOLVERS[key] for key in order if SOLVERS[key].is_installed()]
+    elif name in SOLVERS:
+        SOLVERS[name].check_installed()
+        found = [SOLVERS[name]]
+    else:
         raise InputError(unknown_name("solver", name, ("auto", *SOLVERS)))
-    SOLVERS[name].check_installed()
-    return [SOLVERS[name]]
+    for solver in found:
+        solver.checked_options(options)
+    return found

@@ -15,8 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed, unknown_name
-from kinetree.motion.program import Program
+from kinetree.errors import InputError, MissingExtraError, listed, unknown_name
+from kinetree.motion.nonlinear import NonlinearProgram
+
+
+class MissingSolverError(MissingExtraError):
+    """A solver needs what no extra of this package brings; the message says what."""
+
+    def __init__(self, message: str) -> None:
+        ImportError.__init__(self, message)
 
 
 class Status(Enum):
@@ -27,6 +34,7 @@ class Status(Enum):
     ITERATIONS = "Stopped at the limit of iterations before the motion was the best."
     TIME = "Stopped at the time limit before the motion was the best."
     INTERRUPTED = "Interrupted by the user; this is the best motion so far."
+    UNPROVEN = "Not solved: the solver stopped where the conditions of optimality, recomputed, do not hold."
     FAILED = "The solver gave up before it found the best motion."
     SEARCHING = "Saved while the search was going on; this is the best motion so far."
 
@@ -74,6 +82,7 @@ class Outcome:
     solver: str
     seconds: float = 0.0
     scale: float = 1.0  # what the objective was multiplied by
+    least: float = 0.0  # objectives below this are no measure of size
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ class Solver(ABC):
         """Raise MissingExtraError if it cannot."""
 
     @abstractmethod
-    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Minimise from a start; the watch is told of every iteration and may ask to stop."""
 
     def checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -128,7 +137,7 @@ class Watch:
 
     def __init__(
         self,
-        program: Program,
+        program: NonlinearProgram,
         settings: Settings,
         report: Callable[[Progress], object] | None = None,
         begun: float | None = None,
@@ -181,14 +190,14 @@ class Watch:
             signal.signal(signal.SIGINT, before)
 
 
-def infeasibility(program: Program, z: Array, g: Array | None = None) -> float:
+def infeasibility(program: NonlinearProgram, z: Array, g: Array | None = None) -> float:
     """The largest scaled violation of constraints and bounds."""
     g = program.constraints(z) if g is None else g
     worst = max((program.lower - g).max(initial=0.0), (g - program.upper).max(initial=0.0))
     return float(max(worst, (program.x_lower - z).max(initial=0.0), (z - program.x_upper).max(initial=0.0)))
 
 
-def rank(program: Program, outcome: Outcome) -> tuple[bool, float, float]:
+def rank(program: NonlinearProgram, outcome: Outcome) -> tuple[bool, float, float]:
     """The smaller the better: solved ones first, then the least violation, then the objective."""
     solved = outcome.status is Status.SOLVED
     violation = 0.0 if solved else infeasibility(program, outcome.z)

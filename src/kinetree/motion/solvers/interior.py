@@ -25,7 +25,7 @@ from kinetree.kernels.condensed import (
     take,
     transposed_times,
 )
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch
 from kinetree.motion.solvers.newton import Newton, Rows
@@ -44,6 +44,7 @@ LEAST_SHARE, POWER = 0.1, 2  # of the mean complementarity that mu is lowered to
 FRESH = 1.0  # of the error: where mu begins when it is lowered step by step
 PATIENCE, PROGRESS = 8, 0.9  # iterations in which the error must fall, else mu is lowered step by step
 LONGEST_MOVE = 1.0  # of a control point in one iteration (rad, m): further steps wind joints up
+MOST_HASTE = 0.8  # of a duration that one iteration may take away: torques grow with its inverse square
 SHORTEST_STEP = 1e-7
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
 
@@ -74,7 +75,7 @@ class InteriorPoint(Solver):
         """Always there."""
 
     @override
-    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         search = _Search(program, start, settings, watch, self.checked_options(settings.options))
         status, message = search.run()
@@ -88,7 +89,12 @@ class _Search:
     """The iteration: what is known at the present point, and the loop."""
 
     def __init__(
-        self, program: Program, start: Start, settings: Settings, watch: Watch, options: Mapping[str, Any]
+        self,
+        program: NonlinearProgram,
+        start: Start,
+        settings: Settings,
+        watch: Watch,
+        options: Mapping[str, Any],
     ) -> None:
         self.program, self.settings, self.watch = program, settings, watch
         self.barrier = Barrier(program)
@@ -223,7 +229,7 @@ class _Search:
         merit = self._merit(at.v, self.f)
         n = barrier.n
         descent = float(self.slope @ step.v[:n] + self.mu * (newton.unit_slope @ step.v))
-        alpha = min(self._room(step.v, tau), LONGEST_MOVE / max(float(np.abs(step.v[:n]).max()), 1e-300))
+        alpha = min(self._room(step.v, tau), self._reach(step.v[:n]))
         first = True
         while alpha > SHORTEST_STEP:
             trial = self._trial(at.v + alpha * step.v)
@@ -239,6 +245,13 @@ class _Search:
             first = False
             alpha *= 0.5
         return False
+
+    def _reach(self, change: Array) -> float:
+        """How much of a step is taken at once: joints do not wind up, durations do not collapse."""
+        times = self.program.durations
+        shrinking = float((-change[times] / self.at.v[times]).max(initial=0.0))
+        largest = float(np.abs(change).max(initial=0.0))
+        return 1.0 / max(largest / LONGEST_MOVE, shrinking / MOST_HASTE, 1e-300)
 
     def _room(self, change: Array, tau: float) -> float:
         step: float = compiled(room)(self.at.v, change, *self.rows.bounds, tau)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib.util
+import sys
 from collections.abc import Mapping
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_double, c_int, c_void_p
 from pathlib import Path
@@ -15,8 +16,16 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, KinetreeError, MissingExtraError
-from kinetree.motion.program import Program
-from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch
+from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.solvers.interface import (
+    MissingSolverError,
+    Outcome,
+    Settings,
+    Solver,
+    Start,
+    Status,
+    Watch,
+)
 
 _Numbers, _Indices = POINTER(c_double), POINTER(c_int)
 _F = CFUNCTYPE(c_bool, c_int, _Numbers, c_bool, _Numbers, c_void_p)
@@ -47,6 +56,8 @@ LIBRARIES = (
     "ipopt-3.dll",
     "ipopt.dll",
 )
+HSL = ("ma27", "ma57", "ma77", "ma86", "ma97")
+HSL_LIBRARY = {"win32": "libhsl.dll", "darwin": "libhsl.dylib"}.get(sys.platform, "libhsl.so")
 ENDED = {0: Status.SOLVED, 1: Status.SOLVED, 2: Status.INFEASIBLE, -1: Status.ITERATIONS, -4: Status.TIME}
 MESSAGES = {
     0: "solve succeeded",
@@ -59,8 +70,21 @@ MESSAGES = {
     -2: "restoration failed",
     -3: "error in step computation",
     -4: "maximum time exceeded",
+    -12: "invalid option",
     -13: "invalid number detected",
 }
+
+
+def _check_hsl(solver: str, library: str) -> None:
+    """Raise unless the library of Harwell's linear solvers can be loaded."""
+    try:
+        ctypes.CDLL(library)
+    except OSError as error:
+        raise MissingSolverError(
+            f"The linear solver {solver} needs HSL (licence and source: https://licences.stfc.ac.uk/product/coin-hsl)"
+            f" as a shared library; name its file: options={{'linear_solver': '{solver}', 'hsllib': "
+            f"'/path/to/{HSL_LIBRARY}'}}. '{library}' cannot be loaded: {error}"
+        ) from None
 
 
 class Ipopt(Solver):
@@ -73,7 +97,7 @@ class Ipopt(Solver):
         "constr_viol_tol": float,
         "dual_inf_tol": float,
         "hsllib": str,
-        "linear_solver": ("mumps", "ma27", "ma57", "ma77", "ma86", "ma97", "pardisomkl", "spral"),
+        "linear_solver": ("mumps", "spral", *HSL),
         "max_soc": int,
         "mu_init": float,
         "mu_strategy": ("monotone", "adaptive"),
@@ -84,6 +108,14 @@ class Ipopt(Solver):
         "warm_start_bound_push": float,
         "warm_start_mult_bound_push": float,
     }
+
+    @override
+    def checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The options; a linear solver of HSL must be there, for IPOPT fails without saying why."""
+        found = super().checked_options(options)
+        if found.get("linear_solver") in HSL:
+            _check_hsl(str(found["linear_solver"]), str(found.get("hsllib", HSL_LIBRARY)))
+        return found
 
     @override
     def is_installed(self) -> bool:
@@ -97,7 +129,7 @@ class Ipopt(Solver):
             raise MissingExtraError("casadi", "predict", "The solver IPOPT")
 
     @override
-    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         own = self.checked_options(settings.options)
         library, callbacks = _library(), _Callbacks(program, watch)
@@ -175,7 +207,7 @@ def _set_option(library: Any, handle: Any, name: str, value: Any) -> None:
 class _Callbacks:
     """The program as C functions; what they raise is kept and ends the solve."""
 
-    def __init__(self, program: Program, watch: Watch) -> None:
+    def __init__(self, program: NonlinearProgram, watch: Watch) -> None:
         self.program, self.watch = program, watch
         self.error: BaseException | None = None
         self.z = np.zeros(program.n)

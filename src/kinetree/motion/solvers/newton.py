@@ -15,14 +15,18 @@ from kinetree.kernels.condensed import (
     residual,
     right_side,
 )
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, Step
+
+LEAST_SHIFT = 1e-6  # of a matrix that is not definite; the objective is of size 1
+SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
+REDUNDANT = 1e-11  # relative size of what is left of an equation that others imply
 
 
 class Rows:
     """The rows of a barrier problem as compiled code wants them: sorted entries of the Jacobian, bounds."""
 
-    def __init__(self, program: Program, barrier: Barrier) -> None:
+    def __init__(self, program: NonlinearProgram, barrier: Barrier) -> None:
         n, m = program.n, program.m
         self.order = np.argsort(program.jacobian_rows.astype(np.int64) * n + program.jacobian_columns)
         rows = program.jacobian_rows[self.order]
@@ -62,12 +66,17 @@ class Newton:
         compiled(curb)(
             at.v, *rows.bounds, at.low, at.high, rows.slack, AUGMENTED, sigma, self.unit_slope, self.weight
         )
+        if len(rows.equal):
+            J = rows.dense_equations(values, n)
+            self.size = np.maximum(np.linalg.norm(J, axis=1), SMALLEST)
+            self.J_equal = J / self.size[:, None]
+            self.weight[rows.equal] /= np.maximum(1.0, self.size**2)
         hessian = barrier.program.hessian(at.v[:n], 1.0, at.y)
         H = np.zeros((n, n))
         compiled(condense)(*self.jacobian, self.weight, sigma, hessian, rows.hessian_places, H)
         self.good = self._factor(H.T)
         if self.good and len(rows.equal):
-            self._eliminate_equations(rows.dense_equations(values, n))
+            self._eliminate_equations()
 
     def _factor(self, H: Array) -> bool:
         """Cholesky factor of H + shift; the shift grows until there is one."""
@@ -82,15 +91,12 @@ class Newton:
                 return True
             if not np.isfinite(H).all() or shift > LARGEST_SHIFT:
                 return False
-            size = max(1e-8, 1e-8 * float(np.abs(np.diagonal(H)).max()))
-            shift = max(size, barrier.shift / 3.0) if shift == 0.0 else 8.0 * shift
+            shift = max(LEAST_SHIFT, barrier.shift / 3.0) if shift == 0.0 else 8.0 * shift
 
-    def _eliminate_equations(self, J: Array) -> None:
-        self.J_equal = J
-        self.carried = lapack.dpotrs(self.factor, J.T, lower=1)[0]
-        schur = J @ self.carried
-        schur[np.diag_indices(len(schur))] += 1e-12 * max(1.0, float(np.abs(schur).max()))
-        self.schur = np.linalg.pinv(schur, hermitian=True)
+    def _eliminate_equations(self) -> None:
+        """Carry the equations, each divided by its size, through H; those that say the same count once."""
+        self.carried = lapack.dpotrs(self.factor, self.J_equal.T, lower=1)[0]
+        self.schur = np.linalg.pinv(self.J_equal @ self.carried, rcond=REDUNDANT, hermitian=True)
 
     def step(self, c: Array, mu: float) -> Step:
         """The step that solves the linearised equations with residual c for a barrier mu."""
@@ -100,8 +106,9 @@ class Newton:
         compiled(right_side)(*system, self.dual, right)
         dz = lapack.dpotrs(self.factor, right, lower=1)[0]
         if len(rows.equal):
-            dy[rows.equal] = self.schur @ (self.J_equal @ dz + c[rows.equal])
-            dz = dz - self.carried @ dy[rows.equal]
+            pull = self.schur @ (self.J_equal @ dz + c[rows.equal] / self.size)
+            dy[rows.equal] = pull / self.size
+            dz = dz - self.carried @ pull
         compiled(expand)(*system, dz, dv, dy)
         low, high = np.empty(len(at.low)), np.empty(len(at.high))
         compiled(expand_bounds)(at.v, dv, *rows.bounds, at.low, at.high, mu, low, high)

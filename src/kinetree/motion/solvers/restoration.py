@@ -6,14 +6,14 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 
 STEPS = 60
 ENOUGH = 0.1  # of the violation at the start is left: the search may go on
 FLAT = 1e-7  # slope of the violation, relatively, at which it cannot be reduced
 
 
-def restored(program: Program, z: Array, tolerance: float) -> Array | None:
+def restored(program: NonlinearProgram, z: Array, tolerance: float) -> Array | None:
     """A point with far less violation; None if the violation cannot be reduced: locally infeasible."""
     z = np.array(z)
     excess = _excess(program, z)
@@ -39,7 +39,7 @@ def restored(program: Program, z: Array, tolerance: float) -> Array | None:
 
 
 def _damped_step(
-    program: Program, z: Array, excess: Array, slope: Array, H: Array, damping: float
+    program: NonlinearProgram, z: Array, excess: Array, slope: Array, H: Array, damping: float
 ) -> tuple[Array, Array, float, bool]:
     """One step that lowers the violation, with as much damping as it takes."""
     before = float(excess @ excess)
@@ -57,7 +57,7 @@ def _damped_step(
     return z, excess, damping, False
 
 
-def _excess(program: Program, z: Array) -> Array:
+def _excess(program: NonlinearProgram, z: Array) -> Array:
     """By how much each row is outside its bounds, with sign."""
     g = program.constraints(z)
     return g - np.clip(g, program.lower, program.upper)

@@ -9,9 +9,10 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
 
+SHARPER = 1e-5  # times the tolerance: the least change of the objective, in which an error of slopes counts squared
 NO_MULTIPLIERS = 1e-7  # rows further from their bounds than this have no multiplier
 
 
@@ -35,7 +36,7 @@ class Slsqp(Solver):
         """Always there."""
 
     @override
-    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         from scipy.optimize import minimize
 
@@ -61,7 +62,7 @@ class Slsqp(Solver):
                 callback=note,
                 options={
                     "maxiter": int(settings.max_iterations),
-                    "ftol": options.get("ftol", 1e-2 * settings.tolerance),
+                    "ftol": options.get("ftol", SHARPER * settings.tolerance),
                 },
             )
             z, message = np.asarray(result.x), str(result.message)
@@ -73,7 +74,7 @@ class Slsqp(Solver):
         return Outcome(z, multipliers, (low, high), status, count, message.lower(), self.name)
 
 
-def _status(program: Program, result: Any, z: Array, settings: Settings) -> Status:
+def _status(program: NonlinearProgram, result: Any, z: Array, settings: Settings) -> Status:
     feasible = infeasibility(program, z) < 1e2 * settings.tolerance
     if result.success and feasible:
         return Status.SOLVED
@@ -85,7 +86,7 @@ def _status(program: Program, result: Any, z: Array, settings: Settings) -> Stat
 class _Sides:
     """Two-sided rows as the equalities and inequalities that SciPy wants."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: NonlinearProgram) -> None:
         self.program = program
         lower, upper = program.lower, program.upper
         self.equal = np.flatnonzero(lower == upper)
@@ -116,14 +117,14 @@ class _Sides:
         return np.vstack([J[self.low], -J[self.high]])
 
 
-def dense_jacobian(program: Program, z: Array) -> Array:
+def dense_jacobian(program: NonlinearProgram, z: Array) -> Array:
     """dg/dz as a full matrix."""
     J = np.zeros((program.m, program.n))
     J[program.jacobian_rows, program.jacobian_columns] = program.jacobian(z)
     return J
 
 
-def estimated_multipliers(program: Program, z: Array) -> tuple[Array, Array, Array]:
+def estimated_multipliers(program: NonlinearProgram, z: Array) -> tuple[Array, Array, Array]:
     """Multipliers of active rows and bounds by least squares of gradient + J^T multipliers = 0."""
     g = program.constraints(z)
     near = NO_MULTIPLIERS + 1e-6 * np.abs(g)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import MissingExtraError
-from kinetree.motion.program import Program
+from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
 
 
@@ -41,7 +41,7 @@ class Uno(Solver):
             raise MissingExtraError("unopy", "predict", "The solver Uno")
 
     @override
-    def solve(self, program: Program, start: Start, settings: Settings, watch: Watch) -> Outcome:
+    def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         import unopy  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
@@ -82,7 +82,7 @@ class Uno(Solver):
         )
 
 
-def _model(unopy: Any, program: Program, start: Start) -> Any:
+def _model(unopy: Any, program: NonlinearProgram, start: Start) -> Any:
     """The program as Uno's callbacks; all arrays are written in place."""
 
     def gradient(z: Array, out: Array) -> None:

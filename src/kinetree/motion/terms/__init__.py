@@ -12,9 +12,10 @@ from kinetree.motion.terms.effort import (
 )
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
 from kinetree.motion.terms.power import Power, StrengthLimit
-from kinetree.motion.terms.reach import GroundClearance, KeepOut, Orientation, PointPosition, PointSpeed
+from kinetree.motion.terms.reach import GroundClearance, KeepOut, Orientation, PointPosition
 from kinetree.motion.terms.reaction import ReactionLimit, SquaredReaction, ZeroMomentPoint
 from kinetree.motion.terms.smoothness import Jerk, Tracking
+from kinetree.motion.terms.speed import PointSpeed, PointVelocity
 
 __all__ = [
     "AccelerationLimits",
@@ -32,6 +33,7 @@ __all__ = [
     "Periodic",
     "PointPosition",
     "PointSpeed",
+    "PointVelocity",
     "Power",
     "ReactionLimit",
     "SquaredReaction",

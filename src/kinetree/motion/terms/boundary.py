@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from kinetree.motion.terms.functions import Rate
 Given = ArrayLike | Mapping[str, float] | None
 SAME = 1e-9  # frozen joints may differ by this from what is asked (rad, m)
 NAMES = ("position", "velocity", "acceleration")
-UNITS = ("rad", "rad/s", "rad/s^2")
+UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of turning and of sliding joints
 
 
 class Boundary(Constraint):
@@ -45,16 +45,20 @@ class Boundary(Constraint):
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
         s = setting.where(self.at, self.family)
-        if len(s) != 1:
+        return [
+            _condition(setting, s, rate, joints, values, self.family)
+            for rate, joints, values in self.asked(setting)
+            if joints
+        ]
+
+    def asked(self, setting: Setting) -> Iterator[tuple[int, list[int], Array]]:
+        """Which joints must have which positions (rate 0), velocities (1), accelerations (2)."""
+        if len(setting.where(self.at, self.family)) != 1:
             raise InputError(f"{self.family}: at must be one instant, got {self.at!r}")
-        found: list[Bounded] = []
         for rate, given in enumerate(self.given):
             if given is not None:
                 joints, values = _by_joint(setting, given, f"{NAMES[rate]} at {self.at!r}")
-                joints, values = _only_moving(setting, joints, values, rate, self.at)
-                if joints:
-                    found.append(_condition(setting, s, rate, joints, values, self.family))
-        return found
+                yield rate, *_only_moving(setting, joints, values, rate, self.at)
 
 
 def _condition(
@@ -64,10 +68,9 @@ def _condition(
     columns = [setting.column[j] for j in joints]
     labels = [f"{NAMES[rate]} of {setting.mechanism.joint_names[j]}" for j in joints]
     low, high = setting.duration
+    units = setting.units(joints, *UNITS[rate])
     if rate == 2 and low != high and values.any():
-        return Rows(
-            Rate(2, columns), s, values, values, family, labels, UNITS[2], _sizes(values), NAMES[rate]
-        )
+        return Rows(Rate(2, columns), s, values, values, family, labels, units, _sizes(values), NAMES[rate])
     places, weights = setting.curve_rows(s, columns, rate)
     targets = values * (1.0 if rate == 0 else 0.0)
     if rate == 2 and low == high:
@@ -75,7 +78,7 @@ def _condition(
     if rate == 1 and values.any():
         last = np.full((len(values), 1), setting.profiles.size - 1)
         places, weights = np.hstack([places, last]), np.hstack([weights, -values[:, None]])
-    return LinearRows(places, weights, s, targets, targets, family, labels, UNITS[rate])
+    return LinearRows(places, weights, s, targets, targets, family, labels, units)
 
 
 def _by_joint(setting: Setting, given: ArrayLike | Mapping[str, float], what: str) -> tuple[list[int], Array]:
@@ -177,4 +180,5 @@ def _tied(
     weights = np.hstack([at_end[1], -signs[:, None] * at_start[1]])
     zero = np.full(len(ends), offset)
     labels = [f"{NAMES[rate]} of {setting.mechanism.joint_names[j]}" for j in ends]
-    return LinearRows(places, weights, np.ones(1), zero, zero, family, labels, UNITS[rate])
+    units = setting.units(ends, *UNITS[rate])
+    return LinearRows(places, weights, np.ones(1), zero, zero, family, labels, units)

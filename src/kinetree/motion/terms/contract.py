@@ -26,6 +26,7 @@ class Function(ABC):
     """k numbers at each sample, with derivatives."""
 
     size: int
+    of_pose = False  # whether it is a function of q alone, of where bodies are
     own_chain = False  # whether it is no function of (q, qd, qdd) and carries its derivatives back itself
 
     def pull(self, at: At) -> tuple[Array, Array]:
@@ -106,6 +107,7 @@ class Objective(ABC):
 
     weight: float = 1.0
     family = "objective"
+    quadrature_error = 1e-3  # relative difference of two quadratures that counts as none
 
     def __rmul__(self, factor: float) -> Self:
         weighted = copy(self)

@@ -1,8 +1,11 @@
-"""The user's own function as objective or constraint, differentiated numerically."""
+"""The user's own function as objective or constraint, differentiated numerically or by the user.
+
+Derivatives that are given are compared with differences when the problem is made.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,27 +18,40 @@ from kinetree.motion.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows
 
 UserFunction = Callable[[Array, Array, Array, Array, Array], ArrayLike]
+UserSlopes = Callable[[Array, Array, Array, Array, Array], Sequence[ArrayLike | None]]
+ARGUMENTS = ("q", "qd", "qdd", "tau")
+WRONG = 1e-4  # relative error of a given derivative that differences do not explain
 STEP, WIDE_STEP = 1e-6, 1e-3  # for first and second derivatives, relative to the size of what is changed
 
 
 class CustomObjective(Objective):
-    """Integral of f(s, q, qd, qdd, tau) dt for a function of all samples: (m,), four (m, n_dof) -> (m,)."""
+    """Integral of f(s, q, qd, qdd, tau) dt for a function of all samples: (m,), four (m, n_dof) -> (m,).
+
+    ``slopes`` with the same arguments returns its derivatives by q, qd, qdd and tau, (m, n_dof) each, None
+    for zero; they are compared with differences. Without it differences are used.
+
+    >>> def effort(s, q, qd, qdd, tau):
+    ...     return (tau**2).sum(axis=1)
+    >>> CustomObjective(effort, slopes=lambda s, q, qd, qdd, tau: (None, None, None, 2 * tau)).family
+    'own objective'
+    """
 
     family = "own objective"
 
-    def __init__(self, function: UserFunction) -> None:
-        self.function = function
+    def __init__(self, function: UserFunction, slopes: UserSlopes | None = None) -> None:
+        self.function, self.slopes = function, slopes
 
     @override
     def integrand(self, setting: Setting) -> Function:
         """What is integrated over the motion."""
-        return _User(self.function, setting, 1, self.family)
+        return _User(self.function, self.slopes, setting, 1, self.family)
 
 
 class CustomConstraint(Constraint):
     """lower <= f(s, q, qd, qdd, tau) <= upper for a function of all samples that returns (m, k).
 
-    Equality of anything with anything: the difference of both with ``lower = upper = 0``.
+    Equality of anything with anything: the difference of both with ``lower = upper = 0``. ``slopes`` as for
+    :class:`CustomObjective`, but (m, k, n_dof) each.
     """
 
     family = "own constraint"
@@ -48,8 +64,10 @@ class CustomConstraint(Constraint):
         size: int = 1,
         name: str = "own constraint",
         at: Where = "samples",
+        slopes: UserSlopes | None = None,
     ) -> None:
         self.function, self.at, self.size, self.family = function, at, size, name
+        self.slopes = slopes
         self.lower, self.upper = (np.asarray(x, dtype=np.float64) * np.ones(size) for x in (lower, upper))
         if np.isnan(self.lower).any() or np.isnan(self.upper).any() or (self.lower > self.upper).any():
             raise InputError(f"{name}: bounds must be numbers, the lower not above the upper")
@@ -57,20 +75,64 @@ class CustomConstraint(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        function = _User(self.function, setting, self.size, self.family)
+        function = _User(self.function, self.slopes, setting, self.size, self.family)
         labels = [f"number {k + 1}" for k in range(self.size)]
         s = setting.where(self.at, self.family)
         return [Rows(function, s, self.lower, self.upper, self.family, labels, "", 1.0, "own")]
 
 
 class _User(Function):
-    """Central differences by q, qd, qdd and tau; torques are then carried on exactly."""
+    """Derivatives by q, qd, qdd and tau, given or central differences; torques are carried on exactly."""
 
-    def __init__(self, function: UserFunction, setting: Setting, size: int, name: str) -> None:
-        self.function, self.size, self.name = function, size, name
+    def __init__(
+        self, function: UserFunction, slopes: UserSlopes | None, setting: Setting, size: int, name: str
+    ) -> None:
+        self.function, self.given, self.size, self.name = function, slopes, size, name
         self.own = setting.own
         self.columns = np.array(sorted(setting.column.values()))
         self.joints = np.array([j for j, _ in sorted(setting.column.items(), key=lambda pair: pair[1])])
+
+        if slopes is not None:
+            self._compare(setting.mechanism.joint_names)
+
+    def _compare(self, names: Sequence[str]) -> None:
+        """Raise where a given derivative is not what differences give, at some random states."""
+        rng = np.random.default_rng(0)
+        s, state = np.linspace(0.0, 1.0, 3), list(rng.standard_normal((4, 3, len(names))))
+        told, found = self._told(s, state), self._differences(s, state, STEP)
+        size = max(1.0, *(float(np.abs(x).max(initial=0.0)) for x in found))
+        for k, (mine, theirs) in enumerate(zip(found, told, strict=True)):
+            error = np.abs(mine - theirs)
+            if error.max(initial=0.0) > WRONG * size:
+                m, row, column = map(int, np.unravel_index(int(error.argmax()), error.shape))
+                joint = names[column if k == 3 else int(self.joints[column])]
+                raise InputError(
+                    f"{self.name}: its derivative by {ARGUMENTS[k]} of joint '{joint}' is given as "
+                    f"{theirs[m, row, column]:.6g}, but differences give {mine[m, row, column]:.6g}"
+                )
+
+    def _told(self, s: Array, state: list[Array]) -> list[Array]:
+        """The given derivatives, as `_differences` has them."""
+        assert self.given is not None
+        slopes, n = list(self.given(s, *state)), state[0].shape[1]
+        if len(slopes) != 4:
+            raise InputError(
+                f"{self.name}: slopes must return 4 arrays, by q, qd, qdd, tau; got {len(slopes)}"
+            )
+        found = []
+        for k, slope in enumerate(slopes):
+            full = np.zeros((len(s), self.size, n))
+            if slope is not None:
+                given = np.asarray(slope, dtype=np.float64)
+                given = given[:, None] if given.ndim == 2 else given
+                if given.shape != full.shape:
+                    wanted = f"({len(s)}, {n})" if self.size == 1 else f"{full.shape}"
+                    raise InputError(
+                        f"{self.name}: slope by {ARGUMENTS[k]} must have shape {wanted}, got {given.shape}"
+                    )
+                full = given
+            found.append(full if k == 3 else full[:, :, self.joints])
+        return found
 
     def _state(self, at: At) -> list[Array]:
         motion = at.motion
@@ -101,6 +163,10 @@ class _User(Function):
 
     def _partials(self, s: Array, state: list[Array], step: float) -> list[Array]:
         """Derivatives by q, qd, qdd of the moving joints and by all tau: four times (m, k, columns)."""
+        return self._differences(s, state, step) if self.given is None else self._told(s, state)
+
+    def _differences(self, s: Array, state: list[Array], step: float) -> list[Array]:
+        """The same by differences."""
         found: list[list[Array]] = [[], [], [], []]
         for k, _, h, up, down in self._changes(state, step):
             found[k].append((self._call(s, up) - self._call(s, down)) / (2.0 * h[:, None]))

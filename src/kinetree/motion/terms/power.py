@@ -20,12 +20,14 @@ from kinetree.motion.terms.effort import Names
 class Power(Objective):
     """Integral of sum_j |tau_j qd_j| dt: what drives give and brakes take (J).
 
-    |w| is rounded to sqrt(w^2 + smooth^2) - smooth near zero; ``smooth`` in W.
+    |w| is rounded to sqrt(w^2 + smooth^2) - smooth near zero; ``smooth`` in W. The sharper the corner, the
+    longer the search: a hundredth of the largest power is enough, and a sharper one may start from there.
     """
 
     family = "power"
+    quadrature_error = 1e-2
 
-    def __init__(self, joints: Names = None, smooth: float = 1e-2) -> None:
+    def __init__(self, joints: Names = None, smooth: float = 0.1) -> None:
         self.joints, self.smooth = joints, number(smooth, "smooth")
         if self.smooth <= 0.0:
             raise InputError(f"smooth must be positive, got {smooth}")
@@ -115,6 +117,15 @@ class StrengthLimit(Constraint):
         return [Rows(function, s, [-np.inf], [0.0], self.family, [self.joint], "N m", [scale], "strength")]
 
 
+def _at_least_four(x: Array, values: Array) -> tuple[Array, Array]:
+    """A table over x (m,) with values (m, k); fewer than four points become four of the same polynomial."""
+    if len(x) >= 4:
+        return x, values
+    finer = np.linspace(x[0], x[-1], 4)
+    powers = np.vander(finer - x[0], len(x)) @ np.linalg.inv(np.vander(x - x[0], len(x)))
+    return finer, powers @ values
+
+
 class _Strength(Function):
     """direction tau - strength(q, qd)."""
 
@@ -123,10 +134,9 @@ class _Strength(Function):
     def __init__(self, limit: StrengthLimit, torque_row: int, column: int) -> None:
         from scipy.interpolate import RectBivariateSpline
 
-        degrees = (min(3, len(limit.angles) - 1), min(3, len(limit.velocities) - 1))
-        self.table = RectBivariateSpline(
-            limit.angles, limit.velocities, limit.strength, kx=degrees[0], ky=degrees[1]
-        )
+        angles, strength = _at_least_four(limit.angles, limit.strength)
+        velocities, strength = _at_least_four(limit.velocities, strength.T)
+        self.table = RectBivariateSpline(angles, velocities, strength.T)
         self.ranges = tuple((float(x[0]), float(x[-1])) for x in (limit.angles, limit.velocities))
         self.rows, self.column, self.direction = np.array([torque_row]), column, float(limit.direction)
 

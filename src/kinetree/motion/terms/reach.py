@@ -74,6 +74,8 @@ class PointPosition(Constraint):
 class Position(Function):
     """Some coordinates of a place in the world."""
 
+    of_pose = True
+
     def __init__(self, place: Place, axes: list[int]) -> None:
         self.place, self.axes, self.size = place, axes, len(axes)
 
@@ -104,7 +106,11 @@ def _by_position(J: Array) -> Array:
 
 
 class Orientation(Constraint):
-    """A body is turned as ``rotation`` (3, 3) says: x_world = rotation x_body; near that orientation."""
+    """A body is turned as ``rotation`` (3, 3) says: x_world = rotation x_body.
+
+    The turn between both is (y . Z, z . X, x . Y) for small angles, which vanishes for half turns too; so the
+    axes must not point away from where they should.
+    """
 
     family = "end-effector orientation"
 
@@ -123,11 +129,19 @@ class Orientation(Constraint):
         X, Y, Z = self.rotation.T
         function = _Components([(y, Z), (z, X), (x, Y)])
         labels = [f"turn about {axis} of {self.body}" for axis in AXES]
-        return [Rows(function, s, np.zeros(3), np.zeros(3), self.family, labels, "rad", 1.0, "orientation")]
+        upright = _Components([(x, X), (y, Y), (z, Z)])
+        along = [f"direction of {axis} of {self.body}" for axis in AXES]
+        none = np.full(3, np.inf)
+        return [
+            Rows(function, s, np.zeros(3), np.zeros(3), self.family, labels, "rad", 1.0, "orientation"),
+            Rows(upright, s, np.zeros(3), none, self.family, along, "1", 1.0, "orientation"),
+        ]
 
 
 class _Components(Function):
     """Components of places along fixed directions."""
+
+    of_pose = True
 
     def __init__(self, pairs: Sequence[tuple[Place, Array]]) -> None:
         self.pairs, self.size = pairs, len(pairs)
@@ -215,6 +229,8 @@ class KeepOut(Constraint):
 class _Distances(Function):
     """Distances of places from a centre, rounded near zero."""
 
+    of_pose = True
+
     def __init__(self, places: Sequence[Place], center: Place, rounding: float) -> None:
         self.places, self.center, self.rounding, self.size = places, center, rounding, len(places)
 
@@ -251,74 +267,3 @@ class _Distances(Function):
             at.add_block(0, 0.5 * H)
             at.add_outer(np.broadcast_to(w / size[:, k, None], (len(w), 3)), J)
             at.add_outer(-w / size[:, k, None], slopes[:, :, k : k + 1])
-
-
-class PointSpeed(Constraint):
-    """Speed of a point of a body, |v| <= limit (m/s)."""
-
-    family = "end-effector speed limit"
-
-    def __init__(self, body: str, limit: float, point: ArrayLike = ORIGIN, at: Where = "samples") -> None:
-        self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
-        self.limit = number(limit, self.family)
-        if self.limit <= 0.0:
-            raise InputError(f"{self.family} must be positive, got {limit}")
-
-    @override
-    def bounded(self, setting: Setting) -> list[Bounded]:
-        """What is bounded, between what, and where."""
-        place = Place(setting.extended, setting.body(self.body, self.family), self.point)
-        s = setting.where(self.at, self.family)
-        function = _Speed(setting, place, 1e-4 * self.limit)
-        high = [self.limit]
-        return [Rows(function, s, [-np.inf], high, self.family, [self.body], "m/s", [self.limit], "speed")]
-
-
-class _Speed(Function):
-    """sqrt(v . v + rounding^2), v = J(q) qd."""
-
-    size = 1
-    step = 1e-5  # s, for the change of second derivatives along the motion
-
-    def __init__(self, setting: Setting, place: Place, rounding: float) -> None:
-        self.setting, self.place, self.rounding = setting, place, rounding
-
-    def _velocity(self, at: At) -> tuple[Array, Array, Array]:
-        """v (m, 3), its norm (m, 1), and slopes of v (m, 3, 3, n)."""
-        J, qd = self.place.slopes(at.frames), at.moving[:, 1]
-        v = (J @ qd[:, :, None])[..., 0]
-        by_q = np.stack(
-            [
-                (self.place.bend(at.frames, np.tile(axis, (len(v), 1))) @ qd[:, :, None])[..., 0]
-                for axis in np.eye(3)
-            ],
-            axis=1,
-        )
-        slopes = np.zeros((len(v), RATES, 3, qd.shape[1]))
-        slopes[:, 0], slopes[:, 1] = by_q, J
-        return v, np.sqrt((v * v).sum(axis=1, keepdims=True) + self.rounding**2), slopes
-
-    @override
-    def values(self, at: At) -> Array:
-        return self._velocity(at)[1]
-
-    @override
-    def slopes(self, at: At) -> Array:
-        v, size, slopes = self._velocity(at)
-        return (v / size)[:, None, None, :] @ slopes
-
-    @override
-    def bend(self, at: At, weight: Array) -> None:
-        v, size, slopes = self._velocity(at)
-        pull = weight * v / size
-        motion, moving = at.motion, at.frames.moving
-        ahead, behind = (
-            self.place.bend(
-                Frames(self.setting.extended, moving, motion.q + step * motion.qd, motion.qd), pull
-            )
-            for step in (self.step, -self.step)
-        )
-        at.add_block(0, 0.5 * (ahead - behind) / (2.0 * self.step))
-        at.add_block(1, self.place.bend(at.frames, pull))
-        at.add_outer(np.broadcast_to(weight / size, v.shape), slopes)
-        at.add_outer(-weight / size, (v / size)[:, None, None, :] @ slopes)

@@ -2,100 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.model.file_values import Angle, Number
-from kinetree.model.schema_parts import Table
-from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
-from kinetree.study.surroundings import loads
-from kinetree.study.tables import EACH, FUNCTION
+from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
+from kinetree.study.surroundings import loads, wrenches
 from kinetree.study.tasks import Task, Work
-from kinetree.study.values import Ends, Gains, Limits, PerJoint, Positions, Positive, Seed, Whole, choice
+from kinetree.study.values import PerJoint
 
 if TYPE_CHECKING:
-    from kinetree.motion.prediction import Prediction
+    from kinetree.motion.phases import Phases
+    from kinetree.motion.problem import Problem
 
-OBJECTIVES = ("time", "squared_torque", "mixed", "function")
-SOLVERS = ("auto", "interior", "ipopt", "uno", "slsqp")
-BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
-
-
-class EndTable(Table):
-    """State at an end of the motion; by default at rest."""
-
-    q: Positions | None = Field(None, description=f'Positions (rad or "90 deg", m): {EACH}; others are open.')
-    q_degrees: Gains | None = Field(None, description="Angles in degrees, instead of q.")
-    qd: Gains | None = Field(0.0, description="Velocities (rad/s, m/s); default 0.")
-    qdd: Gains | None = Field(None, description="Accelerations (rad/s^2, m/s^2); default open.")
-
-
-class PredictTable(Table):
-    """What is the best motion, and what it must satisfy."""
-
-    objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
-        description='"time", "squared_torque", "mixed" ((1 - u) T + u times squared torques) or "function".'
-    )
-    torque_weight: Number = Field(
-        0.01, description="u of the mixed objective, from 0 to 1 (001, section 6.4)."
-    )
-    function: str | None = Field(None, description=f"Integrand f(s, q, qd, qdd, tau). {FUNCTION}.")
-    start: EndTable = Field(description="State at the start.")
-    end: EndTable = Field(description="State at the end.")
-    duration: Ends | None = Field(
-        None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
-    )
-    torque_limits: Limits | None = Field(
-        None, description='Largest torques, or "model"; default the model\'s.'
-    )
-    velocity_limits: Limits | None = Field(None, description='Largest velocities, or "model"; default none.')
-    joint_limits: bool = Field(False, description="Whether the joints keep within the model's limits.")
-    frozen: dict[str, Angle] = Field({}, description="Joints that do not move, and where they stay.")
-    segments: Whole = Field(20, description="Segments of the B-splines.")
-    degree: Whole = Field(3, description="Degree of the B-splines.")
-    samples: Whole = Field(2, description="Instants per segment at which constraints are enforced.")
-    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
-        "auto", description=f"One of {', '.join(SOLVERS)}."
-    )
-    starts: Whole = Field(1, description="Number of starts; those after the first are random.")
-    seed: Seed = Field(0, description="Seed of the random starts.")
-    tolerance: Positive = Field(1e-6, description="Of optimality and relative violations.")
-    max_iterations: Whole = Field(1000, description="Limit of iterations.")
-    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
 
 
 def prepare(work: Assignment) -> Work:
     """The best motion, checked by a simulation under its torques."""
-    from kinetree.motion.problem import Problem
-
-    table = work.tables.predict
+    table: PredictTable = work.tables.predict
     with work.origin.blamed("predict"):
-        problem = Problem(
-            work.mechanism,
-            objective=_objective(work, table),
-            constraints=_constraints(work, table),
-            duration=_duration(work, table),
-            segments=table.segments,
-            degree=table.degree,
-            samples=table.samples,
-            frozen=table.frozen,
-            loads=loads(work),
-        )
+        asked = _phases(work, table) if table.phase else _problem(work, table)
 
     def run() -> Result:
         from kinetree.motion.predict import predict
+        from kinetree.motion.predict_phases import predict_phases
+        from kinetree.motion.problem import Problem
+        from kinetree.motion.refine import refine
 
-        keys = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
+        search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
+        search["progress"] = _progress(work)
         with work.origin.blamed("predict"):
-            found = predict(problem, **{key: getattr(table, key) for key in keys}, progress=_progress(work))
-        return _result(work, found)
+            if not isinstance(asked, Problem):
+                phased = predict_phases(asked, **search)
+                return _checked(phased.to_result(), phased.parts if phased.solved else [])
+            found = predict(asked, **search)
+            if table.refine and found.solved:
+                found = refine(found, solver=table.solver, progress=search["progress"])
+        return _checked(found.to_result(), [found] if found.solved else [])
 
     return run
+
+
+def _checked(result: Result, solved: list[Any]) -> Result:
+    """The result; if it was solved, also checked by a simulation under its torques."""
+    from kinetree.study.prediction_check import check_by_simulation
+
+    checks = [check_by_simulation(part).check() for part in solved]
+    if not checks:
+        return result
+    worst = max(checks, key=lambda check: check.value)
+    return replace(result, audit={**result.audit, "simulation": worst})
 
 
 def _progress(work: Assignment) -> Any:
@@ -104,7 +65,56 @@ def _progress(work: Assignment) -> Any:
     return None if tell is None else lambda step: tell(1.0 - 0.5 ** (step.iteration / 20))
 
 
-def _duration(work: Assignment, table: PredictTable) -> Any:
+# ---- problems -------------------------------------------------------------------------------------------
+
+
+def _problem(work: Assignment, table: PredictTable) -> Problem:
+    if table.start is None or table.end is None:
+        missing = "start" if table.start is None else "end"
+        raise InputError(f"predict.{missing} is missing: the state there, such as {{ q = [0.0, 1.0] }}")
+    return _of_table(work, table, (table.start, table.end), loads(work))
+
+
+def _phases(work: Assignment, table: PredictTable) -> Phases:
+    """A problem for each phase; [predict] has what they share, its start and end are those of the whole."""
+    from kinetree.motion.phases import Junction, Phases
+
+    if work.tables.study.duration is not None or table.refine:
+        raise InputError("phases have durations of their own and are not refined: set phase.duration instead")
+    problems, last = [], len(table.phase) - 1
+    for k, phase in enumerate(table.phase):
+        own = table.model_copy(update={key: getattr(phase, key) for key in phase.model_fields_set})
+        ends = (
+            phase.start or (table.start if k == 0 else None),
+            phase.end or (table.end if k == last else None),
+        )
+        problems.append(_of_table(work, own, ends, _loads(work, phase)))
+    return Phases(problems, [Junction(phase.goes_on) for phase in table.phase[1:]])
+
+
+def _loads(work: Assignment, phase: PhaseTable) -> list[Any]:
+    return loads(work) if phase.load is None else wrenches(work, phase.load, "predict", "phase", "load")
+
+
+def _of_table(
+    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: list[Any]
+) -> Problem:
+    from kinetree.motion.problem import Problem
+
+    return Problem(
+        work.mechanism,
+        objective=_objective(work, table),
+        constraints=_constraints(work, table, ends),
+        duration=_duration(work, table),
+        segments=table.segments,
+        degree=table.degree,
+        samples=table.samples,
+        frozen=table.frozen,
+        loads=acting,
+    )
+
+
+def _duration(work: Assignment, table: MotionTable) -> Any:
     fixed = work.tables.study.duration
     if fixed is not None and table.duration is not None:
         raise InputError(
@@ -113,32 +123,48 @@ def _duration(work: Assignment, table: PredictTable) -> Any:
     return tuple(table.duration) if table.duration is not None else fixed
 
 
-def _objective(work: Assignment, table: PredictTable) -> Any:
-    from kinetree.motion.terms import CustomObjective, SquaredTorque, Time, time_and_torque
+def _objective(work: Assignment, table: MotionTable) -> Any:
+    from kinetree.motion import terms
 
     if (table.objective == "function") != (table.function is not None):
         raise InputError("the objective 'function' and the key function = 'file.py:name' belong together")
     if table.objective == "function":
-        return CustomObjective(work.code.function(str(table.function), "predict.function"))
+        return terms.CustomObjective(work.code.function(str(table.function), "predict.function"))
     if table.objective == "mixed":
-        return time_and_torque(table.torque_weight)
-    return Time() if table.objective == "time" else SquaredTorque()
+        return terms.time_and_torque(table.torque_weight)
+    kinds: dict[str, Any] = {
+        "time": terms.Time,
+        "squared_torque": terms.SquaredTorque,
+        "power": terms.Power,
+        "jerk": terms.Jerk,
+    }
+    return kinds[table.objective]()
 
 
-def _constraints(work: Assignment, table: PredictTable) -> list[Any]:
-    from kinetree.motion.terms import Boundary, JointLimits, TorqueLimits, VelocityLimits
+def _constraints(
+    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None]
+) -> list[Any]:
+    from kinetree.motion import terms
 
     found: list[Any] = []
-    for place in ("start", "end"):
-        end: EndTable = getattr(table, place)
-        q = _positions(work, end, place)
-        found.append(Boundary(place, q, _given(work, end.qd), _given(work, end.qdd)))
+    for place, end in zip(("start", "end"), ends, strict=True):
+        if end is not None:
+            q = _positions(work, end, place)
+            found.append(terms.Boundary(place, q, _given(work, end.qd), _given(work, end.qdd)))
     model = np.isfinite(work.mechanism.tree.effort_limit).any()
     if table.torque_limits is not None or model:
-        found.append(TorqueLimits(*_limits(table.torque_limits)))
+        found.append(terms.TorqueLimits(*_limits(table.torque_limits)))
+    if table.torque_rate_limits is not None:
+        found.append(terms.TorqueRateLimits(table.torque_rate_limits))
     if table.velocity_limits is not None:
-        found.append(VelocityLimits(*_limits(table.velocity_limits)))
-    return [*found, JointLimits()] if table.joint_limits else found
+        found.append(terms.VelocityLimits(*_limits(table.velocity_limits)))
+    if table.acceleration_limits is not None:
+        found.append(terms.AccelerationLimits(table.acceleration_limits))
+    if table.joint_limits:
+        found.append(terms.JointLimits())
+    found += [terms.ReactionLimit(**dict(row)) for row in table.reaction_limit]
+    found += [terms.PointPosition(**dict(row)) for row in table.point]
+    return found + [terms.KeepOut(**dict(row)) for row in table.keep_out]
 
 
 def _limits(given: Any) -> tuple[Any, ...]:
@@ -147,11 +173,9 @@ def _limits(given: Any) -> tuple[Any, ...]:
 
 def _given(work: Assignment, values: PerJoint | None) -> Any:
     """Values as a boundary condition takes them: all joints, or those of a table."""
-    if isinstance(values, dict):
-        for name in values:
-            if name not in work.mechanism.joint_names:
-                raise InputError(unknown_name("joint", name, work.mechanism.joint_names))
-        return values
+    for name in values if isinstance(values, dict) else ():
+        if name not in work.mechanism.joint_names:
+            raise InputError(unknown_name("joint", name, work.mechanism.joint_names))
     return values
 
 
@@ -163,59 +187,6 @@ def _positions(work: Assignment, end: EndTable, place: str) -> Any:
     if q is None or not isinstance(named, dict):
         return q
     return {name: q[work.mechanism.joint_index(name)] for name in named}
-
-
-def _result(work: Assignment, found: Prediction) -> Result:
-    from kinetree.motion.solvers.interface import Status
-    from kinetree.result.build import build_result
-
-    variables: dict[str, Any] = {
-        "time": found.t,
-        "q": found.q,
-        "qd": found.qd,
-        "qdd": found.qdd,
-        "tau": found.tau,
-    }
-    interrupted = found.outcome.status is Status.INTERRUPTED
-    stop = {"stopped_at": found.duration, "stop_reason": "interrupted"} if interrupted else {}
-    statistics = {
-        "duration": found.duration,
-        "objective": found.objective,
-        "iterations": found.iterations,
-        "max_violation": found.max_violation,
-        "solver": found.outcome.solver,
-        "status": found.outcome.status.name.lower(),
-    }
-    keys = ("objective", "torque_weight", "segments", "degree", "samples", "starts", "seed", "tolerance")
-    settings = {key: getattr(work.tables.predict, key) for key in keys}
-    return build_result(
-        "predict",
-        work.mechanism,
-        variables,
-        settings=settings,
-        audit=_audit(work, found),
-        statistics=statistics,
-        messages=[found.status],
-        seconds=found.seconds,
-        **stop,  # type: ignore[arg-type]
-    )
-
-
-def _audit(work: Assignment, found: Prediction) -> dict[str, Check]:
-    """Solved; bounds kept where they are enforced and between; and the torques cause the motion."""
-    from kinetree.study.prediction_check import check_by_simulation
-
-    worst, most = found.violation_at_samples, 10 * work.tables.predict.tolerance
-    audit = {
-        "solved": Check(worst, most, found.solved and worst <= most, "1", found.status),
-        "between_samples": Check.within(
-            found.max_violation,
-            BETWEEN_SAMPLES,
-            "1",
-            "largest violation of a bound anywhere, beside the bound",
-        ),
-    }
-    return audit | {"simulation": check_by_simulation(found).check()} if found.solved else audit
 
 
 TASK = Task(

@@ -1,0 +1,64 @@
+"""Terms that no motion can satisfy together, found by comparing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from kinetree.errors import InputError
+from kinetree.motion.setting import Setting
+from kinetree.motion.terms.boundary import NAMES, UNITS, Boundary
+from kinetree.motion.terms.contract import Bounded, Constraint, Rows
+from kinetree.motion.terms.functions import Rate
+
+SAME = 1e-9
+Asked = dict[tuple[float, int, int], float]  # by instant, rate and joint
+
+
+def check_contradictions(
+    setting: Setting, constraints: Iterable[Constraint], bounded: Iterable[Bounded]
+) -> None:
+    """Raise where boundary conditions ask for two values at once, or for one that a limit forbids."""
+    asked: Asked = {}
+    for term in constraints:
+        if isinstance(term, Boundary):
+            _collect(setting, term, asked)
+    for rows in bounded:
+        if isinstance(rows, Rows) and isinstance(rows.function, Rate) and rows.family != Boundary.family:
+            _check_limit(setting, rows, rows.function, asked)
+
+
+def _collect(setting: Setting, term: Boundary, asked: Asked) -> None:
+    s = float(setting.where(term.at, term.family)[0])
+    for rate, joints, values in term.asked(setting):
+        for joint, value in zip(joints, values.tolist(), strict=True):
+            other = asked.setdefault((s, rate, joint), value)
+            if abs(other - value) > SAME * max(1.0, abs(value)):
+                raise InputError(
+                    f"{_wish(setting, s, rate, joint, value)}, but another one asks for {other:g}: "
+                    "two terms contradict each other"
+                )
+
+
+def _check_limit(setting: Setting, rows: Rows, function: Rate, asked: Asked) -> None:
+    """A velocity or acceleration that is asked for must be allowed."""
+    shape = len(rows.s), function.size
+    low, high = (np.broadcast_to(np.asarray(x, dtype=np.float64), shape) for x in (rows.lower, rows.upper))
+    for (s, rate, joint), value in asked.items():
+        here = np.flatnonzero(rows.s == s)
+        there = np.flatnonzero(function.columns == setting.column[joint])
+        if rate != function.rate or not len(here) or not len(there):
+            continue
+        lower, upper = low[here[0], there[0]], high[here[0], there[0]]
+        if not lower - SAME <= value <= upper + SAME:
+            raise InputError(
+                f"{_wish(setting, s, rate, joint, value)}, but the {rows.family} allows {lower:g} to "
+                f"{upper:g}: two terms contradict each other"
+            )
+
+
+def _wish(setting: Setting, s: float, rate: int, joint: int, value: float) -> str:
+    (unit,) = setting.units([joint], *UNITS[rate])
+    name = setting.mechanism.joint_names[joint]
+    return f"{Boundary.family}, {NAMES[rate]} of {name} at s = {s:g} asks for {value:g} {unit}"

@@ -1,0 +1,248 @@
+"""What comes out of a search in phases: the whole motion, its phases, what stood in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.model.files import PathLike
+from kinetree.motion.description import described
+from kinetree.motion.ended import Ended
+from kinetree.motion.explain import MOST, Explanation
+from kinetree.motion.optimality import ENOUGH, optimality
+from kinetree.motion.phases import Phases
+from kinetree.motion.phases_program import JUNCTION
+from kinetree.motion.prediction import Prediction, Trial
+from kinetree.motion.prediction_result import BETWEEN_SAMPLES, STOPPED, joint_force, messages
+from kinetree.motion.solvers.interface import Outcome
+from kinetree.motion.verify import verified
+from kinetree.result.build import build_result
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDE = 1e-4  # gaps at junctions that are told (rad, m, per s)
+
+
+@dataclass(eq=False)
+class PhasedPrediction(Ended):
+    """A motion in phases; ``parts`` are the predictions, each with its own time from 0 to its duration."""
+
+    phases: Phases
+    outcome: Outcome
+    seconds: float
+    trials: list[Trial] = field(default_factory=list)
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def parts(self) -> list[Prediction]:
+        """The prediction of each phase, with its share of unknowns and multipliers."""
+        program, outcome = self.phases.program, self.outcome
+        low, high = outcome.bound_multipliers
+        found = []
+        for k, problem in enumerate(self.phases.problems):
+            here = slice(program.starts[k], program.starts[k + 1])
+            rows = slice(program.row_starts[k], program.row_starts[k + 1])
+            own = replace(
+                outcome,
+                z=outcome.z[here],
+                multipliers=outcome.multipliers[rows],
+                bound_multipliers=(low[here], high[here]),
+            )
+            x = problem.program.unknowns(own.z)
+            found.append(Prediction(problem, x, own, verified(problem, x), self.seconds, [], self.asked))
+        return found
+
+    @property
+    def gaps(self) -> dict[str, float]:
+        """What is left of the difference at each junction, by name (rad, m, per s)."""
+        program = self.phases.program
+        return dict(zip(program.labels, program.gaps(self.outcome.z).tolist(), strict=True))
+
+    @property
+    def durations(self) -> tuple[float, ...]:
+        """Of the phases (s)."""
+        return tuple(part.duration for part in self.parts)
+
+    @property
+    def duration(self) -> float:
+        """Of all phases together (s)."""
+        return sum(self.durations)
+
+    @property
+    def boundaries(self) -> tuple[float, ...]:
+        """Times (s) at which phases begin and end, from 0 to the whole duration."""
+        return (0.0, *np.cumsum(self.durations).tolist())
+
+    @property
+    def objective(self) -> float:
+        """The sum over the phases, recomputed apart from the solver."""
+        return sum(part.objective for part in self.parts)
+
+    @property
+    def max_violation(self) -> float:
+        """Largest violation of any constraint on the fine grid, relative to its bound or scale."""
+        return max(part.max_violation for part in self.parts)
+
+    @property
+    def violation_at_samples(self) -> float:
+        """The same where the constraints are enforced, and at the junctions."""
+        widest = float(np.abs(self.phases.program.gaps(self.outcome.z)).max(initial=0.0))
+        return max(widest, *(part.violation_at_samples for part in self.parts))
+
+    @property
+    def t(self) -> Array:
+        """Times (s) of all phases in a row, (m,); the junctions are there twice."""
+        begins = zip(self.parts, self.boundaries, strict=False)
+        return np.concatenate([part.t + begin for part, begin in begins])
+
+    @property
+    def q(self) -> Array:
+        """Positions (rad, m) of the whole motion."""
+        return self._all("q")
+
+    @property
+    def qd(self) -> Array:
+        """Velocities."""
+        return self._all("qd")
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations."""
+        return self._all("qdd")
+
+    @property
+    def tau(self) -> Array:
+        """Torques (N m) and forces (N)."""
+        return self._all("tau")
+
+    @property
+    def reaction(self) -> Array:
+        """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes."""
+        return self._all("reaction")
+
+    def _all(self, name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in self.parts])
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """The outcome in words, each sentence with its phase."""
+        told = [part.explanation for part in self.parts]
+        times = " + ".join(f"{T:.6g}" for T in self.durations)
+        summary = (
+            f"Duration {self.duration:.6g} s ({times}), objective {self.objective:.6g}, "
+            f"{self.iterations} iterations of {self.outcome.solver}; largest violation "
+            f"{self.violation_at_samples:.1e} at samples and junctions, "
+            f"{self.max_violation:.1e} between samples (relative to the bounds)."
+        )
+        violated = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.violated]
+        active = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.active[:MOST]]
+        return Explanation(
+            self.status, summary, (*violated, *self._wide()), tuple(active), tuple(self._advice(told))
+        )
+
+    def _wide(self) -> Iterator[str]:
+        """Junctions that do not meet, the worst first."""
+        wide = sorted(self.gaps.items(), key=lambda gap: -abs(gap[1]))
+        for name, gap in [gap for gap in wide if abs(gap[1]) > WIDE][:MOST]:
+            yield f"{JUNCTION}, {name}: {abs(gap):.3g} apart"
+
+    def _advice(self, told: list[Explanation]) -> Iterator[str]:
+        if self.solved:
+            if any(part.advice for part in told):
+                yield "More samples per segment keep limits between samples too."
+            return
+        advice = [(k, x) for k, part in enumerate(told, 1) for x in part.advice]
+        for sentence in dict.fromkeys(x for _, x in advice):
+            phases = [str(k) for k, x in advice if x == sentence]
+            sentence = sentence.replace("predict(problem", "predict_phases(phases")
+            yield sentence if len(phases) == len(told) else f"Phase {', '.join(phases)}: {sentence}"
+        if any(self._wide()):
+            yield 'Let more jump at the junctions: Junction("position").'
+
+    def to_result(self) -> Result:
+        """A labelled result of the whole motion; its variable ``phase`` tells the phases apart."""
+        names = ("q", "qd", "qdd", "tau", "reaction")
+        stop: dict[str, Any] = {}
+        if self.outcome.status in STOPPED:
+            stop = {"stopped_at": self.duration, "stop_reason": STOPPED[self.outcome.status]}
+        number = np.repeat(np.arange(1, len(self.parts) + 1), [len(part.t) for part in self.parts])
+        return build_result(
+            "predict",
+            self.phases.mechanism,
+            {
+                "time": self.t,
+                **{name: getattr(self, name) for name in names},
+                "joint_force": joint_force(self.reaction),
+                "phase": (("time",), number, "1", "number of the phase, from 1"),
+            },
+            settings={
+                "phases": [described(problem) for problem in self.phases.problems],
+                "junctions": [
+                    {"upto": x.upto, "jumps": {name: dict(jumps) for name, jumps in x.jumps.items()}}
+                    for x in self.phases.junctions
+                ],
+                "search": dict(self.asked),
+            },
+            audit=self._audit(),
+            statistics=self._statistics(),
+            messages=messages(self.explanation, solved=self.solved),
+            seconds=self.seconds,
+            **stop,
+        )
+
+    def _audit(self) -> dict[str, Check]:
+        worst, most = self.violation_at_samples, ENOUGH * float(self.asked.get("tolerance", 1e-6))
+        apart = max(map(abs, self.gaps.values()), default=0.0)
+        found = optimality(self.phases.program, self.outcome)
+        return {
+            "solved": Check(worst, most, self.solved and worst <= most, "1", self.status),
+            "junctions": Check.within(
+                apart, most, "rad or m, per s", "each phase goes on from the one before"
+            ),
+            "between_samples": Check.within(
+                self.max_violation, BETWEEN_SAMPLES, "1", "bounds hold between samples, beside the bound"
+            ),
+            "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
+            "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+        }
+
+    def _statistics(self) -> dict[str, Any]:
+        return {
+            "duration": self.duration,
+            "durations": list(self.durations),
+            "objective": self.objective,
+            "objectives": [part.objective for part in self.parts],
+            "iterations": self.iterations,
+            "max_violation": self.max_violation,
+            "solver": self.outcome.solver,
+            "status": self.outcome.status.name.lower(),
+            "variables": self.phases.n_variables,
+            "constraints": self.phases.n_constraints,
+        }
+
+    def save(self, path: PathLike, force: bool = False) -> None:
+        """Write the result to a .nc file; ``predict_phases(phases, start=load_result(path))`` goes on."""
+        self.to_result().save(path, force)
+
+    def plot(self, *variables: str, show: bool = False) -> Figure:
+        """Plot variables of the whole motion, such as "q" and "tau"."""
+        plot = import_module("kinetree.report.result_plot").plot_result
+        figure: Figure = plot(self.to_result(), *(variables or ("q", "tau")), show=show)
+        return figure
+
+    def __str__(self) -> str:
+        return str(self.explanation)
+
+    def __repr__(self) -> str:
+        word = self.outcome.status.name.lower()
+        durations = " + ".join(f"{T:.4g}" for T in self.durations)
+        return f"PhasedPrediction({word}, {durations} s, objective {self.objective:.6g})"

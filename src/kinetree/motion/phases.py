@@ -1,0 +1,189 @@
+"""Problems in a row, such as lifting and carrying: each begins where and as the one before ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.check import DerivativeCheck, checked_derivatives
+from kinetree.motion.phases_program import Meeting, PhasesProgram
+from kinetree.motion.poses import known_poses
+from kinetree.motion.problem import Problem
+from kinetree.motion.start import middle_pose, random_start, slowed, straight_line
+from kinetree.motion.terms.boundary import NAMES
+
+
+@dataclass(frozen=True)
+class Junction:
+    """What goes on from one phase to the next: positions, velocities and, if ``upto`` says so, accelerations.
+
+    ``upto``: "position", "velocity" or "acceleration"; what comes after it may jump. ``jumps`` names
+    exceptions: {"velocity": {"joint1": -0.5}} is 0.5 less after the junction than before, None is open.
+
+    >>> Junction("position").rates
+    1
+    """
+
+    upto: str = "velocity"
+    jumps: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in (self.upto, *self.jumps):
+            if name not in NAMES:
+                raise InputError(f"junction: {unknown_name('quantity', name, NAMES)}")
+        for name in self.jumps:
+            if NAMES.index(name) >= self.rates:
+                raise InputError(
+                    f"junction: a jump of the {name} is given, but nothing after the {self.upto} goes on"
+                )
+
+    @property
+    def rates(self) -> int:
+        """How many of position, velocity and acceleration go on."""
+        return NAMES.index(self.upto) + 1
+
+    def by_joint(self, mechanism: Mechanism) -> dict[tuple[int, int], float | None]:
+        """Jumps by joint and rate."""
+        found: dict[tuple[int, int], float | None] = {}
+        for quantity, jumps in self.jumps.items():
+            for name, value in jumps.items():
+                if name not in mechanism.joint_names:
+                    raise InputError(f"junction: {unknown_name('joint', name, mechanism.joint_names)}")
+                jump = None if value is None else number(value, f"jump of the {quantity} of joint '{name}'")
+                found[mechanism.joint_index(name), NAMES.index(quantity)] = jump
+        return found
+
+
+class Phases:
+    """A motion in phases: problems in a row, each with terms, loads, duration and splines of its own.
+
+    ``junctions``: one for all, or one for each place where two phases meet. Objectives are added.
+
+    >>> import kinetree as kt
+    >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
+    >>> arm = kt.zoo.two_link()
+    >>> away = Problem(arm, objective=Time(), constraints=[Boundary("start", [0, -2], 0.0), TorqueLimits()])
+    >>> there = Problem(arm, objective=Time(), constraints=[Boundary("end", [1, -1], 0.0), TorqueLimits()])
+    >>> Phases([away, there])
+    Phases('two_link': 2 phases, 86 variables, 168 constraints, 4 of them at junctions)
+    """
+
+    def __init__(
+        self, problems: Sequence[Problem], junctions: Junction | Sequence[Junction] | None = None
+    ) -> None:
+        self.problems = _checked(problems)
+        self.junctions = _junctions(junctions, len(self.problems) - 1)
+        self.mechanism = self.problems[0].mechanism
+        meetings = [
+            Meeting(a, b, junction.rates, junction.by_joint(self.mechanism), k + 1)
+            for k, ((a, b), junction) in enumerate(zip(pairwise(self.problems), self.junctions, strict=True))
+        ]
+        self.program = PhasesProgram([problem.program for problem in self.problems], meetings)
+
+    @property
+    def n_variables(self) -> int:
+        """How many numbers are free, in all phases together."""
+        return self.program.n
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of scalar conditions, those at the junctions included."""
+        return self.program.m
+
+    def conflicts(self) -> list[str]:
+        """What cannot work in one of the phases."""
+        return [f"phase {k}: {told}" for k, x in enumerate(self.problems, 1) for told in x.conflicts()]
+
+    def check_derivatives(self, seed: int = 0) -> DerivativeCheck:
+        """Compare all derivatives with differences, near a straight motion."""
+        return checked_derivatives(self.program, self.random_start(np.random.default_rng(seed)), seed)
+
+    def describe(self) -> str:
+        """All phases as text."""
+        lines = [repr(self)]
+        for k, problem in enumerate(self.problems, 1):
+            lines += [f"phase {k}: {problem.describe()}"]
+        return "\n".join(lines)
+
+    def straight_start(self) -> Array:
+        """Unknowns for a straight line through all positions that boundary conditions give."""
+        known = _known_positions(self.problems)
+        found = []
+        for k, problem in enumerate(self.problems):
+            setting = problem.setting
+            points = setting.profiles.control_points(straight_line(problem)).copy()
+            for joint, column in setting.column.items():
+                if joint in known:
+                    s, q = zip(*sorted(known[joint]), strict=True)
+                    points[:, column] = np.interp(k + problem.basis.greville, s, q)
+            low, high = setting.duration
+            x = setting.profiles.unknowns(points, low) if low == high else slowed(problem, points)
+            found.append(problem.program.reduced(x))
+        return np.concatenate(found)
+
+    def random_start(self, rng: np.random.Generator) -> Array:
+        """The straight line with random smooth motions added, and random durations."""
+        z = self.straight_start()
+        parts = []
+        for problem, part in zip(self.problems, self.program.parts(z), strict=True):
+            program, straight = problem.program, straight_line(problem)
+            other = random_start(problem, rng)
+            moved = program.unknowns(part)
+            moved[:-1] += other[:-1] - straight[:-1]
+            low, high = problem.setting.duration
+            moved[-1] = np.clip(moved[-1] * other[-1] / straight[-1], low, high)
+            parts.append(program.reduced(moved))
+        return np.concatenate(parts)
+
+    def __repr__(self) -> str:
+        return (
+            f"Phases('{self.mechanism.name}': {len(self.problems)} phases, {self.n_variables} variables, "
+            f"{self.n_constraints} constraints, {len(self.program.ties)} of them at junctions)"
+        )
+
+
+def _known_positions(problems: Sequence[Problem]) -> dict[int, list[tuple[float, float]]]:
+    """Where boundary conditions and frozen joints put each joint: (phase + s, value) pairs."""
+    known: dict[int, list[tuple[float, float]]] = {}
+    for k, problem in enumerate(problems):
+        columns = {column: joint for joint, column in problem.setting.column.items()}
+        for column, given in known_poses(problem, middle_pose(problem)).items():
+            known.setdefault(columns[column], []).extend((k + s, q) for s, q in given)
+        for joint in range(problem.mechanism.n_dof):
+            if joint not in problem.setting.column:
+                stays = problem.setting.frozen_at(joint)
+                known.setdefault(joint, []).extend([(float(k), stays), (k + 1.0, stays)])
+    return known
+
+
+def _checked(problems: Any) -> list[Problem]:
+    """At least two problems of mechanisms with the same joints."""
+    found = list(problems) if isinstance(problems, Sequence) else []
+    if len(found) < 2 or not all(isinstance(problem, Problem) for problem in found):
+        raise InputError(f"phases are at least two problems in a row, got {problems!r}")
+    names = found[0].mechanism.joint_names
+    for k, problem in enumerate(found[1:], 2):
+        if problem.mechanism.joint_names != names:
+            raise InputError(
+                f"all phases need the joints of the first, {listed(names)}; "
+                f"phase {k} has {listed(problem.mechanism.joint_names)}"
+            )
+    if len({id(problem) for problem in found}) < len(found):
+        raise InputError("each phase needs a problem of its own; problem.changed() makes another one")
+    return found
+
+
+def _junctions(given: Any, count: int) -> list[Junction]:
+    if given is None or isinstance(given, Junction):
+        return [given or Junction()] * count
+    found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
+    if len(found) != count or not all(isinstance(junction, Junction) for junction in found):
+        raise InputError(f"junctions must be one Junction for all, or {count} in a list, got {given!r}")
+    return found

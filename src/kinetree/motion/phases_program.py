@@ -1,0 +1,234 @@
+"""The programs of all phases, and the conditions at their junctions, as one nonlinear program.
+
+At every junction q^(r)(1) / T^r of one phase, with a jump added, equals q^(r)(0) / T^r of the next for
+positions (r = 0), velocities (r = 1) and, if asked for, accelerations (r = 2). Each side depends on its own
+phase only, so the Hessian of the whole consists of those of the phases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.problem import Problem
+from kinetree.motion.program import Program
+from kinetree.motion.terms.boundary import NAMES
+
+SAME = 1e-9  # what is fixed on both sides may differ by this
+JUNCTION = "junction of phases"
+
+
+class Side:
+    """q^(r) / T^r of one joint at an end of a phase, as a function of the phase's free unknowns z.
+
+    ``columns`` (k,) are the unknowns with influence, the duration last; none if it is at ``rest`` anyway.
+    """
+
+    def __init__(self, problem: Problem, joint: int, rate: int, s: float) -> None:
+        setting, program = problem.setting, problem.program
+        self.program, self.rate = program, rate
+        self.rest: float | None = None
+        self.columns, self.timed = np.zeros(0, dtype=np.int64), False
+        if joint not in setting.column:
+            self.rest = setting.frozen_at(joint) if rate == 0 else 0.0
+            return
+        points, weights = setting.curve_rows(np.array([s]), [setting.column[joint]], rate)
+        self.points, self.weights = points[0], weights[0]
+        place = program.places.place
+        self.kept = np.flatnonzero((place[self.points] >= 0) & (self.weights != 0.0))
+        self.timed = bool(rate and place[-1] >= 0)
+        fixed = float(self.weights @ program.unknowns(np.zeros(program.n))[self.points])
+        if self.timed and not len(self.kept) and fixed == 0.0:
+            self.rest, self.timed = 0.0, False
+            return
+        last = [place[-1]] if self.timed else []
+        self.columns = np.append(place[self.points[self.kept]], last).astype(np.int64)
+
+    def value(self, z: Array) -> float:
+        """In rad, rad/s or rad/s^2; m if it slides."""
+        if self.rest is not None:
+            return self.rest
+        x = self.program.unknowns(z)
+        return float(self.weights @ x[self.points]) / float(x[-1]) ** self.rate
+
+    def slopes(self, z: Array) -> Array:
+        """Derivatives by the unknowns in ``columns``."""
+        if self.rest is not None:
+            return np.zeros(0)
+        T = self.program.duration(z)
+        slopes = self.weights[self.kept] / T**self.rate
+        return np.append(slopes, -self.rate * self.value(z) / T) if self.timed else slopes
+
+    def bend(self, z: Array) -> Array:
+        """Second derivatives by the duration and each of ``columns``; all others are zero."""
+        T, r = self.program.duration(z), self.rate
+        points = -r * self.weights[self.kept] / T ** (r + 1)
+        return np.append(points, r * (r + 1) * self.value(z) / T**2)
+
+
+class Meeting:
+    """All conditions between two phases that are not met anyway: sides, jump, and a name for each.
+
+    ``jumps`` by joint and rate; None where there is no condition.
+    """
+
+    def __init__(
+        self,
+        before: Problem,
+        after: Problem,
+        rates: int,
+        jumps: Mapping[tuple[int, int], float | None],
+        number: int,
+    ) -> None:
+        self.sides: list[tuple[Side, Side, float]] = []
+        self.labels: list[str] = []
+        z1, z2 = (np.zeros(problem.program.n) for problem in (before, after))
+        for joint, name in enumerate(before.mechanism.joint_names):
+            for rate in range(rates):
+                jump = jumps.get((joint, rate), 0.0)
+                if jump is None:
+                    continue
+                a, b = Side(before, joint, rate, 1.0), Side(after, joint, rate, 0.0)
+                if len(a.columns) or len(b.columns):
+                    self.sides.append((a, b, jump))
+                    self.labels.append(f"{NAMES[rate]} of {name}, phases {number} and {number + 1}")
+                elif abs(a.value(z1) + jump - b.value(z2)) > SAME:
+                    meant = f", with a jump of {jump:g} between" if jump else ""
+                    raise InputError(
+                        f"phases {number} and {number + 1} cannot meet: the {NAMES[rate]} of joint '{name}' "
+                        f"is fixed to {a.value(z1):g} at the end and to {b.value(z2):g} at the start{meant}"
+                    )
+
+
+class PhasesProgram(NonlinearProgram):
+    """Unknowns and rows phase by phase, then the rows of the junctions."""
+
+    def __init__(self, programs: Sequence[Program], meetings: Sequence[Meeting]) -> None:
+        self.programs, self.scale = list(programs), 1.0
+        self.starts = np.cumsum([0, *(program.n for program in programs)])
+        self.row_starts = np.cumsum([0, *(program.m for program in programs)])
+        self.ties = [(k, *sides) for k, meeting in enumerate(meetings) for sides in meeting.sides]
+        self.labels = [label for meeting in meetings for label in meeting.labels]
+        self.n, self.m = int(self.starts[-1]), int(self.row_starts[-1]) + len(self.ties)
+        tied = np.zeros(len(self.ties))
+        self.lower = np.concatenate([*(program.lower for program in programs), tied])
+        self.upper = np.concatenate([*(program.upper for program in programs), tied])
+        self.x_lower = np.concatenate([program.x_lower for program in programs])
+        self.x_upper = np.concatenate([program.x_upper for program in programs])
+        timed = [program.durations + start for program, start in zip(programs, self.starts, strict=False)]
+        self.durations = np.concatenate(timed)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Entries of the Jacobian and of the Hessian."""
+        rows, columns, below, beside = [], [], [], []
+        for k, program in enumerate(self.programs):
+            rows.append(program.jacobian_rows + self.row_starts[k])
+            columns.append(program.jacobian_columns + self.starts[k])
+            below.append(program.hessian_rows + self.starts[k])
+            beside.append(program.hessian_columns + self.starts[k])
+        for r, (k, first, second, _) in enumerate(self.ties):
+            count = len(first.columns) + len(second.columns)
+            rows.append(np.full(count, self.row_starts[-1] + r))
+            columns.append(np.append(first.columns + self.starts[k], second.columns + self.starts[k + 1]))
+        self.jacobian_rows, self.jacobian_columns = _indices(rows), _indices(columns)
+        self.hessian_rows, self.hessian_columns = _indices(below), _indices(beside)
+        entries = np.cumsum([0, *(len(x) for x in below)])
+        self._last = [  # where the row of each phase's duration is among the entries, by column
+            entries[k] + _last_row(program) for k, program in enumerate(self.programs)
+        ]
+
+    def parts(self, z: Array) -> list[Array]:
+        """The unknowns of each phase."""
+        return [z[a:b] for a, b in pairwise(self.starts)]
+
+    def gaps(self, z: Array) -> Array:
+        """What is left of the difference at each junction."""
+        parts = self.parts(z)
+        return np.array(
+            [a.value(parts[k]) + jump - b.value(parts[k + 1]) for k, a, b, jump in self.ties],
+            dtype=np.float64,
+        )
+
+    @override
+    def duration(self, z: Array) -> float:
+        """Of all phases together (s)."""
+        return sum(program.duration(part) for program, part in self._each(z))
+
+    @override
+    def families(self) -> dict[str, list[int]]:
+        """Rows by kind of constraint; the junctions' are one kind."""
+        found: dict[str, list[int]] = {}
+        for program, start in zip(self.programs, self.row_starts, strict=False):
+            for family, rows in program.families().items():
+                found.setdefault(family, []).extend(int(start) + r for r in rows)
+        if self.ties:
+            found[JUNCTION] = list(range(int(self.row_starts[-1]), self.m))
+        return found
+
+    @override
+    def objective(self, z: Array) -> float:
+        """f(z), scaled: the sum over the phases."""
+        return float(sum(self._factor(program) * program.objective(part) for program, part in self._each(z)))
+
+    @override
+    def gradient(self, z: Array) -> Array:
+        """df/dz."""
+        return np.concatenate(
+            [self._factor(program) * program.gradient(part) for program, part in self._each(z)]
+        )
+
+    @override
+    def constraints(self, z: Array) -> Array:
+        """g(z)."""
+        return np.concatenate([*(program.constraints(part) for program, part in self._each(z)), self.gaps(z)])
+
+    @override
+    def jacobian(self, z: Array) -> Array:
+        """Entries of dg/dz."""
+        parts = self.parts(z)
+        found = [program.jacobian(part) for program, part in self._each(z)]
+        for k, first, second, _ in self.ties:
+            found += [first.slopes(parts[k]), -second.slopes(parts[k + 1])]
+        return np.concatenate(found)
+
+    @override
+    def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """Entries of the Hessian of the Lagrangian, lower triangle."""
+        parts, found = self.parts(z), []
+        for k, (program, part) in enumerate(self._each(z)):
+            own = multipliers[self.row_starts[k] : self.row_starts[k + 1]]
+            found.append(program.hessian(part, factor * self._factor(program), own))
+        entries = np.concatenate(found)
+        tied = multipliers[self.row_starts[-1] :]
+        for (k, first, second, _), y in zip(self.ties, tied, strict=True):
+            for phase, side, sign in ((k, first, 1.0), (k + 1, second, -1.0)):
+                if side.timed:
+                    entries[self._last[phase][side.columns]] += sign * y * side.bend(parts[phase])
+        return entries
+
+    def _factor(self, program: Program) -> float:
+        """From a phase's own scale to that of the whole."""
+        return self.scale / program.scale
+
+    def _each(self, z: Array) -> list[tuple[Program, Array]]:
+        return list(zip(self.programs, self.parts(z), strict=True))
+
+
+def _indices(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts).astype(np.int32)
+
+
+def _last_row(program: Program) -> Any:
+    """Where the entries of the Hessian's last row are, by column."""
+    found = np.zeros(program.n, dtype=np.int64)
+    here = np.flatnonzero(program.hessian_rows == program.n - 1)
+    found[program.hessian_columns[here]] = here
+    return found

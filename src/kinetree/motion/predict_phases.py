@@ -1,0 +1,111 @@
+"""The verb for several phases: predict the best motion through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.model.files import PathLike
+from kinetree.motion.phased_prediction import PhasedPrediction
+from kinetree.motion.phases import Phases
+from kinetree.motion.prediction import Trial
+from kinetree.motion.problem import Problem
+from kinetree.motion.progress import Course, shown_progress
+from kinetree.motion.saving import Saver
+from kinetree.motion.search import Search, checked_settings, scale_objective, searched_from
+from kinetree.motion.solvers.choice import chosen_solvers
+from kinetree.motion.solvers.interface import Outcome, Progress, Start
+from kinetree.motion.start import given_motion, regridded
+from kinetree.result.result import Result
+
+
+def predict_phases(
+    phases: Phases | Sequence[Problem],
+    *,
+    solver: str = "auto",
+    start: PhasedPrediction | Result | None = None,
+    starts: int = 1,
+    seed: int = 0,
+    tolerance: float = 1e-6,
+    max_iterations: int = 1000,
+    time_limit: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    progress: bool | Callable[[Progress], object] | None = None,
+    save: PathLike | None = None,
+    force: bool = False,
+) -> PhasedPrediction:
+    """The best motion through several problems in a row, found as one; see :class:`Phases`.
+
+    Positions and velocities go on from phase to phase unless a `Junction` says otherwise; everything else
+    (terms, loads, limits, frozen joints, durations, meshes) is each phase's own. What boundary conditions
+    leave open at the junctions is free. Other arguments are those of `predict`.
+
+    >>> import kinetree as kt
+    >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
+    >>> arm = kt.zoo.two_link()
+    >>> away = Problem(arm, objective=Time(), constraints=[Boundary("start", [0, -2], 0.0), TorqueLimits()])
+    >>> there = Problem(arm, objective=Time(), constraints=[Boundary("end", [1, -1], 0.0), TorqueLimits()])
+    >>> round(predict_phases([away, there]).duration, 2)
+    0.39
+    """
+    begun = perf_counter()
+    settings = checked_settings(tolerance, max_iterations, time_limit, options)
+    asked = phases if isinstance(phases, Phases) else Phases(phases)
+    program, rng = asked.program, np.random.default_rng(seed)
+    solvers = chosen_solvers(solver, program, options)
+    told = searched_from(settings, solver, starts, seed)
+    trials: list[Trial] = []
+
+    def made(outcome: Outcome) -> PhasedPrediction:
+        return PhasedPrediction(asked, outcome, perf_counter() - begun, list(trials), told)
+
+    saver = None if save is None else Saver(program, save, force, made)
+    first = _first_start(asked, start)
+    scale_objective(program, first, lambda: asked.random_start(np.random.default_rng(0)))
+    with shown_progress(progress) as tell:
+        course = None if tell is None else Course(tell, settings, starts)
+        search = Search(program, solvers, settings, course, saver, begun, asked.conflicts)
+        best = search.run(first, (asked.random_start(rng) for _ in range(starts - 1)), trials)
+    found = made(best)
+    if saver is not None:
+        saver.write(found)
+    return found
+
+
+def _first_start(phases: Phases, start: PhasedPrediction | Result | None) -> Start:
+    if start is None:
+        return Start(phases.straight_start())
+    if isinstance(start, Result):
+        return Start(_from_result(phases, start))
+    if not isinstance(start, PhasedPrediction):
+        raise InputError(f"start must be an earlier prediction in phases or its result, got {start!r}")
+    before = start.phases.problems
+    if len(before) != len(phases.problems):
+        raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are asked for")
+    sizes = start.phases.program.n, start.phases.program.m
+    same = sizes == (phases.program.n, phases.program.m) and all(
+        np.array_equal(a.basis.knots, b.basis.knots) for a, b in zip(before, phases.problems, strict=True)
+    )
+    if same:
+        return start.warm_start
+    parts = zip(phases.problems, start.parts, strict=True)
+    return Start(np.concatenate([x.program.reduced(regridded(x, y.problem, y.x)) for x, y in parts]))
+
+
+def _from_result(phases: Phases, result: Result) -> Array:
+    """Unknowns of the splines nearest to a saved motion, phase by phase."""
+    names, count = phases.mechanism.joint_names, len(phases.problems)
+    good = "q" in result and tuple(result.q["joint"].values.tolist()) == tuple(names) and "phase" in result
+    if not good or int(result["phase"].values.max()) != count:
+        raise InputError(f"a result to start from needs positions of the same joints in {count} phases")
+    t, q, phase = result.time.values, result.q.values, result["phase"].values
+    found = []
+    for k, problem in enumerate(phases.problems, 1):
+        here = phase == k
+        found.append(problem.program.reduced(given_motion(problem, t[here], q[here])))
+    return np.concatenate(found)

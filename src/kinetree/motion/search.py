@@ -1,0 +1,186 @@
+"""The search itself: starts and solvers in turn, watched, told of and saved on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.errors import InputError
+from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.optimality import optimality, reference
+from kinetree.motion.prediction import Trial
+from kinetree.motion.progress import Course
+from kinetree.motion.saving import Saver
+from kinetree.motion.solvers.interface import (
+    Outcome,
+    Progress,
+    Settings,
+    Solver,
+    Start,
+    Status,
+    Watch,
+    infeasibility,
+    rank,
+)
+
+ENOUGH = 250  # iterations after which the next solver is tried
+NOTHING = 1e-9  # objectives below this are no measure of size
+SMALL = 1e-6  # of the objective at the start: less counts as nothing
+FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
+
+
+def checked_settings(
+    tolerance: float, max_iterations: int, time_limit: float | None, options: Mapping[str, Any] | None
+) -> Settings:
+    """What a search is told, checked."""
+    small = number(tolerance, "tolerance")
+    if not 0.0 < small < 0.1:
+        raise InputError(f"tolerance must be between 0 and 0.1, got {small}")
+    if type(max_iterations) is not int or max_iterations < 1:
+        raise InputError(f"max_iterations must be a whole number of at least 1, got {max_iterations!r}")
+    limit = np.inf if time_limit is None else number(time_limit, "time_limit")
+    if limit <= 0.0:
+        raise InputError(f"time_limit must be positive, got {limit}")
+    return Settings(small, max_iterations, limit, options)
+
+
+def searched_from(settings: Settings, solver: str, starts: int, seed: int) -> dict[str, Any]:
+    """What a result says about the search, checked."""
+    if type(starts) is not int or starts < 1:
+        raise InputError(f"starts must be a whole number of at least 1, got {starts!r}")
+    limit = settings.time_limit
+    return {
+        "solver": solver,
+        "starts": starts,
+        "seed": seed,
+        "tolerance": settings.tolerance,
+        "max_iterations": settings.max_iterations,
+        "time_limit": limit if np.isfinite(limit) else None,
+        "options": dict(settings.options or {}),
+    }
+
+
+def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[], Array]) -> None:
+    """Divide the objective by its size at the start, so that tolerances mean the same for every problem.
+
+    A motion that costs nothing says nothing about others: then the size of an ``other`` one counts.
+    """
+    program.scale = 1.0
+    size = abs(program.objective(start.z))
+    if not size > NOTHING:
+        size = 1e-3 * abs(program.objective(other()))
+    program.scale = 1.0 / size if np.isfinite(size) and size > NOTHING else 1.0
+    if start.multipliers is not None:
+        start.multipliers = start.multipliers * program.scale
+        low, high = start.bound_multipliers or (np.zeros(program.n), np.zeros(program.n))
+        start.bound_multipliers = low * program.scale, high * program.scale
+
+
+@dataclass(eq=False)
+class Search:
+    """Starts and solvers in turn; who is told and what is saved on the way."""
+
+    program: NonlinearProgram
+    solvers: list[Solver]
+    settings: Settings
+    course: Course | None
+    saver: Saver | None
+    begun: float
+    conflicts: Callable[[], list[str]] = list  # reasons why there can be no such motion
+    least: float = 0.0  # objectives below this are no measure of size
+
+    def run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
+        """The best of all starts: the first, and further unknowns; each adds its trial."""
+        program = self.program
+        self.least = SMALL / program.scale
+        found: list[Outcome] = []
+        for start in chain([first], map(Start, further)):
+            outcome = self._from(start)
+            found.append(outcome)
+            value, duration = program.objective(outcome.z), program.duration(outcome.z)
+            trials.append(Trial(outcome.status, value / program.scale, duration, outcome.iterations))
+            if self.course is not None:
+                self.course.end_start(perf_counter() - self.begun)
+            if self.saver is not None:
+                self.saver.keep(outcome)
+            if outcome.status in (Status.TIME, Status.INTERRUPTED):
+                break
+        return min(found, key=lambda outcome: rank(program, outcome))
+
+    def _from(self, start: Start) -> Outcome:
+        """Try the solvers in turn until one succeeds; the best of what they found."""
+        found: list[Outcome] = []
+        for solver in self.solvers:
+            own = self.settings
+            if solver is not self.solvers[-1]:  # another one is waiting
+                own = replace(own, max_iterations=min(own.max_iterations, ENOUGH))
+            found.append(self._solve(solver, start, own))
+            hopeless = [x for x in found if x.status is Status.INFEASIBLE]
+            if found[-1].status in FINAL or len(hopeless) == 2 or (hopeless and self.conflicts()):
+                break
+        return min(found, key=lambda outcome: rank(self.program, outcome))
+
+    def _solve(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+        """One solver from one start; where it is not the best in the scale of its end, from there again.
+
+        A solver compares with the objective at the start, which may be far larger than the one at the end.
+        """
+        program = self.program
+        outcome = self._attempt(solver, start, settings)
+        for warm in (True, False):
+            if outcome.status is not Status.SOLVED or optimality(program, outcome).holds(settings.tolerance):
+                return outcome
+            program.scale = 1.0 / reference(program, outcome)
+            again = self._attempt(solver, _continued(program, outcome, warm=warm), settings)
+            again.iterations += outcome.iterations
+            outcome = again
+        if outcome.status is Status.SOLVED and not optimality(program, outcome).holds(settings.tolerance):
+            outcome.status = Status.UNPROVEN
+        return outcome
+
+    def _attempt(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
+        """One solver from one start; what it is doing is told and saved, also if it is broken off."""
+        program, course, saver = self.program, self.course, self.saver
+        watch = Watch(program, settings, None, self.begun)
+        if course is not None:
+            course.next_solve()
+        if course is not None or saver is not None:
+
+            def report(step: Progress) -> None:
+                if saver is not None:
+                    saver.watch(watch, solver.name)
+                if course is not None:
+                    course(step)
+
+            watch.report = report
+        since = perf_counter()
+        try:
+            with watch.interruptible():
+                outcome = solver.solve(program, start, settings, watch)
+        except KeyboardInterrupt:
+            if saver is not None:
+                saver.rescue(watch, solver.name)
+            raise
+        if watch.stopped is not None and watch.best is not None:
+            outcome = replace(outcome, z=watch.best, status=watch.stopped)
+        outcome = replace(outcome, seconds=perf_counter() - since, scale=program.scale, least=self.least)
+        outcome.z = np.clip(outcome.z, program.x_lower, program.x_upper)
+        if course is not None and watch.stopped is None:
+            value, worst = program.objective(outcome.z), infeasibility(program, outcome.z)
+            course(Progress(outcome.iterations, value / program.scale, worst, watch.seconds))
+        return outcome
+
+
+def _continued(program: NonlinearProgram, outcome: Outcome, *, warm: bool) -> Start:
+    """Where an outcome ended, in the present scale; ``warm`` with its multipliers."""
+    if not warm:
+        return Start(outcome.z)
+    change = program.scale / outcome.scale
+    low, high = outcome.bound_multipliers
+    return Start(outcome.z, change * outcome.multipliers, (change * low, change * high))

@@ -1,0 +1,143 @@
+"""How fast points of bodies move: limits of their speed, velocities they must have."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, number, vector
+from kinetree.errors import InputError
+from kinetree.motion.evaluation import At
+from kinetree.motion.places import Frames, Place
+from kinetree.motion.profile import RATES
+from kinetree.motion.setting import Setting, Where
+from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows
+from kinetree.motion.terms.reach import AXES, ORIGIN
+
+
+class PointSpeed(Constraint):
+    """Speed of a point of a body, |v| <= limit (m/s)."""
+
+    family = "end-effector speed limit"
+
+    def __init__(self, body: str, limit: float, point: ArrayLike = ORIGIN, at: Where = "samples") -> None:
+        self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        self.limit = number(limit, self.family)
+        if self.limit <= 0.0:
+            raise InputError(f"{self.family} must be positive, got {limit}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        place = Place(setting.extended, setting.body(self.body, self.family), self.point)
+        s = setting.where(self.at, self.family)
+        function = _Speed(Velocity(setting, place), 1e-4 * self.limit)
+        high = [self.limit]
+        return [Rows(function, s, [-np.inf], high, self.family, [self.body], "m/s", [self.limit], "speed")]
+
+
+class PointVelocity(Constraint):
+    """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over.
+
+    ``axes`` such as "xy" leaves others open.
+    """
+
+    family = "end-effector velocity"
+
+    def __init__(
+        self,
+        body: str,
+        velocity: ArrayLike,
+        *,
+        point: ArrayLike = ORIGIN,
+        axes: str = AXES,
+        at: Where = "end",
+    ) -> None:
+        self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        self.velocity = vector(velocity, 3, f"velocity of '{body}'")
+        if not axes or any(letter not in AXES for letter in axes):
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+        self.axes = [AXES.index(letter) for letter in axes]
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        place = Place(setting.extended, setting.body(self.body, self.family), self.point)
+        s, wanted = setting.where(self.at, self.family), self.velocity[self.axes]
+        labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
+        function = Velocity(setting, place, self.axes)
+        return [Rows(function, s, wanted, wanted, self.family, labels, "m/s", 1.0, "velocity")]
+
+
+class Velocity(Function):
+    """v = J(q) qd of a place, some of its coordinates."""
+
+    step = 1e-5  # s, for the change of second derivatives along the motion
+
+    def __init__(self, setting: Setting, place: Place, axes: list[int] | None = None) -> None:
+        self.setting, self.place = setting, place
+        self.axes = list(range(3)) if axes is None else axes
+        self.size = len(self.axes)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        v: Array = (self.place.slopes(at.frames) @ at.moving[:, 1, :, None])[:, self.axes, 0]
+        return v
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        J, qd = self.place.slopes(at.frames), at.moving[:, 1]
+        slopes = np.zeros((len(qd), RATES, self.size, qd.shape[1]))
+        slopes[:, 1] = J[:, self.axes]
+        for k, axis in enumerate(self.axes):
+            along = np.tile(np.eye(3)[axis], (len(qd), 1))
+            slopes[:, 0, k] = (self.place.bend(at.frames, along) @ qd[:, :, None])[..., 0]
+        return slopes
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum; those of J are differentiated along the motion."""
+        pull = np.zeros((len(weight), 3))
+        pull[:, self.axes] = weight
+        motion, moving = at.motion, at.frames.moving
+        ahead, behind = (
+            self.place.bend(
+                Frames(self.setting.extended, moving, motion.q + step * motion.qd, motion.qd), pull
+            )
+            for step in (self.step, -self.step)
+        )
+        at.add_block(0, 0.5 * (ahead - behind) / (2.0 * self.step))
+        at.add_block(1, self.place.bend(at.frames, pull))
+
+
+class _Speed(Function):
+    """sqrt(v . v + rounding^2)."""
+
+    size = 1
+
+    def __init__(self, velocity: Velocity, rounding: float) -> None:
+        self.velocity, self.rounding = velocity, rounding
+
+    def _parts(self, at: At) -> tuple[Array, Array]:
+        v = self.velocity.values(at)
+        return v, np.sqrt((v * v).sum(axis=1, keepdims=True) + self.rounding**2)
+
+    @override
+    def values(self, at: At) -> Array:
+        return self._parts(at)[1]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        v, size = self._parts(at)
+        return (v / size)[:, None, None, :] @ self.velocity.slopes(at)
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        v, size = self._parts(at)
+        slopes = self.velocity.slopes(at)
+        self.velocity.bend(at, weight * v / size)
+        at.add_outer(np.broadcast_to(weight / size, v.shape), slopes)
+        at.add_outer(-weight / size, (v / size)[:, None, None, :] @ slopes)

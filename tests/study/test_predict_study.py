@@ -1,0 +1,198 @@
+"""Predictions from study files and the command line: culprits are named, terms and phases are read."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import kinetree as kt
+from kinetree.cli import app
+from kinetree.errors import KinetreeError
+from kinetree.study.run import prepared, run
+
+HEAD = """
+[study]
+task = "predict"
+[mechanism]
+zoo = "two_link"
+{mechanism}
+[predict]
+objective = "time"
+segments = 8
+"""
+OUT_OF_REACH = """
+start = { q = [0.0, 0.5] }
+end = {}
+duration = [0.1, 5.0]
+[[predict.point]]
+body = "link2"
+point = [0.4, 0, 0]
+target = [2.0, 0, 0]
+axes = "xy"
+"""
+TOO_SHORT = """
+start = { q = [0.0, -2.0] }
+end = { q = [1.0, -1.0] }
+duration = [0.1, 0.3]
+"""
+TOO_HEAVY = """
+start = { q = [0.0, 0.0], qdd = 0.0 }
+end = { q = [0.5, 0.0], qdd = 0.0 }
+torque_limits = { joint1 = 1.0 }
+"""
+GRAVITY = "parameters = { gravity = [0, -9.81, 0] }"
+INFEASIBLE = {
+    "out of reach": (OUT_OF_REACH, "", ["end-effector position", "link2", "2 m from", "reaches only 0.8 m"]),
+    "too short": (TOO_SHORT, "", ["torque limit, joint", "at t = ", " N m above ", "too short", "longer"]),
+    "too heavy": (TOO_HEAVY, GRAVITY, ["torque limit, joint1", "holding still at the start", "3.924 N m"]),
+}  # fmt: skip
+
+
+def kinetree(*arguments):
+    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+
+
+def written(folder, text, mechanism=""):
+    path = folder / "study.toml"
+    path.write_text(HEAD.replace("{mechanism}", mechanism) + text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", INFEASIBLE)
+def test_the_culprit_is_named_and_the_exit_code_is_3(tmp_path, monkeypatch, name):
+    text, mechanism, words = INFEASIBLE[name]
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, text, mechanism)
+    told = kinetree("run", str(path))
+    assert told.exit_code == 3
+    message = " ".join(told.stderr.split())
+    assert message.startswith("infeasible: No motion was found")
+    assert [word for word in words if word not in message] == []
+    assert Path("study.nc").exists()
+    assert not kt.load_result("study.nc").passed
+    asked = json.loads(kinetree("run", str(path), "--json", "--force").stdout.splitlines()[-1])
+    assert asked["status"] == "infeasible" and words[0] in asked["message"]
+
+
+def test_a_search_that_stops_early_is_not_called_infeasible(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = kinetree("run", "two_link_minimum_time", "--set", "predict.max_iterations=3")
+    message = " ".join(told.stderr.split())
+    assert told.exit_code == 3
+    assert message.startswith("audit_failed: Stopped at the limit of iterations")
+    assert "Go on from here" in message
+
+
+def test_a_limited_force_costs_time_and_tells_its_price(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = kinetree("run", "two_link_spared_joint", "--plot", "spared.png")
+    assert told.exit_code == 0
+    text = " ".join(told.stdout.split())
+    assert "joint reaction limit, force on link1: upper bound 10 N reached" in text
+    assert "1 N more would save 4.31 ms" in text
+    result = kt.load_result("two_link_spared_joint.nc")
+    assert result.joint_force.sel(body="link1").values.max() < 10.0 * 1.001
+    assert result.statistics["duration"] == pytest.approx(0.40633, abs=1e-4)
+    free = run("two_link_minimum_time")
+    assert free.joint_force.sel(body="link1").values.max() == pytest.approx(32.1, abs=0.1)
+    assert kinetree("plot", "two_link_spared_joint.nc", "--variable", "joint_force").exit_code == 0
+
+
+def test_forces_in_the_joints_are_as_the_document_draws_them():
+    """000, figures 4.3 and 4.6: two peaks, the first joint higher until they merge; the turning one lower."""
+    arm = run("two_link_minimum_time").joint_force
+    first, second = arm.values.T
+    middle = len(first) // 4, 3 * len(first) // 4
+    assert first[: middle[0]].max() > 25.0 and first[middle[0] : middle[1]].max() > 25.0
+    assert first.max() > second.max()
+    assert abs(first[-1] - second[-1]) < 0.05 * first.max()
+    sliding = run("prismatic_arm").joint_force.values
+    assert sliding[:, 1].max() < sliding[:, 0].max()
+    assert (sliding[[0, -1]] > 4.0 * sliding.min(axis=0)).all()
+
+
+def test_phases_of_a_study(tmp_path):
+    result = run("two_link_lift_and_return")
+    assert result.passed and result.audit["junctions"].passed
+    durations = result.statistics["durations"]
+    assert sum(durations) == pytest.approx(result.time.values[-1])
+    let_go = int(np.searchsorted(result["phase"].values, 2))
+    assert result.q.values[let_go, 0] == pytest.approx(2.1, abs=1e-6)
+    assert result.q.values[let_go - 1] == pytest.approx(result.q.values[let_go], abs=1e-6)
+    assert result.qd.values[let_go - 1] == pytest.approx(result.qd.values[let_go], abs=1e-5)
+    loaded, empty = (
+        kt.inverse_dynamics(
+            result.mechanism,
+            *(result[x].values[k] for x in ("q", "qd", "qdd")),
+            kt.Wrench("link2", force=(0, -load, 0), point=(0.4, 0, 0)),
+        )
+        for k, load in ((let_go - 1, 10.0), (let_go, 0.0))
+    )
+    assert result.tau.values[let_go - 1] == pytest.approx(loaded, abs=1e-8)
+    assert result.tau.values[let_go] == pytest.approx(empty, abs=1e-8)
+
+
+def test_other_terms_and_refinement(tmp_path):
+    text = """
+    start = { q = [0.0, -2.0] }
+    end = { q = [1.0, -1.0] }
+    torque_rate_limits = 400.0
+    acceleration_limits = 100.0
+    velocity_limits = 4.0
+    [[predict.keep_out]]
+    body = "link2"
+    points = [[0.4, 0, 0]]
+    center = [0.45, 0.0, 0]
+    radius = 0.05
+    """
+    result = run(written(tmp_path, text))
+    assert result.passed
+    named = [x["term"] for x in result.settings["constraints"]]
+    assert {"TorqueRateLimits", "AccelerationLimits", "VelocityLimits", "KeepOut"} <= set(named)
+    tip = kt.forward_kinematics(result.mechanism, result.q.values)
+    place = tip.position[:, 1] + tip.rotation[:, 1] @ np.array([0.4, 0, 0])
+    assert np.linalg.norm(place - [0.45, 0, 0], axis=1).min() > 0.05 * 0.99
+    assert np.abs(result.qd.values).max() < 4.0 * 1.02
+    refined = run("two_link_minimum_time", predict={"refine": True})
+    assert refined.passed and refined.statistics["duration"] < 0.39190
+
+
+@pytest.mark.parametrize("objective", ["power", "jerk", "squared_torque"])
+def test_other_objectives(tmp_path, objective):
+    rest = "start = { q = [0.0, -2.0] }\nend = { q = [1.0, -1.0] }"
+    result = run(written(tmp_path, rest), study={"duration": 0.6}, predict={"objective": objective})
+    assert result.passed
+
+
+START, END = "start = { q = [0.0, -2.0] }\n", "end = { q = [1.0, -1.0] }\n"
+BAD = {
+    "no start": (END, "predict.start is missing"),
+    "no end": (START, "predict.end is missing"),
+    "unknown body": (START + END + '[[predict.reaction_limit]]\nbody = "hand"\nupper = 3.0', "body 'hand'"),
+    "unknown part": (START + END + '[[predict.reaction_limit]]\nbody = "link1"\nupper = 3\npart = ""', "''"),
+    "lower above upper": (
+        START + END + '[[predict.reaction_limit]]\nbody = "link1"\nupper = 3.0\nlower = 4.0\npart = "fx"',
+        "lower bound 4 is above",
+    ),
+    "negative torque limit": (START + END + "torque_limits = -1.0", "lower bound 1 is above upper bound -1"),
+    "zero segments": (START + END + "degree = 0", "degree"),
+    "negative duration": (START + END + "duration = [-1.0, 2.0]", "duration must be positive"),
+    "turned duration": (START + END + "duration = [3.0, 2.0]", "lowest not above the highest"),
+    "one phase": (START + END + "[[predict.phase]]", "at least two problems"),
+    "phases with a fixed duration": (
+        START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]", "durations of their own"
+    ),
+    "load on nothing": (
+        START + END + '[[predict.phase]]\nload = [{ body = "hand" }]\n[[predict.phase]]', "hand"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_studies_are_refused_before_solving(tmp_path, name):
+    text, reason = BAD[name]
+    with pytest.raises(KinetreeError) as refused:
+        prepared(written(tmp_path, text))
+    assert reason in str(refused.value) and "study.toml" in str(refused.value)
