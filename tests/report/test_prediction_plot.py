@@ -6,7 +6,7 @@ from matplotlib.colors import same_color
 
 import kinetree as kt
 from kinetree.motion.terms import JointLimits, ReactionLimit
-from kinetree.report.plots import LINE_COLORS
+from kinetree.report.palette import LINE_COLORS
 from motion.problems import lifting, minimum_time, prismatic
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.report.forms import SAME_POINT
+from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, PAPER, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
-INK, PAPER, GROUND, ALERT = "#22303c", "#ffffff", "#8a97a3", "#c23b3b"
-MODULE_COLORS = ("#7b8794", "#2f6db5", "#d9822b", "#3a9a6e", "#b5487c", "#7d63b8", "#b0902c", "#3c9fb0")
-AXIS_COLORS = ("#c23b3b", "#3a9a6e", "#2f6db5")
 MARKERS = {
     "revolute": "o",
     "prismatic": "s",
@@ -34,15 +33,27 @@ class Canvas:
     """Axes set up for some poses: seen along the normal if planar, else from the front and above."""
 
     def __init__(
-        self, ax: Any, shots: list[Skeleton], gravity: Array, view: tuple[float, float] | None
+        self,
+        ax: Any,
+        shots: list[Skeleton],
+        gravity: Array,
+        view: tuple[float, float] | None,
+        *,
+        height: float | None = None,
+        seen: tuple[float, float] = (1.0, 1.0),
+        also: Array | None = None,
     ) -> None:
-        self.ax = ax
+        """``height`` of the ground (m); ``seen``: the parts of the square axes' sides that are on paper;
+        ``also``: points (k, 3) that are to be within the picture, too.
+        """
+        self.ax, self.seen = ax, np.array(seen)
         points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
         self.size = extent(points)
         self.normal = shots[0].normal if all(shot.normal is not None for shot in shots) else None
         self.up = _up_axis(gravity)
         self.grounded = shots[0].grounded
         self.height = 0.0 if self.grounded else float(points[:, self.up].min())
+        self.height = self.height if height is None else height
         elevation, azimuth, vertical = _view(self.normal, self.up)
         if view is not None:
             elevation, azimuth = view
@@ -51,11 +62,12 @@ class Canvas:
         ax.set_proj_type("ortho")
         ax.set_axis_off()
         ax.computed_zorder = False
-        self.step = _grid_step(self.size)
+        self.step = grid_step(self.size)
         inches = min(ax.bbox.width, ax.bbox.height) / ax.figure.dpi
         self.pen = float(np.clip(inches / FULL_SIZE, 0.6, 1.0))
         self.tips = self._world_axes(points)
-        self._fit(np.concatenate([points, self._floor(points), self.tips]))
+        more = np.zeros((0, 3)) if also is None else also
+        self._fit(np.concatenate([points, self._floor(points), self.tips, more]))
 
     def _world_axes(self, points: Array) -> Array:
         """Tips of the world's axes (3, 3), or none (0, 3) if the world's origin is far from the mechanism."""
@@ -80,7 +92,7 @@ class Canvas:
         low, high = points.min(axis=0), points.max(axis=0)
         self.low, self.high, self.middle = low, high, 0.5 * (low + high)
         seen = np.column_stack([points @ self.right, points @ self.above])
-        half = 0.5 * AIR * max(self.size, float(np.ptp(seen, axis=0).max()))
+        half = 0.5 * AIR * max(self.size, float((np.ptp(seen, axis=0) / self.seen).max()))
         shift = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
         center = shift[0] * self.right + shift[1] * self.above + self.towards * (self.towards @ self.middle)
         limits = np.column_stack([center - half, center + half])
@@ -115,7 +127,8 @@ class Canvas:
         lines = _grid(self.low, self.high, across, height, self.step)
         self._lines(lines, colors=GROUND, linewidths=0.5, alpha=0.45, zorder=0)
         note = f"grid {self.step:g} m"
-        self.ax.text2D(0.99, 0.01, note, transform=self.ax.transAxes, ha="right", fontsize=7.5, color=GROUND)
+        corner = 0.5 + np.array([0.49, -0.49]) * self.seen
+        self.ax.text2D(*corner, note, transform=self.ax.transAxes, ha="right", fontsize=7.5, color=GROUND)
         for k, tip in enumerate(self.tips):
             if self.normal is not None and k == across:
                 continue
@@ -162,7 +175,7 @@ class Canvas:
         from matplotlib.patheffects import Normal, Stroke
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-        color = MODULE_COLORS[body.module % len(MODULE_COLORS)]
+        color = module_color(body.module)
         if body.faces:
             plate = Poly3DCollection(body.faces, facecolors=color, edgecolors=color, linewidths=1.0)
             plate.set(alpha=0.35 * strength, zorder=base + self._depth(np.concatenate(body.faces)))
@@ -182,7 +195,8 @@ class Canvas:
             return
         depth = base + 0.2 + self._depth(joint.position[None, :])
         rail = [[joint.seat, joint.position]]
-        self._lines(rail, colors=INK, linewidths=1.2, linestyles="--", alpha=strength, zorder=depth)
+        if np.linalg.norm(joint.position - joint.seat) > SAME_POINT:
+            self._lines(rail, colors=INK, linewidths=1.2, linestyles="--", alpha=strength, zorder=depth)
         if strength < 1.0:
             self._joint_marker(joint, 0.25, strength, depth)
             return
@@ -225,6 +239,20 @@ class Canvas:
             self.ax.scatter(
                 *ends, s=70 * self.pen**2, facecolors="none", edgecolors=ALERT, linewidths=1.5, **style
             )
+
+    def arrows(self, at: Array, vectors: Array, color: str) -> None:
+        """Arrows (k, 3) that begin at points (k, 3), with heads that keep their size on the picture."""
+        for start, vector in zip(at, vectors, strict=True):
+            length = float(np.linalg.norm(vector))
+            if length < 0.01 * self.size:
+                continue
+            along = vector / length
+            across = np.cross(along, self.towards)
+            across /= max(float(np.linalg.norm(across)), 1e-9)
+            head = min(0.04 * self.size, 0.5 * length)
+            tip, neck = start + vector, start + vector - head * along
+            barbs = [[tip, neck + 0.4 * head * across], [tip, neck - 0.4 * head * across]]
+            self._lines([[start, tip], *barbs], colors=color, linewidths=1.8 * self.pen, zorder=80)
 
     def legend(self, shot: Skeleton) -> None:
         """What the marks mean, for those that occur."""
@@ -271,7 +299,7 @@ def _screen(elevation: float, azimuth: float, vertical: int) -> tuple[Array, Arr
     return np.roll(right, turn), np.roll(above, turn), np.roll(towards, turn)
 
 
-def _grid_step(size: float) -> float:
+def grid_step(size: float) -> float:
     """A round distance of which the mechanism's size holds about five."""
     power = 10.0 ** np.floor(np.log10(size / 5))
     return float(min((step * power for step in ROUND_STEPS), key=lambda step: abs(step - size / 5)))

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import numbers
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.canvas import INK, Canvas
+from kinetree.report.canvas import Canvas
+from kinetree.report.palette import INK
 from kinetree.report.skeleton import Skeleton, skeleton
 
 if TYPE_CHECKING:

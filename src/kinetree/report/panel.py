@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kinetree.algebra.arrays import Array
-from kinetree.report.canvas import GROUND, INK
-from kinetree.report.plots import LINE_COLORS
+from kinetree.report.palette import GROUND, INK, LINE_COLORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

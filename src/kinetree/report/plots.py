@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.report.canvas import GROUND, INK
 from kinetree.report.draw import strobe
+from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.study.demo import Demo
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LINE_COLORS = ("#2f6db5", "#d9822b", "#3a9a6e", "#b5487c", "#7d63b8", "#b0902c", "#3c9fb0", "#7b8794")
 STROBE_POSES = 7
 
 

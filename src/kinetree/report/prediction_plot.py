@@ -12,8 +12,8 @@ from kinetree.errors import InputError, listed, unknown_name
 from kinetree.motion.explain import ActiveBound
 from kinetree.motion.prediction import Prediction
 from kinetree.motion.terms.contract import Rows, Steps
+from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes
-from kinetree.report.plots import LINE_COLORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

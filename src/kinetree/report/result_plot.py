@@ -39,7 +39,7 @@ def plot_result(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['q / rad', 'qd / (rad/s)']
     """
-    panels = _panels(result, names, joints)
+    panels = result_panels(result, names, joints)
     if ax is not None:
         return _into(ax, result, panels)
     figure, axes = stacked_axes(len(panels), _head(result), show=show)
@@ -69,7 +69,7 @@ def plot_comparison(
     >>> len(plot_comparison(run, run, ["q"]).axes)
     1
     """
-    mine, theirs = _panels(first, names, joints), _panels(second, names, joints)
+    mine, theirs = result_panels(first, names, joints), result_panels(second, names, joints)
     if names and [_key(panel) for panel in mine] != [_key(panel) for panel in theirs]:
         raise InputError(
             f"two results can be compared if {listed(names)} have the same labels and units in both, "
@@ -93,7 +93,9 @@ def plot_comparison(
 # ---- what is drawn --------------------------------------------------------------------------------------
 
 
-def _panels(result: Result, names: Sequence[str], joints: Sequence[str] | None) -> list[Panel]:
+def result_panels(
+    result: Result, names: Sequence[str] = (), joints: Sequence[str] | None = None
+) -> list[Panel]:
     """One panel for each variable and unit, or those of the usual picture."""
     _check_joints(result, joints)
     for name in names:

@@ -63,6 +63,31 @@ def hull_faces(points: Array) -> list[Array]:
     return [points[corners] for corners in ConvexHull(points).simplices]
 
 
+def hull_solid(points: Array, thickness: float) -> tuple[Array, np.ndarray]:
+    """Corners (k, 3) and triangles (m, 3), counter-clockwise from outside, of a convex hull.
+
+    Points in a plane make a plate of the thickness (m), points on a line nothing.
+    """
+    from scipy.spatial import ConvexHull
+
+    faces = hull_faces(points)
+    if not faces:
+        return np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+    if len(faces) == 1:
+        a, b, *_ = (corner - faces[0].mean(axis=0) for corner in faces[0])
+        normal = np.cross(a, b) / np.linalg.norm(np.cross(a, b))
+        points = np.concatenate([faces[0] + side * thickness / 2 * normal for side in (-1.0, 1.0)])
+    hull = ConvexHull(points)
+    corners = points[hull.vertices]
+    number = np.full(len(points), -1)
+    number[hull.vertices] = np.arange(len(corners))
+    triangles = number[hull.simplices]
+    a, b, c = (corners[triangles[:, k]] for k in range(3))
+    inwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    triangles[inwards] = triangles[inwards][:, ::-1]
+    return corners, triangles
+
+
 def _round_profile(radius: float, length: float) -> list[tuple[float, float]]:
     """Half circle, pulled apart by a length: points (r, z) from pole to pole."""
     angles = np.linspace(-np.pi / 2, np.pi / 2, 9)

@@ -16,7 +16,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.formulations.denoc_labels import Side, sides
 from kinetree.formulations.denoc_matrices import DenocMatrices
-from kinetree.report.canvas import GROUND, INK, MODULE_COLORS
+from kinetree.report.palette import GROUND, INK, module_color
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +84,7 @@ def _colors(matrices: DenocMatrices, values: Array, rows: Side, columns: Side) -
     """Red, green and blue of every entry."""
     from matplotlib.colors import to_rgb
 
-    ink = np.array([to_rgb(MODULE_COLORS[k % len(MODULE_COLORS)]) for k in columns.modules])
+    ink = np.array([to_rgb(module_color(k)) for k in columns.modules])
     related = np.array([[_related(matrices, i, j) for j in columns.modules] for i in rows.modules])
     strength = np.where(values != 0, 1.0, np.where(related, PALE, 0.0))[..., None]
     colors: Array = 1.0 - strength * (1.0 - ink[None])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.report.canvas import GROUND, INK
-from kinetree.report.plots import LINE_COLORS
+from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.study.forced_simulation import COMPILED, ForcedRun
 from kinetree.study.stability import DOCUMENT, Stability
 

@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
+from kinetree.analysis.mobility import mobility
 from kinetree.formulations.contract import ABILITIES, Formulation
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
@@ -88,7 +89,8 @@ def _table(*columns: str) -> Table:
 def _summary(mechanism: Mechanism) -> Text:
     gravity = ", ".join(f"{x:g}" for x in mechanism.gravity)
     counts = f"{mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom, {mechanism.mass:.6g} kg"
-    return Text.assemble((mechanism.name, NAME), f": {counts}, gravity ({gravity}) m/s^2")
+    closed = f", mobility {mobility(mechanism)} with its loops closed" if mechanism.loops else ""
+    return Text.assemble((mechanism.name, NAME), f": {counts}, gravity ({gravity}) m/s^2{closed}")
 
 
 def _body_label(link: Link) -> Text:

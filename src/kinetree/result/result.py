@@ -171,6 +171,30 @@ class Result:
         figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show)
         return figure
 
+    def animate(
+        self,
+        path: PathLike,
+        fps: float = 30.0,
+        size: Sequence[int] = (800, 600),
+        speed: float = 1.0,
+        force: bool = False,
+    ) -> None:
+        """Write the motion as a movie, .gif or (with ``kinetree[movie]`` or ffmpeg) .mp4.
+
+        ``fps`` pictures per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
+        twice as long. An existing file is replaced only with ``force``.
+        """
+        import_module("kinetree.report.movie").write_movie(self, path, fps, size, speed, force=force)
+
+    def report(self, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
+        """Write a page (.html) with animation, linked curves, tables, audit and origin, all in one file.
+
+        It opens with a double click, without any network. An existing file is replaced only with ``force``.
+        ``meshes`` is the folder of the mechanism's mesh files (.stl, .obj); without it bodies that have only
+        meshes are drawn as links between their joints.
+        """
+        import_module("kinetree.report.html.page").write_report(self, path, force, meshes)
+
     def __repr__(self) -> str:
         from kinetree.result.summary import summary
 

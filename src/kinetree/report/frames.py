@@ -1,0 +1,276 @@
+"""The poses, forces and paths of a result, frame by frame, for whatever draws a scene that moves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.rotation_vector import quaternion
+from kinetree.analysis.energy import center_of_mass
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.errors import InputError, listed
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.result import Result
+
+MOST_FRAMES = 300
+POSITIONS = ("q", "q_reference")
+WEIGHTLESS = 1e-3  # of the strongest push: a smaller one has no place
+
+
+@dataclass(frozen=True, eq=False)
+class GroundRegion:
+    """A rectangle of the ground at a height (m): from where to where forward and sideward, maybe infinite."""
+
+    forward: tuple[float, float]
+    side: tuple[float, float]
+    height: float
+
+
+@dataclass(frozen=True, eq=False)
+class GroundPlane:
+    """The ground: a point of it, its normal, its forward and side directions, each (3,), and its regions."""
+
+    origin: Array
+    normal: Array
+    forward: Array
+    side: Array
+    regions: tuple[GroundRegion, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """T frames of a motion with B bodies and C contact points, in the world.
+
+    ``time`` (T,) in s; ``position`` (T, B, 3) in m and ``quaternion`` (T, B, 4) as w, x, y, z of the body
+    frames, neighbours never more than half a turn apart; ``center_of_mass`` (T, 3). Where the result has
+    them: forces of the ground ``contact_force`` (T, C, 3) in N at ``contact_position`` (T, C, 3), whether a
+    point is ``touching`` (T, C), the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
+    of the parent on each body at its origin, ``reaction`` (T, B, 3) in N. ``rows`` (T,) are the samples of
+    the result that were taken, ``q`` (T, n_dof) their coordinates.
+    """
+
+    name: str
+    time: Array
+    rows: np.ndarray
+    q: Array
+    position: Array
+    quaternion: Array
+    center_of_mass: Array
+    contact_position: Array
+    contact_force: Array | None
+    touching: np.ndarray | None
+    center_of_pressure: Array | None
+    reaction: Array | None
+    ground: GroundPlane | None
+
+    @property
+    def support_polygons(self) -> list[Array]:
+        """For every frame the corners (k, 3), in order, of the hull of the points that touch the ground."""
+        if self.touching is None or self.ground is None:
+            return [np.zeros((0, 3))] * len(self.time)
+        plane = self.ground
+        return [
+            _hull(points[touch], plane)
+            for points, touch in zip(self.contact_position, self.touching, strict=True)
+        ]
+
+
+def motion_names(result: Result) -> tuple[str, ...]:
+    """Names of the motions that a result holds: one, or those of its cases, rollouts, ...; none without q.
+
+    >>> import kinetree as kt, numpy as np
+    >>> motion_names(kt.simulate_batch(kt.zoo.gripper(), np.zeros((2, 4)), duration=0.1, times=3))
+    ('rollout 0', 'rollout 1')
+    """
+    array = _positions(result)
+    if array is None:
+        return ()
+    dim = _leading(array)
+    if dim is None:
+        return ("motion",)
+    labels = array[dim].values.tolist()
+    return tuple(f"{dim} {x}" if isinstance(x, int | float) else str(x) for x in labels)
+
+
+def leading_dimension(result: Result) -> str | None:
+    """The dimension along which a result has several motions, such as case or rollout."""
+    array = _positions(result)
+    return None if array is None else _leading(array)
+
+
+def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
+    """The frames of one of the motions of a result, at most so many, evenly over time.
+
+    They are samples of the result, none in between; a motion that ends early has fewer.
+
+    >>> import kinetree as kt
+    >>> fall = kt.simulate(kt.zoo.gripper(), [-1, 0, 0, 0], duration=0.1, times=21)
+    >>> frames(fall, most=5).position.shape
+    (5, 4, 3)
+    """
+    names = motion_names(result)
+    if not 0 <= motion < len(names):
+        raise InputError(
+            f"motion must be a number from 0 to {len(names) - 1} ({listed(names)}), got {motion}"
+        )
+    if most < 1:
+        raise InputError(f"most must be at least 1, got {most}")
+    q, time = _values(result, _positions(result), motion), result.dataset["time"].values
+    rows = _rows(time, q, most)
+    poses = forward_kinematics(result.mechanism, q[rows])
+    plane = ground_plane(result.settings)
+    contacts = _contact_positions(result.mechanism, poses.rotation, poses.position)
+    force = _taken(result, "contact_force", motion, rows)
+    touching = _taken(result, "touching", motion, rows)
+    if touching is None and force is not None:
+        touching = np.linalg.norm(force, axis=-1) > 0.0
+    reaction = _taken(result, "reaction", motion, rows)
+    return Frames(
+        names[motion],
+        time[rows],
+        rows,
+        q[rows],
+        poses.position,
+        _continuous(quaternion(poses.rotation)),
+        center_of_mass(result.mechanism, q[rows]),
+        contacts,
+        force,
+        None if touching is None else touching.astype(bool),
+        _center_of_pressure(result, motion, rows, contacts, force, plane),
+        None if reaction is None else np.einsum("tbij,tbj->tbi", poses.rotation, reaction[..., :3]),
+        plane,
+    )
+
+
+def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:
+    """The ground that the settings of a result tell of, or of its first case; None without one."""
+    cases = settings.get("cases")
+    told = settings.get("ground") or next(
+        (case["ground"] for case in (cases or {}).values() if case.get("ground")), None
+    )
+    if not isinstance(told, Mapping) or "normal" not in told:
+        return None
+    origin, normal, forward = (
+        np.array(told[key], dtype=np.float64) for key in ("origin", "normal", "forward")
+    )
+    regions = tuple(
+        GroundRegion(_ends(region["forward"]), _ends(region["side"]), float(region["height"]))
+        for region in told.get("regions", ())
+    )
+    return GroundPlane(origin, normal, forward, np.cross(normal, forward), regions)
+
+
+def _ends(texts: Any) -> tuple[float, float]:
+    low, high = (float(x) for x in texts)
+    return low, high
+
+
+# ---- one of the motions ---------------------------------------------------------------------------------
+
+
+def positions(result: Result, motion: int = 0) -> Array:
+    """The positions (time, n_dof) of one of the motions of a result."""
+    return _values(result, _positions(result), motion)
+
+
+def _positions(result: Result) -> Any:
+    """The positions as a DataArray with time, joint and at most one more dimension; None without any."""
+    for name in POSITIONS:
+        if name in result and {"time", "joint"} <= {*result[name].dims} and result[name].ndim <= 3:
+            return result[name]
+    return None
+
+
+def _leading(array: Any) -> str | None:
+    """The dimension along which motions are, if there are several."""
+    more = [str(dim) for dim in array.dims if dim not in ("time", "joint")]
+    return more[0] if more else None
+
+
+def _values(result: Result, array: Any, motion: int) -> Array:
+    dim = leading_dimension(result)
+    if dim is not None and dim in array.dims:
+        array = array.isel({dim: motion})
+    values: Array = array.transpose("time", ...).values
+    return values
+
+
+def _taken(result: Result, name: str, motion: int, rows: np.ndarray) -> Array | None:
+    """The rows of a variable over time, if the result has it as it is known."""
+    if name not in result or "time" not in result[name].dims:
+        return None
+    taken: Array = _values(result, result[name], motion)[rows]
+    return taken
+
+
+def _rows(time: Array, q: Array, most: int) -> np.ndarray:
+    """Samples with a pose, evenly over time."""
+    present = np.flatnonzero(np.isfinite(q).all(axis=1))
+    if not len(present):
+        raise InputError("the motion has no sample in which all positions are known")
+    if len(present) <= most:
+        return present
+    wanted = np.linspace(time[present[0]], time[present[-1]], most)
+    after = np.searchsorted(time[present], wanted).clip(1, len(present) - 1)
+    nearer = wanted - time[present[after - 1]] < time[present[after]] - wanted
+    return np.unique(present[after - nearer])
+
+
+def _continuous(unit: Array) -> Array:
+    """Each quaternion (T, ..., 4) in the sign that is nearer to the one before."""
+    turned = np.sum(unit[1:] * unit[:-1], axis=-1, keepdims=True) < 0.0
+    signs = np.cumprod(np.where(turned, -1.0, 1.0), axis=0)
+    return np.concatenate([unit[:1], signs * unit[1:]])
+
+
+# ---- the ground -----------------------------------------------------------------------------------------
+
+
+def _contact_positions(mechanism: Mechanism, rotation: Array, position: Array) -> Array:
+    points = mechanism.contact_points
+    carriers = np.array([mechanism.body_index(point.body) for point in points], dtype=np.int64)
+    local = np.array([point.position for point in points]).reshape(-1, 3)
+    found: Array = np.einsum("tcij,cj->tci", rotation[:, carriers], local) + position[:, carriers]
+    return found
+
+
+def _center_of_pressure(
+    result: Result,
+    motion: int,
+    rows: np.ndarray,
+    contacts: Array,
+    force: Array | None,
+    plane: GroundPlane | None,
+) -> Array | None:
+    """Where the ground pushes altogether; on even ground the zero-moment point (004, section B.1.1).
+
+    There it is  o + n x sum((p - o) x f) / (n . sum f),  with regions the mean of the points that are pushed.
+    """
+    told = _taken(result, "center_of_pressure", motion, rows)
+    if told is not None or force is None or plane is None:
+        return told
+    push = force @ plane.normal
+    total = push.sum(axis=1)
+    moment = np.cross(contacts - plane.origin, force).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if plane.regions:
+            point: Array = np.einsum("tc,tci->ti", push, contacts) / total[:, None]
+        else:
+            point = plane.origin + np.cross(plane.normal, moment) / total[:, None]
+    point[total <= WEIGHTLESS * float(total.max(initial=0.0))] = np.nan
+    return point
+
+
+def _hull(points: Array, plane: GroundPlane) -> Array:
+    """Corners of the hull of points as seen from above, counter-clockwise."""
+    flat = np.column_stack([points @ plane.forward, points @ plane.side])
+    if len(flat) < 3 or np.linalg.matrix_rank(flat - flat.mean(axis=0), tol=1e-9) < 2:
+        return points
+    from scipy.spatial import ConvexHull
+
+    corners: Array = points[ConvexHull(flat).vertices]
+    return corners

@@ -1,0 +1,166 @@
+"""Which curves a report shows, and for which of the motions of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.report.frames import leading_dimension
+from kinetree.report.panel import Line, Panel
+from kinetree.report.result_plot import result_panels
+from kinetree.result.result import Result
+
+MOST_NUMBERS = 160_000  # in all curves
+MOST_SAMPLES, FEWEST_SAMPLES = 1000, 60  # of one curve
+LIMITED = {"joint limit": "q", "velocity limit": "qd", "torque limit": "tau"}  # families of limits
+IN_ONE_PANEL = ("kinetic_energy", "potential_energy")  # drawn together
+
+
+class MotionLine(NamedTuple):
+    """A curve and the number of the motion that it belongs to."""
+
+    line: Line
+    motion: int
+
+
+class MotionPanel(NamedTuple):
+    """Curves in one pair of axes, and the limits (label, value) that some of them reach."""
+
+    title: str
+    symbol: str
+    unit: str
+    lines: list[MotionLine]
+    limits: Sequence[tuple[str, float]] = ()
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether all is positive and spans many powers of ten."""
+        values = np.concatenate([x.line.values for x in self.lines])
+        values = values[np.isfinite(values)]
+        return bool(len(values) and values.min() > 0.0 and values.max() / values.min() > 1e5)
+
+
+def motion_result(result: Result, motion: int) -> Result:
+    """The result of one of several motions: of a case, of a rollout."""
+    dim = leading_dimension(result)
+    return result if dim is None else replace(result, dataset=result.dataset.isel({dim: motion}, drop=True))
+
+
+def report_panels(result: Result, motions: int) -> list[MotionPanel]:
+    """What the study asks for first, then the usual curves, with those of all motions in the same axes."""
+    found: dict[tuple[str, str], MotionPanel] = {}
+    for motion in range(max(1, motions)):
+        own: dict[tuple[str, str], Panel] = {}
+        for panel in _panels(motion_result(result, motion)):
+            own.setdefault((panel.symbol, panel.unit), panel)
+        for key, panel in own.items():
+            kept = found.setdefault(key, MotionPanel(panel.title, *key, []))
+            kept.lines.extend(MotionLine(line, motion) for line in panel.lines)
+    panels = [
+        panel for panel in found.values() if any(np.nan_to_num(x.line.values).any() for x in panel.lines)
+    ]
+    most = MOST_NUMBERS // max(1, sum(len(panel.lines) for panel in panels))
+    samples = int(np.clip(most, FEWEST_SAMPLES, MOST_SAMPLES))
+    return [
+        panel._replace(
+            lines=[x._replace(line=thinned(x.line, samples)) for x in panel.lines],
+            limits=_limits(result, panel),
+        )
+        for panel in panels
+    ]
+
+
+def _limits(result: Result, panel: MotionPanel) -> list[tuple[str, float]]:
+    """The limits that a predicted motion reaches, of the curves of a panel."""
+    reached, labels = result.statistics.get("reached"), {x.line.label for x in panel.lines}
+    entries = reached if isinstance(reached, list) else []
+    return [
+        (str(entry["label"]), float(entry["bound"]))
+        for entry in entries
+        if LIMITED.get(str(entry.get("family"))) == panel.symbol
+        and entry.get("label") in labels
+        and isinstance(entry.get("bound"), int | float)
+    ]
+
+
+def thinned(line: Line, most: int) -> Line:
+    """A curve of at most so many samples (a few more than given) that keeps its peaks.
+
+    Of every stretch the lowest and the highest value stay.
+
+    >>> time = np.arange(1001.0)
+    >>> short = thinned(Line("x", time, np.where(time == 500, 7.0, 0.0)), 100)
+    >>> len(short.time) <= 102, float(short.values.max())
+    (True, 7.0)
+    """
+    count = len(line.time)
+    if count <= most:
+        return line
+    edges = np.linspace(0, count, most // 2 + 1).astype(int)
+    rows = {0, count - 1}
+    for low, high in pairwise(edges.tolist()):
+        stretch = line.values[low:high]
+        if np.isfinite(stretch).any():
+            rows |= {low + int(np.nanargmin(stretch)), low + int(np.nanargmax(stretch))}
+        else:
+            rows.add(int(low))
+    kept = sorted(rows)
+    return Line(line.label, line.time[kept], line.values[kept])
+
+
+def _panels(result: Result) -> Iterator[Panel]:
+    """The panels of one motion."""
+    asked = [name for name in _asked(result) if _over_time(result, name) and name not in IN_ONE_PANEL]
+    if asked:
+        yield from result_panels(result, asked)
+    yield from _usual(result)
+    yield from _tracking(result)
+    yield from _reactions(result)
+    if result.task == "stability":
+        rest = [name for name in result.variables if _over_time(result, name) and name not in asked]
+        yield from result_panels(result, rest)
+
+
+def _usual(result: Result) -> list[Panel]:
+    names = [name for name in result.variables if _over_time(result, name)]
+    return [] if not names else [x for x in result_panels(result) if len(x.lines)]
+
+
+def _asked(result: Result) -> Sequence[str]:
+    """Variables that the study file wants to see."""
+    names = result.settings.get("study", {}).get("file", {}).get("plot", {}).get("variables") or ()
+    return [names] if isinstance(names, str) else [str(name) for name in names]
+
+
+def _over_time(result: Result, name: str) -> bool:
+    return name in result.variables and "time" in result[name].dims and result[name].dtype.kind in "fib"
+
+
+def _tracking(result: Result) -> Iterator[Panel]:
+    """How far the joints are from the motion asked for."""
+    if not {"q", "q_reference"} <= {*result.variables} or result["q"].dims != ("time", "joint"):
+        return
+    time, names, units = result.time.values, result.mechanism.joint_names, result.units("q")
+    apart: Array = result["q"].values - result["q_reference"].values
+    each = (units,) * len(names) if isinstance(units, str) else units
+    for unit in dict.fromkeys(each):
+        lines = [Line(names[k], time, apart[:, k]) for k, own in enumerate(each) if own == unit]
+        yield Panel("position less the position asked for", "q - q_reference", unit, lines)
+
+
+def _reactions(result: Result) -> Iterator[Panel]:
+    """How large the forces in the joints are."""
+    if _over_time(result, "joint_force"):
+        yield from result_panels(result, ["joint_force"])
+        return
+    if "reaction" not in result or result["reaction"].dims != ("time", "body", "component"):
+        return
+    size = np.linalg.norm(result["reaction"].values[..., :3], axis=-1)
+    names = result["body"].values.tolist()
+    lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
+    yield Panel("size of the force in the joint of each body", "joint force", "N", lines)

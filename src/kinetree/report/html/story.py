@@ -1,0 +1,165 @@
+"""A result in sentences that a newcomer understands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import listed
+from kinetree.report.frames import leading_dimension, motion_names
+from kinetree.result.result import Result
+
+UNIT = re.compile(r"(?<=\d) (?=(?:s|kg|rad|N|m)\b)")  # the space between a number and its unit
+TITLES = {
+    "simulate": "simulated motion",
+    "simulate_batch": "many simulated motions",
+    "inverse": "torques of a motion",
+    "control": "controlled motion",
+    "predict": "predicted motion",
+    "stability": "stability of a simulation",
+    "compare": "comparison",
+}
+
+
+def title(result: Result) -> str:
+    """The title of the study, or what was done with which mechanism."""
+    told = result.settings.get("study", {}).get("title")
+    return str(told) if told else f"{result.mechanism.name}: {TITLES.get(result.task, result.task)}"
+
+
+def description(result: Result) -> str:
+    """What the study file says about itself."""
+    told = result.settings.get("study", {}).get("file", {}).get("study", {}).get("description", "")
+    return " ".join(str(told).split())
+
+
+def sentences(result: Result) -> list[str]:
+    """What was done and what came out."""
+    told = [_opening(result), *_found(result)]
+    if not result.complete:
+        told.append(f"It stopped at {result.stopped_at:g} s: {result.stop_reason}.")
+    return [UNIT.sub("\u00a0", text) for text in told]
+
+
+def facts(result: Result) -> dict[str, str]:
+    """A few figures with their names."""
+    time = result.time.values
+    found = {"mechanism": result.mechanism.name, "task": result.task}
+    found["degrees of freedom"] = str(result.mechanism.n_dof)
+    found["mass"] = f"{result.mechanism.mass:.4g} kg"
+    found["time"] = f"{time[-1] - time[0]:.4g} s"
+    found["samples"] = str(len(time))
+    for key in ("steps", "iterations", "objective"):
+        if isinstance(result.statistics.get(key), int | float):
+            found[key] = f"{result.statistics[key]:.6g}"
+    if "seconds" in result.provenance:
+        found["computed in"] = f"{float(result.provenance['seconds']):.2g} s"
+    return found
+
+
+def verdict(result: Result) -> tuple[str, str]:
+    """A word for the page's style ("good", "bad", "part", "none") and what the badge says."""
+    failed = [name for name, check in result.audit.items() if not check.passed]
+    count = len(result.audit)
+    if failed:
+        return "bad", f"{len(failed)} of {count} checks failed"
+    if not result.complete:
+        return "part", f"stopped at {result.stopped_at:g} s"
+    if not count:
+        return "none", "no checks"
+    return "good", "check passed" if count == 1 else f"{count} checks passed"
+
+
+def _opening(result: Result) -> str:
+    told = _what(result)
+    return told[0].upper() + told[1:]
+
+
+def _what(result: Result) -> str:
+    """What was done."""
+    mechanism, time = result.mechanism, result.time.values
+    span = f"{time[-1] - time[0]:.4g} s"
+    size = f"{_counted(mechanism.n_dof, 'degree')} of freedom, {mechanism.mass:.4g} kg"
+    who = f"the mechanism {mechanism.name} ({size})"
+    settings = result.settings
+    law = settings.get("law", "none")
+    if result.task == "simulate":
+        driven = "without any torques" if law == "none" else f"under the torques of {law}"
+        return f"{who} was simulated for {span} {driven}{_on_ground(settings)}."
+    if result.task == "control":
+        return f"{who} was simulated for {span} under control by {law}{_on_ground(settings)}."
+    if result.task == "inverse":
+        return f"The torques that move {who} along the trajectory {settings.get('trajectory', '')} in {span}."
+    if result.task == "predict":
+        return f"The motion of {who} with {_objective(settings)} takes {span}."
+    if result.task == "stability":
+        return f"For how long does a simulation of {who} follow the motion whose torques drive it?"
+    if result.task == "compare":
+        names = motion_names(result)
+        return f"The task {settings.get('task', '')} for {who} in {len(names)} cases: {listed(names)}."
+    if leading_dimension(result) is not None:
+        return f"{_counted(len(motion_names(result)), 'motion')} of {who}, each of {span}."
+    return f"{result.task} of {who}, {span}."
+
+
+def _objective(settings: dict[str, Any]) -> str:
+    """What a predicted motion makes small, in words."""
+    phases = settings.get("phases") or [settings]
+    terms = phases[0].get("objective", []) if isinstance(phases[0], dict) else []
+    names = [x.get("term", "") for x in terms if isinstance(x, dict)] if isinstance(terms, list) else []
+    words = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower() for name in names if name]
+    if words == ["time"]:
+        return "the shortest time"
+    return f"the least {' and '.join(words)}" if words else "the best objective"
+
+
+def _on_ground(settings: dict[str, Any]) -> str:
+    return ", on the ground" if settings.get("ground") else ""
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _found(result: Result) -> Iterator[str]:
+    """What came out, in a sentence each."""
+    if result.task == "predict":
+        yield from (str(message) for message in result.messages[:1] if "olved" in message)
+    reached = result.statistics.get("reached")
+    if isinstance(reached, list) and reached and not result.messages:
+        yield f"It reaches {_counted(len(reached), 'limit')}: {listed(_limit(x) for x in reached[:4])}."
+    if result.task == "stability" and "horizon" in result:
+        horizon = result["horizon"]
+        for name, times in zip(horizon["algorithm"].values.tolist(), horizon.values, strict=True):
+            yield f"By '{name}' the first joint leaves it after {times.min():.3g} s."
+    yield from _peak(result, "tau", "largest torque or force of a joint")
+    if result.task in ("simulate", "control"):
+        yield from _peak(result, "qd", "largest speed of a joint")
+    error = result.statistics.get("largest_error")
+    if isinstance(error, float):
+        yield f"The joints stay within {error:.2g} (rad or m) of the motion asked for."
+    kinds = Counter(event.kind.replace("_", " ") for event in result.events)
+    if kinds:
+        yield f"Events: {listed(f'{count} {kind}' for kind, count in kinds.items())}."
+
+
+def _limit(entry: Any) -> str:
+    return f"{entry.get('family', '')} of {entry.get('label', '')} ({entry.get('side', '')})"
+
+
+def _peak(result: Result, name: str, words: str) -> Iterator[str]:
+    """The largest value of a variable over joints and time, where and when; none if it is always zero."""
+    if name not in result or result[name].dims != ("time", "joint"):
+        return
+    size = np.nan_to_num(np.abs(result[name].values))
+    row, column = np.unravel_index(int(np.argmax(size)), size.shape)
+    if size[row, column] == 0.0:
+        return
+    units = result.units(name)
+    unit = units if isinstance(units, str) else units[column]
+    where, when = result.mechanism.joint_names[column], result.time.values[row]
+    yield f"The {words} is {size[row, column]:.3g} {unit}, in '{where}' at {when:.3g} s."

@@ -1,0 +1,188 @@
+"""A motion as a movie: the drawing of the mechanism at every moment, with the ground, forces and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.errors import InputError
+from kinetree.model.files import PathLike, _check_writable, _checked_path
+from kinetree.model.mechanism import Mechanism
+from kinetree.report.arrows import force_arrows
+from kinetree.report.canvas import Canvas
+from kinetree.report.encode import check_movie, movie_bytes
+from kinetree.report.frames import Frames, GroundPlane, frames, motion_names, positions
+from kinetree.report.output import write_file
+from kinetree.report.palette import INK
+from kinetree.report.skeleton import Skeleton, extent, skeleton
+from kinetree.result.result import Result
+
+SIZE = (800, 600)
+LARGEST = 4096  # pixels along a side
+MOST_PICTURES = 20_000
+DPI = 100
+HEAD = 36  # pixels above for name and time, and as many below
+LONGEST_ARROW = 0.25  # beside the mechanism's size
+Progress = Callable[[float], None]
+
+
+def write_movie(
+    result: Result,
+    path: PathLike,
+    fps: float = 30.0,
+    size: Sequence[int] = SIZE,
+    speed: float = 1.0,
+    *,
+    motion: int = 0,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Write the motion of a result as .mp4 or .gif; see :meth:`Result.animate`.
+
+    ``progress`` is told the part that is done, from 0 to 1.
+    """
+    place = _checked_path(path)
+    check_movie(place)
+    _check_writable(place, force)
+    if not motion_names(result):
+        raise InputError(f"the {result.task} result has no q over time, so there is no motion to show")
+    moving = frames(result, motion, most=len(result.time))
+    times = movie_times(moving, fps, speed)
+    q = positions(result, motion)[moving.rows]
+    pictures = movie_pictures(result.mechanism, moving, q, times, size, progress)
+    write_file(place, movie_bytes(pictures, place.suffix, float(fps)))
+
+
+def movie_times(motion: Frames, fps: float = 30.0, speed: float = 1.0) -> Array:
+    """The moments (k,) of a motion's time (s) that a movie shows, 1/fps of a second apart in the movie.
+
+    >>> import kinetree as kt
+    >>> fall = kt.simulate(kt.zoo.gripper(), [-1, 0, 0, 0], duration=0.5)
+    >>> movie_times(frames(fall), fps=4, speed=0.25).tolist()
+    [0.0, 0.0625, 0.125, 0.1875, 0.25, 0.3125, 0.375, 0.4375, 0.5]
+    """
+    for value, what in ((fps, "fps"), (speed, "speed")):
+        if not number(value, what) > 0.0:
+            raise InputError(f"{what} must be > 0, got {value:g}")
+    begin, end = float(motion.time[0]), float(motion.time[-1])
+    count = int(np.floor((end - begin) * fps / speed + 1e-9)) + 1
+    if count > MOST_PICTURES:
+        raise InputError(
+            f"the movie would have {count} pictures, more than {MOST_PICTURES}; ask for fewer per second "
+            "(fps) or more speed"
+        )
+    moments: Array = np.minimum(begin + speed / fps * np.arange(count), end)
+    return moments
+
+
+def movie_pictures(
+    mechanism: Mechanism,
+    motion: Frames,
+    q: Array,
+    times: Array,
+    size: Sequence[int] = SIZE,
+    progress: Progress | None = None,
+) -> Iterator[np.ndarray]:
+    """Pictures (height, width, 3) of bytes, one for each of the times (s); ``q`` (T, n_dof) of the frames."""
+    paper_size = _checked_size(size)
+    shots = [skeleton(mechanism, row) for row in _between(motion.time, q, times)]
+    extents = extent(np.concatenate([points for shot in shots for points in (shot.points, shot.corners)]))
+    arrows = [
+        (x.color, _between(motion.time, x.at, times), _between(motion.time, x.vector, times))
+        for x in force_arrows(motion, LONGEST_ARROW * extents)
+    ]
+    tips = np.concatenate([np.zeros((0, 3)), *((at + vector).reshape(-1, 3) for _, at, vector in arrows)])
+    paper = _Paper(mechanism, motion.ground, shots, paper_size, tips)
+    for k, shot in enumerate(shots):
+        paper.begin()
+        paper.canvas.skeleton(shot)
+        for color, at, vector in arrows:
+            paper.canvas.arrows(at[k], vector[k], color)
+        yield paper.finish(f"t = {times[k]:.2f} s")
+        if progress is not None:
+            progress((k + 1) / len(shots))
+
+
+def _between(time: Array, values: Array, times: Array) -> Array:
+    """Values (T, ...) over time (T,) at other times (k,), on straight lines; of equal times the last."""
+    last = np.append(np.diff(time) > 0.0, True)
+    time, values = time[last], values[last]
+    right = np.searchsorted(time, times, side="right").clip(1, max(1, len(time) - 1))
+    left, right = right - 1, np.minimum(right, len(time) - 1)
+    span = np.where(right > left, time[right] - time[left], 1.0)
+    part = np.clip((times - time[left]) / span, 0.0, 1.0).reshape(-1, *[1] * (values.ndim - 1))
+    found: Array = values[left] + part * (values[right] - values[left])
+    return found
+
+
+class _Paper:
+    """A figure whose ground and title are drawn once, and on which each pose is drawn and wiped off again."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        ground: GroundPlane | None,
+        shots: list[Skeleton],
+        size: tuple[int, int],
+        tips: Array,
+    ) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        width, height = size
+        side = max(size)
+        self.figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI)
+        self.agg = cast(Any, FigureCanvasAgg(self.figure))
+        corner = (0.5 - 0.5 * side / width, 0.5 - 0.5 * side / height)
+        self.ax: Any = self.figure.add_axes((*corner, side / width, side / height), projection="3d")
+        seen = (width / side, max(0.5 * height, height - 2 * HEAD) / side)
+        self.canvas = Canvas(
+            self.ax, shots, mechanism.gravity, None, height=_level(ground), seen=seen, also=tips
+        )
+        self.canvas.ground()
+        margin = 12 / width, 1.0 - 12 / height
+        style: dict[str, Any] = {"color": INK, "va": "top", "parse_math": False}
+        self.figure.text(*margin, mechanism.name, fontsize=12, fontweight="bold", **style)
+        self.clock = self.figure.text(1.0 - margin[0], margin[1], "", fontsize=12, ha="right", **style)
+        self.agg.draw()
+        self.empty = self.agg.copy_from_bbox(self.figure.bbox)
+        self.kept = set(self.ax.get_children())
+
+    def begin(self) -> None:
+        """Wipe the last pose off."""
+        self.agg.restore_region(self.empty)
+        for artist in self._fresh():
+            artist.remove()
+
+    def finish(self, clock: str) -> np.ndarray:
+        """The picture (height, width, 3) with all that was drawn since the beginning."""
+        renderer = self.agg.get_renderer()
+        for artist in sorted(self._fresh(), key=lambda artist: artist.get_zorder()):
+            artist.do_3d_projection()
+            artist.draw(renderer)
+        self.clock.set_text(clock)
+        self.clock.draw(renderer)
+        return np.array(self.agg.buffer_rgba())[..., :3].copy()
+
+    def _fresh(self) -> list[Any]:
+        return [artist for artist in self.ax.get_children() if artist not in self.kept]
+
+
+def _checked_size(size: Sequence[int]) -> tuple[int, int]:
+    """Width and height in pixels, even as movies need them."""
+    pair = [int(x) for x in size if number(x, "size") == int(x)]
+    if len(pair) != 2 or len(size) != 2 or any(not 64 <= x <= LARGEST or x % 2 for x in pair):
+        raise InputError(
+            f"size must be width and height in pixels, even and between 64 and {LARGEST}, got {tuple(size)}"
+        )
+    return pair[0], pair[1]
+
+
+def _level(ground: GroundPlane | None) -> float | None:
+    """The height (m) of level ground; None where there is none or it slopes."""
+    if ground is None or np.count_nonzero(ground.normal) != 1:
+        return None
+    return float(ground.origin @ np.abs(ground.normal))

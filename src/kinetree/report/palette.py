@@ -1,0 +1,18 @@
+"""The colours that all pictures share."""
+
+from __future__ import annotations
+
+INK, PAPER, GROUND, ALERT = "#22303c", "#ffffff", "#8a97a3", "#c23b3b"
+MODULE_COLORS = ("#7b8794", "#2f6db5", "#d9822b", "#3a9a6e", "#b5487c", "#7d63b8", "#b0902c", "#3c9fb0")
+LINE_COLORS = (*MODULE_COLORS[1:], MODULE_COLORS[0])
+AXIS_COLORS = ("#c23b3b", "#3a9a6e", "#2f6db5")
+FORCE_COLOR, REACTION_COLOR, CENTER_COLOR, PRESSURE_COLOR = "#c23b3b", "#d9822b", "#22303c", "#b5487c"
+
+
+def module_color(module: int) -> str:
+    """The colour of the bodies of a module (004, section 4.1).
+
+    >>> module_color(1) == module_color(1 + len(MODULE_COLORS))
+    True
+    """
+    return MODULE_COLORS[module % len(MODULE_COLORS)]

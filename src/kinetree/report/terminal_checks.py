@@ -1,0 +1,87 @@
+"""What checks and measurements of a mechanism found, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from kinetree.analysis.agreement import Agreement
+from kinetree.analysis.derivative_check import SlopeCheck
+from kinetree.report.terminal import NAME, _table
+from kinetree.study.speed import Speed
+
+GOOD, BAD, QUIET = "green", "red", "dim"
+
+
+WIDTHS = {"formulation": 14, "difference": 11, "mult.": 7, "add.": 7, "per state": 9, "": 0}
+
+
+def agreement_table(rows: Iterable[Agreement]) -> Group:
+    """Formulations below each other, quantity by quantity; no name is broken in 60 columns or more."""
+    tables: dict[str, Table] = {}
+    for row in rows:
+        table = tables.setdefault(row.quantity, _agreement_columns())
+        if row.refused is not None:
+            refusal = Text(row.refused, style=QUIET)
+            table.add_row(f"  {row.formulation}", Text("no answer", style=QUIET), "", "", "", refusal)
+            continue
+        counts = ("", "") if row.operations is None else tuple(f"{n:d}" for n in row.operations)
+        time = "" if row.seconds is None else _seconds(row.seconds)
+        table.add_row(f"  {row.formulation}", _difference(row), *counts, time, "")
+    parts = [part for name, table in tables.items() for part in (Text(name, style=NAME), table)]
+    return Group(*parts)
+
+
+def _agreement_columns() -> Table:
+    table = _table(*WIDTHS)
+    for column, width in zip(table.columns, WIDTHS.values(), strict=True):
+        column.min_width, column.no_wrap = width, bool(width)
+    return table
+
+
+def _difference(row: Agreement) -> Text:
+    if row.difference is None:
+        return Text("reference", style=QUIET)
+    return _marked(f"{row.difference:.1e}", row.passed)
+
+
+def slope_table(checks: Iterable[SlopeCheck]) -> Table:
+    """Exact derivatives beside numerical ones."""
+    table = _table("derivative of", "by", "compared with", "worst relative error", "where")
+    for check in checks:
+        mark = _marked(f"{check.error:.1e}", check.passed)
+        table.add_row(Text(check.quantity, style=NAME), check.by, check.method, mark, Text(check.where))
+    return _unbroken(table)
+
+
+def speed_table(rows: Sequence[Speed], batch: int) -> Table:
+    """Time per state: in a batch, and one at a time in a column for each library."""
+    libraries = list(dict.fromkeys(row.library for row in rows))
+    table = _table("quantity", f"batch of {batch}", *libraries)
+    for quantity in dict.fromkeys(row.quantity for row in rows):
+        own = {row.library: row for row in rows if row.quantity == quantity}
+        batched = next((row.batch for row in own.values() if row.batch is not None), None)
+        cells = [_seconds(1e-6 * own[name].alone) if name in own else "" for name in libraries]
+        together = "" if batched is None else _seconds(1e-6 * batched)
+        table.add_row(Text(quantity, style=NAME), together, *cells)
+    return _unbroken(table)
+
+
+def _unbroken(table: Table) -> Table:
+    """Names stay on one line, however narrow the terminal is."""
+    table.columns[0].no_wrap = True
+    return table
+
+
+def _marked(text: str, passed: bool) -> Text:
+    return Text(f"{'✓' if passed else '✗'} {text}", style=GOOD if passed else BAD)
+
+
+def _seconds(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

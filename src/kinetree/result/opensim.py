@@ -1,0 +1,61 @@
+"""Results as OpenSim tables: motions (.mot) and storage files (.sto)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.result import Result
+from kinetree.state import independent_axes
+
+
+def opensim_text(result: Result, degrees: bool = False, variable: str = "q") -> str:
+    r"""A table of one variable of the joints over time; its header says whether angles are in degrees.
+
+    ``variable`` has the dimensions time and joint, such as q, qd or tau; ``degrees`` is for q and qd only.
+    Blanks in names become underscores. Times must increase in OpenSim, so that of several samples at one
+    time, as on both sides of an impact, only the last is written.
+
+    >>> import kinetree as kt
+    >>> from kinetree.result.build import build_result
+    >>> run = build_result("simulate", kt.zoo.two_link(), {"time": [0], "q": [[1, 2]], "qd": [[0, 0]]})
+    >>> opensim_text(run).splitlines()[4:8]
+    ['inDegrees=no', 'endheader', 'time\tjoint1\tjoint2', '0.0\t1.0\t2.0']
+    """
+    choices = [name for name in result.variables if result[name].dims == ("time", "joint")]
+    if variable not in choices:
+        raise InputError(unknown_name("variable over time and joint", variable, choices))
+    if degrees and variable not in ("q", "qd"):
+        raise InputError(f"degrees are for q and qd, not for '{variable}'")
+    values = np.array(result[variable].values)
+    if degrees:
+        values = np.where(_turning(result.mechanism), np.degrees(values), values)
+    return _text(f"{result.mechanism.name} {variable}", result, values, degrees)
+
+
+def _text(title: str, result: Result, values: Array, degrees: bool) -> str:
+    names = ["_".join(str(name).split()) for name in result["joint"].values]
+    twice = [name for name in names if ["time", *names].count(name) > 1]
+    if twice:
+        raise InputError(f"two columns of the OpenSim file would be called '{twice[0]}'; rename a joint")
+    times = result.time.values
+    last = np.append(np.diff(times) > 0.0, True)
+    times, values = times[last], values[last]
+    head = [
+        " ".join(title.split()),
+        "version=1",
+        f"nRows={len(values)}",
+        f"nColumns={1 + len(names)}",
+        f"inDegrees={'yes' if degrees else 'no'}",
+        "endheader",
+        "\t".join(["time", *names]),
+    ]
+    rows = ["\t".join(repr(float(x)) for x in (t, *row)) for t, row in zip(times, values, strict=True)]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def _turning(mechanism: Mechanism) -> Array:
+    turns: Array = mechanism.tree.turns[independent_axes(mechanism)]
+    return turns

@@ -1,0 +1,148 @@
+"""Movies of results: as many pictures as they should have, as long as they should last, and they move."""
+
+import subprocess
+import sys
+from io import BytesIO
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import kinetree as kt
+from kinetree.report import encode
+from kinetree.report.arrows import force_arrows
+from kinetree.report.frames import frames, positions
+from kinetree.report.movie import _between, movie_pictures, movie_times
+from support.results import small_result
+
+SMALL = (160, 120)
+
+
+@pytest.fixture(scope="module")
+def fall():
+    return kt.simulate(kt.zoo.gripper(), [-1.0, 0, 0, 0], duration=0.5, times=101, reactions=True)
+
+
+def gif_frames(path):
+    """Pictures (height, width, 3) and how long each is shown (ms)."""
+    with Image.open(path) as movie:
+        shown = []
+        for k in range(movie.n_frames):
+            movie.seek(k)
+            shown.append((np.asarray(movie.convert("RGB"), dtype=int), movie.info["duration"]))
+    return shown
+
+
+def test_a_gif_lasts_as_long_as_the_motion(fall, tmp_path):
+    fall.animate(tmp_path / "fall.gif", fps=15, size=SMALL)
+    shown = gif_frames(tmp_path / "fall.gif")
+    assert shown[0][0].shape == (120, 160, 3)
+    assert sum(duration for _, duration in shown) == pytest.approx(1000 * 8 / 15, abs=10)
+    assert len(shown) == 8 and all(np.abs(a - b).max() > 60 for (a, _), (b, _) in pairwise(shown))
+
+
+def test_slow_motion_has_more_pictures(fall):
+    assert len(movie_times(frames(fall), fps=30, speed=1.0)) == 16
+    slow = movie_times(frames(fall), fps=30, speed=0.25)
+    assert len(slow) == 61 and slow[-1] == pytest.approx(0.5)
+    np.testing.assert_allclose(np.diff(slow), 0.25 / 30)
+
+
+def test_an_mp4_is_read_back(fall, tmp_path):
+    path = tmp_path / "fall.mp4"
+    fall.animate(path, fps=20, size=SMALL)
+    command = [encode.ffmpeg(), "-v", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
+    raw = subprocess.run(command, capture_output=True, check=True).stdout
+    shown = np.frombuffer(raw, np.uint8).reshape(-1, 120, 160, 3).astype(int)
+    assert len(shown) == 11
+    moving = frames(fall, most=101)
+    drawn = list(
+        movie_pictures(fall.mechanism, moving, positions(fall)[moving.rows], movie_times(moving, 20), SMALL)
+    )
+    assert np.abs(shown - np.array(drawn)).mean() < 3.0 < np.abs(shown[0] - shown[-1]).mean()
+
+
+def test_pictures_show_the_pose_of_their_time(fall):
+    moving = frames(fall, most=101)
+    q = positions(fall)[moving.rows]
+    alone = [next(movie_pictures(fall.mechanism, moving, q, np.array([t]), SMALL)) for t in (0.0, 0.25)]
+    again = next(movie_pictures(fall.mechanism, moving, q, np.array([0.25]), SMALL))
+    assert np.array_equal(alone[1], again) and not np.array_equal(alone[0], alone[1])
+
+
+def test_values_between_samples_lie_on_lines(rng):
+    time = np.array([0.0, 0.1, 0.1, 0.4])
+    values = rng.standard_normal((4, 2, 3))
+    asked = np.array([0.0, 0.05, 0.1, 0.25, 0.4, 9.0])
+    found = _between(time, values, asked)
+    kept = values[[0, 2, 3]]
+    for place in np.ndindex(2, 3):
+        np.testing.assert_allclose(
+            found[:, *place], np.interp(asked, time[[0, 2, 3]], kept[:, *place]), atol=1e-15
+        )
+
+
+def test_arrows_are_forces_to_scale(fall):
+    motion = frames(fall, most=101)
+    (arrows,) = force_arrows(motion, 0.2)
+    lengths, sizes = (np.linalg.norm(x, axis=-1) for x in (arrows.vector, motion.reaction))
+    assert lengths.max() == pytest.approx(0.2)
+    weak = sizes * arrows.per_newton < 0.2
+    np.testing.assert_allclose(lengths[weak], sizes[weak] * arrows.per_newton, rtol=1e-12)
+    assert 0.9 < weak.mean() < 1.0
+
+
+def test_files_are_not_replaced_unasked(fall, tmp_path):
+    path = tmp_path / "fall.gif"
+    path.write_text("mine")
+    with pytest.raises(kt.FileError, match="exists already"):
+        fall.animate(path, fps=4, size=SMALL)
+    assert path.read_text() == "mine"
+    fall.animate(path, fps=4, size=SMALL, force=True)
+    assert Image.open(BytesIO(path.read_bytes())).format == "GIF" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"fps": 0}, "fps must be > 0"),
+        ({"fps": float("nan")}, "fps"),
+        ({"speed": -1.0}, "speed must be > 0"),
+        ({"speed": 1e-9}, "more than 20000"),
+        ({"size": (161, 120)}, "size must be"),
+        ({"size": (160,)}, "size must be"),
+        ({"size": (10, 10)}, "size must be"),
+        ({"size": (160.5, 120)}, "size must be"),
+    ],
+)
+def test_wrong_wishes_are_told(fall, tmp_path, options, told):
+    with pytest.raises(kt.InputError, match=told):
+        fall.animate(tmp_path / "fall.gif", **{"size": SMALL} | options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_formats_and_results_without_motion_are_refused(fall, tmp_path, rng):
+    with pytest.raises(kt.FileError, match=r"\.mp4, \.gif"):
+        fall.animate(tmp_path / "fall.avi")
+    still = small_result(kt.zoo.two_link(), rng)
+    bare = kt.Result(still.dataset.drop_vars(["q", "qd"]), still.mechanism, "simulate")
+    with pytest.raises(kt.InputError, match="no motion"):
+        bare.animate(tmp_path / "fall.gif")
+
+
+def test_without_ffmpeg_the_extra_is_named(fall, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(kt.MissingExtraError, match=r"kinetree\[movie\]"):
+        fall.animate(tmp_path / "fall.mp4")
+
+
+def test_a_failing_encoder_leaves_no_file(fall, tmp_path, monkeypatch):
+    program = tmp_path / "broken"
+    program.write_text("#!/bin/sh\necho 'no such codec' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(encode, "ffmpeg", lambda: str(program))
+    with pytest.raises(kt.FileError, match="no such codec"):
+        fall.animate(tmp_path / "fall.mp4", size=SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == ["broken"]
