@@ -19,6 +19,7 @@ FLOORS = (
     ("control", "simulation", "motion"),
     ("study",),
     ("report",),
+    ("viewer",),
     ("cli",),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}

@@ -1,0 +1,36 @@
+"""The command that opens the live viewer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kinetree.cli.app import app, told
+
+
+@app.command()
+def show(
+    shown: Annotated[
+        str,
+        typer.Argument(help="A mechanism (name or file) or a result (.nc).", metavar="MODEL|RESULT"),
+    ],
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes any free one.")] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    public: Annotated[
+        bool, typer.Option("--public", help="Allow a host that other machines can reach.")
+    ] = False,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+) -> None:
+    """Show a mechanism or a result on a page in the browser.
+
+    The page has sliders for the joints, plays results, and runs simulations. Ctrl-C ends it (exit code 0).
+
+    Example: kinetree show gripper
+    """
+    from kinetree.viewer.page import view
+
+    viewer = view(shown, host, port, browser, public=public, wait=False)
+    told(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
+    viewer.wait()
+    told("The viewer has ended")

@@ -1,0 +1,65 @@
+"""What of a result can be plotted over time, in groups of curves that share a unit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.result.result import Result
+from kinetree.result.table import columns_of
+
+FIRST = ("q", "tau", "kinetic_energy", "qd")
+
+
+class Curve(NamedTuple):
+    """Values (k,) over the result's time, with a name."""
+
+    label: str
+    values: Array
+
+
+def curve_groups(result: Result) -> dict[str, list[Curve]]:
+    """Curves by title: the variable, the label of what it belongs to if it has several, and the unit.
+
+    >>> import kinetree as kt
+    >>> fall = kt.simulate(kt.zoo.gripper(), [-1, 0, 0, 0], duration=0.1, times=3)
+    >>> list(curve_groups(fall))[:3]
+    ['q [rad]', 'tau [N m]', 'kinetic_energy [J]']
+    """
+    names = [name for name in result.variables if "time" in result[name].dims]
+    names = [name for name in names if result[name].dtype.kind in "fib"]
+    names.sort(key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+    groups: dict[str, list[Curve]] = {}
+    for name in names:
+        for owner, label, values, unit in _labelled(result, name):
+            title = f"{name} {owner}".strip() + (f" [{unit}]" if unit not in ("", "1") else "")
+            groups.setdefault(title, []).append(Curve(label, values))
+    return groups
+
+
+def telling(groups: dict[str, list[Curve]], most: int = 2) -> list[str]:
+    """The titles of the groups to show at first: of each variable the largest one that is not all zero."""
+    best: dict[str, str] = {}
+    for title, curves in groups.items():
+        name = title.split()[0]
+        alive = any(np.nan_to_num(curve.values).any() for curve in curves)
+        if alive and (name not in best or len(curves) > len(groups[best[name]])):
+            best[name] = title
+    return (list(best.values()) or list(groups))[:most]
+
+
+def _labelled(result: Result, name: str) -> list[tuple[str, str, Array, str]]:
+    """Owner, label, values and unit of every column; the owner is the first of several labels."""
+    array = result[name]
+    dims = [str(dim) for dim in array.dims if dim != "time"]
+    labels = [[str(x) for x in array[dim].values.tolist()] for dim in dims]
+    found = []
+    shape = [len(x) for x in labels]
+    for place, (values, unit) in zip(np.ndindex(*shape), columns_of(name, array).values(), strict=True):
+        path = [labels[k][j] for k, j in enumerate(place)]
+        owner = path[0] if len(path) > 1 else ""
+        label = " ".join(path[1:] if len(path) > 1 else path) or name
+        found.append((owner, label, np.asarray(values, dtype=np.float64), unit))
+    return found

@@ -1,0 +1,82 @@
+"""Opening and saving from the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kinetree.errors import FileError
+from kinetree.model import zoo
+from kinetree.result.netcdf import result_bytes
+from kinetree.result.result import Result
+from kinetree.viewer.subject import RESULT_SUFFIX
+from kinetree.viewer.words import paragraph
+
+CHOOSE = "choose one"
+
+
+class OpenPanel:
+    """A choice of the zoo's mechanisms, and on a page for this machine a field for a path."""
+
+    def __init__(self, gui: Any, opened: Callable[[str], None], *, public: bool) -> None:
+        self.zoo = gui.add_dropdown("Zoo", (CHOOSE, *zoo.ZOO), initial_value=CHOOSE)
+        self.path = gui.add_text("File or name", "", visible=not public)
+        self.button = gui.add_button("Open", icon="folder-open", visible=not public)
+        if not public:
+            gui.add_html(
+                paragraph("A model (.toml, .urdf, .xml), a result (.nc), or a name of the zoo.", faint=True)
+            )
+        self.zoo.on_update(lambda event: opened(self.zoo.value) if self.zoo.value in zoo.ZOO else None)
+        if not public:
+            self.button.on_click(lambda event: opened(str(self.path.value)))
+
+
+class SavePanel:
+    """A download, and on a page for this machine a file; nothing that exists is replaced."""
+
+    def __init__(
+        self,
+        gui: Any,
+        result: Result,
+        tell: Callable[[str], None],
+        attempt: Callable[[Callable[[], None]], None],
+        *,
+        public: bool,
+    ) -> None:
+        self._result, self._tell = result, tell
+        name = f"{_plain(result.mechanism.name)}{RESULT_SUFFIX}"
+        self.download = gui.add_button("Download the result", icon="download")
+        self.path = gui.add_text("Save as", _free(name), visible=not public)
+        self.button = gui.add_button("Save", icon="device-floppy", visible=not public)
+        self.download.on_click(
+            lambda event: attempt(lambda: event.client.send_file_download(name, result_bytes(result)))
+        )
+        if not public:
+            self.button.on_click(lambda event: attempt(self.save))
+
+    def save(self) -> None:
+        """Write the result to the file that is named, unless it exists."""
+        path = Path(str(self.path.value).strip())
+        if path.suffix.lower() != RESULT_SUFFIX:
+            raise FileError(f"{path}: a result is a file with the suffix {RESULT_SUFFIX}")
+        if path.exists() or path.is_symlink():
+            raise FileError(f"{path}: exists already; choose another name")
+        self._result.save(path)
+        self._tell(f"Saved {path.resolve()}")
+
+
+def _plain(name: str) -> str:
+    """A name of letters, digits and underscores for a file."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_")[:60] or "result"
+
+
+def _free(name: str) -> str:
+    """The name, with a number if there is such a file."""
+    stem, suffix = Path(name).stem, Path(name).suffix
+    for k in range(2, 1000):
+        if not Path(name).exists():
+            break
+        name = f"{stem}_{k}{suffix}"
+    return name

@@ -1,0 +1,145 @@
+"""Sliders for the joints of a mechanism, and what gravity does to it in the pose they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.energy import center_of_mass, potential_energy
+from kinetree.analysis.inverse import gravity_torque
+from kinetree.model.mechanism import Mechanism
+from kinetree.report.skeleton import gaps, resting_pose, skeleton
+from kinetree.state import independent_axes
+from kinetree.viewer.standing import can_stand, standing
+from kinetree.viewer.words import fixed, point, short, table
+
+STEPS = 400  # at least, from end to end of a slider
+ROUNDING = 1e-12  # a torque below this part of the largest is none
+
+
+class Travel(NamedTuple):
+    """From where to where the sliders of all coordinates go (n_dof,), and whether each turns."""
+
+    lower: Array
+    upper: Array
+    turns: np.ndarray
+
+
+def travel(mechanism: Mechanism, size: float) -> Travel:
+    """The joints' limits; without any, half a turn to both sides, or the mechanism's size (m).
+
+    >>> import kinetree as kt
+    >>> travel(kt.zoo.two_link_prismatic(), 1.5).upper.round(3).tolist()
+    [1.5, 3.142]
+    """
+    joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
+    turns = np.asarray(mechanism.tree.turns[independent_axes(mechanism)], dtype=bool)
+    free = np.where(turns, np.pi, size)
+    lower = np.concatenate([np.zeros(0), *(joint.lower for joint in joints)])
+    upper = np.concatenate([np.zeros(0), *(joint.upper for joint in joints)])
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * free, -free))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * free, free))
+    return Travel(low, high, turns)
+
+
+class PosePanel:
+    """The sliders; ``moved`` is called whenever the user has changed the pose."""
+
+    def __init__(
+        self, gui: Any, readout: Any, mechanism: Mechanism, size: float, moved: Callable[[], None]
+    ) -> None:
+        """``readout`` is where the values of a pose are written."""
+        self.mechanism, self.readout = mechanism, readout
+        self.travel = travel(mechanism, size)
+        self._moved, self._silent = moved, False
+        self.reset_button = gui.add_button("Reset pose", icon="refresh")
+        self.reset_button.on_click(lambda event: self.reset())
+        self.stand_button = gui.add_button(
+            "Put on the ground", icon="arrow-bar-to-down", visible=can_stand(mechanism)
+        )
+        self.stand_button.on_click(lambda event: self.stand())
+        with gui.add_folder("Joints"):
+            self.sliders = [self._slider(gui, k) for k in range(mechanism.n_dof)]
+
+    def _slider(self, gui: Any, k: int) -> Any:
+        lower, upper = float(self.travel.lower[k]), float(self.travel.upper[k])
+        locked = not upper > lower
+        span = 1.0 if locked else upper - lower
+        step = 10.0 ** np.floor(np.log10(span / STEPS))
+        unit = "rad" if self.travel.turns[k] else "m"
+        start = float(np.clip(0.0, lower, upper))
+        slider = gui.add_slider(
+            f"{short(self.mechanism.joint_names[k])} ({unit})",
+            lower,
+            lower + span,
+            step,
+            start,
+            disabled=locked,
+            marks=((lower, f"{lower:.3g}"), (lower + span, f"{lower + span:.3g}")),
+        )
+        slider.on_update(lambda event: self._changed())
+        return slider
+
+    def _changed(self) -> None:
+        if not self._silent:
+            self._moved()
+
+    @property
+    def q(self) -> Array:
+        """The pose (n_dof,) of the sliders, within their ends whatever a page sent."""
+        values = np.array([float(slider.value) for slider in self.sliders])
+        safe = np.where(np.isfinite(values), values, 0.0)
+        pose: Array = np.clip(safe, self.travel.lower, self.travel.upper)
+        return pose
+
+    def put(self, q: Array) -> None:
+        """Move the sliders to a pose as far as they go, without telling."""
+        self._silent = True
+        try:
+            for slider, value in zip(
+                self.sliders, np.clip(q, self.travel.lower, self.travel.upper), strict=True
+            ):
+                slider.value = float(value)
+        finally:
+            self._silent = False
+
+    def reset(self) -> None:
+        """Back to the allowed pose nearest to zero, on the ground if it can stand."""
+        self.put(standing(self.mechanism, resting_pose(self.mechanism)))
+        self._moved()
+
+    def stand(self) -> None:
+        """The same pose with the lowest contact point on the ground."""
+        self.put(standing(self.mechanism, self.q))
+        self._moved()
+
+    def tell(self, q: Array, mechanism: Mechanism | None = None) -> None:
+        """Write what holds the pose q against gravity, its energy and its centre of mass."""
+        mechanism = self.mechanism if mechanism is None else mechanism  # the same, maybe in other gravity
+        torque = gravity_torque(mechanism, q)
+        torque = np.where(np.abs(torque) > ROUNDING * np.abs(torque).max(initial=0.0), torque, 0.0)
+        units = [("rad", "N m") if turns else ("m", "N") for turns in self.travel.turns]
+        rows = [
+            (name, f"{fixed(value)} {unit}", f"{hold:.4g} {effort}")
+            for name, value, hold, (unit, effort) in zip(mechanism.joint_names, q, torque, units, strict=True)
+        ]
+        self.readout.content = table(("whole", "", ""), _whole(mechanism, q)) + table(
+            ("joint", "position", "to hold against gravity"), rows
+        )
+
+
+def _whole(mechanism: Mechanism, q: Array) -> list[tuple[str, str, str]]:
+    """What is told of the mechanism as a whole."""
+    center = point(center_of_mass(mechanism, q))
+    rows = [
+        ("mass", f"{mechanism.mass:.4g} kg", ""),
+        ("potential energy", f"{float(potential_energy(mechanism, q)):.5g} J", ""),
+        ("centre of mass", center, ""),
+    ]
+    if mechanism.loops:
+        open_by = gaps(skeleton(mechanism, q))
+        rows += [(f"loop {name}", f"open by {1e3 * gap:.3g} mm", "") for name, gap in open_by.items()]
+    return rows

@@ -1,0 +1,184 @@
+"""Simulations from the page: the mechanism is let go from the pose of the sliders, in the background."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.control.feedback import PD
+from kinetree.control.model_based import GravityCompensation
+from kinetree.errors import InputError, KinetreeError, SimulationError, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.result.result import Result
+from kinetree.simulation.ground import Ground, Soil
+from kinetree.simulation.simulate import simulate
+from kinetree.viewer.words import paragraph
+
+FREE, HOLD, HOLD_WITH_GRAVITY = "none", "hold the pose (PD)", "hold the pose (PD and gravity)"
+LAWS = (FREE, HOLD, HOLD_WITH_GRAVITY)
+SAMPLES_PER_SECOND, FEWEST, MOST = 100.0, 101, 4001
+LONGEST = 1e4  # s
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be simulated: duration (s), gravity (3,) in m/s^2, the law and its gains, the ground."""
+
+    duration: float
+    gravity: tuple[float, float, float]
+    law: str = FREE
+    kp: float = 100.0
+    kd: float = 20.0
+    ground: bool = False
+    stiffness: float = 2000.0
+    friction: float = 0.7
+    reactions: bool = True
+
+
+def run_request(
+    mechanism: Mechanism, q0: Array, request: Request, progress: Callable[[float], None] | None = None
+) -> Result:
+    """The simulation from rest in the pose q0 (n_dof,); ``progress`` is told the simulated time (s).
+
+    >>> import kinetree as kt
+    >>> fall = run_request(kt.zoo.gripper(), np.zeros(4), Request(0.1, (0.0, 0.0, 0.0)))
+    >>> float(np.abs(fall.q.values).max())
+    0.0
+    """
+    if not 0.0 < request.duration <= LONGEST:
+        raise InputError(f"the duration must be > 0 and at most {LONGEST:g} s, got {request.duration:g}")
+    if request.law not in LAWS:
+        raise InputError(unknown_name("law", request.law, LAWS))
+    held: Any = None
+    if request.law != FREE:
+        law = PD if request.law == HOLD else GravityCompensation
+        held = law(q0, request.kp, request.kd)
+    soil = Soil(stiffness=request.stiffness, friction=request.friction)
+    samples = int(np.clip(round(request.duration * SAMPLES_PER_SECOND) + 1, FEWEST, MOST))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the audit tells it
+        return simulate(
+            mechanism.with_gravity(request.gravity),
+            q0,
+            duration=request.duration,
+            controller=held,
+            ground=Ground(soil) if request.ground else None,
+            times=samples,
+            rtol=1e-6,
+            reactions=request.reactions,
+            progress=progress if progress is not None else False,
+        )
+
+
+class RunPanel:
+    """The inputs, the run in the background, its progress and its end.
+
+    ``pose()`` gives the pose to begin with; ``finished(result)`` and ``failed(message)`` are called at the
+    end, from another thread.
+    """
+
+    def __init__(
+        self,
+        gui: Any,
+        mechanism: Mechanism,
+        pose: Callable[[], Array],
+        finished: Callable[[Result], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._mechanism, self._pose, self._finished, self._failed = mechanism, pose, finished, failed
+        self._thread: threading.Thread | None = None
+        self._cancelled = threading.Event()
+        gui.add_html(paragraph("From rest in the pose of the sliders.", faint=True))
+        self.duration = gui.add_number("Duration (s)", 2.0, min=0.001, max=LONGEST, step=0.001)
+        self.gravity = gui.add_vector3("Gravity (m/s²)", tuple(mechanism.gravity.tolist()), step=0.01)
+        self.law = gui.add_dropdown("Torque", LAWS, initial_value=FREE)
+        self.kp = gui.add_number("kp", 100.0, min=0.0, step=0.1, visible=False)
+        self.kd = gui.add_number("kd", 20.0, min=0.0, step=0.1, visible=False)
+        touching = bool(mechanism.contact_points)
+        self.ground = gui.add_checkbox(
+            "Ground", touching, disabled=not touching,
+            hint="A level plane at height zero" if touching else "The mechanism has no contact points",
+        )  # fmt: skip
+        self.stiffness = gui.add_number("Stiffness (N/m)", 2000.0, min=1.0, step=1.0, visible=touching)
+        self.friction = gui.add_number("Friction", 0.7, min=0.0, step=0.01, visible=touching)
+        self.run_button = gui.add_button("Run", icon="player-play", color="green")
+        self.cancel_button = gui.add_button("Cancel", icon="x", color="red", visible=False)
+        self.bar = gui.add_progress_bar(0.0, visible=False, animated=True)
+        self.status = gui.add_html("")
+        self.law.on_update(lambda event: self._show_gains())
+        self.ground.on_update(lambda event: self._show_soil())
+        self.run_button.on_click(lambda event: self.start())
+        self.cancel_button.on_click(lambda event: self.cancel())
+
+    def _show_gains(self) -> None:
+        self.kp.visible = self.kd.visible = self.law.value != FREE
+
+    def _show_soil(self) -> None:
+        self.stiffness.visible = self.friction.visible = bool(self.ground.value)
+
+    @property
+    def request(self) -> Request:
+        """What the inputs say."""
+        x, y, z = (float(v) for v in self.gravity.value)
+        return Request(
+            float(self.duration.value), (x, y, z), str(self.law.value), float(self.kp.value),
+            float(self.kd.value), bool(self.ground.value), float(self.stiffness.value),
+            float(self.friction.value),
+        )  # fmt: skip
+
+    @property
+    def running(self) -> bool:
+        """Whether a simulation is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin a run unless one is under way."""
+        if self.running:
+            return
+        self._cancelled = threading.Event()
+        self._thread = threading.Thread(
+            target=self._work, args=(self._pose(), self.request, self._cancelled), daemon=True
+        )
+        self.run_button.disabled, self.cancel_button.visible = True, True
+        self.bar.value, self.bar.visible = 0.0, True
+        self.status.content = paragraph("Preparing (the first run compiles the algorithms) …", faint=True)
+        self._thread.start()
+
+    def cancel(self, wait: float = 0.0) -> None:
+        """End the run at the next occasion; what was computed is shown."""
+        self._cancelled.set()
+        if self._thread is not None and wait > 0.0:
+            self._thread.join(timeout=wait)
+
+    def _work(self, q0: Array, request: Request, cancelled: threading.Event) -> None:
+        def progress(t: float) -> None:
+            if cancelled.is_set():
+                raise KeyboardInterrupt
+            self.bar.value = float(np.clip(100.0 * t / request.duration, 0.0, 100.0))
+            self.status.content = paragraph(f"t = {t:.3f} s of {request.duration:g} s", faint=True)
+
+        try:
+            result = run_request(self._mechanism, q0, request, progress)
+        except SimulationError as error:
+            self._end("")
+            if error.result is not None:
+                self._finished(error.result)
+            self._failed(str(error))
+        except KinetreeError as error:
+            self._end("")
+            self._failed(str(error))
+        except KeyboardInterrupt:
+            self._end("Cancelled.")
+        else:
+            self._end("Done." if result.complete else f"Cancelled at t = {result.stopped_at:.3f} s.")
+            self._finished(result)
+
+    def _end(self, text: str) -> None:
+        self.run_button.disabled, self.cancel_button.visible, self.bar.visible = False, False, False
+        self.status.content = paragraph(text, faint=True) if text else ""

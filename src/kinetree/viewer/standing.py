@@ -1,0 +1,60 @@
+"""Where to put a mechanism with a free base: with its lowest contact point on the ground."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.model.body import WORLD
+from kinetree.model.mechanism import Mechanism
+from kinetree.report.skeleton import skeleton
+
+SAME = 1e-9  # m
+
+
+def can_stand(mechanism: Mechanism) -> bool:
+    """Whether there are contact points, and a base that can be lifted against gravity."""
+    return bool(mechanism.contact_points) and _lift(mechanism) is not None
+
+
+def standing(mechanism: Mechanism, q: Array) -> Array:
+    """The pose q (n_dof,) moved along gravity until the lowest contact point is at height zero.
+
+    A mechanism that cannot be moved so, or has no contact points, keeps its pose.
+
+    >>> import kinetree as kt
+    >>> standing(kt.zoo.quadruped(), np.zeros(18))[:3].round(3).tolist()
+    [0.0, 0.0, 0.6]
+    """
+    lift = _lift(mechanism)
+    if lift is None or not mechanism.contact_points:
+        return q
+    lowest = float((skeleton(mechanism, q).contacts @ up_of(mechanism)).min())
+    moved: Array = q - lowest * lift
+    return moved
+
+
+def up_of(mechanism: Mechanism) -> Array:
+    """The unit vector (3,) against gravity, z without any."""
+    length = float(np.linalg.norm(mechanism.gravity))
+    return -mechanism.gravity / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+
+
+def _lift(mechanism: Mechanism) -> Array | None:
+    """The change of q (n_dof,) that moves the whole mechanism up by 1 m; None if there is none."""
+    roots = [link for link in mechanism.links if link.parent == WORLD]
+    if len(roots) != 1 or roots[0].joint.mimic is not None:
+        return None
+    joint = roots[0].joint
+    sliding = [k for k, turns in enumerate(joint.turns) if not turns]
+    if not sliding or sliding != list(range(len(sliding))):
+        return None
+    directions = (roots[0].placement.rotation @ joint.axes[sliding].T).reshape(3, -1)
+    up = up_of(mechanism)
+    amounts = np.linalg.lstsq(directions, up, rcond=None)[0]
+    if np.linalg.norm(directions @ amounts - up) > SAME:
+        return None
+    first = mechanism.joint_index(joint.dof_names[0])
+    lift = np.zeros(mechanism.n_dof)
+    lift[first : first + len(sliding)] = amounts
+    return lift

@@ -1,0 +1,76 @@
+"""What a page shows: a mechanism, maybe with a result, and the folder its mesh files are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.model import zoo
+from kinetree.model.mechanism import Mechanism
+from kinetree.report.frames import frames, motion_names, positions
+from kinetree.report.skeleton import resting_pose
+from kinetree.result.netcdf import load_result
+from kinetree.result.result import Result
+from kinetree.study.models import mechanism_of
+from kinetree.viewer.standing import standing
+
+RESULT_SUFFIX = ".nc"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A mechanism, the result it moves by if there is one, and where mesh files may be read from."""
+
+    mechanism: Mechanism
+    result: Result | None = None
+    meshes: Path | None = None
+
+
+def subject_of(shown: Any) -> Subject:
+    """What is meant by a mechanism, a result, a prediction, the path of a file or a name of the zoo.
+
+    >>> subject_of("gripper").mechanism.name
+    'gripper'
+    """
+    if isinstance(shown, Mechanism):
+        return Subject(shown)
+    if isinstance(shown, Result):
+        return Subject(shown.mechanism, shown)
+    if isinstance(shown, str | Path):
+        return _named(str(shown).strip())
+    result = getattr(shown, "result", None)
+    if isinstance(result, Result):
+        return Subject(result.mechanism, result)
+    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {shown!r}")
+
+
+def _named(text: str) -> Subject:
+    if not text:
+        raise InputError(
+            "give the path of a model (.toml, .urdf, .xml) or result (.nc), or a name of the zoo"
+        )
+    if Path(text).suffix.lower() == RESULT_SUFFIX:
+        result = load_result(text)
+        return Subject(result.mechanism, result)
+    return Subject(mechanism_of(text), meshes=None if text in zoo.ZOO else Path(text).parent)
+
+
+def first_pose(subject: Subject) -> Array:
+    """The first pose of the result's motion, or the allowed one nearest to zero."""
+    result = subject.result
+    if result is not None and motion_names(result):
+        first: Array = positions(result)[frames(result, most=1).rows[0]]
+        return first
+    return standing(subject.mechanism, resting_pose(subject.mechanism))
+
+
+def places(subject: Subject) -> Array:
+    """Where the bodies are during the motion of the result, (k, 3)."""
+    if subject.result is None or not motion_names(subject.result):
+        return np.zeros((0, 3))
+    return frames(subject.result, most=50).position.reshape(-1, 3)

@@ -1,0 +1,97 @@
+"""The viewer's page in a real browser."""
+
+import time
+
+import pytest
+
+import kinetree as kt
+from kinetree.viewer.subject import subject_of
+from support.browser import errors, open_browser, requests, screenshot
+from support.names import HARMFUL, nasty
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    driver = open_browser(tmp_path_factory.mktemp("profile"))
+    driver.set_window_size(1000, 650)
+    driver.set_script_timeout(60)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def viewer(browser):
+    fall = kt.simulate(kt.zoo.gripper(), [-1.0, 0, 0, 0], duration=0.4, times=41)
+    with kt.view(fall, port=0, open_browser=False, wait=False) as page:
+        browser.get("about:blank")
+        errors(browser), requests(browser)
+        page.server.scene.configure_default_lights(cast_shadow=False)  # slow without a GPU
+        browser.get(page.url)
+        yield page
+
+
+def appears(browser, text, seconds=40):
+    """Whether the page shows a text before long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if text in browser.execute_script("return document.body.innerText"):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_the_page_shows_the_mechanism_the_plots_and_no_error(browser, viewer, tmp_path):
+    assert appears(browser, "joint4 (rad)"), "the sliders do not appear"
+    assert appears(browser, "to hold against gravity")
+    assert "Plot 1" in browser.execute_script("return document.body.innerText")
+    assert browser.execute_script("return document.querySelectorAll('canvas').length") >= 3  # scene, plots
+    viewer.pose.sliders[0].value = 0.5
+    torque = kt.gravity_torque(kt.zoo.gripper(), viewer.pose.q)[0]
+    assert appears(browser, f"{torque:.4g} N m")
+    screenshot(browser, "viewer", tmp_path)
+    assert errors(browser) == []
+    asked = [address for address in requests(browser) if not address.startswith(("blob:", viewer.url))]
+    assert asked == []
+
+
+def clicked(browser, text):
+    """Click on what has a text, once it is there."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        found = browser.find_elements("xpath", f"//*[normalize-space(text())='{text}']")
+        if found and found[0].is_displayed():
+            found[0].click()
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the page shows no '{text}' to click on")
+
+
+def test_clicks_run_a_simulation_and_faults_are_told(browser, viewer):
+    before = viewer.motion.result
+    viewer.simulation.duration.value = 0.2
+    clicked(browser, "Simulate")
+    clicked(browser, "Run")
+    assert appears(browser, "The simulation is done")
+    viewer.motion.pause()
+    assert viewer.motion.result is not before and float(viewer.motion.result.time[-1]) == 0.2
+    viewer.opening.path.value = "nowhere.toml"
+    clicked(browser, "Open")
+    browser.find_elements("xpath", "//button[normalize-space(.)='Open']")[-1].click()
+    assert appears(browser, "nowhere.toml: no such file")
+    assert errors(browser) == []
+
+
+def test_names_are_text_on_the_page(browser, viewer, tmp_path):
+    arm = nasty()
+    fall = kt.simulate(arm, [0.1, 0.2], duration=0.1, times=5)
+    viewer.show(subject_of(fall))
+    viewer.names.value = True
+    assert appears(browser, HARMFUL[0]), "the name is not shown as it is"
+    viewer.opening.path.value = HARMFUL[0]
+    viewer._attempt(lambda: viewer.open(HARMFUL[0]))
+    time.sleep(1.0)
+    screenshot(browser, "viewer_names", tmp_path)
+    assert browser.execute_script("return window.harmed === undefined")
+    assert errors(browser) == []
