@@ -257,9 +257,13 @@ def test_examples_are_listed_and_copied(folder):
 def test_the_shell_completes_names_of_examples():
     assert complete_example("gripper") == ["gripper_free_fall", "gripper_inverse_dynamics"]
     code = "import sys; sys.argv = ['kinetree']; from kinetree.cli import main; main()"
-    asked = {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree run two_link", "COMP_CWORD": "2"}
+    asked = {
+        "_KINETREE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "kinetree run two_link_l",
+        "COMP_CWORD": "2",
+    }
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked)
-    assert run.stdout.split() == ["two_link_lifting", "two_link_minimum_time"]
+    assert run.stdout.split() == ["two_link_lift_and_return", "two_link_lifting"]
 
 
 # ---- results --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError, InputError, KinetreeError, ModelError
 from kinetree.model import files
@@ -243,3 +244,22 @@ def test_model_errors_name_file_line_and_body(tmp_path: Path, monkeypatch: pytes
         load("arm.toml")
     assert str(caught.value) == "arm.toml, line 2: body 'upper': mass must be >= 0 kg, got -1"
     assert isinstance(caught.value, KinetreeError)
+
+
+def test_urdf_options_go_through_load(tmp_path: Path) -> None:
+    file = tmp_path / "kuka.urdf"
+    kt.save(kt.zoo.kuka_kr5(), file)
+    with pytest.raises(kt.ModelError, match=r"link6.*triangle inequality.*an option of load"):
+        kt.load(file)
+    fixed = kt.load(file, allow_unphysical=True)
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 6))
+    here, there = (kt.inverse_dynamics(x, q, qd, qdd) for x in (kt.zoo.kuka_kr5(), fixed))
+    assert there == pytest.approx(here, rel=1e-9, abs=1e-9)
+    with pytest.raises(kt.ModelError, match="the root link is the world itself"):
+        kt.load(file, allow_unphysical=True, floating_base=True)
+    file.write_text(file.read_text().replace('"world"', '"stand"'))
+    floating = kt.load(file, allow_unphysical=True, floating_base=True)
+    assert floating.n_dof == fixed.n_dof + 6 and floating.mass == fixed.mass
+    kt.save(fixed, tmp_path / "kuka.toml")
+    with pytest.raises(kt.InputError, match=r"floating_base is no option for \.toml files"):
+        kt.load(tmp_path / "kuka.toml", floating_base=True)

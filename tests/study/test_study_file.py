@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.errors import FileError, InputError, KinetreeError
+from kinetree.model.toml_lines import key_lines
 from kinetree.study.examples import example_names, example_text
 from kinetree.study.file import parse_settings, read_study, study_schema
-from kinetree.study.lines import key_lines
 from kinetree.study.mechanism import joint_values
 from kinetree.study.run import prepared, run
 from kinetree.study.tasks import known_tasks
@@ -264,13 +265,29 @@ def test_a_described_mechanism_moves_as_physics_has_it(file):
 
 
 def test_a_mechanism_file_is_looked_for_beside_the_study(file, tmp_path, monkeypatch):
-    import kinetree as kt
-
     kt.save(kt.zoo.chain(), tmp_path / "arm.urdf")
     text = FALL.replace('zoo = "gripper"', 'file = "arm.urdf"\ngravity = [0, 0, -1.62]').split("[initial]")[0]
     monkeypatch.chdir("/")
     result = run(file(text))
     assert result.mechanism.n_dof == 6 and result.mechanism.gravity.tolist() == [0, 0, -1.62]
+
+
+def test_a_urdf_can_float_in_a_study(file, tmp_path):
+    inertia = '<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.3"/>'
+    trunk = f'<link name="trunk"><inertial><mass value="2"/>{inertia}</inertial></link>'
+    (tmp_path / "trunk.urdf").write_text(f'<robot name="box">{trunk}</robot>')
+    head = '[study]\ntask = "simulate"\nduration = 0.1\n[mechanism]\nfile = "trunk.urdf"\n'
+    text = head + "parameters = {option = VALUE, allow_unphysical = true}\n"
+    motion = run(file(text.replace("option", "floating_base").replace("VALUE", "true")))
+    assert motion.mechanism.n_dof == 6
+    lost = motion.potential_energy.values[0] - motion.potential_energy.values
+    assert lost == pytest.approx(2.0 * 9.81**2 * motion.time.values**2 / 2, rel=1e-6, abs=1e-9)
+    for option, value, message in (
+        ("floating", "true", "Did you mean 'floating_base'"),
+        ("floating_base", "3", "true or false, got 3"),
+    ):
+        with pytest.raises(kt.InputError, match=message):
+            run(file(text.replace("option", option).replace("VALUE", value)))
 
 
 def test_settings_from_outside_count_and_are_blamed(file):
@@ -322,7 +339,7 @@ def test_every_task_has_a_file_and_the_schema_knows_all():
 
 def test_the_studies_of_the_documentation_run(file):
     page = (Path(__file__).parents[2] / "docs" / "study_file.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```toml study\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r'^```toml title="\w+\.toml"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 3
     for text in blocks:
         assert run(file(text)).passed

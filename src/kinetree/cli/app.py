@@ -2,45 +2,77 @@
 
 from __future__ import annotations
 
+import errno
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+import typer.main
 from typer.core import TyperGroup
 
+from kinetree.cli.commands import COMMANDS, SECTIONS
+from kinetree.cli.names import complete_model
 from kinetree.errors import KinetreeError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-BAD_INPUT, INTERRUPTED = 2, 130
-Model = Annotated[str, typer.Argument(help="Name of a mechanism (see 'zoo') or a .toml, .urdf or .xml file.")]
+BAD_INPUT, FAILED, INTERRUPTED = 2, 3, 130
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="Name of a mechanism (see 'zoo') or a .toml, .urdf or .xml file.",
+        metavar="MODEL",
+        autocompletion=complete_model,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 
-FIRST = ("run", "examples", "demo", "plot", "compare", "export")
-
-
 class Commands(TyperGroup):
-    """Turns errors about the input into a line each, and an interruption into its exit code."""
+    """Loads a command when it is called; turns errors about the input into a line each, and an exit code."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """The commands as the help shows them: those for studies and results first."""
-        names = super().list_commands(ctx)
-        return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+        """The names of all commands, as the help shows them."""
+        return [*COMMANDS, *(name for name in self.commands if name not in COMMANDS)]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; a wrong name loads them all, so that the nearest can be suggested."""
+        for name in [cmd_name] if cmd_name in COMMANDS else COMMANDS:
+            if name not in self.commands:
+                self.commands[name] = _loaded(name)
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands for the help, by what they are about."""
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, about) for name, (_, about) in commands.items()])
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            return super().invoke(ctx)
+            with terminable():
+                return super().invoke(ctx)
         except KinetreeError as error:
             show_error(str(error))
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
+            told("interrupted", stderr=True, style="red")
             raise typer.Exit(INTERRUPTED) from None
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            show_error(f"what was found cannot be printed: {error.strerror}")
+            raise typer.Exit(BAD_INPUT) from None
 
 
 app = typer.Typer(
@@ -50,7 +82,47 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # rich is slow to load
 )
+
+
+def _loaded(name: str) -> Any:
+    """The command that its file adds to the app."""
+    import_module(f"kinetree.cli.{COMMANDS[name][0]}")
+    for group in app.registered_groups:
+        if group.name == name and group.typer_instance is not None:
+            command = typer.main.get_command(group.typer_instance)
+            command.name = name
+            return command
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.registered_commands = [info for info in app.registered_commands if name_of(info) == name]
+    return typer.main.get_command(alone)
+
+
+def name_of(info: Any) -> str:
+    """The name of a command that was added to the app: its own, or that of its function."""
+    return str(info.name or info.callback.__name__)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let a request to terminate be heard as Ctrl-C is, so that what was computed is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def main() -> None:

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, app, console, told
-
-
-def complete_example(incomplete: str) -> list[str]:
-    """Names of examples for the shell's completion; this reads only the names of files."""
-    folder = Path(__file__).parents[1] / "examples"
-    return sorted(path.stem for path in folder.glob(f"{incomplete}*.toml"))
-
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, told
+from kinetree.cli.names import complete_example
 
 ExampleName = Annotated[
     str, typer.Argument(help="Name of an example.", autocompletion=complete_example, metavar="NAME")
 ]
-examples_app = typer.Typer(help="List the studies that come with Kinetree, or copy one to change it.")
-app.add_typer(examples_app, name="examples", invoke_without_command=True)
+examples_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_completion=False)
+app.add_typer(examples_app, name="examples")
 
 
 @examples_app.callback()
-def examples(ctx: typer.Context) -> None:
-    """List the studies that come with Kinetree, or copy one to change it."""
-    if ctx.invoked_subcommand is not None:
+def examples(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the studies that come along, or copy one.
+
+    Examples: kinetree examples; kinetree examples copy gripper_free_fall mine
+    """
+    if ctx.invoked_subcommand is None:
+        _listed(as_json)
+
+
+@examples_app.command("list")
+def list_examples(as_json: AsJson = False) -> None:
+    """List the examples, each with its mechanism in a line of characters."""
+    _listed(as_json)
+
+
+def _listed(as_json: bool) -> None:
+    from kinetree.study.examples import examples as shipped
+
+    if as_json:
+        typer.echo(json.dumps([example._asdict() for example in shipped()]))
         return
     from rich.table import Table
     from rich.text import Text
 
-    from kinetree.study.examples import examples as shipped
-
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("name", "task", "what it shows"):
+    table.add_column("name", no_wrap=True)
+    for column in ("task", "mechanism", "what it shows"):
         table.add_column(column, overflow="fold")
     for example in shipped():
-        table.add_row(Text(example.name, style="bold"), example.task, Text(example.title))
+        name, picture = Text(example.name, style="bold"), Text(example.picture, style="cyan")
+        table.add_row(name, example.task, picture, Text(example.title))
     console().print(table)
     told("\nRun one: kinetree run NAME. Copy one: kinetree examples copy NAME FOLDER.")
 
@@ -47,8 +59,14 @@ def copy(
     name: ExampleName,
     folder: Annotated[Path, typer.Argument(help="Folder to copy it to.", metavar="FOLDER")] = Path("."),
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Copy an example into a folder."""
+    """Copy an example into a folder.
+
+    Example: kinetree examples copy gripper_free_fall mine
+    """
     from kinetree.study.examples import copy_example
 
-    told(f"Wrote {copy_example(name, folder, force)}")
+    place = copy_example(name, folder, force)
+    if not quiet:
+        told(f"Wrote {place}")

@@ -9,17 +9,78 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Model, app, console, told
+from kinetree.cli.app import AsJson, Force, Model, Quiet, app, console, told
+from kinetree.cli.names import complete_model
 from kinetree.errors import InputError
 
 
 @app.command()
-def info(model: Model) -> None:
-    """Show a mechanism: its tree, joints, limits, modules, mass."""
-    from kinetree.report.terminal import mechanism_report
+def info(model: Model, as_json: AsJson = False) -> None:
+    """Show a mechanism: tree, joints, modules, mobility.
+
+    Example: kinetree info four_bar
+    """
     from kinetree.study.models import mechanism_of
 
-    console().print(mechanism_report(mechanism_of(model)))
+    mechanism = mechanism_of(model)
+    if as_json:
+        from kinetree.study.facts import mechanism_facts
+
+        typer.echo(json.dumps(mechanism_facts(mechanism), allow_nan=False))
+        return
+    from kinetree.report.terminal import mechanism_report
+
+    console().print(mechanism_report(mechanism))
+
+
+@app.command()
+def convert(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A .toml, .urdf or .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
+            metavar="IN",
+            autocompletion=complete_model,
+        ),
+    ],
+    target: Annotated[Path, typer.Argument(help="File to write: .toml or .urdf.", metavar="OUT")],
+    convention: Annotated[
+        str | None,
+        typer.Option(
+            help='Of a DH table in .csv: "modified" (default) or "classic".',
+            autocompletion=lambda: ["modified", "classic"],
+        ),
+    ] = None,
+    allow_unphysical: Annotated[
+        bool, typer.Option("--allow-unphysical", help="Accept inertias that no body has (.urdf, .xml).")
+    ] = False,
+    floating_base: Annotated[
+        bool, typer.Option("--floating-base", help="Put the root of a .urdf on a free joint.")
+    ] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert between TOML, URDF, MJCF and DH tables.
+
+    What the other format cannot hold is left out and told. A DH table in CSV has a header such as
+    name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body.
+
+    Example: kinetree convert arm.csv arm.urdf --convention classic
+    """
+    from kinetree.report.output import check_output
+    from kinetree.study.convert import convert as converted
+
+    check_output([target], force)
+    mechanism, notes = converted(source, target, force, convention, allow_unphysical, floating_base)
+    if as_json:
+        counts = {"bodies": mechanism.n_bodies, "dof": mechanism.n_dof}
+        typer.echo(json.dumps({"model": mechanism.name, **counts, "file": str(target), "notes": notes}))
+        return
+    for note in notes:
+        told(f"note: {note}", stderr=True, style="yellow")
+    if not quiet:
+        told(f"Wrote {target}: {mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom")
 
 
 @app.command()
@@ -34,8 +95,12 @@ def draw(
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Draw a mechanism into a picture file."""
+    """Draw a mechanism into a picture file.
+
+    Example: kinetree draw gripper --q 0,0.5,0.3,0.2 --labels
+    """
     from kinetree.report.draw import figure_of
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
@@ -46,24 +111,37 @@ def draw(
     check_output([path], force)
     figure = figure_of(mechanism, None if q is None else _numbers(q, "--q"), labels=labels)
     write_file(path, picture_bytes(figure, path.suffix))
-    told(f"Wrote {path}")
+    if not quiet:
+        told(f"Wrote {path}")
 
 
 @app.command()
-def zoo() -> None:
+def zoo(as_json: AsJson = False) -> None:
     """List the mechanisms that come with Kinetree."""
     from kinetree.model import zoo as models
-    from kinetree.report.terminal import zoo_table
 
     rows = [(name, about, models.by_name(name)) for name, about in models.names().items()]
+    if as_json:
+        told_rows = [
+            {"name": name, "about": about, "bodies": x.n_bodies, "dof": x.n_dof} for name, about, x in rows
+        ]
+        typer.echo(json.dumps(told_rows))
+        return
+    from kinetree.report.terminal import zoo_table
+
     console().print(zoo_table(rows))
 
 
 @app.command()
 def schema(
-    study: Annotated[bool, typer.Option("--study", help="That of study files instead.")] = False,
+    study: Annotated[
+        bool, typer.Option("--study", help="That of study files instead of mechanism files.")
+    ] = False,
 ) -> None:
-    """Print the JSON schema of mechanism files (.toml), for editors that complete and check them."""
+    """Print the JSON schema of mechanism or study files.
+
+    Editors use it to complete and check .toml files. Example: kinetree schema --study > study.json
+    """
     if study:
         from kinetree.study.file import study_schema as wanted
     else:
@@ -74,7 +152,10 @@ def schema(
 
 @app.command()
 def formulations() -> None:
-    """Show the formulations of the equations of motion: what each can do, its cost, its source."""
+    """Show the formulations of the equations of motion.
+
+    What each can do, its cost and its source; 'verify' compares them.
+    """
     from kinetree.analysis.by_formulation import formulations as known
     from kinetree.report.terminal import formulation_table
 
@@ -82,15 +163,19 @@ def formulations() -> None:
 
 
 @app.command()
-def warmup() -> None:
-    """Compile all algorithms now, so that no first call has to wait; later runs find them on disk."""
+def warmup(quiet: Quiet = False) -> None:
+    """Compile all algorithms now, so that no call has to wait.
+
+    Later runs find the machine code on disk.
+    """
     from rich.progress import Progress
 
     from kinetree.kernels.compile import cache_folder
     from kinetree.kernels.warmup import warmup as compile_all
 
-    quiet = console(stderr=True)
-    with Progress(console=quiet, transient=True, disable=not quiet.is_terminal) as bar:
+    terminal = console(stderr=True)
+    hidden = quiet or not terminal.is_terminal
+    with Progress(console=terminal, transient=True, disable=hidden) as bar:
         task = bar.add_task("compiling", total=None)
 
         def show(name: str, k: int, total: int) -> None:
@@ -99,7 +184,8 @@ def warmup() -> None:
         seconds = compile_all(show)
     place = cache_folder()
     kept = f"kept in {place}" if place is not None else "kept in memory only"
-    told(f"All algorithms are ready ({seconds:.1f} s), {kept}")
+    if not quiet:
+        told(f"All algorithms are ready ({seconds:.1f} s), {kept}")
 
 
 def _numbers(text: str, what: str) -> list[float]:

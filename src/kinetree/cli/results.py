@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import Force, app, console, told
-from kinetree.errors import FileError
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, told
+from kinetree.cli.names import complete_result
 
-ResultFile = Annotated[Path, typer.Argument(help="A result (.nc).", metavar="RESULT")]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from kinetree.study.difference import Difference
+
+ResultFile = Annotated[
+    Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
+]
 Variables = Annotated[
     list[str] | None, typer.Option("--variable", help="Name of a variable to draw, e.g. tau; repeatable.")
 ]
@@ -26,8 +35,12 @@ def plot(
     variable: Variables = None,
     joint: Joints = None,
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Draw a result over time into a picture file."""
+    """Draw a result over time into a picture file.
+
+    Example: kinetree plot fall.nc --variable q --joint joint1
+    """
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
 
     path = Path(f"{result.stem}.png") if output is None else output
@@ -43,29 +56,39 @@ def plot(
     write_file(
         path, picture_bytes(plot_result(found, *names, joints=joint or asked.get("joints")), path.suffix)
     )
-    told(f"Wrote {path}")
+    if not quiet:
+        told(f"Wrote {path}")
 
 
 @app.command()
 def compare(
-    first: Annotated[Path, typer.Argument(help="A result (.nc).", metavar="FIRST")],
-    second: Annotated[Path, typer.Argument(help="Another one.", metavar="SECOND")],
+    first: Annotated[
+        Path, typer.Argument(help="A result (.nc).", metavar="FIRST", autocompletion=complete_result)
+    ],
+    second: Annotated[
+        Path, typer.Argument(help="Another one.", metavar="SECOND", autocompletion=complete_result)
+    ],
     output: Annotated[
-        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg or .jpg.")
+        Path | None,
+        typer.Option(help="Picture (.png, .pdf, .svg, .jpg) or page (.html) to write as well."),
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
     force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show how two results differ, as a table and on request in the same axes."""
+    """Show how two results differ, as a table or picture.
+
+    Example: kinetree compare one.nc other.nc --output both.png
+    """
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
 
+    page = output is not None and output.suffix.lower() in (".html", ".htm")
     if output is not None:
-        check_picture(output)
+        if not page:
+            check_picture(output)
         check_output([output], force)
-
-    from rich.table import Table
-    from rich.text import Text
 
     from kinetree.report.result_plot import plot_comparison
     from kinetree.result.netcdf import load_result
@@ -73,10 +96,26 @@ def compare(
 
     a, b = load_result(first), load_result(second)
     rows = difference_rows(a, b, variable)
-    if output is not None:
-        labels = (first.stem, second.stem)
+    labels = (first.stem, second.stem)
+    if output is not None and page:
+        from kinetree.report.html.pair import pair_result
+
+        pair_result(a, b, labels).report(output, force)
+    elif output is not None:
         figure = plot_comparison(a, b, variable or (), labels=labels, joints=joint)
         write_file(output, picture_bytes(figure, output.suffix))
+    if as_json:
+        typer.echo(json.dumps([row._asdict() for row in rows]))
+    elif not quiet:
+        console().print(_difference_table(rows))
+        if output is not None:
+            told(f"Wrote {output}")
+
+
+def _difference_table(rows: Sequence[Difference]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("variable", "largest difference", "largest value", "unit", "at", "where"):
         table.add_column(column, overflow="fold")
@@ -85,28 +124,7 @@ def compare(
             Text(row.variable, style="bold"), f"{row.difference:.3g}", f"{row.size:.3g}", row.unit,
             f"{row.time:.4g} s", Text(row.place),
         )  # fmt: skip
-    console().print(table)
-    if output is not None:
-        told(f"Wrote {output}")
-
-
-@app.command()
-def export(
-    result: ResultFile,
-    output: Annotated[Path, typer.Argument(help="Table to write: .csv.", metavar="FILE.csv")],
-    force: Force = False,
-) -> None:
-    """Write a result as a table: a row for every time, a column for every number."""
-    from kinetree.report.output import check_output
-
-    if output.suffix.lower() != ".csv":
-        raise FileError(f"{output}: a result can be exported as .csv")
-    check_output([output], force)
-
-    from kinetree.result.netcdf import load_result
-
-    load_result(result).to_csv(output, force)
-    told(f"Wrote {output}")
+    return table
 
 
 def _listed(names: object) -> list[str]:

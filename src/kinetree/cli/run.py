@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kinetree.cli.app import BAD_INPUT, Force, app, console, progress_bar, show_error, told
-from kinetree.cli.examples import complete_example
+from kinetree.cli.app import BAD_INPUT, AsJson, Force, Quiet, app, console, progress_bar, show_error, told
+from kinetree.cli.app import terminable as terminable
+from kinetree.cli.names import complete_study
 from kinetree.errors import FileError, KinetreeError
 
 if TYPE_CHECKING:
@@ -30,19 +27,18 @@ def run(
         str,
         typer.Argument(
             help="A study file (.toml) or the name of an example (see 'examples').",
-            autocompletion=complete_example,
+            autocompletion=complete_study,
             metavar="STUDY",
         ),
     ],
     output: Annotated[Path | None, typer.Option(help="File for the result.", show_default="STUDY.nc")] = None,
     force: Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
     plot: Annotated[
         Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.")
     ] = None,
+    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,11 +54,15 @@ def run(
 ) -> None:
     """Run a study and save its result.
 
-    Exit codes: 0 done, 2 the input is wrong, 3 infeasible, diverged or failed in its audit, 130 interrupted.
+    Exit codes: 0 done, 2 the input is wrong, 3 infeasible, diverged or failed in its audit, 130 interrupted;
+    then what was computed is saved.
+
+    Example: kinetree run gripper_free_fall --plot fall.png
     """
     path = Path(f"{Path(study).stem}.nc") if output is None else output
     try:
-        outcome = _outcome(study, path, plot, force, settings or [], allow_code or [], quiet or as_json)
+        extras = _Extras(plot, report)
+        outcome = _outcome(study, path, extras, force, settings or [], allow_code or [], quiet or as_json)
     except KinetreeError as error:
         if not as_json:
             raise
@@ -74,23 +74,39 @@ def run(
     if as_json:
         typer.echo(json.dumps(outcome.to_json(saved), allow_nan=False))
     elif not quiet:
-        console().print(_report(outcome, saved, plot))
+        console().print(_report(outcome, saved, extras))
     if outcome.exit_code:
         told(f"{outcome.status}: {_reason(outcome, saved)}", stderr=True, style="red")
         raise typer.Exit(outcome.exit_code)
 
 
+class _Extras(NamedTuple):
+    """Files to write beside the result."""
+
+    plot: Path | None
+    report: Path | None
+
+    def check(self) -> list[Path]:
+        """The files, once their suffixes are found good."""
+        from kinetree.report.html.page import check_report
+        from kinetree.report.output import check_picture
+
+        if self.plot is not None:
+            check_picture(self.plot)
+        if self.report is not None:
+            check_report(self.report)
+        return [path for path in self if path is not None]
+
+
 def _outcome(
-    study: str, path: Path, plot: Path | None, force: bool, settings: list[str], code: list[str], quiet: bool
+    study: str, path: Path, extras: _Extras, force: bool, settings: list[str], code: list[str], quiet: bool
 ) -> Outcome:
     """Check, run and save."""
-    from kinetree.report.output import check_output, check_picture, write_file
+    from kinetree.report.output import check_output, write_file
 
     if path.suffix.lower() != ".nc":
         raise FileError(f"{path}: a result is a file with the suffix .nc")
-    if plot is not None:
-        check_picture(plot)
-    paths = [path] if plot is None else [path, plot]
+    paths = [path, *extras.check()]
     check_output(paths, force)
     _check_folders(paths)
 
@@ -98,14 +114,16 @@ def _outcome(
     from kinetree.study.file import parse_settings
     from kinetree.study.run import prepared
 
-    with _terminable(), progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
+    with progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit tells it
         ready = prepared(study, parse_settings(settings), code, progress)
         outcome = ready.outcome()
     if outcome.result is not None:
         write_file(path, result_bytes(outcome.result))
-        if plot is not None:
-            write_file(plot, _picture(outcome, plot.suffix))
+        if extras.plot is not None:
+            write_file(extras.plot, _picture(outcome, extras.plot.suffix))
+        if extras.report is not None:
+            outcome.result.report(extras.report, force=True)
     return outcome
 
 
@@ -115,7 +133,9 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     if result is None or result.complete:
         failed = [] if result is None else [f"{k} {x}" for k, x in result.audit.items() if not x.passed]
         return outcome.message or "; ".join(failed)
-    return f"{outcome.message}; what was computed until t = {result.stopped_at:g} s is in {saved}"
+    until = f" until t = {result.stopped_at:g} s" if result.task in ("simulate", "control") else ""
+    why = "" if outcome.message == outcome.status else f"{outcome.message}; "
+    return f"{why}what was computed{until} is in {saved}"
 
 
 def _check_folders(paths: list[Path]) -> None:
@@ -139,28 +159,7 @@ def _picture(outcome: Outcome, suffix: str) -> bytes:
     return picture_bytes(plot_result(outcome.result, *names, joints=joints), suffix)
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let a request to terminate be heard as Ctrl-C is, so that what was computed is kept."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler):
-            handler(signal.SIGINT, frame)
-        else:
-            raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _report(outcome: Outcome, saved: str | None, plot: Path | None) -> RenderableType:
+def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableType:
     """A few lines about what was done, and the audit."""
     from rich.console import Group
     from rich.table import Table
@@ -178,8 +177,9 @@ def _report(outcome: Outcome, saved: str | None, plot: Path | None) -> Renderabl
         if outcome.result.task == "predict":
             facts |= {name: f"{outcome.result.statistics[name]:.6g}" for name in OF_PREDICTIONS}
         facts["result"] = str(saved)
-    if plot is not None and outcome.result is not None:
-        facts["picture"] = str(plot)
+    if outcome.result is not None:
+        named = {"picture": extras.plot, "report": extras.report}
+        facts |= {name: str(place) for name, place in named.items() if place is not None}
     table = Table.grid(padding=(0, 2))
     for name, value in facts.items():
         table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
@@ -188,4 +188,8 @@ def _report(outcome: Outcome, saved: str | None, plot: Path | None) -> Renderabl
     for name, check in checks.items():
         mark, style = ("✓", "green") if check.passed else ("✗", "red")
         lines.append(Text.assemble((f"{mark} {name} {check}", style), (f"  {check.sentence}", "dim")))
+    if outcome.result is not None and not outcome.exit_code:  # else they are the reason, told at the end
+        lines += [Text(f"- {message}", overflow="fold") for message in outcome.result.messages]
+    if saved is not None:
+        lines.append(Text(f"Look at it: kinetree plot {saved}, kinetree report {saved}", style="dim"))
     return Group(*lines)

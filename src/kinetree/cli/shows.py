@@ -7,15 +7,19 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, app, console, progress_bar, told
+from kinetree.cli.app import Force, Quiet, app, console, progress_bar, told
 
 
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option(help="Folder for demo.png and demo.csv.")] = Path("demo"),
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Drive a gripper along a trajectory, let it fall, and leave a picture and a table."""
+    """Drive a gripper, let it fall, leave a picture and a table.
+
+    Example: kinetree demo --output mine
+    """
     from kinetree.report.output import check_output, picture_bytes, write_file
 
     picture, table = output / "demo.png", output / "demo.csv"
@@ -26,21 +30,28 @@ def demo(
     from kinetree.report.terminal import demo_report
     from kinetree.study.demo import run_demo
 
-    with progress_bar("free fall") as progress:
+    with progress_bar("free fall", wanted=not quiet) as progress:
         found = run_demo(progress)
     content = {picture: picture_bytes(demo_figure(found)), table: demo_csv(found).encode()}
     for path, written in content.items():
         write_file(path, written)
-    console().print(demo_report(found))
-    told(f"Wrote {picture} and {table}")
+    if not quiet:
+        console().print(demo_report(found))
+        told(f"Wrote {picture} and {table}")
 
 
 @app.command()
 def stability(
     output: Annotated[Path, typer.Option(help="Folder for stability.png.")] = Path("stability"),
     force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Compare recursive forward dynamics with the Cholesky decomposition on the PUMA (002, section 5)."""
+    """Compare ways to forward dynamics on the PUMA (002).
+
+    Recursive algorithms and the Cholesky decomposition drive the same motion until they lose it (section 5).
+
+    Example: kinetree stability --output mine
+    """
     from kinetree.report.output import check_output, picture_bytes, write_file
 
     picture = output / "stability.png"
@@ -49,8 +60,9 @@ def stability(
     from kinetree.report.stability import stability_figure, stability_report
     from kinetree.study.stability import run_stability
 
-    with progress_bar("simulations") as progress:
+    with progress_bar("simulations", wanted=not quiet) as progress:
         found = run_stability(progress=progress)
     write_file(picture, picture_bytes(stability_figure(found)))
-    console().print(stability_report(found))
-    told(f"Wrote {picture}")
+    if not quiet:
+        console().print(stability_report(found))
+        told(f"Wrote {picture}")

@@ -7,18 +7,33 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kinetree.errors import FileError, InputError, listed
 from kinetree.model.mechanism import Mechanism
 
 LARGEST_FILE = 50_000_000  # bytes
+READ_OPTIONS = {
+    ".toml": (),
+    ".urdf": ("floating_base", "allow_unphysical", "folder"),
+    ".xml": ("allow_unphysical", "folder"),
+}
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
 
-def load(path: PathLike) -> Mechanism:
+def load(
+    path: PathLike,
+    *,
+    floating_base: bool = False,
+    allow_unphysical: bool = False,
+    folder: PathLike | None = None,
+) -> Mechanism:
     """Read a mechanism from a .toml, .urdf or .xml (MJCF) file.
+
+    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``. A URDF or MJCF
+    file with inertias that no body has is refused unless ``allow_unphysical``; its mesh files must be inside
+    ``folder``, by default the file's own. A TOML file says all that itself.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -28,8 +43,13 @@ def load(path: PathLike) -> Mechanism:
     """
     place = _checked_path(path)
     reader = _by_suffix(place, {".toml": _load_toml, ".urdf": _load_urdf, ".xml": _load_mjcf}, "read")
+    options = {"floating_base": floating_base, "allow_unphysical": allow_unphysical, "folder": folder}
+    given = {name: value for name, value in options.items() if value not in (False, None)}
+    for name in given:
+        if name not in READ_OPTIONS[place.suffix.lower()]:
+            raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
     _check_readable(place)
-    return reader(place)
+    return reader(place, **given)
 
 
 def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
@@ -100,22 +120,22 @@ def write_bytes(path: Path, content: bytes) -> None:
             temporary.unlink()
 
 
-def _load_toml(path: Path) -> Mechanism:
+def _load_toml(path: Path, **options: Any) -> Mechanism:
     from kinetree.model.toml_file import mechanism_from_toml
 
     return mechanism_from_toml(read_text(path), source=str(path))
 
 
-def _load_urdf(path: Path) -> Mechanism:
+def _load_urdf(path: Path, **options: Any) -> Mechanism:
     from kinetree.model.urdf import load_urdf
 
-    return load_urdf(path)
+    return load_urdf(path, **options)
 
 
-def _load_mjcf(path: Path) -> Mechanism:
+def _load_mjcf(path: Path, **options: Any) -> Mechanism:
     from kinetree.model.mjcf import load_mjcf
 
-    return load_mjcf(path)
+    return load_mjcf(path, **options)
 
 
 def _toml_text(mechanism: Mechanism) -> str:

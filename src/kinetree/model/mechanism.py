@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -58,18 +59,11 @@ class Mechanism:
     def __post_init__(self) -> None:
         checked_name(self.name, "a mechanism")
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
-        object.__setattr__(self, "links", _parents_first(self.name, tuple(self.links)))
-        object.__setattr__(self, "loops", tuple(self.loops))
-        object.__setattr__(self, "contact_points", tuple(self.contact_points))
-        _unique((link.body.name for link in self.links), "body")
-        _unique([link.joint.name for link in self.links] + [loop.name for loop in self.loops], "joint")
-        _unique((name for link in self.links for name in link.joint.dof_names), "degree of freedom")
-        _unique((point.name for point in self.contact_points), "contact point")
-        for loop in self.loops:
-            _check_attached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *self.body_names))
-        for point in self.contact_points:
-            _check_attached(f"contact point '{point.name}'", (point.body,), self.body_names)
-        _check_mimics(self.links)
+        for part in ("links", "loops", "contact_points"):
+            object.__setattr__(self, part, tuple(getattr(self, part)))
+        for fault in faults(self.name, self.links, self.loops, self.contact_points):
+            raise ModelError(fault)
+        object.__setattr__(self, "links", _parents_first(self.links))
 
     @cached_property
     def body_names(self) -> tuple[str, ...]:
@@ -161,55 +155,77 @@ def _index(positions: dict[str, int], kind: str, name: str) -> int:
     return positions[name]
 
 
-def _unique(names: Iterable[str], kind: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise ModelError(f"more than one {kind} is called '{name}'; {kind} names must differ")
-        seen.add(name)
+def faults(
+    name: str, links: Sequence[Link], loops: Sequence[Loop] = (), points: Sequence[ContactPoint] = ()
+) -> Iterator[str]:
+    """All that is wrong with parts that are in order by themselves, as sentences."""
+    if not links:
+        yield f"mechanism '{name}' has no bodies; it needs at least one"
+    bodies = [link.body.name for link in links]
+    yield from _repeated(bodies, "body")
+    yield from _unrooted(links)
+    yield from _repeated([link.joint.name for link in links] + [loop.name for loop in loops], "joint")
+    yield from _repeated([x for link in links for x in link.joint.dof_names], "degree of freedom")
+    yield from _repeated([point.name for point in points], "contact point")
+    for loop in loops:
+        yield from _unattached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *bodies))
+    for point in points:
+        yield from _unattached(f"contact point '{point.name}'", (point.body,), bodies)
+    yield from _wrong_mimics(links)
 
 
-def _check_attached(what: str, bodies: Iterable[str], choices: tuple[str, ...]) -> None:
+def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:
+    for name, count in Counter(names).items():
+        if count > 1:
+            yield f"more than one {kind} is called '{name}'; {kind} names must differ"
+
+
+def _unattached(what: str, bodies: Iterable[str], choices: Sequence[str]) -> Iterator[str]:
     for body in bodies:
         if body not in choices:
-            raise ModelError(f"{what}: {unknown_name('body', body, choices)}")
+            yield f"{what}: {unknown_name('body', body, choices)}"
 
 
-def _parents_first(name: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """The links, each after its parent, otherwise in the given order."""
-    if not links:
-        raise ModelError(f"mechanism '{name}' has no bodies; it needs at least one")
+def _unrooted(links: Sequence[Link]) -> Iterator[str]:
+    """Bodies whose parents lead not to the world: to an unknown body, or around in a cycle."""
     by_body = {link.body.name: link for link in links}
-    _unique((link.body.name for link in links), "body")
+    seen: set[str] = {WORLD}
+    for start in by_body:
+        path: dict[str, None] = {}  # bodies from this one towards the root
+        body = start
+        while body not in seen and body not in path and body in by_body:
+            path[body] = None
+            body = by_body[body].parent
+        if body in path:
+            names = list(path)
+            cycle = " -> ".join([*names[names.index(body) :], body])
+            yield f"the bodies form a cycle: {cycle}; a loop must be closed by a cut joint (loop)"
+        elif body not in seen:
+            *_, child = path
+            yield f"parent of body '{child}': {unknown_name('body', body, (WORLD, *by_body))}"
+        seen.update(path)
+
+
+def _parents_first(links: tuple[Link, ...]) -> tuple[Link, ...]:
+    """The links, each after its parent, otherwise in the given order."""
+    by_body = {link.body.name: link for link in links}
     placed: dict[str, Link] = {}
-    for link in links:
-        path: dict[str, None] = {}  # bodies from this link towards the root
-        while link.body.name not in placed:
-            if link.body.name in path:
-                names = list(path)
-                cycle = " -> ".join([*names[names.index(link.body.name) :], link.body.name])
-                raise ModelError(
-                    f"the bodies form a cycle: {cycle}; a loop must be closed by a cut joint (loop)"
-                )
-            path[link.body.name] = None
-            if link.parent == WORLD:
-                break
-            if link.parent not in by_body:
-                hint = unknown_name("body", link.parent, (WORLD, *by_body))
-                raise ModelError(f"parent of body '{link.body.name}': {hint}")
-            link = by_body[link.parent]
-        for body in reversed(path):
-            placed[body] = by_body[body]
+    for body in by_body:
+        path = []  # bodies from this one towards the root
+        while body not in placed and body != WORLD:
+            path.append(body)
+            body = by_body[body].parent
+        placed |= {name: by_body[name] for name in reversed(path)}
     return tuple(placed.values())
 
 
-def _check_mimics(links: tuple[Link, ...]) -> None:
+def _wrong_mimics(links: Sequence[Link]) -> Iterator[str]:
     """Mimicked joints exist, have one degree of freedom and do not mimic in turn."""
     joints = {link.joint.name: link.joint for link in links}
     choices = [name for name, joint in joints.items() if joint.n_dof == 1 and joint.mimic is None]
     for joint in joints.values():
         if joint.mimic is not None and joint.mimic.joint not in choices:
-            raise ModelError(
+            yield (
                 f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is no one-DOF joint that "
                 f"moves by itself; allowed: {listed(choices)}"
             )

@@ -23,7 +23,15 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, TURNS, Joint, Mimic
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.model.schema import BodyTable, DhRowTable, DhTable, JointTable, LoopTable, MechanismTable
+from kinetree.model.schema import (
+    BodyTable,
+    ContactTable,
+    DhRowTable,
+    DhTable,
+    JointTable,
+    LoopTable,
+    MechanismTable,
+)
 from kinetree.model.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
 from kinetree.model.toml_writer import mechanism_table, toml_text
 
@@ -189,5 +197,9 @@ def _contact_points(file: MechanismTable, origin: Origin) -> tuple[ContactPoint,
     points = []
     for k, table in enumerate(file.contact):
         with origin.blamed("contact", k):
-            points.append(ContactPoint(table.name, table.body, frozen(table.at)))
+            points.append(_contact_point(table))
     return tuple(points)
+
+
+def _contact_point(table: ContactTable) -> ContactPoint:
+    return ContactPoint(table.name, table.body, frozen(table.at))

@@ -54,9 +54,11 @@ def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) ->
             continue
         k, apart, size = row
         before = found.get(variable)
-        place = column.removeprefix(variable).removeprefix(".")
+        largest = size if before is None else max(size, before.size)
         if before is None or apart > before.difference:
-            found[variable] = Difference(variable, apart, size, unit, float(t[k]), place)
+            place = column.removeprefix(variable).removeprefix(".")
+            before = Difference(variable, apart, size, unit, float(t[k]), place)
+        found[variable] = before._replace(size=largest)
     return list(found.values())
 
 

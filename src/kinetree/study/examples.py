@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.files import PathLike, write_text
 
 
 class Example(NamedTuple):
-    """A shipped study: its name, its task and one line about it."""
+    """A shipped study: its name, its task, one line about it, and its mechanism drawn in characters."""
 
     name: str
     task: str
     title: str
+    picture: str
 
 
 def example_folder() -> Path:
@@ -48,8 +50,21 @@ def examples() -> list[Example]:
     >>> examples()[0].task in ("inverse", "simulate", "control", "predict", "stability")
     True
     """
-    heads = {name: tomllib.loads(example_text(name))["study"] for name in example_names()}
-    return [Example(name, head["task"], head["title"]) for name, head in heads.items()]
+    found = []
+    for name in example_names():
+        table = tomllib.loads(example_text(name))
+        found.append(Example(name, table["study"]["task"], table["study"]["title"], _picture(table)))
+    return found
+
+
+def _picture(table: Mapping[str, Any]) -> str:
+    """The mechanism of a study in one line, if it is one of the zoo."""
+    from kinetree.model.sketch import sketch
+    from kinetree.model.zoo import ZOO, by_name
+
+    mechanism = table.get("mechanism", {})
+    name = mechanism.get("zoo")
+    return sketch(by_name(name, **mechanism.get("parameters", {}))) if name in ZOO else ""
 
 
 def copy_example(name: str, folder: PathLike, force: bool = False) -> Path:

@@ -91,7 +91,8 @@ def study_of_table(
         tables = study_model().model_validate(table)
     except ValidationError as error:
         raise whole.explained(error, study_model()) from None
-    _check_tables(whole, tables)
+    for fault in table_faults(whole, tables):
+        raise FileError(fault)
     return Study(name, tables, whole, folder)
 
 
@@ -170,16 +171,14 @@ def _check_head(origin: StudyOrigin) -> None:
     )
 
 
-def _check_tables(origin: StudyOrigin, tables: Any) -> None:
-    """Raise if the task lacks a table that it needs or has one that it would not read."""
+def table_faults(origin: StudyOrigin, tables: Any) -> Iterator[str]:
+    """Tables that the task needs and the study lacks, and those that the task would not read."""
     task = known_tasks()[tables.study.task]
     for key in task.needs:
         if not getattr(tables, key):
             where = origin.where(("study", "task"))
-            raise FileError(f"{where}: the task '{task.name}' needs a table [{key}], which is missing")
+            yield f"{where}: the task '{task.name}' needs a table [{key}], which is missing"
     for key in origin.table:
         if key not in task.tables:
             where = origin.where((key,))
-            raise FileError(
-                f"{where}: the task '{task.name}' does not use [{key}]; it uses {listed(task.tables, 20)}"
-            )
+            yield f"{where}: the task '{task.name}' does not use [{key}]; it uses {listed(task.tables, 20)}"

@@ -22,6 +22,7 @@ from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint
 
+READ_OPTIONS = ("floating_base", "allow_unphysical")
 DESCRIBED = ("body", "dh", "loop", "contact")
 
 
@@ -34,15 +35,15 @@ def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
             f"{origin.where(('mechanism',))}: [mechanism] give one of zoo, file and a description by "
             f"[[mechanism.body]] or [mechanism.dh]; got {listed(given)}"
         )
-    if table.parameters and table.zoo is None:
+    if table.parameters and table.zoo is None and table.file is None:
         raise InputError(
-            f"{origin.where(('mechanism', 'parameters'))}: [mechanism] parameters are for zoo only"
+            f"{origin.where(('mechanism', 'parameters'))}: [mechanism] parameters are for zoo and file only"
         )
     if table.zoo is not None:
         with origin.blamed("mechanism", "zoo"):
             return _with_gravity(_of_zoo(table.zoo, table.parameters), table)
     if table.file is not None:
-        return _with_gravity(_of_file(table.file, origin, folder), table)
+        return _with_gravity(_of_file(table.file, table.parameters, origin, folder), table)
     described = origin.of_mechanism()
     return _mechanism(replace(described, table={"name": name, **described.table}))
 
@@ -54,12 +55,22 @@ def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:
         raise InputError(f"parameters of '{name}': {error}") from None
 
 
-def _of_file(file: str, origin: StudyOrigin, folder: Path) -> Mechanism:
+def _of_file(file: str, options: Mapping[str, Any], origin: StudyOrigin, folder: Path) -> Mechanism:
     place = os.path.normpath(os.path.join(folder, file))
+    with origin.blamed("mechanism", "parameters"):
+        _check_read_options(options)
     try:
-        return load(place)
+        return load(place, **options)
     except FileError as error:
         raise FileError(f"{origin.where(('mechanism', 'file'))}: {error}") from None
+
+
+def _check_read_options(options: Mapping[str, Any]) -> None:
+    for name, value in options.items():
+        if name not in READ_OPTIONS:
+            raise InputError(unknown_name("parameter of a mechanism file", name, READ_OPTIONS))
+        if not isinstance(value, bool):
+            raise InputError(f"{name} must be true or false, got {value!r}")
 
 
 def _with_gravity(mechanism: Mechanism, table: MechanismChoice) -> Mechanism:

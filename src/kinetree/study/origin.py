@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
 from kinetree.model.file_origin import ARRAYS, Origin, Place
-from kinetree.study.lines import key_lines
+from kinetree.model.toml_lines import key_lines
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def status_of(result: Result) -> str:
     """The status of a result that was reached without an error."""
     if result.stop_reason == INTERRUPTED:
         return INTERRUPTED
-    if result.task == "predict" and not result.audit["solved"].passed:
+    if result.task == "predict" and result.statistics["status"] == INFEASIBLE:
         return INFEASIBLE
     if not all(check.passed for check in result.audit.values()):
         return AUDIT_FAILED

@@ -70,13 +70,11 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Stability:
-    """What the study found; times in s, angles in rad.
+class Followed:
+    """Algorithms that follow a prescribed motion; times in s, angles in rad.
 
-    ``runs``: each algorithm with the integrator and tolerance of 002; ``references``: the compiled ones as
-    accurate as doubles allow; ``weightless``: without gravity. ``tolerance_horizon`` (c, r) belongs to the
-    compiled algorithms and ``tolerances`` (r,), ``table_horizon`` (s,) to tables of torques with steps
-    ``table_steps`` (s,). A horizon is the time until the first joint is off by more than ``limit``.
+    ``runs``: each algorithm with the integrator and tolerance of 002. A horizon is the time until the first
+    joint is off by more than ``limit``.
     """
 
     mechanism: Mechanism
@@ -88,13 +86,6 @@ class Stability:
     torque: Array
     growth: Growth
     runs: tuple[ForcedRun, ...]
-    references: tuple[ForcedRun, ...]
-    weightless: ForcedRun
-    tolerances: Array
-    tolerance_horizon: Array
-    table_steps: Array
-    table_horizon: Array
-    rounding: Rounding
 
     @property
     def power(self) -> Array:
@@ -112,19 +103,6 @@ class Stability:
             "largest_growth_rate": float(self.growth.rate.max()),
             "digits_to_follow_to_the_end": self.growth.digits(self.limit),
             "runs": [self._summary_of(run) for run in self.runs],
-            "references": [self._summary_of(run) for run in self.references],
-            "weightless": self._summary_of(self.weightless),
-            "horizon_by_tolerance": {
-                name: dict(zip(map(float, self.tolerances), map(float, row), strict=True))
-                for name, row in zip(COMPILED, self.tolerance_horizon, strict=True)
-            },
-            "horizon_by_torque_table_step": dict(
-                zip(map(float, self.table_steps), map(float, self.table_horizon), strict=True)
-            ),
-            "rounding_in_units_of_roundoff": {
-                way: {kind: self.rounding.median(way, kind) for kind in ("driven", "falling")}
-                for way in self.rounding.ways
-            },
         }
 
     def _summary_of(self, run: ForcedRun) -> dict[str, Any]:
@@ -141,6 +119,51 @@ class Stability:
             "steps": run.n_steps,
             "evaluations": run.n_evaluations,
             "microseconds_per_evaluation": run.microseconds,
+        }
+
+
+class InterruptedStability(KeyboardInterrupt):
+    """The study was interrupted; ``found`` is what it had found by then."""
+
+    def __init__(self, found: Followed) -> None:
+        super().__init__()
+        self.found = found
+
+
+@dataclass(frozen=True, eq=False)
+class Stability(Followed):
+    """What the whole study found.
+
+    ``references``: the compiled algorithms as accurate as doubles allow; ``weightless``: without gravity.
+    ``tolerance_horizon`` (c, r) belongs to the compiled algorithms and ``tolerances`` (r,),
+    ``table_horizon`` (s,) to tables of torques with steps ``table_steps`` (s,).
+    """
+
+    references: tuple[ForcedRun, ...]
+    weightless: ForcedRun
+    tolerances: Array
+    tolerance_horizon: Array
+    table_steps: Array
+    table_horizon: Array
+    rounding: Rounding
+
+    def summary(self) -> dict[str, Any]:
+        """The findings as plain numbers by name."""
+        return {
+            **super().summary(),
+            "references": [self._summary_of(run) for run in self.references],
+            "weightless": self._summary_of(self.weightless),
+            "horizon_by_tolerance": {
+                name: dict(zip(map(float, self.tolerances), map(float, row), strict=True))
+                for name, row in zip(COMPILED, self.tolerance_horizon, strict=True)
+            },
+            "horizon_by_torque_table_step": dict(
+                zip(map(float, self.table_steps), map(float, self.table_horizon), strict=True)
+            ),
+            "rounding_in_units_of_roundoff": {
+                way: {kind: self.rounding.median(way, kind) for kind in ("driven", "falling")}
+                for way in self.rounding.ways
+            },
         }
 
 
@@ -176,7 +199,47 @@ def run_stability(
     adrift = ForcedMotion(replace(arm, gravity=np.zeros(3)), T)
     report = _Stages(progress, len(COMPILED) * (1 + len(tolerances)) + len(TABLE_POINTS) + 2, algorithms)
 
-    runs = [forced_run(motion, name, rtol, progress=report.stage(name)) for name in algorithms]
+    runs: list[ForcedRun] = []
+    try:
+        for name in algorithms:
+            runs.append(forced_run(motion, name, rtol, progress=report.stage(name)))
+        return _whole(motion, adrift, growth, runs, rtol, limit, tolerances, states, report)
+    except KeyboardInterrupt:
+        if not runs:
+            raise
+        raise InterruptedStability(Followed(**_common(motion, growth, runs, rtol, limit))) from None
+
+
+def _common(
+    motion: ForcedMotion, growth: Growth, runs: Sequence[ForcedRun], rtol: float, limit: float
+) -> dict[str, Any]:
+    """The fields of what was followed."""
+    t = growth.time
+    return {
+        "mechanism": motion.mechanism,
+        "duration": motion.duration,
+        "rtol": rtol,
+        "limit": limit,
+        "time": t,
+        "prescribed": motion.at(t),
+        "torque": motion.torque(t),
+        "growth": growth,
+        "runs": tuple(runs),
+    }
+
+
+def _whole(
+    motion: ForcedMotion,
+    adrift: ForcedMotion,
+    growth: Growth,
+    runs: Sequence[ForcedRun],
+    rtol: float,
+    limit: float,
+    tolerances: Sequence[float],
+    states: int,
+    report: _Stages,
+) -> Stability:
+    """What is measured after the algorithms have followed the motion."""
     references = [forced_run(motion, name, TIGHTEST, "DOP853", progress=report.stage()) for name in COMPILED]
     weightless = forced_run(adrift, COMPILED[0], rtol, progress=report.stage())
     by_tolerance = [
@@ -192,12 +255,16 @@ def run_stability(
     ]
     rounding = rounding_errors(motion, states)
     report.stage()(1.0)
-    wanted = motion.at(growth.time)
     return Stability(
-        arm, T, rtol, limit, growth.time, wanted, motion.torque(growth.time), growth, tuple(runs),
-        tuple(references), weightless, np.array(tolerances), np.array(by_tolerance),
-        T / np.array(TABLE_POINTS), np.array(by_table), rounding,
-    )  # fmt: skip
+        **_common(motion, growth, runs, rtol, limit),
+        references=tuple(references),
+        weightless=weightless,
+        tolerances=np.array(tolerances),
+        tolerance_horizon=np.array(by_tolerance),
+        table_steps=motion.duration / np.array(TABLE_POINTS),
+        table_horizon=np.array(by_table),
+        rounding=rounding,
+    )
 
 
 def error_growth(motion: ForcedMotion, spacing: float = SPACING) -> Growth:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from kinetree.study.assignment import Assignment
-from kinetree.study.tables import SoilTable
+from kinetree.study.tables import LoadTable, SoilTable
 
 ON_GROUND = {"method": "dopri5", "rtol": 1e-6}  # contact makes long steps of high order useless
 
@@ -44,11 +45,16 @@ def ground(work: Assignment) -> Any:
 
 def loads(work: Assignment) -> list[Any]:
     """Constant wrenches."""
+    return wrenches(work, work.tables.load, "load")
+
+
+def wrenches(work: Assignment, tables: Sequence[LoadTable], *place: str) -> list[Any]:
+    """The wrenches of some tables; complaints lead to the place."""
     from kinetree.state import Wrench
 
     found = []
-    for k, row in enumerate(work.tables.load):
-        with work.origin.blamed("load", k):
+    for k, row in enumerate(tables):
+        with work.origin.blamed(*place, k):
             work.mechanism.body_index(row.body)
             given = {key: value for key, value in row if value is not None}
             found.append(Wrench(**given))

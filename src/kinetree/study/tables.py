@@ -49,7 +49,11 @@ class MechanismChoice(MechanismTable):
     zoo: choice("mechanism", lambda: zoo.ZOO) | None = Field(  # type: ignore[valid-type]
         None, description="Name of a mechanism that comes with Kinetree (see 'kinetree zoo')."
     )
-    parameters: dict[str, Any] = Field({}, description="Parameters of the mechanism of the zoo.")
+    parameters: dict[str, Any] = Field(
+        {},
+        description="Parameters of the mechanism of the zoo; of a file: floating_base = true (URDF), "
+        "allow_unphysical = true (URDF, MJCF).",
+    )
     file: str | None = Field(
         None, description="A .toml, .urdf or .xml file, beside the study or on a path from there."
     )

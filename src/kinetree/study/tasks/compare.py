@@ -66,6 +66,10 @@ def prepare(work: Assignment) -> Work:
                     raise
                 results[name] = error.result
                 messages.append(f"case '{name}': {error}")
+            except KeyboardInterrupt:
+                if not results:
+                    raise
+                return _beside(results, table.task, [*messages, f"interrupted in case '{name}'"], True)
             if work.progress is not None:
                 work.progress((k + 1) / len(works))
             if not results[name].complete and results[name].stop_reason == "interrupted":
@@ -92,7 +96,7 @@ def _prepared(work: Assignment, k: int) -> Work:
     return known_tasks()[table.task].prepare(Assignment(study, work.code))
 
 
-def _beside(results: dict[str, Result], task: str, messages: list[str]) -> Result:
+def _beside(results: dict[str, Result], task: str, messages: list[str], interrupted: bool = False) -> Result:
     """All variables over time that the cases have in common, one case after the other."""
     from kinetree.result.build import build_result
 
@@ -123,7 +127,7 @@ def _beside(results: dict[str, Result], task: str, messages: list[str]) -> Resul
         },
         messages=[*messages, *(f"{name}: {x}" for name, run in results.items() for x in run.messages)],
         seconds=sum(float(result.provenance.get("seconds", 0.0)) for result in results.values()),
-        **_stop(results),
+        **_stop(results, interrupted),
     )
 
 
@@ -164,8 +168,11 @@ def _differences(shared: dict[str, Any], names: list[str]) -> dict[str, dict[str
     return found
 
 
-def _stop(results: dict[str, Result]) -> dict[str, Any]:
+def _stop(results: dict[str, Result], interrupted: bool) -> dict[str, Any]:
     """Why the comparison is not complete, if it is not."""
+    if interrupted:
+        *_, last = results.values()
+        return {"stopped_at": float(last.time.values[-1]), "stop_reason": "interrupted"}
     for name, result in results.items():
         if not result.complete and result.stop_reason == "interrupted":
             return {"stopped_at": result.stopped_at, "stop_reason": result.stop_reason}

@@ -17,7 +17,7 @@ from kinetree.study.values import Names, Numbers, Positive, Whole
 
 if TYPE_CHECKING:
     from kinetree.study.forced_simulation import ForcedRun
-    from kinetree.study.stability import Stability
+    from kinetree.study.stability import Followed
 
 DURATION = 10.0  # s: T of 002, eq. 38
 
@@ -51,22 +51,27 @@ def prepare(work: Assignment) -> Work:
         from time import perf_counter
 
         from kinetree.result.build import build_result
-        from kinetree.study.stability import run_stability
+        from kinetree.study.stability import InterruptedStability, run_stability
 
         began = perf_counter()
+        found: Followed
+        stop: dict[str, Any] = {}
         with work.origin.blamed("stability"):
-            found = run_stability(duration, progress=work.progress, mechanism=mechanism, **dict(table))
+            try:
+                found = run_stability(duration, progress=work.progress, mechanism=mechanism, **dict(table))
+            except InterruptedStability as partial:
+                found, stop = partial.found, {"stopped_at": duration, "stop_reason": "interrupted"}
         arrays, labels = _arrays(found)
         settings = {"duration": duration, **dict(table)}
         return build_result(
             "stability", mechanism, arrays, coordinates=labels, settings=settings, audit=_audit(found),
-            statistics=_texts(found.summary()), seconds=perf_counter() - began,
+            statistics=_texts(found.summary()), seconds=perf_counter() - began, **stop,
         )  # fmt: skip
 
     return run
 
 
-def _arrays(found: Stability) -> tuple[dict[str, Any], dict[str, Any]]:
+def _arrays(found: Followed) -> tuple[dict[str, Any], dict[str, Any]]:
     """Variables and the names of the algorithms along them."""
     by_joint = ("algorithm", "time", "joint")
     errors = np.stack([_spread(found.time, run) for run in found.runs])
@@ -93,8 +98,12 @@ def _spread(time: Array, run: ForcedRun) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _audit(found: Stability) -> dict[str, Check]:
+def _audit(found: Followed) -> dict[str, Check]:
     """Without gravity the motion is followed to its end; with it all algorithms lose it alike."""
+    from kinetree.study.stability import Stability
+
+    if not isinstance(found, Stability):
+        return {}
     worst, T = float(found.weightless.largest_error[-1]), found.duration
     audit = {
         "weightless": Check.within(

@@ -1,0 +1,143 @@
+"""Are the exact derivatives right on a mechanism? They are compared with numerical ones at random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.forward import forward_dynamics
+from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
+from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
+from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from kinetree.errors import SingularityError
+from kinetree.formulations import module_of
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import random_state
+
+OFFSETS = np.array([-3, -2, -1, 1, 2, 3])
+WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60.0  # central differences of sixth order
+STEP = 1e-3
+COMPLEX_STEP = 1e-30  # no cancellation, so the step can be tiny
+LIMITS = {"complex step": 1e-9, "differences": 1e-6}  # relative errors that the method explains
+SLOWEST = 0.05  # rad/s, m/s: dry friction has no slope at rest
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class SlopeCheck:
+    """One derivative beside a numerical one.
+
+    ``error`` is the worst over all states, relative to the largest slope; ``where`` names the entry.
+    """
+
+    quantity: str
+    by: str
+    method: str
+    error: float
+    where: str
+
+    @property
+    def passed(self) -> bool:
+        """Whether the numerical method explains the difference."""
+        return self.error <= LIMITS[self.method]
+
+
+def check_derivatives(
+    mechanism: Mechanism, states: int = 3, seed: int = 0, progress: Progress | None = None
+) -> list[SlopeCheck]:
+    """The derivatives of torques, accelerations and joint reactions beside numerical ones.
+
+    Differences of sixth order for all, and for torques also the complex step on the Newton-Euler recursion.
+    Accelerations are left out where the mass matrix is singular.
+
+    >>> import kinetree as kt
+    >>> all(check.passed for check in check_derivatives(kt.zoo.gripper(), states=1))
+    True
+    """
+    at = random_state(mechanism, np.random.default_rng(seed), batch=states)
+    qd = at.qd + np.where(at.qd < 0, -SLOWEST, SLOWEST)
+    worst: dict[tuple[str, str, str], SlopeCheck] = {}
+    for k in range(states):
+        for check in _checks(mechanism, at.q[k], qd[k], at.qdd[k]):
+            key = (check.quantity, check.by, check.method)
+            if key not in worst or check.error > worst[key].error:
+                worst[key] = check
+        if progress is not None:
+            progress((k + 1) / states)
+    return list(worst.values())
+
+
+def _checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[SlopeCheck]:
+    names = mechanism.joint_names
+    rates = ("q", "qd", "qdd")
+    inverse = inverse_dynamics_derivatives(mechanism, q, qd, qdd)
+    exact = [inverse.dtau_dq, inverse.dtau_dqd, inverse.dtau_dqdd]
+    for which, by in enumerate(rates):
+        slope = _complex_slope(mechanism, (q, qd, qdd), which)
+        yield _check("inverse_dynamics", by, "complex step", exact[which], slope, names, names)
+        slope = _slope(lambda *x: inverse_dynamics(mechanism, *x), (q, qd, qdd), which)
+        yield _check("inverse_dynamics", by, "differences", exact[which], slope, names, names)
+    try:
+        forward = forward_dynamics_derivatives(mechanism, q, qd, inverse.tau)
+    except SingularityError:
+        forward = None
+    if forward is not None:
+        found = [forward.dqdd_dq, forward.dqdd_dqd, forward.dqdd_dtau]
+        for which, by in enumerate(("q", "qd", "tau")):
+            slope = _slope(lambda *x: forward_dynamics(mechanism, *x), (q, qd, inverse.tau), which)
+            yield _check("forward_dynamics", by, "differences", found[which], slope, names, names)
+    reaction = joint_reaction_derivatives(mechanism, q, qd, qdd)
+    of = [f"{body} {c}" for body in mechanism.body_names for c in COMPONENTS]
+    found = [reaction.dreaction_dq, reaction.dreaction_dqd, reaction.dreaction_dqdd]
+    for which, by in enumerate(rates):
+        slope = _slope(lambda *x: joint_reactions(mechanism, *x), (q, qd, qdd), which)
+        exact_rows, rows = (np.asarray(x).reshape(-1, mechanism.n_dof) for x in (found[which], slope))
+        yield _check("joint_reactions", by, "differences", exact_rows, rows, of, names)
+
+
+def _check(
+    quantity: str,
+    by: str,
+    method: str,
+    exact: Array,
+    slope: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+) -> SlopeCheck:
+    """Compare two Jacobians (r, n)."""
+    off = np.abs(np.asarray(exact) - slope)
+    largest = max(float(np.abs(slope).max(initial=0.0)), float(np.abs(exact).max(initial=0.0)))
+    if not off.size:
+        return SlopeCheck(quantity, by, method, 0.0, "")
+    i, j = divmod(int(off.argmax()), off.shape[1])
+    error = float(off[i, j]) / largest if largest > 0.0 else float(off[i, j])
+    return SlopeCheck(quantity, by, method, error, f"d {rows[i]} / d {columns[j]}")
+
+
+def _slope(function: Callable[..., Any], at: Sequence[Array], which: int) -> Array:
+    """d function / d at[which], (..., n), by central differences of sixth order."""
+    n = len(at[which])
+    moved = at[which] + STEP * OFFSETS[:, None, None] * np.eye(n)
+    arguments = [moved if k == which else np.broadcast_to(x, moved.shape) for k, x in enumerate(at)]
+    values = np.asarray(function(*arguments))  # (6, n, ...)
+    slope: Array = np.moveaxis(np.tensordot(WEIGHTS, values, axes=1), 0, -1) / STEP
+    return slope
+
+
+def _complex_slope(mechanism: Mechanism, at: Sequence[Array], which: int) -> Array:
+    """d tau / d at[which] (n, n) by complex steps through the Newton-Euler recursion."""
+    tree = mechanism.tree
+    G = np.eye(tree.n) if tree.coupling is None else tree.coupling.matrix
+    offset = np.zeros(tree.n) if tree.coupling is None else tree.coupling.offset
+    torque = module_of("newton_euler").inverse_dynamics
+    columns = []
+    for k in range(mechanism.n_dof):
+        rows = [G @ x + (offset if i == 0 else 0.0) for i, x in enumerate(at)]
+        rows[which] = rows[which] + 1j * COMPLEX_STEP * G[:, k]
+        columns.append(G.T @ np.array(torque(tree, *rows), dtype=np.complex128).imag / COMPLEX_STEP)
+    return np.stack(columns, axis=-1)

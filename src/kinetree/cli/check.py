@@ -1,0 +1,59 @@
+"""The command that checks files."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from kinetree.cli.app import BAD_INPUT, AsJson, Quiet, app, told
+from kinetree.cli.names import complete_file_or_example
+
+
+@app.command()
+def check(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Mechanism (.toml, .urdf, .xml) or study files (.toml), or names of examples.",
+            metavar="FILE...",
+            autocompletion=complete_file_or_example,
+        ),
+    ],
+    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Check mechanism and study files: every fault and doubt.
+
+    Each finding has file, line, severity and the name of its rule. Suspicious units are warnings: degrees
+    given as radians, millimetres as metres, grams as kilograms, inertias that do not fit mass and size.
+
+    Exit codes: 0 nothing or warnings only, 2 errors, or warnings with --strict.
+
+    Example: kinetree check arm.toml robot.urdf
+    """
+    from kinetree.model.finding import ERROR
+    from kinetree.study.check import check_file
+
+    found = [finding for file in files for finding in check_file(file)]
+    errors = sum(finding.severity == ERROR for finding in found)
+    if as_json:
+        counts = {"files": len(files), "errors": errors, "warnings": len(found) - errors}
+        typer.echo(json.dumps({**counts, "findings": [finding.plain() for finding in found]}))
+    else:
+        for finding in found:
+            if not quiet or finding.severity == ERROR:
+                told(str(finding), style="red" if finding.severity == ERROR else "yellow")
+        if not quiet:
+            told(_summary(len(files), errors, len(found) - errors))
+    if errors or (strict and found):
+        raise typer.Exit(BAD_INPUT)
+
+
+def _summary(files: int, errors: int, warnings: int) -> str:
+    counts = [
+        f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((errors, "error"), (warnings, "warning")) if n
+    ]
+    return f"{files} file{'' if files == 1 else 's'}: {', '.join(counts) or 'nothing to complain about'}"

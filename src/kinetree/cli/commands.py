@@ -1,0 +1,44 @@
+"""The commands: where each is written, and the line that the help shows about it.
+
+The command line reads only this table until a command is called, so that help and completion are quick. A
+command is a function with ``@app.command()`` (or a group added to ``app``) in the named file of this room;
+the first line of its docstring is the line given here.
+"""
+
+from __future__ import annotations
+
+SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
+    "Studies": {
+        "new": ("new", "Make a mechanism or study file to begin with."),
+        "check": ("check", "Check mechanism and study files: every fault and doubt."),
+        "run": ("run", "Run a study and save its result."),
+        "examples": ("examples", "List the studies that come along, or copy one."),
+        "demo": ("shows", "Drive a gripper, let it fall, leave a picture and a table."),
+        "stability": ("shows", "Compare ways to forward dynamics on the PUMA (002)."),
+    },
+    "Results": {
+        "plot": ("results", "Draw a result over time into a picture file."),
+        "report": (
+            "report",
+            "Write a result as a page with animation, curves, tables and audit, all in one file.",
+        ),
+        "compare": ("results", "Show how two results differ, as a table or picture."),
+        "show": ("show", "Show a mechanism or a result on a page in the browser."),
+        "export": ("export", "Write a result as a table, a movie, for OpenSim, or its model."),
+    },
+    "Mechanisms": {
+        "zoo": ("models", "List the mechanisms that come with Kinetree."),
+        "info": ("models", "Show a mechanism: tree, joints, modules, mobility."),
+        "draw": ("models", "Draw a mechanism into a picture file."),
+        "convert": ("models", "Convert between TOML, URDF, MJCF and DH tables."),
+        "verify": ("verify", "Compare all formulations of dynamics on a mechanism."),
+        "derivatives": ("verify", "Compare the exact derivatives with numerical ones."),
+        "bench": ("verify", "Time every quantity of a mechanism on this machine."),
+    },
+    "The library": {
+        "formulations": ("models", "Show the formulations of the equations of motion."),
+        "schema": ("models", "Print the JSON schema of mechanism or study files."),
+        "warmup": ("models", "Compile all algorithms now, so that no call has to wait."),
+    },
+}
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

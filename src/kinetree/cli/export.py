@@ -1,0 +1,104 @@
+"""The command that writes a result in other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kinetree.cli.app import Force, Quiet, app, progress_bar, told
+from kinetree.cli.names import complete_result
+from kinetree.errors import FileError, InputError, listed
+
+if TYPE_CHECKING:
+    from kinetree.result.result import Result
+
+TABLES, OPENSIM, MOVIES, MODELS = (".csv",), (".mot", ".sto"), (".mp4", ".gif"), (".urdf", ".toml")
+FORMATS = (*TABLES, *OPENSIM, *MOVIES, *MODELS)
+
+
+@app.command()
+def export(
+    result: Annotated[
+        Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
+    ],
+    file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The same as FILE.")] = None,
+    variable: Annotated[str, typer.Option(help="For OpenSim: one over time and joint, e.g. tau.")] = "q",
+    fps: Annotated[float, typer.Option(help="For movies: pictures per second.")] = 30.0,
+    speed: Annotated[float, typer.Option(help="For movies: 0.5 is slow motion.")] = 1.0,
+    size: Annotated[str, typer.Option(help="For movies: pixels, WIDTHxHEIGHT.")] = "800x600",
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a result as a table, a movie, for OpenSim, or its model.
+
+    By the suffix of FILE: .csv a table; .mp4 or .gif a movie; .mot the coordinates for OpenSim (angles in
+    degrees), .sto a variable for OpenSim (SI units); .urdf or .toml the mechanism.
+
+    Example: kinetree export walk.nc walk.mp4 --speed 0.5
+    """
+    from kinetree.report.output import check_output
+
+    path = _only_one(file, output)
+    if path.suffix.lower() not in FORMATS:
+        raise FileError(f"{path}: a result can be exported as {listed(FORMATS)}")
+    check_output([path], force)
+
+    from kinetree.result.netcdf import load_result
+
+    _write(load_result(result), path, variable, (fps, speed, size), force, quiet)
+    if not quiet:
+        told(f"Wrote {path}")
+
+
+def _only_one(file: Path | None, output: Path | None) -> Path:
+    given = [path for path in (file, output) if path is not None]
+    if len(given) != 1:
+        raise InputError(f"name one file to write, as FILE or with --output, got {listed(given)}")
+    return given[0]
+
+
+def _write(
+    result: Result, path: Path, variable: str, movie: tuple[float, float, str], force: bool, quiet: bool
+) -> None:
+    """Write by the suffix."""
+    suffix = path.suffix.lower()
+    if suffix in TABLES:
+        result.to_csv(path, force)
+    elif suffix in OPENSIM:
+        from kinetree.model.files import write_text
+        from kinetree.result.opensim import opensim_text
+
+        motion = suffix == ".mot"
+        write_text(path, opensim_text(result, degrees=motion, variable=variable), force)
+    elif suffix in MODELS:
+        _save_model(result, path, force)
+    else:
+        from kinetree.report.movie import write_movie
+
+        fps, speed, size = movie
+        with progress_bar("drawing", wanted=not quiet) as progress:
+            write_movie(result, path, fps, _pixels(size), speed, force=force, progress=progress)
+
+
+def _save_model(result: Result, path: Path, force: bool) -> None:
+    """Write the mechanism, and tell what the format leaves out."""
+    import warnings
+
+    from kinetree.model.files import save
+
+    with warnings.catch_warnings(record=True) as left_out:
+        warnings.simplefilter("always", UserWarning)
+        save(result.mechanism, path, force)
+    for note in left_out:
+        told(f"note: {note.message}", stderr=True)
+
+
+def _pixels(text: str) -> list[int]:
+    """Width and height out of 800x600."""
+    try:
+        return [int(word) for word in text.lower().split("x")]
+    except ValueError:
+        raise InputError(f"--size must be WIDTHxHEIGHT in pixels such as 800x600, got '{text}'") from None

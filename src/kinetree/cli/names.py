@@ -1,0 +1,62 @@
+"""Names for the shell's completion; only names of files are read, so that it is quick."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+MECHANISM_FILES = (".toml", ".urdf", ".xml")
+
+
+def complete_example(incomplete: str) -> list[str]:
+    """Names of examples."""
+    return sorted(path.stem for path in (PACKAGE / "examples").glob(f"{incomplete}*.toml"))
+
+
+def complete_study(incomplete: str) -> list[str]:
+    """Names of examples, and study files."""
+    return complete_example(incomplete) + complete_path(incomplete, (".toml",))
+
+
+def complete_file_or_example(incomplete: str) -> list[str]:
+    """Mechanism and study files, and names of examples."""
+    return complete_path(incomplete, MECHANISM_FILES) + complete_example(incomplete)
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Names of mechanisms that come along, and mechanism files."""
+    return complete_zoo(incomplete) + complete_path(incomplete, MECHANISM_FILES)
+
+
+def complete_result(incomplete: str) -> list[str]:
+    """Result files."""
+    return complete_path(incomplete, (".nc",))
+
+
+def complete_zoo(incomplete: str) -> list[str]:
+    """Names of mechanisms that come along."""
+    text = (PACKAGE / "model" / "zoo" / "__init__.py").read_text(encoding="utf-8")
+    listed = re.search(r"for make in \((.*?)\)", text, re.DOTALL)
+    return [name for name in re.findall(r"\w+", listed[1] if listed else "") if name.startswith(incomplete)]
+
+
+def complete_path(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Files with one of the suffixes, and folders, that a text may go on to.
+
+    >>> complete_path("no such folder/x", (".nc",))
+    []
+    """
+    folder, _, start = incomplete.rpartition("/")
+    place = folder + "/" if "/" in incomplete else ""
+    try:
+        entries = sorted(os.scandir(place or "."), key=lambda entry: entry.name)
+    except OSError:
+        return []
+    shown = [x for x in entries if x.name.startswith(start) and (start or not x.name.startswith("."))]
+    return [
+        f"{place}{x.name}" + ("/" if x.is_dir() else "")
+        for x in shown
+        if x.is_dir() or x.name.lower().endswith(suffixes)
+    ]

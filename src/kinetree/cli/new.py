@@ -1,0 +1,125 @@
+"""The command that makes a file to begin with."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kinetree.cli.app import Force, Quiet, app, told
+from kinetree.cli.names import complete_model
+from kinetree.errors import InputError, unknown_name
+
+KINDS = ("mechanism", "study")
+
+
+@app.command()
+def new(
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="mechanism or study.", metavar="mechanism|study", autocompletion=lambda: list(KINDS)
+        ),
+    ],
+    name: Annotated[str, typer.Argument(help="Name; the file is NAME.toml.", metavar="NAME")],
+    template: Annotated[
+        str | None,
+        typer.Option(
+            help="Mechanism: arm, pendulum, cart, dh, legged. Study: simulate, inverse, control, predict.",
+            autocompletion=lambda: [
+                "arm",
+                "pendulum",
+                "cart",
+                "dh",
+                "legged",
+                "simulate",
+                "inverse",
+                "control",
+                "predict",
+            ],
+        ),
+    ] = None,
+    links: Annotated[int | None, typer.Option(help="Mechanism: number of links, or of legs.")] = None,
+    length: Annotated[float | None, typer.Option(help="Mechanism: length of a link (m).")] = None,
+    mass: Annotated[float | None, typer.Option(help="Mechanism: mass of a link (kg).")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Study: name of the zoo or a mechanism file.", autocompletion=complete_model),
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Study: how long the motion lasts (s).")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Take the defaults without asking.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a mechanism or study file to begin with.
+
+    On a terminal it asks for what no option says; elsewhere the defaults are taken. The file is full of
+    comments, passes 'kinetree check' and, a study, 'kinetree run'.
+
+    Example: kinetree new mechanism arm --template arm --links 3 --length 0.4
+    """
+    if kind not in KINDS:
+        raise InputError(unknown_name("kind of file", kind, KINDS))
+    path = Path(f"{name.removesuffix('.toml')}.toml")
+    from kinetree.report.output import check_output, write_file
+
+    check_output([path], force)
+    asking = Asking(sys.stdin.isatty() and sys.stdout.isatty() and not (yes or quiet))
+    if kind == "mechanism":
+        _refuse(kind, model=model, duration=duration)
+        text = _mechanism(path.stem, asking, template=template, links=links, length=length, mass=mass)
+    else:
+        _refuse(kind, links=links, length=length, mass=mass)
+        text = _study(path, asking, task=template, model=model, duration=duration)
+    write_file(path, text.encode())
+    if not quiet:
+        verb = "look at it: kinetree info" if kind == "mechanism" else "run it: kinetree run"
+        told(f"Wrote {path}; {verb} {path}")
+
+
+class Asking:
+    """Asks for what was not given, if there is anybody to ask."""
+
+    def __init__(self, possible: bool) -> None:
+        self.possible = possible
+
+    def __call__(self, given: Any, words: str, usual: Any) -> Any:
+        """What was given, else what is answered, else the usual value."""
+        if given is not None:
+            return given
+        return typer.prompt(words, default=usual, type=type(usual)) if self.possible else usual
+
+
+def _mechanism(name: str, ask: Asking, **given: Any) -> str:
+    from kinetree.study.new_mechanism import TEMPLATES, MechanismAnswers, mechanism_file
+
+    template = ask(given["template"], f"Template ({', '.join(TEMPLATES)})", "arm")
+    usual = 4 if template == "legged" else 2
+    links = (
+        usual if template in ("pendulum", "cart") else ask(given["links"], "Number of links or legs", usual)
+    )
+    length = ask(given["length"], "Length of a link (m)", 0.4)
+    mass = ask(given["mass"], "Mass of a link (kg)", 1.0)
+    return mechanism_file(MechanismAnswers(name, template, links, length, mass))
+
+
+def _study(path: Path, ask: Asking, **given: Any) -> str:
+    from kinetree.model import zoo
+    from kinetree.study.models import mechanism_of
+    from kinetree.study.new_study import TASKS, StudyAnswers, study_file
+
+    task = ask(given["task"], f"Task ({', '.join(TASKS)})", "simulate")
+    model = ask(given["model"], "Mechanism (name of the zoo or file)", "gripper")
+    duration = ask(given["duration"], "Duration (s)", 1.0)
+    mechanism = mechanism_of(model)
+    seen = model if model in zoo.ZOO else Path(os.path.relpath(model, path.parent)).as_posix()
+    return study_file(StudyAnswers(path.stem, seen, task, duration), mechanism)
+
+
+def _refuse(kind: str, **given: Any) -> None:
+    for key, value in given.items():
+        if value is not None:
+            raise InputError(f"a {kind} has no --{key}")

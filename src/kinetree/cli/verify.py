@@ -1,0 +1,113 @@
+"""Commands that test and time the library on the user's own mechanism."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from kinetree.cli.app import FAILED, AsJson, Model, Quiet, app, console, progress_bar, told
+
+States = Annotated[int, typer.Option(help="Number of random states.", min=1, max=1000)]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", min=0)]
+
+
+@app.command()
+def verify(
+    model: Model, states: States = 4, seed: Seed = 0, as_json: AsJson = False, quiet: Quiet = False
+) -> None:
+    """Compare all formulations of dynamics on a mechanism.
+
+    At random states, with the worst relative difference of each quantity, operation counts and times. Loops
+    are left open.
+
+    Exit codes: 0 they agree, 2 the input is wrong, 3 they do not agree.
+
+    Example: kinetree verify robot.urdf --states 10
+    """
+    from kinetree.analysis.agreement import agreement
+    from kinetree.report.terminal_checks import agreement_table
+    from kinetree.study.models import mechanism_of
+
+    mechanism = mechanism_of(model)
+    with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
+        rows = agreement(mechanism, states, seed, progress)
+    worst = max((row.difference for row in rows if row.difference is not None), default=0.0)
+    agreed = all(row.passed for row in rows)
+    if as_json:
+        _print_json(mechanism.name, agreed, worst, [asdict(row) for row in rows])
+    elif not quiet:
+        console().print(agreement_table(rows))
+        told(f"\nWorst relative difference: {worst:.1e}")
+    _ended(agreed, f"the formulations disagree by {worst:.1e} on '{mechanism.name}'")
+
+
+@app.command()
+def derivatives(
+    model: Model, states: States = 3, seed: Seed = 0, as_json: AsJson = False, quiet: Quiet = False
+) -> None:
+    """Compare the exact derivatives with numerical ones.
+
+    Those of inverse dynamics, forward dynamics and joint reactions, at random states: complex steps and
+    differences of sixth order, with the worst error and where it is.
+
+    Exit codes: 0 they agree, 2 the input is wrong, 3 one is off.
+
+    Example: kinetree derivatives kuka_kr5
+    """
+    from kinetree.analysis.derivative_check import check_derivatives
+    from kinetree.report.terminal_checks import slope_table
+    from kinetree.study.models import mechanism_of
+
+    mechanism = mechanism_of(model)
+    with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
+        checks = check_derivatives(mechanism, states, seed, progress)
+    worst = max((check.error for check in checks), default=0.0)
+    agreed = all(check.passed for check in checks)
+    if as_json:
+        _print_json(mechanism.name, agreed, worst, [asdict(x) | {"passed": x.passed} for x in checks])
+    elif not quiet:
+        console().print(slope_table(checks))
+    wrong = [f"{x.quantity} by {x.by} at {x.where}" for x in checks if not x.passed]
+    _ended(agreed, f"a derivative of '{mechanism.name}' is off by {worst:.1e}: {'; '.join(wrong)}")
+
+
+@app.command()
+def bench(
+    model: Model = "kuka_kr5",
+    batch: Annotated[int, typer.Option(help="States in a batch.", min=1)] = 1000,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Time every quantity of a mechanism on this machine.
+
+    One state at a time and in batches; beside Pinocchio and MuJoCo if they are installed and can hold the
+    mechanism. The figures are the best of a few windows; a busy machine makes them worse.
+
+    Example: kinetree bench quadruped --batch 10000
+    """
+    from kinetree.report.terminal_checks import speed_table
+    from kinetree.study.models import mechanism_of
+    from kinetree.study.speed import measure_speed
+
+    mechanism = mechanism_of(model)
+    with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
+        rows = measure_speed(mechanism, batch, progress=progress)
+    if as_json:
+        told_rows = [asdict(row) for row in rows]
+        typer.echo(json.dumps({"model": mechanism.name, "unit": "us", "batch": batch, "rows": told_rows}))
+    elif not quiet:
+        told(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
+        console().print(speed_table(rows, batch))
+
+
+def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]]) -> None:
+    typer.echo(json.dumps({"model": model, "passed": agreed, "worst": worst, "rows": rows}))
+
+
+def _ended(well: bool, complaint: str) -> None:
+    if not well:
+        told(f"error: {complaint}", stderr=True, style="red")
+        raise typer.Exit(FAILED)

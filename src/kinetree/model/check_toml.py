@@ -1,0 +1,281 @@
+"""All that is wrong with a mechanism file in TOML, not only the first fault, and what looks wrong in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
+from kinetree.model.body import WORLD, Body
+from kinetree.model.dh import from_dh
+from kinetree.model.file_origin import ARRAYS, Origin, Place, _complaint
+from kinetree.model.finding import ERROR, WARNING, Finding, of_error
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import Link, Mechanism, faults
+from kinetree.model.schema import BodyTable, ContactTable, DhRowTable, LoopTable, MechanismTable
+from kinetree.model.suspicions import Suspicion, looks_like_degrees, suspicions
+from kinetree.model.toml_file import (
+    SOLIDS,
+    _contact_point,
+    _dh_row,
+    _inertia,
+    _joint,
+    _link,
+    _loop,
+    _mechanism,
+    _placement,
+    _shape,
+)
+from kinetree.model.toml_lines import key_lines
+
+RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
+BY_THEMSELVES = ("degrees-as-radians", "millimetres-as-metres", "inertia-does-not-fit", "no-room-to-move")
+REPEATED = re.compile(r"more than one (?P<kind>[a-z ]+) is called '(?P<name>.*)'; ")
+
+
+class Part(NamedTuple):
+    """A list of tables of the file: its key, its schema, what makes a part of it and what checks pieces."""
+
+    key: str
+    schema: type[BaseModel]
+    make: Callable[[Any], Any]
+    pieces: tuple[Callable[[Any], object], ...]
+
+
+def _joint_of(table: BodyTable) -> Joint:
+    return _joint(table.joint.name or f"{table.name}_joint", table.joint)
+
+
+def _row_alone(table: DhRowTable) -> Mechanism:
+    row = {key: x for key, x in _dh_row(table).items() if key not in ("name", "parent", "mimic")}
+    return from_dh([row], name="row")
+
+
+PARTS = (
+    Part(
+        "body",
+        BodyTable,
+        _link,
+        (
+            _inertia,
+            _joint_of,
+            lambda table: _placement(table.joint, "joint"),
+            lambda table: [_shape(x) for x in table.shapes],
+            lambda table: Body(table.name),
+        ),
+    ),
+    Part("loop", LoopTable, _loop, (_loop,)),
+    Part("contact", ContactTable, _contact_point, (_contact_point,)),
+    Part("dh.row", DhRowTable, _dh_row, (_row_alone,)),
+)
+
+
+def check_mechanism_toml(text: str, file: str) -> list[Finding]:
+    """The findings in a mechanism file; ``file`` is what they call it."""
+    try:
+        origin = Origin.of_text(text.removeprefix("\ufeff"), file)
+    except FileError as error:
+        return of_error(error, file, "syntax")
+    return check_mechanism_table(origin, key_lines(text))
+
+
+def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Place = ()) -> list[Finding]:
+    """The findings in a mechanism that was parsed; ``above`` is its place in a larger file."""
+    found = schema_findings(origin, MechanismTable, lines, above)
+    bad = {place for place, _ in _schema_errors(origin, MechanismTable)}
+    parts, wrong = _parts(origin, bad)
+    found += wrong
+    whole = not found and bool(origin.table)
+    found += _tree_findings(origin, parts, lines, above) if whole else _orphans(origin, lines, above)
+    found += _raw_angles(origin, lines, above)
+    mechanism: Mechanism | None
+    try:
+        mechanism = _mechanism(origin)
+    except KinetreeError as error:
+        if not any(x.severity == ERROR for x in found):
+            found += of_error(error, origin.source, "impossible-mechanism")
+        mechanism = _remains(parts["body"])
+    told = [] if mechanism is None else suspicions(mechanism)
+    healthy = not any(x.severity == ERROR for x in found)
+    return found + [_placed(x, origin, lines, above) for x in told if healthy or x.rule in BY_THEMSELVES]
+
+
+def schema_findings(
+    origin: Origin, model: type[BaseModel], lines: Mapping[Place, int], above: Place = ()
+) -> list[Finding]:
+    """What the schema of a file refuses: unknown and missing keys, wrong values."""
+    return [
+        Finding(
+            origin.source,
+            nearest_line((*above, *place), lines),
+            ERROR,
+            RULE_OF.get(problem["type"], "wrong-value"),
+            _complaint(problem, model),
+        )
+        for place, problem in _schema_errors(origin, model)
+    ]
+
+
+def nearest_line(place: Place, lines: Mapping[Place, int]) -> int | None:
+    """The line of a key, or of the table that it is or would be in."""
+    return next((lines[place[:k]] for k in range(len(place), 0, -1) if place[:k] in lines), None)
+
+
+def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[tuple[Place, Mapping[str, Any]]]:
+    try:
+        model.model_validate(dict(origin.table))
+    except ValidationError as error:
+        return [(problem["loc"], problem) for problem in error.errors(include_url=False)]
+    return []
+
+
+def _parts(origin: Origin, bad: set[Place]) -> tuple[dict[str, list[Any]], list[Finding]]:
+    """The parts of the mechanism that can exist, and findings about those that cannot."""
+    made: dict[str, list[Any]] = {part.key: [] for part in PARTS}
+    found: list[Finding] = []
+    for part in PARTS:
+        path = ARRAYS[part.key]
+        for k, entry in enumerate(origin._entries(part.key)):
+            if any(place[: len(path) + 1] == (*path, k) for place in bad):
+                continue
+            table = part.schema.model_validate(entry)
+            complaints = [x for piece in part.pieces for x in _complaints(origin, (*path, k), piece, table)]
+            found += [
+                x for text in complaints for x in of_error(text, origin.source, f"impossible-{path[-1]}")
+            ]
+            if not complaints:
+                made[part.key].append(part.make(table))
+    return made, found
+
+
+def _complaints(
+    origin: Origin, place: Place, make: Callable[[Any], object], table: BaseModel
+) -> Iterator[str]:
+    try:
+        with origin.blamed(*place), np.errstate(over="ignore", invalid="ignore"):
+            make(table)
+    except ModelError as error:
+        yield str(error).replace("DH row 0 ('link1'): ", "")  # a row by itself is the first
+
+
+def _tree_findings(
+    origin: Origin, parts: Mapping[str, list[Any]], lines: Mapping[Place, int], above: Place
+) -> Iterator[Finding]:
+    """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
+    if origin.table.get("dh") is not None:
+        return
+    for fault in faults(str(origin.table.get("name")), parts["body"], parts["loop"], parts["contact"]):
+        repeated = REPEATED.match(fault)
+        if repeated is not None and repeated["kind"] == "degree of freedom":
+            continue
+        if repeated is not None:
+            place = _last(origin, repeated["kind"], repeated["name"])
+            line = nearest_line((*above, *place), lines)
+            yield Finding(origin.source, line, ERROR, "repeated-name", fault)
+            continue
+        try:
+            with origin.blamed():
+                raise ModelError(fault)
+        except ModelError as error:
+            yield from of_error(error, origin.source, "impossible-tree")
+
+
+def _last(origin: Origin, kind: str, name: str) -> Place:
+    """The last entry that has a name."""
+    key = {"contact point": "contact", "joint": "body", "degree of freedom": "body"}.get(kind, kind)
+    owner = "body" if kind == "body" else "contact" if key == "contact" else "joint"
+    found = [k for k, entry in enumerate(origin._entries(key)) if name in _names(entry, k, owner, row=False)]
+    return (key, found[-1]) if found else (key,)
+
+
+def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
+    """Bodies on unknown parents, in a file that is broken elsewhere."""
+    entries = [entry for entry in origin._entries("body") if isinstance(entry, Mapping)]
+    names = [WORLD, *(str(entry.get("name")) for entry in entries)]
+    for k, entry in enumerate(origin._entries("body")):
+        parent = entry.get("parent", WORLD) if isinstance(entry, Mapping) else WORLD
+        if isinstance(parent, str) and parent not in names:
+            line = nearest_line((*above, "body", k, "parent"), lines)
+            message = f"parent of {origin._label('body', k)}: {unknown_name('body', parent, names)}"
+            yield Finding(origin.source, line, ERROR, "impossible-tree", message)
+
+
+def _remains(links: Sequence[Link]) -> Mechanism | None:
+    """The bodies that can exist, on the world where their parents cannot."""
+    known = {link.body.name: link for link in links}
+    try:
+        return Mechanism(
+            "remains",
+            tuple(x if x.parent in known else replace(x, parent=WORLD) for x in known.values()),
+        )
+    except ModelError:
+        return None
+
+
+# ---- suspicions -----------------------------------------------------------------------------------------
+
+
+def _placed(x: Suspicion, origin: Origin, lines: Mapping[Place, int], above: Place) -> Finding:
+    line = nearest_line((*above, *_place(x, origin)), lines)
+    return Finding(origin.source, line, WARNING, x.rule, x.message)
+
+
+def _place(x: Suspicion, origin: Origin) -> Place:
+    """Where in the file the part that a suspicion names is described."""
+    if x.kind == "mechanism":
+        return (x.key,)
+    rows = origin.table.get("dh") is not None and x.kind in ("body", "joint")
+    array = ARRAYS["dh.row"] if rows else ("body",) if x.kind == "joint" else (x.kind,)
+    entries: Any = origin.table
+    for key in array:
+        entries = entries[key]
+    for k, entry in enumerate(entries):
+        solid = next((key for key in SOLIDS if key in entry), None)
+        if x.name in _names(entry, k, x.kind, rows) and x.kind == "body" and solid is not None:
+            return (*array, k, solid, x.key)
+        if x.name in _names(entry, k, x.kind, rows):
+            return (*array, k, "joint", x.key) if x.kind == "joint" and not rows else (*array, k, x.key)
+    return array
+
+
+def _names(entry: Mapping[str, Any], k: int, kind: str, row: bool) -> tuple[object, ...]:
+    if kind != "joint":
+        return (entry.get("name", f"link{k + 1}"),)
+    if row:
+        return (entry.get("joint_name", f"joint{k + 1}"),)
+    joint = entry.get("joint")
+    return (joint.get("name") if isinstance(joint, Mapping) else None, f"{entry.get('name')}_joint")
+
+
+def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
+    """Angles of frames that look like degrees; a mechanism no longer knows them."""
+    for key, path in ARRAYS.items():
+        for k, entry in enumerate(origin._entries(key)):
+            for place, value in _angles(entry):
+                if isinstance(value, int | float) and looks_like_degrees(value):
+                    whole = (*path, k, *place)
+                    yield Finding(
+                        origin.source,
+                        nearest_line((*above, *whole), lines),
+                        WARNING,
+                        "degrees-as-radians",
+                        f"{origin._label(key, k)}: {place[-1]} = {value:g} rad is more than a turn"
+                        f'; if degrees are meant, write "{value:g} deg"',
+                    )
+
+
+def _angles(entry: object) -> Iterator[tuple[Place, Any]]:
+    if not isinstance(entry, Mapping):
+        return
+    for key in ("alpha", "theta"):
+        yield (key,), entry.get(key)
+    for key in ("joint", "a", "b"):
+        inner = entry.get(key)
+        rpy = inner.get("rpy") if isinstance(inner, Mapping) else None
+        for value in rpy if isinstance(rpy, list) else ():
+            yield (key, "rpy"), value

@@ -1,0 +1,104 @@
+"""All that is wrong with a URDF file, not only the first fault."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from kinetree.errors import FileError, KinetreeError, ModelError
+from kinetree.model.body import checked_name
+from kinetree.model.finding import WARNING, Finding, of_error
+from kinetree.model.mesh_path import MeshFolder
+from kinetree.model.suspicions import Suspicion, suspicions
+from kinetree.model.urdf import Named, _carriers, _check_robot, load_urdf
+from kinetree.model.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
+from kinetree.model.xml_file import Element, file_bytes, parse_xml
+
+CHILD_OF_KEY = {
+    "lower": "limit", "upper": "limit", "velocity_limit": "limit", "at": "origin", "mass": "inertial",
+    "center": "inertial", "inertia": "inertial",
+}  # fmt: skip
+
+
+def check_urdf(path: Path) -> list[Finding]:
+    """The findings in a URDF file."""
+    file = str(path)
+    try:
+        robot = parse_xml(file_bytes(path), file)
+    except FileError as error:
+        return of_error(error, file, "syntax")
+    found: list[Finding] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            mechanism = load_urdf(path)
+        except KinetreeError as error:
+            complaints = list(_complaints(robot, MeshFolder.around(path, None)))
+            found = [x for rule, text in complaints for x in of_error(text, file, rule)]
+            return found or of_error(error, file, "impossible-tree")
+    for warning in heard:
+        (said,) = of_error(str(warning.message), file, "not-used")
+        found.append(Finding(file, said.line, WARNING, said.rule, said.message))
+    return found + [
+        Finding(file, line_of(robot, x), WARNING, x.rule, x.message) for x in suspicions(mechanism)
+    ]
+
+
+def line_of(root: Element, x: Suspicion) -> int | None:
+    """The line of the element that a suspicion is about: by its name, and of the child that holds the key."""
+    tags = {"body": ("link", "body"), "joint": ("joint",)}.get(x.kind, ())
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag in tags and element.attributes.get("name") == x.name:
+            inner = element.all(CHILD_OF_KEY.get(x.key, x.key))
+            return (inner[0] if inner else element).line
+        waiting.extend(element.children)
+    return None
+
+
+def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]:
+    """Rule and text of every complaint, element by element."""
+    yield from _tried("syntax", lambda: _check_robot(robot))
+    links, joints = _Names("link"), _Names("joint")
+    for named in (links, joints):
+        for element in robot.all(named.tag):
+            yield from _tried("repeated-name", named.add, element)
+    for element in (*robot.all("link"), *robot.all("joint")):
+        grammar = list(_tried("unknown-element", check_grammar, element))
+        yield from grammar
+        if grammar:
+            continue
+        if element.tag == "link":
+            yield from _tried("impossible-body", lambda link: link_body(link, folder, False), element)
+        else:
+            for part in (placement, lambda joint: joint_of(joint, mimic_of(joint))):
+                yield from _tried("impossible-joint", part, element)
+            yield from _tried("impossible-tree", lambda joint: _carriers(links.known, {"": joint}), element)
+
+
+class _Names:
+    """The elements of a tag by name; a name that comes again is refused."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.known: Named = {}
+
+    def add(self, element: Element) -> None:
+        name = checked_name(element.text("name"), f"{element.source}, line {element.line}, a {self.tag}")
+        if name in self.known:
+            raise ModelError(
+                f"{element.place}: two {self.tag}s are called '{name}', the first on line "
+                f"{self.known[name].line}; {self.tag} names must differ"
+            )
+        self.known[name] = element
+
+
+def _tried(rule: str, check: Callable[..., object], *arguments: Element) -> Iterable[tuple[str, str]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            check(*arguments)
+        except KinetreeError as error:
+            yield rule, str(error)

@@ -1,0 +1,64 @@
+"""A mechanism from one format into another, with notes of what could not be carried over."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from kinetree.errors import FileError, InputError, listed
+from kinetree.model import zoo
+from kinetree.model.files import PathLike, load, read_text, save
+from kinetree.model.mechanism import Mechanism
+from kinetree.study.models import mechanism_of
+
+INTO = (".toml", ".urdf")
+CONVENTIONS = ("modified", "classic")
+
+
+def convert(
+    source: PathLike,
+    target: PathLike,
+    force: bool = False,
+    convention: str | None = None,
+    allow_unphysical: bool = False,
+    floating_base: bool = False,
+) -> tuple[Mechanism, list[str]]:
+    """Read a mechanism and write it in the format of the target's suffix; returns it and the notes.
+
+    ``source`` is a .toml, .urdf, .xml (MJCF) or .csv file (a DH table), or a name of the zoo; ``convention``
+    is that of a DH table in CSV; ``allow_unphysical`` accepts inertias that no body has, as published URDF
+    files have them; ``floating_base`` puts a URDF's root on a free joint.
+
+    >>> import tempfile, pathlib
+    >>> convert("four_bar", pathlib.Path(tempfile.mkdtemp(), "four_bar.urdf"))[1][0]
+    "URDF cannot hold all of mechanism 'four_bar', left out: loops (crank_pin); gravity (0 -9.81 0)"
+    """
+    place = Path(target)
+    if place.suffix.lower() not in INTO:
+        raise FileError(f"{place}: a mechanism can be converted into {listed(INTO)}")
+    if Path(source) == place or (place.exists() and Path(source).exists() and place.samefile(source)):
+        raise InputError(f"{place}: is the file to be read; give another one to write")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        mechanism = _read(
+            source, convention, {"allow_unphysical": allow_unphysical, "floating_base": floating_base}
+        )
+        save(mechanism, place, force)
+    return mechanism, list(dict.fromkeys(str(warning.message) for warning in heard))
+
+
+def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> Mechanism:
+    place = Path(source)
+    given = {name: value for name, value in options.items() if value}
+    if given and place.suffix.lower() not in (".urdf", ".xml"):
+        raise InputError(f"{listed(given)}: options for .urdf and .xml files, not for {place}")
+    if given:
+        return load(place, **given)
+    if place.suffix.lower() != ".csv" or str(source) in zoo.ZOO:
+        if convention is not None:
+            raise InputError(f"a convention is for DH tables in .csv files, not for {place}")
+        return mechanism_of(str(source))
+    from kinetree.model.dh_csv import mechanism_from_dh_csv
+
+    return mechanism_from_dh_csv(read_text(place), str(place), convention or CONVENTIONS[0], place.stem)

@@ -1,0 +1,158 @@
+"""A mechanism file to begin with: made of a few answers, with comments that say what may be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kinetree.errors import InputError, unknown_name
+
+TEMPLATES = {
+    "arm": "a chain of links that turn",
+    "pendulum": "one body on a hinge",
+    "cart": "a cart on a rail with a pendulum on it",
+    "dh": "a chain as a Denavit-Hartenberg table",
+    "legged": "a floating trunk on legs with feet that touch the ground",
+}
+MOST_LINKS = 50
+
+
+@dataclass(frozen=True)
+class MechanismAnswers:
+    """What the file is made of: lengths in m, masses in kg."""
+
+    name: str
+    template: str = "arm"
+    links: int = 2
+    length: float = 0.4
+    mass: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.template not in TEMPLATES:
+            raise InputError(unknown_name("template", self.template, TEMPLATES))
+        if not 1 <= self.links <= MOST_LINKS:
+            raise InputError(f"links must be from 1 to {MOST_LINKS}, got {self.links}")
+        for key in ("length", "mass"):
+            if not 0.0 < getattr(self, key) < 1e6:
+                raise InputError(f"{key} must be a number > 0, got {getattr(self, key):g}")
+
+
+def mechanism_file(answers: MechanismAnswers) -> str:
+    """The text of the file.
+
+    >>> from kinetree.model.toml_file import mechanism_from_toml
+    >>> mechanism_from_toml(mechanism_file(MechanismAnswers("mine", links=3)))
+    Mechanism('mine', 3 bodies, 3 degrees of freedom)
+    """
+    body = {"arm": _arm, "pendulum": _pendulum, "cart": _cart, "dh": _dh, "legged": _legged}[answers.template]
+    return "\n".join([*_head(answers), *body(answers)]) + "\n"
+
+
+def _head(a: MechanismAnswers) -> list[str]:
+    return [
+        f"# {a.name}: {TEMPLATES[a.template]}.",
+        '# SI units: m, kg, s, N, rad; an angle may also be written as "90 deg".',
+        "# Check it:  kinetree check FILE      look at it:  kinetree info FILE, kinetree draw FILE",
+        f'name = "{a.name}"',
+        "gravity = [0, 0, -9.81]  # m/s^2; z points up",
+        "",
+    ]
+
+
+def _arm(a: MechanismAnswers) -> list[str]:
+    lines = []
+    for k in range(1, a.links + 1):
+        axis = "z" if k == 1 and a.links > 2 else "y"
+        at = "" if k == 1 else f", at = [{a.length:g}, 0, 0]"
+        lines += [
+            "[[body]]",
+            f'name = "link{k}"',
+            *([f'parent = "link{k - 1}"'] if k > 1 else ['# parent = "world" is the default']),
+            f'joint = {{ name = "joint{k}", kind = "revolute", axis = "{axis}"{at}, '
+            'lower = "-170 deg", upper = "170 deg", effort_limit = 200 }',
+            f"rod = {{ mass = {a.mass:g}, end = [{a.length:g}, 0, 0] }}"
+            "  # or mass, center and inertia; or box, cylinder, sphere, point",
+            "",
+        ]
+    return lines[:-1]
+
+
+def _pendulum(a: MechanismAnswers) -> list[str]:
+    return [
+        "[[body]]",
+        'name = "bob"',
+        'joint = { name = "pivot", kind = "revolute", axis = "y", viscous = 0.0 }  # viscous: N m s/rad',
+        f"rod = {{ mass = {a.mass:g}, end = [0, 0, -{a.length:g}] }}  # hangs down at q = 0",
+    ]
+
+
+def _cart(a: MechanismAnswers) -> list[str]:
+    return [
+        "[[body]]",
+        'name = "cart"',
+        'joint = { name = "rail", kind = "prismatic", axis = "x", lower = -2, upper = 2, effort_limit = 99 }',
+        f"box = {{ mass = {2 * a.mass:g}, size = [0.4, 0.2, 0.1] }}",
+        "",
+        "[[body]]",
+        'name = "pole"',
+        'parent = "cart"',
+        'joint = { name = "pivot", kind = "revolute", axis = "y" }  # q = 0: the pole stands up',
+        f"rod = {{ mass = {a.mass:g}, end = [0, 0, {a.length:g}] }}",
+    ]
+
+
+def _dh(a: MechanismAnswers) -> list[str]:
+    lines = [
+        "[dh]",
+        'convention = "modified"  # link frames at their joints; or "classic", at their far ends',
+        "",
+    ]
+    for k in range(1, a.links + 1):
+        lines += [
+            "[[dh.row]]",
+            f'name = "link{k}"',
+            f"a = {0 if k == 1 else a.length:g}        # along x of the frame before (m)",
+            f'alpha = "{90 if k == 2 else 0} deg"  # about it; b and theta: along and about z',
+            f"mass = {a.mass:g}",
+            f"center = [{a.length / 2:g}, 0, 0]",
+            "inertia = [{0:.6g}, {1:.6g}, {1:.6g}]  # about the centre: xx, yy, zz".format(
+                a.mass * a.length**2 / 600, a.mass * a.length**2 / 12
+            ),
+            "effort_limit = 200",
+            "",
+        ]
+    return lines[:-1]
+
+
+def _legged(a: MechanismAnswers) -> list[str]:
+    legs = max(2, a.links)
+    lines = [
+        "[[body]]",
+        'name = "trunk"',
+        'joint = { name = "base", kind = "free" }  # moves freely: three positions, then three angles YXZ',
+        f"box = {{ mass = {4 * a.mass:g}, size = [{2 * a.length:g}, {a.length:g}, {a.length / 2:g}] }}",
+    ]
+    for k in range(legs):
+        x = a.length * (1 - 2 * (k // 2) / max(1, (legs + 1) // 2 - 1)) if legs > 2 else 0.0
+        y = a.length / 2 * (1 - 2 * (k % 2))
+        lines += [
+            "",
+            "[[body]]",
+            f'name = "thigh{k + 1}"',
+            'parent = "trunk"',
+            f'joint = {{ name = "hip{k + 1}", kind = "revolute", axis = "y", at = [{x:g}, {y:g}, 0], '
+            "effort_limit = 100 }",
+            f"rod = {{ mass = {a.mass / 2:g}, end = [0, 0, -{a.length / 2:g}] }}",
+            "",
+            "[[body]]",
+            f'name = "shank{k + 1}"',
+            f'parent = "thigh{k + 1}"',
+            f'joint = {{ name = "knee{k + 1}", kind = "revolute", axis = "y", '
+            f"at = [0, 0, -{a.length / 2:g}], effort_limit = 100 }}",
+            f"rod = {{ mass = {a.mass / 4:g}, end = [0, 0, -{a.length / 2:g}] }}",
+            "",
+            "[[contact]]  # a point that may touch the ground",
+            f'name = "foot{k + 1}"',
+            f'body = "shank{k + 1}"',
+            f"at = [0, 0, -{a.length / 2:g}]",
+        ]
+    return lines

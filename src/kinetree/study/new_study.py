@@ -1,0 +1,169 @@
+"""A study file to begin with: made of a few answers, with comments that say what may be changed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model import zoo
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import independent_axes
+
+TASKS = {
+    "simulate": "how it moves by itself or under given torques",
+    "inverse": "the torques that a motion needs",
+    "control": "how well a law follows a motion",
+    "predict": "the motion with the least effort",
+}
+REACH = 0.5  # rad or m: how far the motion goes where limits let it
+
+
+@dataclass(frozen=True)
+class StudyAnswers:
+    """What the file is made of; ``model`` is a zoo name or the path of a file as seen from the study."""
+
+    name: str
+    model: str = "gripper"
+    task: str = "simulate"
+    duration: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.task not in TASKS:
+            raise InputError(unknown_name("task", self.task, TASKS))
+        if not 0.0 < self.duration < 1e6:
+            raise InputError(f"duration must be a number > 0 (s), got {self.duration:g}")
+
+
+def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
+    """The text of the file, for a mechanism that was read already.
+
+    >>> print(study_file(StudyAnswers("fall"), zoo.gripper()).splitlines()[3])
+    [study]
+    """
+    if not mechanism.n_dof:
+        raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
+    floating = any(link.joint.kind == "free" for link in mechanism.links)
+    if floating and answers.task in ("predict", "control"):
+        raise InputError(
+            f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
+            "example, such as kinetree examples copy planar_biped_walk; simulate and inverse can be made here"
+        )
+    make = {"simulate": _simulate, "inverse": _inverse, "control": _control, "predict": _predict}[
+        answers.task
+    ]
+    named = answers.model in zoo.ZOO
+    return "\n".join(
+        [
+            f"# {answers.name}: {TASKS[answers.task]}.",
+            "# SI units and rad; keys that end in _degrees take degrees. Every key: kinetree schema --study",
+            "# Check it:  kinetree check FILE      run it:  kinetree run FILE --plot picture.png",
+            "[study]",
+            f'task = "{answers.task}"  # or {listed(task for task in TASKS if task != answers.task)}, ...',
+            f"title = {json.dumps(answers.name)}",
+            *_duration(answers, mechanism),
+            "",
+            "[mechanism]",
+            f"{'zoo' if named else 'file'} = {json.dumps(answers.model)}"
+            + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else "  # beside this study"),
+            "",
+            *make(mechanism),
+        ]
+    ) + "\n"  # fmt: skip
+
+
+def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:
+    free = answers.task == "predict" and _is_limited(mechanism)
+    return (
+        [f"# duration = {answers.duration:g}  # s; free, as short as can be"]
+        if free
+        else [f"duration = {answers.duration:g}  # s"]
+    )
+
+
+def _is_limited(mechanism: Mechanism) -> bool:
+    return bool(np.isfinite(mechanism.tree.effort_limit[independent_axes(mechanism)]).all())
+
+
+def _simulate(mechanism: Mechanism) -> list[str]:
+    start, _ = _ends(mechanism)
+    lines = [
+        "[initial]",
+        *_order(mechanism),
+        f"q = {_listed(start)}  # rad, m",
+        "qd = 0  # rad/s, m/s: one number for all joints, a list, or a table by name",
+        "",
+        "# [torque]",
+        f"# constant = {_listed(np.zeros(mechanism.n_dof))}  # N m, N; without this table there are none",
+        "",
+    ]
+    if mechanism.contact_points:
+        lines += ["[ground]  # an empty table is the usual ground", "stiffness = 2000  # N/m", ""]
+    return [*lines, *_plot("q", "kinetic_energy", "potential_energy")]
+
+
+def _inverse(mechanism: Mechanism) -> list[str]:
+    return [*_motion(mechanism), *_plot("q", "tau")]
+
+
+def _control(mechanism: Mechanism) -> list[str]:
+    return [
+        *_motion(mechanism),
+        "[controller]",
+        'kind = "computed_torque"  # or pd, pid, feedforward, gravity_compensation',
+        "kp = 100  # 1/s^2; kd is 2 sqrt(kp) unless given",
+        "",
+        *_plot("q", "q_reference", "tau"),
+    ]
+
+
+def _predict(mechanism: Mechanism) -> list[str]:
+    start, end = _ends(mechanism)
+    objective = "time" if _is_limited(mechanism) else "squared_torque"
+    return [
+        *_order(mechanism),
+        "[predict]",
+        f'objective = "{objective}"  # time (needs torque limits), squared_torque, mixed, ...',
+        f"start = {{ q = {_listed(start)} }}  # at rest",
+        f"end = {{ q = {_listed(end)} }}",
+        "segments = 20  # of the B-splines",
+        "",
+        *_plot("q", "tau"),
+    ]
+
+
+def _motion(mechanism: Mechanism) -> list[str]:
+    start, end = _ends(mechanism)
+    return [
+        "[trajectory]",
+        'kind = "cycloid"  # or cubic, quintic, trapezoidal, interpolate, file, ...',
+        *_order(mechanism),
+        f"start = {_listed(start)}  # rad, m",
+        f"end = {_listed(end)}",
+        "",
+    ]
+
+
+def _plot(*names: str) -> list[str]:
+    return ["[plot]", f"variables = [{', '.join(json.dumps(name) for name in names)}]"]
+
+
+def _order(mechanism: Mechanism) -> list[str]:
+    return [f"# joints: {listed(mechanism.joint_names, 60)}"]
+
+
+def _ends(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+    """Two poses within the limits: zero, or as near to it as they let, and some way off."""
+    tree, free = mechanism.tree, independent_axes(mechanism)
+    lower, upper = tree.lower[free], tree.upper[free]
+    start = np.clip(np.zeros(mechanism.n_dof), lower, upper)
+    step = np.where(tree.turns[free], REACH, 0.2 * REACH)
+    up = np.minimum(step, 0.8 * (upper - start))
+    down = np.maximum(-step, 0.8 * (lower - start))
+    return start, start + np.where(up > -down, up, np.where(upper - start >= step, up, down))
+
+
+def _listed(values: np.ndarray) -> str:
+    return "[" + ", ".join(f"{x:.4g}" for x in values) + "]"

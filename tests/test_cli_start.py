@@ -1,0 +1,157 @@
+"""The command line starts quickly: nothing heavy is loaded for help, completion and version."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import kinetree
+from kinetree.cli import app
+from kinetree.cli.app import name_of
+from kinetree.cli.commands import COMMANDS, SECTIONS
+from kinetree.cli.names import complete_model, complete_path, complete_result, complete_zoo
+from kinetree.model import zoo
+
+HEAVY = ("numpy", "scipy", "numba", "matplotlib", "xarray", "h5py", "rich", "mujoco")
+QUICK = {
+    "import": "import kinetree",
+    "help": "from kinetree.cli import app; app(['--help'], standalone_mode=False)",
+    "version": "from kinetree.cli import app; app(['--version'], standalone_mode=False)",
+    "help of a command": "from kinetree.cli import app; app(['run', '--help'], standalone_mode=False)",
+}
+
+
+def loaded(code, **environment):
+    """The heavy packages that a piece of code loads, and how many modules in all."""
+    found = f"[x for x in {HEAVY} if x in sys.modules], len(sys.modules)"
+    told = f"{code}\nimport sys; print({found}, file=sys.stderr)"
+    run = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, env=os.environ | environment, check=True
+    )
+    names, count = run.stderr.strip().splitlines()[-1].rsplit(" ", 1)
+    return names, int(count)
+
+
+@pytest.mark.parametrize("case", QUICK)
+def test_nothing_heavy_is_loaded(case):
+    names, count = loaded(QUICK[case])
+    assert names == "[]"
+    assert count < (900 if "command" in case else 450)  # typer reads arguments with pydantic
+
+
+def test_a_command_loads_only_its_own_file():
+    code = (
+        QUICK["help of a command"]
+        + "\nimport sys; print([x for x in sys.modules if x.startswith('kinetree.cli.')])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    files = {name.rpartition(".")[2] for name in eval(run.stdout.strip().splitlines()[-1])}
+    assert "run" in files and not files & {"models", "results", "check", "verify", "new"}
+
+
+def completed(words, position):
+    code = (
+        "import sys, atexit; sys.argv = ['kinetree']\n"
+        f"atexit.register(lambda: print([x for x in {HEAVY} if x in sys.modules], file=sys.stderr))\n"
+        "from kinetree.cli import main; main()"
+    )
+    asked = {"_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(position)}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | asked)
+    assert run.stderr.strip() == "[]"
+    return run.stdout.split()
+
+
+def test_the_shell_completes_commands_and_names():
+    assert completed("kinetree ver", 1) == ["verify"]
+    assert {"quadruped"} <= {*completed("kinetree info qua", 2)}
+    assert completed("kinetree run gripper_f", 2) == ["gripper_free_fall"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_installed(shell, tmp_path):
+    """The script goes into the user's own folder, and the shell's start file reads it."""
+    code = (
+        "import sys; sys.argv = ['kinetree', '--install-completion', sys.argv[1]]\n"
+        "from kinetree.cli import main; main()"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, shell],
+        capture_output=True, text=True,
+        env=os.environ | {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    written = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(f"_KINETREE_COMPLETE=complete_{shell}" in text for text in written)
+
+
+def test_names_for_completion_are_those_that_exist(tmp_path, monkeypatch):
+    assert complete_zoo("") == list(zoo.ZOO)
+    monkeypatch.chdir(tmp_path)
+    for name in ("arm.toml", "arm.nc", "arm.txt", ".hidden.toml"):
+        (tmp_path / name).touch()
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "b.nc").touch()
+    assert complete_path("", (".toml",)) == ["arm.toml", "inner/"]
+    assert complete_result("a") == ["arm.nc"] and complete_result("inner/") == ["inner/b.nc"]
+    assert "arm.toml" in complete_model("ar") and complete_path("no/such/", (".nc",)) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_of_commands_tells_what_the_commands_say(name):
+    """The line of the help is the first line of the docstring."""
+    result = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    said = " ".join(result.output.split("Options:")[0].split())
+    assert (
+        f"] {COMMANDS[name][1]}" in said
+        or f"}} {COMMANDS[name][1]}" in said
+        or f"... {COMMANDS[name][1]}" in said
+    )
+
+
+def test_every_command_is_in_the_table():
+    for file, _ in COMMANDS.values():
+        __import__(f"kinetree.cli.{file}")
+    known = {name_of(info) for info in app.registered_commands} | {x.name for x in app.registered_groups}
+    assert known == COMMANDS.keys()
+    assert sum(len(section) for section in SECTIONS.values()) == len(COMMANDS)
+
+
+def test_a_wrong_command_gets_the_nearest_suggested():
+    result = CliRunner().invoke(app, ["verfy"])
+    assert result.exit_code == 2 and "Did you mean 'verify'?" in result.output
+
+
+# ---- the package itself ---------------------------------------------------------------------------------
+
+
+def test_a_room_does_not_hide_the_function_of_its_name():
+    code = (
+        "import kinetree as kt\nimport kinetree.formulations.denoc\nassert callable(kt.formulations)\n"
+        "import importlib; importlib.import_module('kinetree.formulations.spatial')\n"
+        "print(kt.formulations()[0].name)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "spatial"
+
+
+def test_star_import_help_and_pickling_work():
+    code = (
+        "from kinetree import *\nimport kinetree, pickle, pydoc\n"
+        "assert zoo.gripper() == pickle.loads(pickle.dumps(kinetree.zoo.gripper()))\n"
+        "assert pickle.loads(pickle.dumps(kinetree.inverse_dynamics)) is inverse_dynamics\n"
+        "assert 'forward_dynamics' in pydoc.render_doc(kinetree)\n"
+        "print(sorted(set(kinetree.__all__) - set(globals())))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_an_unknown_name_of_the_package_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="'kinetree' has no attribute 'simulat'"):
+        kinetree.simulat  # noqa: B018
+    assert {*kinetree.__all__} <= {*dir(kinetree)}
