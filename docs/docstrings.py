@@ -1,0 +1,40 @@
+"""Docstrings as Markdown: examples become blocks of code, roles become links."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from griffe import Extension, Object
+
+ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?\.?(?P<name>[^`]+)`")
+DIRECTIVE = re.compile(r"\s*#\s*doctest:.*$", re.M)
+
+
+class PlainDocstrings(Extension):
+    """Changes what mkdocstrings reads, before it is drawn."""
+
+    def on_object(self, *, obj: Object, **_: Any) -> None:
+        """Rewrite the docstring of everything that is found."""
+        if obj.docstring is not None:
+            obj.docstring.value = as_markdown(obj.docstring.value)
+
+
+def as_markdown(text: str) -> str:
+    r"""The text of a docstring with its examples fenced and its roles as plain names.
+
+    >>> as_markdown("Sums, as :func:`kinetree.run`.\n\n>>> 1 + 1\n2")
+    'Sums, as `kinetree.run`.\n\n```pycon\n>>> 1 + 1\n2\n```'
+    """
+    text = ROLE.sub(lambda found: f"`{found['name']}`", text)
+    done: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if not inside and line.startswith(">>>"):
+            done.append("```pycon")
+            inside = True
+        elif inside and not line.strip():
+            done.append("```")
+            inside = False
+        done.append(DIRECTIVE.sub("", line) if inside else line)
+    return "\n".join([*done, "```"] if inside else done)

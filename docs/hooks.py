@@ -1,0 +1,127 @@
+"""What happens to the pages while the site is built: formulas become MathML, commands tell about themselves.
+
+Nothing is fetched: a formula between dollar signs is written as MathML, which browsers draw themselves, and
+the page of the command line is filled from the commands' own help.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from typing import Any
+
+from latex2mathml.converter import convert
+
+CODE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*?$|(?P<ticks>`+)[^`].*?(?P=ticks)", re.M | re.S)
+FORMULA = re.compile(
+    r"\$\$(?P<block>.+?)\$\$|(?<![\\\w$])\$(?P<inline>[^\s$](?:[^$\n]*?[^\s$])?)\$(?![\w$])", re.S
+)
+OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)]+)\)")
+PLACE = "kinetreeformula{}x{}x"
+COMMANDS = "<!-- commands -->"
+HIDDEN = ("--install-completion", "--show-completion")
+
+
+# ---- the steps of MkDocs --------------------------------------------------------------------------------
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Formulas are put aside, commands filled in, and what is not part of the site is named, not linked."""
+    if COMMANDS in markdown:
+        markdown = markdown.replace(COMMANDS, commands())
+    markdown = _outside_code(markdown, lambda text: unlinked(text, page.file.src_uri))
+    page.meta["formulas"] = []
+    return _outside_code(markdown, lambda text: FORMULA.sub(lambda m: _put_aside(m, page), text))
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
+    """The formulas come back."""
+    for k, formula in enumerate(page.meta.get("formulas", [])):
+        html = html.replace(PLACE.format(k, len(formula)), formula)
+    return html
+
+
+def _put_aside(found: re.Match[str], page: Any) -> str:
+    block = found["block"]
+    formula = mathml(block if block is not None else found["inline"], block is not None)
+    page.meta["formulas"].append(formula)
+    return PLACE.format(len(page.meta["formulas"]) - 1, len(formula))
+
+
+def mathml(latex: str, block: bool = False) -> str:
+    """A formula for the browser."""
+    return convert(latex.strip(), display="block" if block else "inline")
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """A text changed but for what is code in it."""
+    return "".join(part if code else change(part) for code, part in _parts(text))
+
+
+def _parts(text: str) -> Iterator[tuple[bool, str]]:
+    end = 0
+    for found in CODE.finditer(text):
+        yield False, text[end : found.start()]
+        yield True, found[0]
+        end = found.end()
+    yield False, text[end:]
+
+
+def unlinked(text: str, source: str) -> str:
+    """Links that leave the folder of the documentation become names of files."""
+    depth = source.count("/")
+
+    def change(found: re.Match[str]) -> str:
+        leaves = found["up"].count("..") > depth
+        return f"{found['text']} (`{found['path']}`)" if leaves else found[0]
+
+    return OUTSIDE.sub(change, text)
+
+
+# ---- the command line -----------------------------------------------------------------------------------
+
+
+def commands() -> str:
+    """Every command with its arguments and options, as its own help has them."""
+    import typer.main
+
+    from kinetree.cli import app
+
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("kinetree", [], resilient_parsing=True)
+    return "\n\n".join(
+        _command(group.get_command(context, name), name) for name in group.list_commands(context)
+    )
+
+
+def _command(command: Any, name: str) -> str:
+    """A command, and what it consists of."""
+    context = command.make_context(f"kinetree {name}", [], resilient_parsing=True)
+    usage = " ".join(command.collect_usage_pieces(context))
+    lines = [f"## {name}", f"```sh\nkinetree {name} {usage}\n```", unescape(command.help or "")]
+    rows = [row for row in map(_row, command.get_params(context)) if row]
+    if rows:
+        lines.append("\n".join(["| | |", "|---|---|", *rows]))
+    for inner in getattr(command, "commands", {}):
+        lines.append(
+            _command(command.get_command(context, inner), f"{name} {inner}").replace("## ", "### ", 1)
+        )
+    return "\n\n".join(lines)
+
+
+def _row(parameter: Any) -> str:
+    """A line of the table of arguments and options."""
+    if parameter.param_type_name == "argument":
+        name = parameter.metavar or parameter.name.upper()
+    else:
+        name = ", ".join((*parameter.opts, *parameter.secondary_opts))
+        if name in ("--help", *HIDDEN) or getattr(parameter, "hidden", False):
+            return ""
+    default = getattr(parameter, "show_default", None)
+    said = default if isinstance(default, str) else parameter.default
+    shown = (
+        f" Default: `{said}`." if isinstance(said, (str, int, float)) and not isinstance(said, bool) else ""
+    )
+    about = (getattr(parameter, "help", None) or "").replace("|", "\\|")
+    return f"| `{name}` | {about}{shown} |"
