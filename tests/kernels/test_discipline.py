@@ -46,7 +46,7 @@ FORBIDDEN = (
     ast.Break,
     ast.Continue,
 )
-LOOPS = {"outward", "inward", "range"}
+LOOPS = {"outward", "inward", "upward", "range"}
 INTEGERS = {"i", "j", "k", "n", "c", "floating"}  # what integer parameters are called
 MODEL = {  # what is read and never written, the same for all lanes
     "tree": TREE,

@@ -20,6 +20,7 @@ from kinetree.kernels.tree_columns import (
     leading_slides,
     places_on_the_way,
     subtree_mass,
+    tops,
 )
 from kinetree.kernels.vectors import (
     ZERO3,
@@ -131,6 +132,7 @@ TREE = Layout(
     subtree_m=1,
     # read by some
     axis=int,  # its own number
+    top=int,  # from the axis to here numbers fall by one from child to parent
     first=int,  # place of (i, i) among the pairs of an axis and its ancestors
     carries=int,  # whether a body, not only further axes, hangs on the axis
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
@@ -156,6 +158,15 @@ def outward(n):
 def inward(n):
     """Axes from the tips to the root."""
     return range(n - 1, -1, -1)
+
+
+@lanewise
+def upward(i, top):
+    """Axes whose numbers fall by one from child to parent; on the way to the base such runs follow each other.
+
+    A loop over numbers that are known beforehand need not wait for the parent of each axis.
+    """
+    return range(i, top - 1, -1)
 
 
 @lanewise
@@ -329,6 +340,7 @@ def _new_table(tree: Tree) -> Array:
         "passive": tree.passive,
         "carries": carriers,
         "axis": np.arange(n),
+        "top": tops(tree),
         **places_on_the_way(tree),
         "first": _first_pairs(tree),
         "sliding": np.zeros(n),

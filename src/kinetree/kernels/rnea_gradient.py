@@ -5,7 +5,7 @@ instead of 36. Perturbing q_i moves what axis i carries rigidly, and changes its
 acceleration by Xdd on top.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque, upward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
@@ -29,11 +29,11 @@ TARGETS = ((0, 0, True), (3, 0, False), (1, 1, True), (2, 1, False), (4, 2, Fals
 @lanewise
 def rnea_gradient(tree, work, out, q, qd, qdd, tau):
     """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first."""
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.place, work, q, qd, qdd)
     k = 0
     for i in inward(len(q)):
         j = tree.parent[i]
-        join_parent(work, i, j)
+        join_parent(tree, work, i, j)
         m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
         z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
         tau[i] = dot(z, n) + dot(s, f) + tree.armature[i] * qdd[i]
@@ -52,15 +52,17 @@ def rnea_gradient(tree, work, out, q, qd, qdd, tau):
         drive, spring, damper = tree.armature[i], tree.stiffness[i], tree.viscous[i]  # on the diagonal
         j = i
         while j != WORLD:
-            z, s, zd, sd = work.z[j], work.s[j], work.zd[j], work.sd[j]
-            out.M[k] = dot_plus(z, In, dot_plus(s, If, drive))
-            out.dq_up[k] = dot_plus(z, Qn, dot_plus(s, Qf, spring))
-            out.dqd_up[k] = dot_plus(z, Vn, dot_plus(s, Vf, damper))
-            out.dqd_low[k] = dot_plus(z, Bn, dot_plus(zd, twice_In, dot_plus(sd, twice_If, damper)))
-            out.dq_low[k] = dot_plus(zd, Bn, dot_plus(work.zdd[j], In, dot_plus(work.sdd[j], If, spring)))
-            drive, spring, damper = 0.0, 0.0, 0.0
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                z, s, zd, sd = work.z[a], work.s[a], work.zd[a], work.sd[a]
+                out.M[k] = dot_plus(z, In, dot_plus(s, If, drive))
+                out.dq_up[k] = dot_plus(z, Qn, dot_plus(s, Qf, spring))
+                out.dqd_up[k] = dot_plus(z, Vn, dot_plus(s, Vf, damper))
+                out.dqd_low[k] = dot_plus(z, Bn, dot_plus(zd, twice_In, dot_plus(sd, twice_If, damper)))
+                lifted = dot_plus(work.zdd[a], In, dot_plus(work.sdd[a], If, spring))
+                out.dq_low[k] = dot_plus(zd, Bn, lifted)
+                drive, spring, damper = 0.0, 0.0, 0.0
+                k += 1
+            j = tree.parent[tree.top[j]]
 
 
 RNEA_GRADIENT = Kernel(rnea_gradient, SLOTS, inputs=3, outputs=1, entries=ENTRIES, targets=TARGETS)

@@ -70,3 +70,12 @@ def places_on_the_way(tree: Tree) -> dict[str, Any]:
         if not children[i]:
             heappush(free, int(place[i]))
     return {"place": place, "beyond": np.where(children > 0, place, WORLD_AXIS), "opens": opens}
+
+
+def tops(tree: Tree) -> Any:
+    """Where the run of axes ends that leads from each axis to the base without a gap in the numbers."""
+    top = np.arange(tree.n)
+    for i, j in enumerate(tree.parent):
+        if j != WORLD_AXIS and j == i - 1:
+            top[i] = top[j]
+    return top
