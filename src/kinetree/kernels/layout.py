@@ -162,7 +162,7 @@ def inward(n):
 
 @lanewise
 def upward(i, top):
-    """Axes whose numbers fall by one from child to parent; on the way to the base such runs follow each other.
+    """Axes whose numbers fall by one from child to parent: such runs lead to the base, one after the other.
 
     A loop over numbers that are known beforehand need not wait for the parent of each axis.
     """
