@@ -188,24 +188,11 @@ def placement(tree, i, q):
 
 
 @lanewise
-def world_placement(tree, i, q, Rj, pj):
-    """Rotation and origin of axis i in the world, and its joint axis (angular z, linear s)."""
-    R, p = product(Rj, tree.R[i]), times_plus(Rj, tree.p[i], pj)
-    if tree.revolute[i]:
-        sine, cosine = sincos(q)
-        R = times_rz(R, sine, cosine)
-        z = column_z(R)
-        s = cross(p, z)
-    else:
-        s = column_z(R)
-        p = scale_plus(q, s, p)
-        z = ZERO3
-    return R, p, z, s
-
-
-@lanewise
 def place_axis(tree, work, i, q, j, k):
-    """The same from row j to row k of the workspace; the joint axis goes to row i."""
+    """Rotation and origin of axis i in the world, from row j to row k of the workspace.
+
+    The joint axis (angular z, linear s) goes to row i.
+    """
     if tree.revolute[i]:
         sine, cosine = sincos(q)
         R = product(work.R[j], tree.R[i])

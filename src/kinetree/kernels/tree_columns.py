@@ -53,12 +53,13 @@ def places_on_the_way(tree: Tree) -> dict[str, Any]:
     tells that an axis is the last child: it takes over the parent's row. Going outward, a row is free again
     when the last child has read it; going inward, the same rows are taken in the reverse order.
     """
-    children = np.zeros(tree.n, dtype=np.int64)
     last = np.full(tree.n, WORLD_AXIS)
     for i, j in enumerate(tree.parent):
         if j != WORLD_AXIS:
-            children[j], last[j] = children[j] + 1, i
-    place, opens, free = np.zeros(tree.n, dtype=np.int64), np.zeros(tree.n, dtype=np.int64), []
+            last[j] = i
+    is_tip = last == WORLD_AXIS
+    place, opens = np.zeros(tree.n, dtype=np.int64), np.zeros(tree.n, dtype=np.int64)
+    free: list[int] = []
     used = 0
     for i, j in enumerate(tree.parent):
         if j != WORLD_AXIS and last[j] == i:
@@ -67,9 +68,9 @@ def places_on_the_way(tree: Tree) -> dict[str, Any]:
             place[i] = heappop(free)
         else:
             place[i], used = used, used + 1
-        if not children[i]:
+        if is_tip[i]:
             heappush(free, int(place[i]))
-    return {"place": place, "beyond": np.where(children > 0, place, WORLD_AXIS), "opens": opens}
+    return {"place": place, "beyond": np.where(is_tip, WORLD_AXIS, place), "opens": opens}
 
 
 def tops(tree: Tree) -> Any:
