@@ -55,8 +55,11 @@ def transmitted_torque(tree, work, i, q, qd, qdd):
 
 @lanewise
 def rnea_gradient(tree, work, out, q, qd, qdd, tau):
-    """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first."""
-    world_motion(tree, tree.place, work, q, qd, qdd)
+    """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first.
+
+    The places of the axes stay in the workspace, for loads that move with them.
+    """
+    world_motion(tree, tree.axis, work, q, qd, qdd)
     k = 0
     for i in inward(len(q)):
         join_parent(tree, work, i, tree.parent[i])
