@@ -46,7 +46,7 @@ FORBIDDEN = (
     ast.Break,
     ast.Continue,
 )
-LOOPS = {"outward", "inward", "range"}
+LOOPS = {"outward", "inward", "upward", "range"}
 INTEGERS = {"i", "j", "k", "n", "c", "floating"}  # what integer parameters are called
 MODEL = {  # what is read and never written, the same for all lanes
     "tree": TREE,
@@ -89,6 +89,8 @@ def is_integer(node, known):
             return table in MODEL and field in MODEL[table].places and MODEL[table].places[field][2]
         case ast.Call(func=ast.Name(id="len")):
             return True
+        case ast.Call(func=ast.Name(id="again"), args=[row]):
+            return is_integer(row, known)
         case ast.BinOp() | ast.UnaryOp() | ast.Compare() | ast.BoolOp():
             parts = [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
             return all(is_integer(part, known) for part in parts)

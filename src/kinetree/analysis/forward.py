@@ -91,19 +91,22 @@ def forward_dynamics(
 
 def check_pivots(tree: Tree, pivot: Array) -> None:
     """Raise where a pivot (..., n) of M = U D U^T is rounding error, naming the joint."""
-    bad = ~(pivot > SINGULAR * _gross(tree)) if checking() else np.zeros(0)
-    if bad.any():
-        state = tuple(np.argwhere(bad.any(axis=-1))[0])
-        axis = int(np.flatnonzero(bad[state])[-1])  # elimination starts at the tips
+    if not checking():
+        return
+    good = pivot > _least_pivots(tree)
+    if not good.all():
+        state = tuple(np.argwhere(~good.all(axis=-1))[0])
+        axis = int(np.flatnonzero(~good[state])[-1])  # elimination starts at the tips
         kind = "rotation" if tree.turns[axis] else "translation"
         raise SingularityError(_singular(tree.axis_names[axis], f"{pivot[state][axis]:.3g} for its {kind}"))
 
 
-def _gross(tree: Tree) -> Array:
-    if "gross" not in tree.memo:
-        tree.memo["gross"] = gross_inertia(tree)
-    gross: Array = tree.memo["gross"]
-    return gross
+def _least_pivots(tree: Tree) -> Array:
+    """What pivots must exceed; made once per tree."""
+    if "least pivots" not in tree.memo:
+        tree.memo["least pivots"] = SINGULAR * gross_inertia(tree)
+    least: Array = tree.memo["least pivots"]
+    return least
 
 
 def _singular(joint: str, pivot: str) -> str:

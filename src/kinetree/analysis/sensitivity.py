@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -42,35 +42,22 @@ from kinetree.state import coordinates
 class InverseDynamicsDerivatives:
     """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
-    ``tau`` (..., n_dof); ``dtau_dq``, ``dtau_dqd`` and ``dtau_dqdd`` (the mass matrix), each
-    (..., n_dof, n_dof). For a single state these are views of ``rows`` (1 + 3 n_dof, n_dof).
+    ``tau`` (..., n_dof); ``dtau_dq`` (stiffness, N m/rad), ``dtau_dqd`` (damping, N m s/rad) and
+    ``dtau_dqdd`` (the mass matrix, kg m^2), each (..., n_dof, n_dof). For a single state these are views of
+    ``rows`` (1 + 3 n_dof, n_dof).
     """
 
-    __slots__ = ("_n", "rows")
+    __slots__ = ("dtau_dq", "dtau_dqd", "dtau_dqdd", "rows")
 
-    def __init__(self, rows: Array, n: int) -> None:
-        self.rows, self._n = rows, n
+    def __init__(self, rows: Array) -> None:
+        stiffness, damping, inertia = _thirds(rows.shape[1])
+        self.rows = rows
+        self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = rows[stiffness], rows[damping], rows[inertia]
 
     @property
     def tau(self) -> Array:
         """Torques and forces."""
         return self.rows[0]  # type: ignore[no-any-return]
-
-    @property
-    def dtau_dq(self) -> Array:
-        """Stiffness: N m/rad."""
-        return self.rows[1 : self._n + 1]
-
-    @property
-    def dtau_dqd(self) -> Array:
-        """Damping: N m s/rad."""
-        n = self._n
-        return self.rows[n + 1 : 2 * n + 1]
-
-    @property
-    def dtau_dqdd(self) -> Array:
-        """Mass matrix: kg m^2."""
-        return self.rows[2 * self._n + 1 :]
 
     def _take(self, other: InverseDynamicsDerivatives) -> None:
         """Become a copy of another answer of the same shape."""
@@ -78,44 +65,50 @@ class InverseDynamicsDerivatives:
             getattr(self, name)[...] = getattr(other, name)
 
 
+@cache
+def _thirds(n: int) -> tuple[slice, slice, slice]:
+    """The rows of three n x n matrices, after one row."""
+    return slice(1, n + 1), slice(n + 1, 2 * n + 1), slice(2 * n + 1, 3 * n + 1)
+
+
 class InverseDynamicsDerivativesOfBatch(InverseDynamicsDerivatives):
     """The same for a batch: views of ``matrices`` (3, ..., n_dof, n_dof)."""
 
     def __init__(self, tau: Array, matrices: Array) -> None:
-        super().__init__(tau, tau.shape[-1])
-        self.matrices = matrices
+        self.rows, self.matrices = tau, matrices
+        self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = matrices
 
     @property
     def tau(self) -> Array:
         """Torques and forces."""
         return self.rows
 
-    @property
-    def dtau_dq(self) -> Array:
-        """Stiffness: N m/rad."""
-        return self.matrices[0]  # type: ignore[no-any-return]
-
-    @property
-    def dtau_dqd(self) -> Array:
-        """Damping: N m s/rad."""
-        return self.matrices[1]  # type: ignore[no-any-return]
-
-    @property
-    def dtau_dqdd(self) -> Array:
-        """Mass matrix: kg m^2."""
-        return self.matrices[2]  # type: ignore[no-any-return]
-
 
 class PackedInverseDynamicsDerivatives(InverseDynamicsDerivativesOfBatch):
     """The same as the kernel leaves it: ``packed`` is tree-sparse, full matrices are made when asked for."""
 
     def __init__(self, tau: Array, packed: Packed) -> None:
-        self.rows, self._n, self.packed = tau, tau.shape[-1], packed
+        self.rows, self.packed = tau, packed
 
     @cached_property
     def matrices(self) -> Array:  # type: ignore[override]
         """All three, (3, ..., n_dof, n_dof)."""
         return coupled(self.packed.tree, self.packed.matrices)
+
+    @property
+    def dtau_dq(self) -> Array:  # type: ignore[override]
+        """Stiffness: N m/rad."""
+        return self.matrices[0]  # type: ignore[no-any-return]
+
+    @property
+    def dtau_dqd(self) -> Array:  # type: ignore[override]
+        """Damping: N m s/rad."""
+        return self.matrices[1]  # type: ignore[no-any-return]
+
+    @property
+    def dtau_dqdd(self) -> Array:  # type: ignore[override]
+        """Mass matrix: kg m^2."""
+        return self.matrices[2]  # type: ignore[no-any-return]
 
 
 def inverse_dynamics_derivatives(
@@ -147,7 +140,7 @@ def inverse_dynamics_derivatives(
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if single is not None:
-                return InverseDynamicsDerivatives(single, tree.n)
+                return InverseDynamicsDerivatives(single)
         except (KeyError, TypeError):
             pass
     if out is not None:
@@ -158,7 +151,7 @@ def inverse_dynamics_derivatives(
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
     single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
     if single is not None:
-        return InverseDynamicsDerivatives(single, tree.n)
+        return InverseDynamicsDerivatives(single)
     if packed:
         (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
         _check_answer(mechanism, tau, q, qd, qdd)

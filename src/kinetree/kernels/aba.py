@@ -2,6 +2,7 @@
 
 Bias accelerations (those at qdd = 0) are taken out first, so the inward pass needs no Ia c.
 Joint axis (z, s); articulated inertia [[J, H], [H^T, M]]; motion (angular, linear), wrench (n, f).
+What only an axis and its children need waits in a row that a last child takes over (``tree.place``).
 """
 
 from kinetree.kernels.layout import (
@@ -13,14 +14,15 @@ from kinetree.kernels.layout import (
     inward,
     outward,
     passive_torque,
-    world_placement,
+    place_axis,
 )
-from kinetree.kernels.number import accumulate, lanewise, nothing
+from kinetree.kernels.number import accumulate, again, lanewise, nothing
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
     ZERO6,
     ZERO9,
+    add,
     cross,
     cross_plus,
     dot,
@@ -34,59 +36,81 @@ from kinetree.kernels.vectors import (
     scale,
     scale_plus,
     skew,
+    skew_plus,
     spin_matrix,
     sub,
+    sum6,
     sym_minus_outer,
     times,
-    times_plus,
     trace_minus,
-    transposed_times_plus,
+    transposed_times,
 )
 
 SINGULAR = 1e-13  # a pivot this small beside the inertia that the axis moves is rounding error
 SLOTS = Layout(
-    R=9, p=3, w=3, v=3, wd=3, a=3, z=3, s=3, J=6, H=9, M=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1, dw=3, dv=3
-)
+    z=3, s=3, h=3, I=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1,  # of every axis
+    R=9, p=3, w=3, v=3, wd=3, a=3, J=6, H=9, M=6, dw=3, dv=3,  # in rows that axes share, one after the other
+)  # fmt: skip
 
 
 @lanewise
 def biased_motion(tree, work, q, qd):
     """Outward: motion of every axis at qdd = 0, the inertia that it carries and its wrench."""
+    move(tree, tree.axis, work, q, qd, nothing(q))
+
+
+@lanewise
+def move(tree, row, work, q, qd, wrench):
+    """The same with the motion of axis i in row[i] of the workspace, and wrenches taken off."""
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
     work.wd[WORLD], work.a[WORLD] = ZERO3, negative(tree.gravity[WORLD])
     for i in outward(len(q)):
-        j = tree.parent[i]
-        R, p, z, s = world_placement(tree, i, q[i], work.R[j], work.p[j])
-        work.R[i], work.p[i], work.z[i], work.s[i] = R, p, z, s
-        w, v = work.w[j], work.v[j]
-        wd = scale_plus(qd[i], cross(w, z), work.wd[j])
-        a = scale_plus(qd[i], cross_plus(v, z, cross(w, s)), work.a[j])
+        j, k = row[tree.parent[i]], row[i]
+        place_axis(tree, work, i, q[i], j, k)
+        z, s = work.z[again(i)], work.s[again(i)]
+        w, v, wd, a = work.w[j], work.v[j], work.wd[j], work.a[j]
+        wd = scale_plus(qd[i], cross(w, z), wd)
+        a = scale_plus(qd[i], cross_plus(v, z, cross(w, s)), a)
         w, v = scale_plus(qd[i], z, w), scale_plus(qd[i], s, v)
-        work.w[i], work.v[i], work.wd[i], work.a[i] = w, v, wd, a
+        work.w[k], work.v[k], work.wd[k], work.a[k] = w, v, wd, a
         if tree.massive[i]:
-            m, h, S = inertia(tree, i)
-            h, S = moved_inertia(m, h, S, R, p)
-            work.J[i], work.H[i], work.M[i] = trace_minus(S), skew(h), (m, 0.0, 0.0, m, 0.0, m)
-            U, a = spin_matrix(w, wd), cross_plus(w, v, a)
-            work.n[i], work.f[i] = inertial_moment(h, S, U, a), inertial_force(m, h, U, a)
+            bear(tree, work, i, again(k))
         else:
-            work.J[i], work.H[i], work.M[i], work.n[i], work.f[i] = ZERO6, ZERO9, ZERO6, ZERO3, ZERO3
+            work.n[i], work.f[i] = ZERO3, ZERO3
+        if len(wrench) > 0:
+            R, p = work.R[k], work.p[k]
+            f, n = times(R, load3(wrench, 6 * i)), times(R, load3(wrench, 6 * i + 3))
+            work.f[i] = sub(work.f[i], f)
+            work.n[i] = sub(work.n[i], cross_plus(p, f, n))
+
+
+@lanewise
+def bear(tree, work, i, k):
+    """Inertia and wrench of the body on axis i, which moves as row k tells."""
+    m, h, S = inertia(tree, i)
+    h, S = moved_inertia(m, h, S, work.R[k], work.p[k])
+    work.h[i], work.I[i] = h, trace_minus(S)
+    k = again(k)
+    w, v = work.w[k], work.v[k]
+    U, a = spin_matrix(w, work.wd[k]), cross_plus(w, v, work.a[k])
+    work.n[i], work.f[i] = inertial_moment(h, S, U, a), inertial_force(m, h, U, a)
 
 
 @lanewise
 def articulate(tree, work, q, qd, tau, pivot):
     """Inward: articulated inertias and bias wrenches, and the pivots D of M = U D U^T."""
     for i in inward(len(q)):
-        j = tree.parent[i]
+        j, k = tree.parent[i], tree.place[i]
+        if tree.beyond[i] == WORLD:
+            begin(tree, work, i, k)
         z, s = work.z[i], work.s[i]
-        J, H, M, n, f = work.J[i], work.H[i], work.M[i], work.n[i], work.f[i]
-        Un = times_plus(full(J), z, times(H, s))
-        Uf = transposed_times_plus(H, z, times(full(M), s))
-        D = dot(z, Un) + dot(s, Uf) + tree.armature[i]
+        Un, Uf = reluctance(work, k, z, s)
+        D = dot(z, Un) + (dot(s, Uf) + tree.armature[i])
         if len(pivot) > 0:
             pivot[i] = D
         inv_D = 1.0 / D
+        n, f = work.n[i], work.f[i]
         u = tau[i] - dot(z, n) - dot(s, f)
         if tree.passive[i]:
             u = u - passive_torque(tree, i, q[i], qd[i])
@@ -94,10 +118,62 @@ def articulate(tree, work, q, qd, tau, pivot):
         if j != WORLD:
             accumulate(work.n, j, scale_plus(u * inv_D, Un, n))
             accumulate(work.f, j, scale_plus(u * inv_D, Uf, f))
-            Kn, Kf = scale(inv_D, Un), scale(inv_D, Uf)
-            accumulate(work.J, j, sym_minus_outer(J, Kn, Un))
-            accumulate(work.H, j, minus_outer(H, Kn, Uf))
-            accumulate(work.M, j, sym_minus_outer(M, Kf, Uf))
+            if not tree.opens[i]:
+                give_way(work, k, Un, Uf, inv_D)
+                join(work, k, tree.place[j])
+            elif tree.massive[j]:
+                give_way_and_join(tree, work, k, j, Un, Uf, inv_D)
+            else:
+                give_way(work, k, Un, Uf, inv_D)
+
+
+@lanewise
+def begin(tree, work, i, k):
+    """The articulated inertia at a tip: that of its body."""
+    if tree.massive[i]:
+        m = tree.m[i]
+        work.J[k], work.H[k], work.M[k] = work.I[i], skew(work.h[i]), (m, 0.0, 0.0, m, 0.0, m)
+    else:
+        work.J[k], work.H[k], work.M[k] = ZERO6, ZERO9, ZERO6
+
+
+@lanewise
+def reluctance(work, k, z, s):
+    """The wrench U that unit acceleration of an axis takes, for the articulated inertia in row k."""
+    Jz, H = times(full(work.J[k]), z), work.H[again(k)]
+    Hs, Hz = times(H, s), transposed_times(H, z)
+    return add(Jz, Hs), add(Hz, times(full(work.M[again(k)]), s))
+
+
+@lanewise
+def give_way(work, k, Un, Uf, inv_D):
+    """The articulated inertia in row k minus U U^T / D: its axis is free to move."""
+    Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
+    work.J[k] = sym_minus_outer(work.J[k], Kn, Un)
+    k = again(k)
+    work.H[k] = minus_outer(work.H[k], Kn, Uf)
+    k = again(k)
+    work.M[k] = sym_minus_outer(work.M[k], Kf, Uf)
+
+
+@lanewise
+def give_way_and_join(tree, work, k, j, Un, Uf, inv_D):
+    """The same plus the body of axis j."""
+    Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
+    work.J[k] = sum6(work.I[j], sym_minus_outer(work.J[k], Kn, Un))
+    k = again(k)
+    work.H[k] = skew_plus(work.h[j], minus_outer(work.H[k], Kn, Uf))
+    k, m = again(k), tree.m[j]
+    M = sym_minus_outer(work.M[k], Kf, Uf)
+    work.M[k] = M[0] + m, M[1], M[2], M[3] + m, M[4], M[5] + m
+
+
+@lanewise
+def join(work, k, parent):
+    """Add the articulated inertia in one row to that in another."""
+    accumulate(work.J, parent, work.J[k])
+    accumulate(work.H, parent, work.H[k])
+    accumulate(work.M, parent, work.M[k])
 
 
 @lanewise
@@ -105,10 +181,10 @@ def accelerate(tree, work, qdd):
     """Outward: accelerations beyond the bias."""
     work.dw[WORLD], work.dv[WORLD] = ZERO3, ZERO3
     for i in outward(len(qdd)):
-        j = tree.parent[i]
+        j, k = tree.place[tree.parent[i]], tree.place[i]
         dw, dv = work.dw[j], work.dv[j]
         x = (work.u[i] - dot(work.Un[i], dw) - dot(work.Uf[i], dv)) * work.inv_D[i]
-        work.dw[i], work.dv[i] = scale_plus(x, work.z[i], dw), scale_plus(x, work.s[i], dv)
+        work.dw[k], work.dv[k] = scale_plus(x, work.z[i], dw), scale_plus(x, work.s[i], dv)
         qdd[i] = x
 
 
@@ -119,13 +195,7 @@ def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
     wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
     or nothing.
     """
-    biased_motion(tree, work, q, qd)
-    if len(wrench) > 0:
-        for i in outward(len(q)):
-            R = work.R[i]
-            f, n = times(R, load3(wrench, 6 * i)), times(R, load3(wrench, 6 * i + 3))
-            work.f[i] = sub(work.f[i], f)
-            work.n[i] = sub(work.n[i], cross_plus(work.p[i], f, n))
+    move(tree, tree.place, work, q, qd, wrench)
     articulate(tree, work, q, qd, tau, pivot)
     accelerate(tree, work, qdd)
 

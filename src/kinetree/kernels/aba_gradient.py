@@ -1,110 +1,180 @@
 """Derivatives of forward dynamics: -M^-1 times those of inverse dynamics at the resulting acceleration.
 
-M = U D U^T keeps the sparsity of the tree, and so do U^-1 times the columns of dtau/dq: only what lies beyond
-the column's axis and its ancestors is not zero there. The last step, U^-T D^-1, fills the columns.
+M = U D U^T with U_ji = X_j . K_i for axis i and its ancestor j, where K = (Un, Uf) / D comes from articulated
+bodies. The derivative of the torque of axis i by a coordinate c between it and the base is linear in rates
+of c: w_i . m_c with nine numbers each. So U^-1 is applied to w once, for all c, and what the axes from c on
+let the ancestors of c feel is T_c m_c, with T_c the sum of K_i w_i^T beyond. U^-T fills the columns.
 """
 
 from kinetree.kernels.aba import SLOTS as ABA_SLOTS
 from kinetree.kernels.aba import aba, has_regular_pivots
 from kinetree.kernels.crba import ENTRIES as FACTORS
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
-from kinetree.kernels.number import lanewise, nothing
-from kinetree.kernels.rnea_gradient import ENTRIES as TORQUE_ENTRIES
-from kinetree.kernels.rnea_gradient import SLOTS as TORQUE_SLOTS
-from kinetree.kernels.rnea_gradient import rnea_gradient
-from kinetree.kernels.udu import factor
-from kinetree.kernels.vectors import scale, scale_plus
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
+from kinetree.kernels.motion import MOTION, join_parent, world_motion
+from kinetree.kernels.number import accumulate, again, lanewise, nothing
+from kinetree.kernels.rnea_gradient import transmitted_torque, wrench_changes
+from kinetree.kernels.vectors import (
+    ZERO9,
+    dot,
+    dot_plus,
+    negative,
+    outer_plus,
+    scale,
+    scale_plus,
+    sub,
+    times_plus,
+    transposed_times,
+)
 
-SLOTS = Layout(**{**ABA_SLOTS.fields, **TORQUE_SLOTS.fields})
+SLOTS = Layout(**{**ABA_SLOTS.fields, **MOTION, "Tnb": 9, "Tni": 9, "Tnf": 9, "Tfb": 9, "Tfi": 9, "Tff": 9})
 # of full n x n matrices, column by column: dqdd/dq, dqdd/dqd, dqdd/dtau, solved for side by side
 ENTRIES = Layout(world=False, x=3)
 
 
 @lanewise
-def aba_gradient(tree, work, slopes, packed, out, q, qd, tau, qdd, pivot, torque):
+def aba_gradient(tree, work, packed, out, q, qd, tau, qdd, pivot, torque):
     """qdd, dqdd/dq = -M^-1 dtau/dq, dqdd/dqd = -M^-1 dtau/dqd and dqdd/dtau = M^-1; torque repeats tau."""
     n = len(q)
     aba(tree, work, q, qd, tau, nothing(q), qdd, pivot)
-    rnea_gradient(tree, work, slopes, q, qd, qdd, torque)
-    right_sides(tree, n, slopes, packed, out, q)
-    factor(tree, n, packed)
-    for c in outward(n):
-        eliminate(tree, n, packed, out, c)
-    for c in range(n // 4):
-        substitute_four(tree, work, n, packed, out, 4 * c)
-    for c in range(n - n % 4, n):
-        substitute(tree, work, n, packed, out, c)
-
-
-@lanewise
-def right_sides(tree, n, slopes, packed, out, q):
-    """-dtau/dq, -dtau/dqd and the identity as full matrices, column by column; M moves closer together."""
+    world_motion(tree, tree.place, work, q, qd, qdd)
     zero = 0.0 * q[0]
     for k in range(n * n):
         out.x[k] = (zero, zero, zero)
-    k = 0
     for i in inward(n):
-        j = i
-        own = zero + 1.0
-        while j != WORLD:
-            packed.M[k] = slopes.M[k]
-            out.x[j * n + i] = (-slopes.dq_low[k], -slopes.dqd_low[k], own)
-            out.x[i * n + j] = (-slopes.dq_up[k], -slopes.dqd_up[k], own)
-            own = zero
-            k += 1
-            j = tree.parent[j]
+        join_parent(tree, work, i, tree.parent[i])
+        torque[i] = transmitted_torque(tree, work, i, q[i], qd[i], qdd[i])
+        eliminate(tree, work, n, packed, out, i)
+    for c in range(n // 4):
+        substitute_four(tree, n, packed, out, 4 * c)
+    for c in range(n - n % 4, n):
+        substitute(tree, n, packed, out, c)
 
 
 @lanewise
-def eliminate(tree, n, packed, out, c):
-    """x <- U^-1 x for the columns of axis c: zero but for what lies beyond c and for its ancestors."""
-    for k in range(tree.last[c] - c):
-        eliminate_row(tree, packed, out, c * n, tree.last[c] - k)
-    i = c
-    while i != WORLD:
-        eliminate_row(tree, packed, out, c * n, i)
-        i = tree.parent[i]
+def eliminate(tree, work, n, packed, out, i):
+    """D^-1 U^-1 times row i, left of the diagonal, and times column i, above it."""
+    In, If, Qn, Qf, Vn, Vf, Bn = wrench_changes(tree, work, i)
+    k, inv_D, stiffness, viscous = tree.place[i], work.inv_D[i], tree.stiffness[i], tree.viscous[i]
+    if tree.beyond[i] == WORLD:
+        work.Tnb[k], work.Tni[k], work.Tnf[k] = ZERO9, ZERO9, ZERO9
+        work.Tfb[k], work.Tfi[k], work.Tff[k] = ZERO9, ZERO9, ZERO9
+    z, s, zd, sd, zdd, sdd = work.z[i], work.s[i], work.zd[i], work.sd[i], work.zdd[i], work.sdd[i]
+    Kn, Kf = scale(inv_D, work.Un[i]), scale(inv_D, work.Uf[i])
+    b = shared(work.Tnb, work.Tfb, k, z, s, Bn, Kn, Kf)
+    c = shared(work.Tni, work.Tfi, k, z, s, In, Kn, Kf)
+    d = shared(work.Tnf, work.Tff, k, z, s, If, Kn, Kf)
+    by_q = dot_plus(zd, b, dot_plus(zdd, c, dot_plus(sdd, d, stiffness)))
+    by_qd = 2.0 * dot_plus(zd, c, dot(sd, d)) + dot_plus(z, b, viscous)
+    out.x[i * n + i] = -inv_D * by_q, -inv_D * by_qd, inv_D
+    fill_row(tree, work, n, packed, out, i, Kn, Kf, scale(-inv_D, b), scale(-inv_D, c), scale(-inv_D, d))
+    Qn, Qf = scale_plus(stiffness, Kn, negative(Qn)), scale_plus(stiffness, Kf, negative(Qf))
+    Vn, Vf = scale_plus(viscous, Kn, negative(Vn)), scale_plus(viscous, Kf, negative(Vf))
+    Qn, Qf, Vn, Vf = felt(work.Tnb, work.Tfb, k, work.zd[again(i)], work.z[again(i)], Qn, Qf, Vn, Vf)
+    twice_zd, twice_sd = scale(2.0, work.zd[again(i)]), scale(2.0, work.sd[again(i)])
+    Qn, Qf, Vn, Vf = felt(work.Tni, work.Tfi, k, work.zdd[again(i)], twice_zd, Qn, Qf, Vn, Vf)
+    Qn, Qf, Vn, Vf = felt(work.Tnf, work.Tff, k, work.sdd[again(i)], twice_sd, Qn, Qf, Vn, Vf)
+    fill_column(tree, work, n, out, i, Qn, Qf, Vn, Vf, negative(Kn), negative(Kf))
+    j = tree.parent[i]
+    if j != WORLD and not tree.opens[i]:
+        join(work, k, tree.place[j])
 
 
 @lanewise
-def eliminate_row(tree, packed, out, n, i):
-    """Take row i of the columns that start at n out of the rows of its ancestors."""
-    x, k = out.x[n + i], tree.first[i] + 1
+def felt(Tn, Tf, k, a, b, Qn, Qf, Vn, Vf):
+    """Q + T a and V + T b."""
+    A = Tn[again(k)]
+    Qn, Vn = times_plus(A, a, Qn), times_plus(A, b, Vn)
+    A = Tf[again(k)]
+    return Qn, times_plus(A, a, Qf), Vn, times_plus(A, b, Vf)
+
+
+@lanewise
+def shared(Tn, Tf, k, z, s, w, Kn, Kf):
+    """w - X^T T, and T + K (w - X^T T)^T in its place."""
+    k = again(k)
+    w = sub(w, transposed_times(Tn[k], z))
+    k = again(k)
+    w = sub(w, transposed_times(Tf[k], s))
+    k = again(k)
+    Tn[k] = outer_plus(Kn, w, Tn[k])
+    k = again(k)
+    Tf[k] = outer_plus(Kf, w, Tf[k])
+    return w
+
+
+@lanewise
+def join(work, k, parent):
+    """Add T in one row to that in another."""
+    accumulate(work.Tnb, parent, work.Tnb[k])
+    accumulate(work.Tni, parent, work.Tni[k])
+    accumulate(work.Tnf, parent, work.Tnf[k])
+    accumulate(work.Tfb, parent, work.Tfb[k])
+    accumulate(work.Tfi, parent, work.Tfi[k])
+    accumulate(work.Tff, parent, work.Tff[k])
+
+
+@lanewise
+def fill_row(tree, work, n, packed, out, i, Kn, Kf, b, c, d):
+    """U of axis i and its ancestors, and its row by their coordinates and speeds."""
+    zero, k = 0.0 * b[0], tree.first[i] + 1
+    twice_c, twice_d = scale(2.0, c), scale(2.0, d)
     j = tree.parent[i]
     while j != WORLD:
-        out.x[n + j] = scale_plus(-packed.M[k], x, out.x[n + j])
-        k += 1
-        j = tree.parent[j]
+        for a in upward(j, tree.top[j]):
+            packed.M[k] = dot_plus(work.z[a], Kn, dot(work.s[a], Kf))
+            by_q = dot_plus(work.zd[a], b, dot_plus(work.zdd[a], c, dot(work.sdd[a], d)))
+            by_qd = dot_plus(work.z[a], b, dot_plus(work.zd[a], twice_c, dot(work.sd[a], twice_d)))
+            out.x[a * n + i] = (by_q, by_qd, zero)
+            k += 1
+        j = tree.parent[tree.top[j]]
 
 
 @lanewise
-def substitute(tree, work, n, packed, out, c):
-    """x <- U^-T D^-1 x for the columns of axis c."""
+def fill_column(tree, work, n, out, i, Qn, Qf, Vn, Vf, Kn, Kf):
+    """The rows of the ancestors by q_i, qd_i and tau_i: each takes its part of the wrenches on their way."""
+    j = tree.parent[i]
+    while j != WORLD:
+        for a in upward(j, tree.top[j]):
+            z, s, inv_D = work.z[a], work.s[a], work.inv_D[a]
+            x = inv_D * dot_plus(z, Qn, dot(s, Qf))
+            y = inv_D * dot_plus(z, Vn, dot(s, Vf))
+            w = inv_D * dot_plus(z, Kn, dot(s, Kf))
+            out.x[i * n + a] = (x, y, w)
+            Un, Uf = work.Un[a], work.Uf[a]
+            Qn, Qf = scale_plus(-x, Un, Qn), scale_plus(-x, Uf, Qf)
+            Vn, Vf = scale_plus(-y, Un, Vn), scale_plus(-y, Uf, Vf)
+            Kn, Kf = scale_plus(-w, Un, Kn), scale_plus(-w, Uf, Kf)
+        j = tree.parent[tree.top[j]]
+
+
+@lanewise
+def substitute(tree, n, packed, out, c):
+    """x <- U^-T x for the columns of axis c."""
     for i in outward(n):
-        x, k = scale(work.inv_D[i], out.x[c * n + i]), tree.first[i] + 1
+        x, k = out.x[c * n + i], tree.first[i] + 1
         j = tree.parent[i]
         while j != WORLD:
-            x = scale_plus(-packed.M[k], out.x[c * n + j], x)
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                x = scale_plus(-packed.M[k], out.x[c * n + a], x)
+                k += 1
+            j = tree.parent[tree.top[j]]
         out.x[c * n + i] = x
 
 
 @lanewise
-def substitute_four(tree, work, n, packed, out, c):
+def substitute_four(tree, n, packed, out, c):
     """The same for four axes from c on: the way to the root and every number of U serve all of them."""
     i0, i1, i2, i3 = c * n, (c + 1) * n, (c + 2) * n, (c + 3) * n
     for i in outward(n):
-        D, k = work.inv_D[i], tree.first[i] + 1
-        a, b = scale(D, out.x[i0 + i]), scale(D, out.x[i1 + i])
-        x, y = scale(D, out.x[i2 + i]), scale(D, out.x[i3 + i])
+        a, b, x, y, k = out.x[i0 + i], out.x[i1 + i], out.x[i2 + i], out.x[i3 + i], tree.first[i] + 1
         j = tree.parent[i]
         while j != WORLD:
-            U = -packed.M[k]
-            a, b = scale_plus(U, out.x[i0 + j], a), scale_plus(U, out.x[i1 + j], b)
-            x, y = scale_plus(U, out.x[i2 + j], x), scale_plus(U, out.x[i3 + j], y)
-            k += 1
-            j = tree.parent[j]
+            for above in upward(j, tree.top[j]):
+                U = -packed.M[k]
+                a, b = scale_plus(U, out.x[i0 + above], a), scale_plus(U, out.x[i1 + above], b)
+                x, y = scale_plus(U, out.x[i2 + above], x), scale_plus(U, out.x[i3 + above], y)
+                k += 1
+            j = tree.parent[tree.top[j]]
         out.x[i0 + i], out.x[i1 + i], out.x[i2 + i], out.x[i3 + i] = a, b, x, y
 
 
@@ -120,7 +190,7 @@ ABA_GRADIENT = Kernel(
     inputs=3,
     outputs=3,
     entries=ENTRIES,
-    scratch=(TORQUE_ENTRIES, FACTORS),
+    scratch=(FACTORS,),
     targets=((0, 0, True), (1, 1, True), (2, 2, True)),
     square=True,
     accept=has_regular_factors,

@@ -53,7 +53,7 @@ def floating_inverse(tree, work, q, qd, qdd, wrench, base, tau, check):
     wrench: as in inverse dynamics, or nothing. check: determinants of the composite rotational inertia, of
     the sliding and of the turning axes, each zero where the base's acceleration is not defined.
     """
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.axis, work, q, qd, qdd)
     if len(wrench) > 0:
         for i in outward(len(q)):
             R = work.R[i]
@@ -61,7 +61,7 @@ def floating_inverse(tree, work, q, qd, qdd, wrench, base, tau, check):
             work.f[i] = sub(work.f[i], f)
             work.n[i] = sub(work.n[i], cross_plus(work.p[i], f, n))
     for i in inward(len(q)):
-        join_parent(work, i, tree.parent[i])
+        join_parent(tree, work, i, tree.parent[i])
     aw, av, inertial = freed_acceleration(tree.subtree_m[0], work.h[0], work.S[0], work.n[0], work.f[0])
     turning, turn_det = columns_solved(work.z[3], work.z[4], work.z[5], aw)
     sliding, slide_det = columns_solved(work.s[0], work.s[1], work.s[2], cross_plus(aw, work.p[5], av))

@@ -14,7 +14,14 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.number import lanewise, sign, sincos
-from kinetree.kernels.tree_columns import carriers_and_turns, last_beyond, leading_slides, subtree_mass
+from kinetree.kernels.tree_columns import (
+    carriers_and_turns,
+    last_beyond,
+    leading_slides,
+    places_on_the_way,
+    subtree_mass,
+    tops,
+)
 from kinetree.kernels.vectors import (
     ZERO3,
     column_z,
@@ -113,6 +120,9 @@ TREE = Layout(
     massive=int,
     offset=int,
     passive=int,
+    place=int,  # row for what only the axis and its children need
+    beyond=int,  # the same if something lies beyond, else the world's
+    opens=int,  # whether it is the last child of its parent: the first of them on the way inward
     R=9,
     p=3,
     m=1,
@@ -121,6 +131,8 @@ TREE = Layout(
     armature=1,
     subtree_m=1,
     # read by some
+    axis=int,  # its own number
+    top=int,  # from the axis to here numbers fall by one from child to parent
     first=int,  # place of (i, i) among the pairs of an axis and its ancestors
     carries=int,  # whether a body, not only further axes, hangs on the axis
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
@@ -149,6 +161,15 @@ def inward(n):
 
 
 @lanewise
+def upward(i, top):
+    """Axes whose numbers fall by one from child to parent: such runs lead to the base, one after the other.
+
+    A loop over numbers that are known beforehand need not wait for the parent of each axis.
+    """
+    return range(i, top - 1, -1)
+
+
+@lanewise
 def inertia(tree, i):
     """Mass, first and second moment of what axis i carries."""
     return tree.m[i], tree.h[i], tree.S[i]
@@ -167,19 +188,24 @@ def placement(tree, i, q):
 
 
 @lanewise
-def world_placement(tree, i, q, Rj, pj):
-    """Rotation and origin of axis i in the world, and its joint axis (angular z, linear s)."""
-    R, p = product(Rj, tree.R[i]), times_plus(Rj, tree.p[i], pj)
+def place_axis(tree, work, i, q, j, k):
+    """Rotation and origin of axis i in the world, from row j to row k of the workspace.
+
+    The joint axis (angular z, linear s) goes to row i.
+    """
     if tree.revolute[i]:
         sine, cosine = sincos(q)
-        R = times_rz(R, sine, cosine)
+        R = product(work.R[j], tree.R[i])
+        p = times_plus(work.R[j], tree.p[i], work.p[j])
         z = column_z(R)
-        s = cross(p, z)
+        work.z[i], work.s[i] = z, cross(p, z)
+        work.R[k], work.p[k] = times_rz(R, sine, cosine), p
     else:
+        R = product(work.R[j], tree.R[i])
+        p = times_plus(work.R[j], tree.p[i], work.p[j])
         s = column_z(R)
-        p = scale_plus(q, s, p)
-        z = ZERO3
-    return R, p, z, s
+        work.z[i], work.s[i] = ZERO3, s
+        work.R[k], work.p[k] = R, scale_plus(q, s, p)
 
 
 @lanewise
@@ -300,6 +326,9 @@ def _new_table(tree: Tree) -> Array:
         "offset": ~tree.turns | (tree.position != 0).any(axis=1),
         "passive": tree.passive,
         "carries": carriers,
+        "axis": np.arange(n),
+        "top": tops(tree),
+        **places_on_the_way(tree),
         "first": _first_pairs(tree),
         "sliding": np.zeros(n),
         "last": last_beyond(tree),
@@ -324,6 +353,8 @@ def _new_table(tree: Tree) -> Array:
     table[0, start : start + 3] = tree.gravity
     table.view(np.int64)[0, TREE.places["sliding"][0]] = leading_slides(tree)
     table.view(np.int64)[0, TREE.places["parent"][0]] = n
+    for name in ("axis", "place"):
+        table.view(np.int64)[0, TREE.places[name][0]] = WORLD
     return table
 
 

@@ -5,7 +5,7 @@ while its point moves: beyond the wrench (N, F) it needs the first moment V = su
 axis i changes the moment by V z - z tr V + s x F.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, centred_world, inward, outward, world_placement
+from kinetree.kernels.layout import WORLD, Kernel, Layout, centred_world, inward, outward, place_axis
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -38,9 +38,8 @@ def composite_loads(tree, work, q, load):
     """Outward pass: joint axes, and the loads on what each axis carries, about the world's origin."""
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     for i in outward(len(q)):
-        j = tree.parent[i]
-        R, p, z, s = world_placement(tree, i, q[i], work.R[j], work.p[j])
-        work.R[i], work.p[i], work.z[i], work.s[i] = R, p, z, s
+        place_axis(tree, work, i, q[i], tree.parent[i], i)
+        R, p = work.R[i], work.p[i]
         f = times(R, load3(load, LOAD * i))
         work.bf[i], work.bn[i] = f, cross_plus(p, f, times(R, load3(load, LOAD * i + 3)))
         F = load3(load, LOAD * i + 6)

@@ -58,6 +58,15 @@ def accumulate(field, i, value):
     )
 
 
+def again(i):
+    """The same row, to be read anew.
+
+    Compiled, what was read from row i before is forgotten: registers are few, and what does not fit into them
+    would be written to memory once more.
+    """
+    return i
+
+
 def _is_symbolic(x):
     """Whether a number is a SymPy expression."""
     return hasattr(x, "free_symbols")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
@@ -44,13 +44,13 @@ def reaction_gradient(tree, work, out, q, qd, qdd, reaction):
 
     if it carries a body: its reaction by itself and its ancestors; then its ancestors' reactions by i.
     """
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.axis, work, q, qd, qdd)
     for i in outward(len(q)):
         if tree.carries[i]:
             work.R[i] = product(work.R[i], tree.B[i])
     k = 0
     for i in inward(len(q)):
-        join_parent(work, i, tree.parent[i])
+        join_parent(tree, work, i, tree.parent[i])
         m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
         E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
         R, p = work.R[i], work.p[i]
@@ -60,15 +60,16 @@ def reaction_gradient(tree, work, out, q, qd, qdd, reaction):
             store3(reaction, 6 * i + 3, wrench[3:6])
             j = i
             while j != WORLD:
-                z, s, zd, sd = work.z[j], work.s[j], work.zd[j], work.sd[j]
-                Cn, Cf = inertia_times(m, h, S, z, s)
-                out.dqdd[k] = in_body(R, p, Cn, Cf)
-                Cn, Cf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-                out.dqd[k] = in_body(R, p, times_plus(E, z, Cn), cross_plus(z, P, Cf))
-                Cn, Cf = inertia_times(m, h, S, work.zdd[j], work.sdd[j])
-                out.dq[k] = in_body(R, p, times_plus(E, zd, Cn), cross_plus(zd, P, Cf))
-                k += 1
-                j = tree.parent[j]
+                for a in upward(j, tree.top[j]):
+                    z, s, zd, sd = work.z[a], work.s[a], work.zd[a], work.sd[a]
+                    Cn, Cf = inertia_times(m, h, S, z, s)
+                    out.dqdd[k] = in_body(R, p, Cn, Cf)
+                    Cn, Cf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
+                    out.dqd[k] = in_body(R, p, times_plus(E, z, Cn), cross_plus(z, P, Cf))
+                    Cn, Cf = inertia_times(m, h, S, work.zdd[a], work.sdd[a])
+                    out.dq[k] = in_body(R, p, times_plus(E, zd, Cn), cross_plus(zd, P, Cf))
+                    k += 1
+                j = tree.parent[tree.top[j]]
         else:
             store3(reaction, 6 * i, ZERO3)
             store3(reaction, 6 * i + 3, ZERO3)

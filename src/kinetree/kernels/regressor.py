@@ -38,7 +38,7 @@ def felt(z, s, w, wd, a, U):
 @lanewise
 def regressor(tree, work, out, q, qd, qdd):
     """dtau_j/dpi_i for every axis i that carries a body and its ancestors j (i itself first), tips first."""
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.axis, work, q, qd, qdd)
     k = 0
     for i in inward(len(q)):
         if tree.carries[i]:

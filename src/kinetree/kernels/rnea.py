@@ -29,7 +29,7 @@ from kinetree.kernels.vectors import (
     transposed_times,
 )
 
-SLOTS = Layout(w=3, U=9, a=3, wd=3, R=9, f=3, n=3, p=3)
+SLOTS = Layout(R=9, f=3, n=3, p=3, w=3, wd=3, U=9, a=3)  # the last four: of axes that wait for children
 
 
 @lanewise
@@ -43,7 +43,7 @@ def rnea(tree, work, q, qd, qdd, wrench, tau, reaction):
     work.a[WORLD] = negative(tree.gravity[WORLD])
 
     for i in outward(len(q)):  # motion, inertial force of each body
-        j = tree.parent[i]
+        j, k = tree.place[tree.parent[i]], tree.place[i]
         R, p = placement(tree, i, q[i])
         work.R[i] = R
         a = work.a[j]
@@ -58,9 +58,9 @@ def rnea(tree, work, q, qd, qdd, wrench, tau, reaction):
             w = add_z(w, qd[i])
         else:
             a = add_z(cross_z_plus(w, qd[i] + qd[i], a), qdd[i])
-        work.w[i], work.wd[i], work.a[i] = w, wd, a
+        work.w[k], work.wd[k], work.a[k] = w, wd, a
         U = spin_matrix(w, wd)
-        work.U[i] = U
+        work.U[k] = U
         if tree.massive[i]:
             m, h, S = inertia(tree, i)
             work.f[i] = inertial_force(m, h, U, a)

@@ -5,7 +5,7 @@ instead of 36. Perturbing q_i moves what axis i carries rigidly, and changes its
 acceleration by Xdd on top.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque, upward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
@@ -27,40 +27,59 @@ TARGETS = ((0, 0, True), (3, 0, False), (1, 1, True), (2, 1, False), (4, 2, Fals
 
 
 @lanewise
+def wrench_changes(tree, work, i):
+    """How the composite body beyond axis i answers to it: wrenches by qdd_i, q_i and qd_i.
+
+    (In, If) = I X;  (Qn, Qf) = 2B Xd + I Xdd + X x* F;  (Vn, Vf) = 2B X + 2 I Xd;  Bn = (2B)^T X
+    """
+    m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
+    z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
+    E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
+    In, If = inertia_times(m, h, S, z, s)
+    Bn = transposed_times_plus(E, z, cross(P, s))
+    Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
+    Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
+    Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
+    Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
+    return In, If, Qn, Qf, times_plus(E, z, Vn), cross_plus(z, P, Vf), Bn
+
+
+@lanewise
+def transmitted_torque(tree, work, i, q, qd, qdd):
+    """Torque that axis i needs for the composite wrench beyond it."""
+    tau = dot(work.z[i], work.n[i]) + dot(work.s[i], work.f[i]) + tree.armature[i] * qdd
+    if tree.passive[i]:
+        tau = tau + passive_torque(tree, i, q, qd)
+    return tau
+
+
+@lanewise
 def rnea_gradient(tree, work, out, q, qd, qdd, tau):
-    """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first."""
-    world_motion(tree, work, q, qd, qdd)
+    """tau, dtau/dq, dtau/dqd and M for every axis i and its ancestors j (i itself first), tips first.
+
+    The places of the axes stay in the workspace, for loads that move with them.
+    """
+    world_motion(tree, tree.axis, work, q, qd, qdd)
     k = 0
     for i in inward(len(q)):
-        j = tree.parent[i]
-        join_parent(work, i, j)
-        m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
-        z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
-        tau[i] = dot(z, n) + dot(s, f) + tree.armature[i] * qdd[i]
-        E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
-        # (In, If) = I X;  Bn = (2B)^T X;  (Qn, Qf) = 2B Xd + I Xdd + X x* F;  (Vn, Vf) = 2B X + 2 I Xd
-        In, If = inertia_times(m, h, S, z, s)
+        join_parent(tree, work, i, tree.parent[i])
+        tau[i] = transmitted_torque(tree, work, i, q[i], qd[i], qdd[i])
+        In, If, Qn, Qf, Vn, Vf, Bn = wrench_changes(tree, work, i)
         twice_In, twice_If = scale(2.0, In), scale(2.0, If)
-        Bn = transposed_times_plus(E, z, cross(P, s))
-        Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
-        Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
-        Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
-        Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-        Vn, Vf = times_plus(E, z, Vn), cross_plus(z, P, Vf)
-        if tree.passive[i]:
-            tau[i] = tau[i] + passive_torque(tree, i, q[i], qd[i])
         drive, spring, damper = tree.armature[i], tree.stiffness[i], tree.viscous[i]  # on the diagonal
         j = i
         while j != WORLD:
-            z, s, zd, sd = work.z[j], work.s[j], work.zd[j], work.sd[j]
-            out.M[k] = dot_plus(z, In, dot_plus(s, If, drive))
-            out.dq_up[k] = dot_plus(z, Qn, dot_plus(s, Qf, spring))
-            out.dqd_up[k] = dot_plus(z, Vn, dot_plus(s, Vf, damper))
-            out.dqd_low[k] = dot_plus(z, Bn, dot_plus(zd, twice_In, dot_plus(sd, twice_If, damper)))
-            out.dq_low[k] = dot_plus(zd, Bn, dot_plus(work.zdd[j], In, dot_plus(work.sdd[j], If, spring)))
-            drive, spring, damper = 0.0, 0.0, 0.0
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                z, s, zd, sd = work.z[a], work.s[a], work.zd[a], work.sd[a]
+                out.M[k] = dot_plus(z, In, dot_plus(s, If, drive))
+                out.dq_up[k] = dot_plus(z, Qn, dot_plus(s, Qf, spring))
+                out.dqd_up[k] = dot_plus(z, Vn, dot_plus(s, Vf, damper))
+                out.dqd_low[k] = dot_plus(z, Bn, dot_plus(zd, twice_In, dot_plus(sd, twice_If, damper)))
+                lifted = dot_plus(work.zdd[a], In, dot_plus(work.sdd[a], If, spring))
+                out.dq_low[k] = dot_plus(zd, Bn, lifted)
+                drive, spring, damper = 0.0, 0.0, 0.0
+                k += 1
+            j = tree.parent[tree.top[j]]
 
 
 RNEA_GRADIENT = Kernel(rnea_gradient, SLOTS, inputs=3, outputs=1, entries=ENTRIES, targets=TARGETS)

@@ -11,7 +11,7 @@ motion, velocity and acceleration, which gives every second derivative as a few 
 axis and its ancestor: O(1) each.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, passive_torque
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, passive_torque, upward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import (
@@ -97,10 +97,10 @@ def store_gradient(tree, work, i, q, qd, qdd, y, value, dq, dqd, dqdd):
 @lanewise
 def rnea_adjoint(tree, work, q, qd, qdd, y, tau, dq, dqd, dqdd):
     """tau and the gradient of y . tau with respect to q, qd, qdd, in O(n)."""
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.place, work, q, qd, qdd)
     virtual_motion(tree, work, y)
     for i in inward(len(q)):
-        join_parent(work, i, tree.parent[i])
+        join_parent(tree, work, i, tree.parent[i])
         join_virtual(work, i, tree.parent[i])
         store_gradient(tree, work, i, q, qd, qdd, y, tau, dq, dqd, dqdd)
 
@@ -108,12 +108,12 @@ def rnea_adjoint(tree, work, q, qd, qdd, y, tau, dq, dqd, dqdd):
 @lanewise
 def rnea_hessian(tree, work, out, q, qd, qdd, y, tau, dq, dqd, dqdd):
     """tau, gradient and Hessian of y . tau, packed for every axis i and its ancestors j (i itself first)."""
-    world_motion(tree, work, q, qd, qdd)
+    world_motion(tree, tree.place, work, q, qd, qdd)
     virtual_motion(tree, work, y)
     k = 0
     for i in inward(len(q)):
         j = tree.parent[i]
-        join_parent(work, i, j)
+        join_parent(tree, work, i, j)
         join_virtual(work, i, j)
         store_gradient(tree, work, i, q, qd, qdd, y, tau, dq, dqd, dqdd)
         m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
@@ -136,16 +136,17 @@ def rnea_hessian(tree, work, out, q, qd, qdd, y, tau, dq, dqd, dqdd):
         K_q = sub(K_q, transposed_times_plus(Ey, zd, cross(Py, sd)))
         j = i
         while j != WORLD:
-            z, s, zd, sd, zy, sy = work.z[j], work.s[j], work.zd[j], work.sd[j], work.zy[j], work.sy[j]
-            bend = dot_plus(work.zdd[j], dLn, dot_plus(work.sdd[j], dLf, dot(zd, K_q)))
-            out.q_q[k] = dot_plus(zy, Qn, dot_plus(sy, Qf, bend))
-            out.q_qd_up[k] = dot_plus(zy, Vn, dot_plus(sy, Vf, dot(zd, K_qd)))
-            out.q_qd_low[k] = dot_plus(z, K_q, 2.0 * dot_plus(zd, dLn, dot(sd, dLf)))
-            out.qd_qd[k] = dot(z, K_qd)
-            out.q_qdd_up[k] = dot_plus(zy, In, dot(sy, If))
-            out.q_qdd_low[k] = dot_plus(z, dLn, dot(s, dLf))
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                z, s, zd, sd, zy, sy = work.z[a], work.s[a], work.zd[a], work.sd[a], work.zy[a], work.sy[a]
+                bend = dot_plus(work.zdd[a], dLn, dot_plus(work.sdd[a], dLf, dot(zd, K_q)))
+                out.q_q[k] = dot_plus(zy, Qn, dot_plus(sy, Qf, bend))
+                out.q_qd_up[k] = dot_plus(zy, Vn, dot_plus(sy, Vf, dot(zd, K_qd)))
+                out.q_qd_low[k] = dot_plus(z, K_q, 2.0 * dot_plus(zd, dLn, dot(sd, dLf)))
+                out.qd_qd[k] = dot(z, K_qd)
+                out.q_qdd_up[k] = dot_plus(zy, In, dot(sy, If))
+                out.q_qdd_low[k] = dot_plus(z, dLn, dot(s, dLf))
+                k += 1
+            j = tree.parent[tree.top[j]]
 
 
 RNEA_ADJOINT = Kernel(rnea_adjoint, SLOTS, inputs=4, outputs=4, output_widths=(1, 1, 1, 1))

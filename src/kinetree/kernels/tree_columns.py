@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -43,3 +44,39 @@ def leading_slides(tree: Tree) -> int:
     while count < tree.n and not tree.turns[count] and tree.parent[count] == count - 1:
         count += 1
     return count
+
+
+def places_on_the_way(tree: Tree) -> dict[str, Any]:
+    """Rows of the workspace for what only an axis and its children need, so few that they stay in the cache.
+
+    ``place`` is the row of an axis; ``beyond`` the same, or the world's row if nothing lies beyond; ``opens``
+    tells that an axis is the last child: it takes over the parent's row. Going outward, a row is free again
+    when the last child has read it; going inward, the same rows are taken in the reverse order.
+    """
+    last = np.full(tree.n, WORLD_AXIS)
+    for i, j in enumerate(tree.parent):
+        if j != WORLD_AXIS:
+            last[j] = i
+    is_tip = last == WORLD_AXIS
+    place, opens = np.zeros(tree.n, dtype=np.int64), np.zeros(tree.n, dtype=np.int64)
+    free: list[int] = []
+    used = 0
+    for i, j in enumerate(tree.parent):
+        if j != WORLD_AXIS and last[j] == i:
+            place[i], opens[i] = place[j], 1
+        elif free:
+            place[i] = heappop(free)
+        else:
+            place[i], used = used, used + 1
+        if is_tip[i]:
+            heappush(free, int(place[i]))
+    return {"place": place, "beyond": np.where(is_tip, WORLD_AXIS, place), "opens": opens}
+
+
+def tops(tree: Tree) -> Any:
+    """Where the run of axes ends that leads from each axis to the base without a gap in the numbers."""
+    top = np.arange(tree.n)
+    for i, j in enumerate(tree.parent):
+        if j != WORLD_AXIS and j == i - 1:
+            top[i] = top[j]
+    return top

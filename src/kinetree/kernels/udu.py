@@ -6,7 +6,7 @@ factors fit into the packed places of M itself (002, eqs. 28-33; 004, section 5.
 
 from kinetree.kernels.crba import ENTRIES, crba
 from kinetree.kernels.crba import SLOTS as CRBA_SLOTS
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
 from kinetree.kernels.number import lanewise
 
 SLOTS = Layout(**CRBA_SLOTS.fields, x=1)
@@ -26,10 +26,11 @@ def factor(tree, n, out):
             place = tree.first[j]
             above = j
             while above != WORLD:
-                out.M[place] = out.M[place] - U * out.M[below]
-                below += 1
-                place += 1
-                above = tree.parent[above]
+                for _ in upward(above, tree.top[above]):
+                    out.M[place] = out.M[place] - U * out.M[below]
+                    below += 1
+                    place += 1
+                above = tree.parent[tree.top[above]]
             out.M[k] = U
             k += 1
             j = tree.parent[j]
@@ -42,16 +43,18 @@ def solve(tree, work, n, out):
         x, k = work.x[i], tree.first[i] + 1
         j = tree.parent[i]
         while j != WORLD:
-            work.x[j] = work.x[j] - out.M[k] * x
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                work.x[a] = work.x[a] - out.M[k] * x
+                k += 1
+            j = tree.parent[tree.top[j]]
     for i in outward(n):  # x <- U^-T D^-1 x
         x, k = work.x[i] / out.M[tree.first[i]], tree.first[i] + 1
         j = tree.parent[i]
         while j != WORLD:
-            x = x - out.M[k] * work.x[j]
-            k += 1
-            j = tree.parent[j]
+            for a in upward(j, tree.top[j]):
+                x = x - out.M[k] * work.x[a]
+                k += 1
+            j = tree.parent[tree.top[j]]
         work.x[i] = x
 
 

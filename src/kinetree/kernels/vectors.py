@@ -175,6 +175,18 @@ def skew(h):
 
 
 @lanewise
+def skew_plus(h, A):
+    """h~ + A"""
+    return A[0], A[1] - h[2], A[2] + h[1], A[3] + h[2], A[4], A[5] - h[0], A[6] - h[1], A[7] + h[0], A[8]
+
+
+@lanewise
+def sum6(A, B):
+    """A + B of symmetric matrices"""
+    return A[0] + B[0], A[1] + B[1], A[2] + B[2], A[3] + B[3], A[4] + B[4], A[5] + B[5]
+
+
+@lanewise
 def trace_minus(S):
     """(tr S) 1 - S: rotational inertia from the second moment of mass S."""
     return S[3] + S[5], -S[1], -S[2], S[0] + S[5], -S[4], S[0] + S[3]

@@ -30,7 +30,7 @@ from numba.extending import (
 
 from kinetree.kernels.lanes.number import DOUBLE, FLAGS, INLINE, INT32, INT64, llvm_type, number_type
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import accumulate, nothing
+from kinetree.kernels.number import accumulate, again, nothing
 
 
 class LayoutType(types.Opaque):
@@ -321,3 +321,16 @@ def _nothing(typing, row):
 @overload(nothing, jit_options=INLINE)
 def _nothing_overload(row):
     return lambda row: _nothing(row)
+
+
+@intrinsic
+def _again(typing, row):
+    def build(context, builder, sig, args):
+        return builder.asm(ir.FunctionType(INT64, [INT64]), "", "=r,0", [args[0]], True)
+
+    return types.intp(types.intp), build
+
+
+@overload(again, jit_options=INLINE)
+def _again_overload(i):
+    return lambda i: _again(i)
