@@ -159,7 +159,7 @@ def _public(case: Case, method: str, tolerance: float) -> object:
         method=method,
         rtol=tolerance,
         atol=tolerance,
-        energy_tolerance=np.inf,
+        energy_tolerance=1e9,
     )
 
 

@@ -27,7 +27,9 @@ def slopes(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
         return _differences(system, t, y)
     state, A = np.array(y, dtype=np.float64), np.zeros((n, 2 * n))
     pointers = (x.ctypes.data for x in (state, A, system.context.memory))
-    if RATES(address)(t, *pointers) != 0 or not np.isfinite(A).all():
+    with system.by_state():
+        answer = RATES(address)(t, *pointers)
+    if answer != 0 or not np.isfinite(A).all():
         return None
     return A[:, :n].copy(), A[:, n:].copy()
 
@@ -52,7 +54,9 @@ def _accelerations(system: System, t: float, y: Array) -> Array | None:
     rates = np.zeros(system.size)
     state = np.array(y, dtype=np.float64)
     pointers = (x.ctypes.data for x in (state, rates, system.context.memory))
-    if RATES(system.address("rates"))(t, *pointers) != 0:
+    with system.by_state():
+        answer = RATES(system.address("rates"))(t, *pointers)
+    if answer != 0:
         system.problem = None  # it comes again, at the place where it is told
         return None
     return rates[system.n : 2 * system.n]

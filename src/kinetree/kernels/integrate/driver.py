@@ -9,7 +9,7 @@ from typing import Any
 from numba import types
 
 from kinetree.kernels.compile import compiled_function
-from kinetree.kernels.integrate.events import finder
+from kinetree.kernels.integrate.events import begin_events, finder, switch_modes
 from kinetree.kernels.integrate.explicit import Method, dop853, dopri5
 from kinetree.kernels.integrate.fixed import rk4, semi_implicit_euler
 from kinetree.kernels.integrate.radau import radau
@@ -52,7 +52,7 @@ def advancing(name: str) -> Callable[..., int]:
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense = interpolation(method)
-    find, begin_events = finder(dense)
+    find = finder(dense, method.first, method.last)
 
     def advance(
         settings,
@@ -81,7 +81,9 @@ def advancing(name: str) -> Callable[..., int]:
                 return CALLBACK
             s.pending_sample = 0
             if s.start != SMOOTH:
-                if start(s, memory) != 0 or begin_events(s, memory, g) != 0:
+                if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
+                    return CALLBACK
+                if begin_events(s, memory, g) != 0:
                     return CALLBACK
                 s.start = SMOOTH
             choose_target(s, breaks)
