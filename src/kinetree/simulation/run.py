@@ -27,6 +27,7 @@ RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3
 TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
 LIMITS = ("upper", "lower")
 BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
+WIDE = ("pirk7", "radau")  # methods that ask for several states at once
 FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
 
 
@@ -94,7 +95,7 @@ def _integration(
         max_step=options.max_step,
         events=_events(system, options) if watched and system.lanes == 1 else None,
         jacobian=system.jacobian_address() if method == "radau" else None,
-        wide=system.wide_address() if method == "radau" else 0,
+        wide=system.wide_address() if method in WIDE else 0,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )

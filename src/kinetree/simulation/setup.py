@@ -56,7 +56,7 @@ def context_parts(
         n_log=int(options.duration / parts.period + 2) if parts.period > 0.0 else 0,
         slow=options.friction_speed,
         calm=CALM * options.atol,
-        stiff=options.method not in ("dop853", "dopri5"),
+        stiff=options.method not in ("dop853", "dopri5", "pirk7"),
         **more,
     )
 

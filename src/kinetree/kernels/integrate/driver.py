@@ -12,6 +12,7 @@ from kinetree.kernels.compile import compiled_function
 from kinetree.kernels.integrate.events import begin_events, finder, switch_modes
 from kinetree.kernels.integrate.explicit import Method, dop853, dopri5
 from kinetree.kernels.integrate.fixed import rk4, semi_implicit_euler
+from kinetree.kernels.integrate.pirk import pirk7
 from kinetree.kernels.integrate.radau import radau
 from kinetree.kernels.integrate.settings import (
     ARGUMENT,
@@ -37,7 +38,7 @@ from kinetree.kernels.integrate.settings import (
 from kinetree.kernels.integrate.steps import shortest_step
 from kinetree.kernels.lanes.calls import BLOCK, address_of, call, load_block, store_block
 
-METHODS = {make.__name__: make for make in (dopri5, dop853, radau, rk4, semi_implicit_euler)}
+METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
 
 
 @functools.cache

@@ -112,10 +112,10 @@ def two_errors(fifth_order, third_order):
     return error
 
 
-def controlled(run, error, exponent, memory_exponent, least, most):
+def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
     """take(s, memory, ...): repeat the step until its error is accepted, with Hairer's PI controller.
 
-    h changes by 0.9 error^-exponent error_old^memory_exponent, between the factors `least` and `most`.
+    h changes by safety error^-exponent error_old^memory_exponent, between the factors `least` and `most`.
     """
 
     @compiled
@@ -143,13 +143,13 @@ def controlled(run, error, exponent, memory_exponent, least, most):
                 s.wish = 0.1 * s.h
             else:
                 log_error = 0.5 * math.log(max(square, 1e-40))
-                factor = 0.9 * math.exp(memory_exponent * s.log_error - exponent * log_error)
+                factor = safety * math.exp(memory_exponent * s.log_error - exponent * log_error)
                 if square <= 1.0:
                     accept(s, wish, factor)
                     s.log_error = max(log_error, LOG_SMALL)
                     return GO_ON
                 s.was_not_finite = 0
-                s.wish = s.h * max(least, 0.9 * math.exp(-exponent * log_error))
+                s.wish = s.h * max(least, safety * math.exp(-exponent * log_error))
             s.was_rejected = 1
             s.rejected += 1
 
@@ -249,5 +249,7 @@ def dop853() -> Method:
     plan = [point(k, c, a) for k, (c, a) in enumerate(eighth.STAGES, start=1)]
     run = all_stages([*plan, point(12, 1.0, eighth.B, NEW)])
     more = all_stages([point(k, c, a) for k, (c, a) in enumerate(eighth.MORE_STAGES, start=13)])
-    take = controlled(run, two_errors(eighth.ERROR_5, eighth.ERROR_3), 1 / 8, 0.0, 1 / 3, 6.0)
+    take = controlled(
+        run, two_errors(eighth.ERROR_5, eighth.ERROR_3), 1 / 8 - 0.75 * 0.04, 0.04, 1 / 3, 6.0, 0.85
+    )
     return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, going_on(12), K, K + 12)
