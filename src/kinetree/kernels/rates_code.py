@@ -195,7 +195,7 @@ def events() -> Any:
 
 @functools.cache
 def switch() -> Any:
-    """The C callback (t, y*, told*, context*) of `kernels.rates.switch_modes`; modes are held from then on."""
+    """The C callback (t, y*, told*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
     look, holding = surroundings(), HEADER.places["holding"][0]
 
     def run(t, y_, told_, context_):

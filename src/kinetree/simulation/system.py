@@ -60,7 +60,7 @@ class System:
         self.problem: BaseException | None = None
         self.present: System = self  # in whose coordinates the state is that callbacks get
         self._keep: dict[str, Any] = {}  # callbacks live as long as the system
-        self.set_constant(constant)
+        self.context.given[:] = constant
         if function is not None:
             self._keep["rates"] = self._lawful_rates()
         if self.triggers:

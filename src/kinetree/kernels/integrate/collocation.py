@@ -1,9 +1,9 @@
 """Coefficients of the Radau IIA methods of order 5 and 9 and the real form of their eigenvectors.
 
 Hairer, Wanner: Solving ordinary differential equations II, 2nd edition, IV.5 and IV.8; Stiff differential
-equations solved by Radau methods, J. Comput. Appl. Math. 111 (1999). The inverse of the coefficient matrix has
-one real eigenvalue gamma and pairs alpha +- i beta; with T = [v, Re w, Im w, ...], T^-1 A^-1 T has the blocks
-gamma and [[alpha, beta], [-beta, alpha]].
+equations solved by Radau methods, J. Comput. Appl. Math. 111 (1999). The inverse of the coefficient matrix
+has one real eigenvalue gamma and pairs alpha +- i beta; with T = [v, Re w, Im w, ...], T^-1 A^-1 T has the
+blocks gamma and [[alpha, beta], [-beta, alpha]].
 """
 
 from __future__ import annotations

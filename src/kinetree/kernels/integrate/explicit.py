@@ -249,7 +249,6 @@ def dop853() -> Method:
     plan = [point(k, c, a) for k, (c, a) in enumerate(eighth.STAGES, start=1)]
     run = all_stages([*plan, point(12, 1.0, eighth.B, NEW)])
     more = all_stages([point(k, c, a) for k, (c, a) in enumerate(eighth.MORE_STAGES, start=13)])
-    take = controlled(
-        run, two_errors(eighth.ERROR_5, eighth.ERROR_3), 1 / 8 - 0.75 * 0.04, 0.04, 1 / 3, 6.0, 0.85
-    )
+    error = two_errors(eighth.ERROR_5, eighth.ERROR_3)
+    take = controlled(run, error, 1 / 8 - 0.75 * 0.04, 0.04, 1 / 3, 6.0, 0.85)
     return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, going_on(12), K, K + 12)

@@ -71,8 +71,8 @@ class Integration:
     "radau") keep the local error, root mean square of e / (atol + rtol |y|), below one; the others ("rk4",
     "semi_implicit_euler") take equal steps not longer than ``step``. ``sample`` = (address, period): called
     at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
-    keeps the callbacks alive. ``wide``: address of rates for 4 states at once, whose rows follow each other at
-    distances of the memory's width; only if f does not depend on time.
+    keeps the callbacks alive. ``wide``: address of rates for 4 states at once, which follow each other at
+    distances of whole vectors; only if f does not depend on time.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")

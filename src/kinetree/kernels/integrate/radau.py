@@ -190,7 +190,7 @@ def newton(s, memory, matrices, complexes, pivots):
             if rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > goal:
                 return FAILED, k
             contraction = rate / (1.0 - rate)
-        if size == 0.0 or contraction * size < goal:
+        if size == 0.0 or (size < 1.0 and contraction * size < goal):  # sums are one iteration behind
             s.contraction, s.rate_of_convergence = contraction, rate
             return CONVERGED, k + 1
         before = size
