@@ -198,9 +198,9 @@ def _events(system: System, options: Options) -> Events | None:
             raise InputError(f"stop_at: {unknown_name('event', name, known)}")
     if not _watched(system):
         return None
-    rules = map(np.array, _rules(system, options))
+    action, direction = map(np.array, _rules(system, options))
     switch = system.address("switch") if system.guards > 1 else 0
-    return Events(system.address("events"), system.n_events, *rules, switch)
+    return Events(system.address("events"), system.n_events, action, direction, switch)
 
 
 def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:

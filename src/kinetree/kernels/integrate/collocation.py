@@ -9,6 +9,7 @@ blocks gamma and [[alpha, beta], [-beta, alpha]].
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Legendre, legendre
@@ -85,7 +86,8 @@ def padded(name: str, *shape: int) -> np.ndarray:
     table = np.zeros((len(METHODS), *shape))
     for k, method in enumerate(METHODS):
         value = np.asarray(getattr(method, name))
-        table[(k, *(slice(size) for size in value.shape))] = value
+        places: Any = (k, *(slice(size) for size in value.shape))
+        table[places] = value
     return table
 
 

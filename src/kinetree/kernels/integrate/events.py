@@ -29,6 +29,7 @@ RECORD, RESTART, STOP, SWITCH = range(4)  # actions; the last restarts and is no
 # where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end
 OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, EVENT_ROWS = range(9)
 NEVER = 2.0
+HAPPENED, ANEW = 1.25, 2.0  # what f is told of an event; signs are 1.0 and -1.0
 AHEAD = 2.0**-20  # share of a step over which rates are taken
 CLOSE = 0.25  # share of the smaller end value below which an extremum is looked at
 LOOKS = 6  # at an extremum
@@ -74,10 +75,14 @@ def switch_modes(s, memory, g):
     if s.switch == 0:
         return 0
     for i in range(s.lanes * s.n_events):
-        g[TRIAL, i] = 2.0 if s.start == JUMP else g[FIRED, i]
+        g[TRIAL, i] = ANEW if s.start == JUMP else HAPPENED * g[FIRED, i]
         if g[FIRED, i] != 0.0:
             s.jolt = 1
-    return call(s.switch, s.t, (address_of(memory, Y), address_of(g, TRIAL), s.context))
+    answer = call(s.switch, s.t, (address_of(memory, Y), address_of(g, TRIAL), s.context))
+    for i in range(s.lanes * s.n_events):
+        if abs(g[TRIAL, i]) > 1.0:  # not answered: no business of f
+            g[TRIAL, i] = 0.0
+    return answer
 
 
 @compiled

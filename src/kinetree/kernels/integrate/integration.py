@@ -38,8 +38,9 @@ class Events:
     ``address`` of events(t, y*, g*, context*), which fills (lanes, count) numbers. ``action``: 0 record the
     crossing, 1 locate it and restart there, 2 locate it and stop, 3 restart there and tell nobody.
     ``direction`` of g: -1, 0 (both) or 1. ``switch``: address of switch(t, y*, told*, context*), called at
-    every start with 1 for events that have just happened and 2 for all of them at a new state; f may change
-    then, and what is told is replaced by the signs that g has from now on, or 0 where g itself tells.
+    every start with 1.25 for events that have just happened and 2 for all of them at a new state; f may
+    change then, and what is told is replaced by the signs that g has from now on, or left
+    where g itself tells.
     """
 
     address: int
