@@ -45,7 +45,8 @@ def test_order_on_a_pendulum(method, counts, order, dense_order):
     exact = pendulum_angle(AMPLITUDE, TIMES)
     runs = [solved(method, pendulum, START, 6.0, TIMES, n_sums=1, **equal_steps(count)) for count in counts]
     for run, count in zip(runs, counts, strict=True):
-        assert run.statistics["steps"] == count and run.n_out == len(TIMES)
+        shorter = 2 if method == "pirk7" else 0  # its first steps
+        assert run.statistics["steps"] == count + shorter and run.n_out == len(TIMES)
     at_steps = orders([abs(run.out[::20, 0, 0] - exact[::20]).max() for run in runs])
     between = orders([abs(run.out[:, 0, 0] - exact).max() for run in runs])
     assert abs(at_steps - order).max() < 0.6, at_steps
