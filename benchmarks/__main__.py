@@ -16,6 +16,7 @@ from benchmarks.plan import PLANS, Plan
 from benchmarks.plot import save_plot
 from benchmarks.report import page, print_report
 from benchmarks.simulation import simulations
+from benchmarks.simulation_plot import save_simulation_plot
 from benchmarks.startup import startup
 
 WIDEST = 200  # columns of the printed tables when the output is no terminal
@@ -41,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         options.page.write_text(page(results), encoding="utf-8")
     if options.plot is not None:
         save_plot(results, options.plot)
+    if options.simulation_plot is not None:
+        save_simulation_plot(results, options.simulation_plot)
     print_report(results, console)
     return 0
 
@@ -84,6 +87,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
     parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the figures as Markdown")
     parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw ratios, growth, errors over time")
+    parser.add_argument(
+        "--simulation-plot", type=Path, metavar="FILE.png", help="draw errors of simulations over time"
+    )
     parser.set_defaults(plan="full")
     return parser.parse_args(arguments)
 

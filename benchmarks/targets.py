@@ -131,6 +131,16 @@ def _simulation_faster(target: dict[str, Any], figures: Results) -> tuple[float 
     return theirs / ours if ours and theirs else None, what, "x"
 
 
+def _starts_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    """The worst start of the quadruped, each with its best method."""
+    best: dict[str, float] = {}
+    for row in figures.results.get("quadruped_starts", ()):
+        time = float("inf") if row["milliseconds"] is None else row["milliseconds"]
+        best[row["case"]] = min(time, best.get(row["case"], float("inf")))
+    what = f"simulation, quadruped from the worst of seven starts, error 1e-6: {target['by']}, time"
+    return max(best.values(), default=None), what, "ms"
+
+
 def _simulation_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
     what = f"simulation, {target['case']}, error 1e-6: {target['by']}, time"
     return figures.simulation_time(target["case"], target["by"]), what, "ms"
@@ -153,5 +163,6 @@ MEASURES = {
     "startup": _startup,
     "simulation_faster": _simulation_faster,
     "simulation_time": _simulation_time,
+    "starts_time": _starts_time,
     "rollout_time": _rollout_time,
 }

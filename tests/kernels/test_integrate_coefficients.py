@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kinetree.kernels.integrate import collocation, dop853, dopri5
+from kinetree.kernels.integrate import collocation, dop853, dopri5, pirk
 from kinetree.kernels.integrate.explicit import weigh_eighth, weigh_fifth
 from kinetree.kernels.integrate.fixed import weigh_hermite
 from kinetree.kernels.integrate.radau import weigh as weigh_radau
@@ -74,8 +74,8 @@ def padded(b, n):
     return np.array([*b, *[0.0] * (n - len(b))])
 
 
-def dense_weights(weigh, count, theta, h=1.0):
-    s = SimpleNamespace(h=h, weights=np.zeros(16))
+def dense_weights(weigh, count, theta, h=1.0, stages=0):
+    s = SimpleNamespace(h=h, weights=np.zeros(16), stages=stages)
     weigh(s, None, theta)
     return s.weights[:count]
 
@@ -89,7 +89,8 @@ def test_nodes_are_row_sums():
     np.testing.assert_allclose(DOPRI5.sum(1), c, atol=1e-15)
     c = [0.0, *(c for c, _ in dop853.STAGES), 1.0, *(c for c, _ in dop853.MORE_STAGES)]
     np.testing.assert_allclose(DOP853.sum(1), c, atol=2e-14)
-    np.testing.assert_allclose(collocation.A.sum(1), collocation.C, atol=1e-15)
+    for method in collocation.METHODS:
+        np.testing.assert_allclose(method.A.sum(1), method.c, atol=1e-15)
 
 
 def test_dormand_prince_five_four():
@@ -115,21 +116,54 @@ def test_dormand_prince_eight():
 def test_dense_output(theta):
     assert defect(DOPRI5, dense_weights(weigh_fifth, 7, theta), 4, theta) < 1e-14
     assert defect(DOP853, dense_weights(weigh_eighth, 16, theta), 7, theta) < 1e-13
-    lagrange = dense_weights(weigh_radau, 3, theta)
-    assert defect(collocation.A, lagrange @ collocation.A, 3, theta) < 1e-14
+    for method in collocation.METHODS:
+        stages = len(method.c)
+        lagrange = dense_weights(weigh_radau, stages, theta, stages=stages)
+        assert defect(method.A, lagrange @ method.A, stages, theta) < 1e-14
 
 
-def test_radau():
-    assert defect(collocation.A, collocation.A[2], 5) < 1e-15
-    assert defect(collocation.A, collocation.A[2], 6) > 1e-6
-    block = collocation.T_INVERSE @ np.linalg.inv(collocation.A) @ collocation.T
-    g, a, b = collocation.GAMMA, collocation.ALPHA, collocation.BETA
-    np.testing.assert_allclose(block, [[g, 0, 0], [0, a, b], [0, -b, a]], atol=1e-13)
-    # the error estimate: f0 + E Z / h = gamma times the difference of two quadratures, exact to order 3
-    for k in range(4):
-        z = collocation.C ** (k + 1)  # stages of y' = (k + 1) t^k
-        estimate = (k == 0) + collocation.E @ z
-        assert abs(estimate) < 1e-14 or k == 3
+@pytest.mark.parametrize("method", collocation.METHODS, ids=("five", "nine"))
+def test_radau(method):
+    s = len(method.c)
+    assert defect(method.A, method.A[-1], min(method.order, 8)) < 1e-14
+    for k in range(1, method.order + 2):  # quadrature: exact up to the order of the method
+        assert (abs(method.A[-1] @ method.c ** (k - 1) - 1 / k) < 1e-15) == (k <= method.order)
+    block = method.T_inverse @ np.linalg.inv(method.A) @ method.T
+    expected = np.zeros((s, s))
+    expected[0, 0] = method.gamma
+    for k, (a, b) in enumerate(method.pairs):
+        expected[1 + 2 * k : 3 + 2 * k, 1 + 2 * k : 3 + 2 * k] = [[a, b], [-b, a]]
+    np.testing.assert_allclose(block, expected, atol=2e-13)
+    # the error estimate: f0 + E Z / h = gamma times the difference of two quadratures, exact to order s
+    for k in range(s + 1):
+        z = method.c ** (k + 1)  # stages of y' = (k + 1) t^k
+        estimate = (k == 0) + method.error @ z
+        assert (abs(estimate) < 1e-13) == (k < s)
+
+
+def test_radau_of_order_five_is_the_published_one():
+    """Hairer, Wanner: Solving ordinary differential equations II, table IV.5.6 and (8.19)."""
+    five, root = collocation.METHODS[0], 6.0**0.5
+    np.testing.assert_allclose(five.c, [(4 - root) / 10, (4 + root) / 10, 1.0], atol=1e-15)
+    np.testing.assert_allclose(
+        five.A[0], [(88 - 7 * root) / 360, (296 - 169 * root) / 1800, (-2 + 3 * root) / 225]
+    )
+    np.testing.assert_allclose(five.error, np.array([-13 - 7 * root, -13 + 7 * root, -1]) / 3)
+
+
+@pytest.mark.parametrize("has_old", [0, 1])
+@pytest.mark.parametrize("theta", THETAS)
+def test_dense_output_of_the_parallel_method(theta, has_old):
+    """Polynomials of as many coefficients as there are values of f are integrated exactly."""
+    s = SimpleNamespace(h=0.7, h_old=0.4, has_old=has_old, weights=np.zeros(16))
+    count = pirk.count_nodes(s)
+    x = np.array([pirk.node(s, k) for k in range(count)])
+    pirk.weigh(s, None, theta)
+    for power in range(count):
+        table = x**power
+        for order in range(1, count):
+            table[order:] = (table[order:] - table[order - 1 : -1]) / (x[order:] - x[: count - order])
+        assert abs(s.weights[:count] @ table - 0.7 * theta ** (power + 1) / (power + 1)) < 1e-13
 
 
 @pytest.mark.parametrize("theta", THETAS)

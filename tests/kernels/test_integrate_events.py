@@ -165,3 +165,26 @@ def test_a_restart_at_an_event_keeps_full_accuracy():
         [flight / 2, flight / 2 + contact, 1.5 * flight + contact],
         atol=1e-8,
     )
+
+
+@pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
+@pytest.mark.parametrize("action", [0, 1])
+def test_two_crossings_in_one_step(method, action):
+    """A throw that passes a line just below its top: both crossings are seen, however long the steps are."""
+    top = 0.5 * G  # of a throw with the speed G, at t = 1
+    for below in (1e-1, 1e-3, 1e-5):
+        events = watch(lambda t, y, _, line=top - below: [y[0] - line], 2, 1, action=action)
+        options = {"rtol": 1e-6, "atol": 1e-6, "step": 0.3}
+        run = solved(method, fall, [0.0, G], 1.9, events=events, **options)
+        assert [event.direction for event in run.event_log] == [1, -1]
+        half = np.sqrt(2 * below / G)
+        expected = [1 - half, 1 + half]
+        np.testing.assert_allclose([event.t for event in run.event_log], expected, atol=1e-6)
+
+
+def test_one_direction_of_two_crossings_in_one_step():
+    top = 0.5 * G
+    events = watch(lambda t, y, _: [y[0] - top + 1e-3], 2, 1, direction=-1)
+    run = solved("dop853", fall, [0.0, G], 1.9, events=events, rtol=1e-6, atol=1e-6)
+    (event,) = run.event_log
+    assert event.direction == -1 and abs(event.t - 1 - np.sqrt(2e-3 / G)) < 1e-9

@@ -89,7 +89,9 @@ def test_it_agrees_with_compiled_code(rng):
         assert b.contact == pytest.approx(a.contact, rel=1e-9, abs=1e-9)
         dy = [rates(system, y) for system in (compiled, called)]
         assert dy[1] == pytest.approx(dy[0], rel=1e-9, abs=1e-9)
-        assert numbers(called, "events", y) == pytest.approx(numbers(compiled, "events", y), abs=1e-12)
+        points, g = len(compiled.contact_names), numbers(compiled, "events", y)
+        g = np.concatenate([g[:points], g[compiled.guards * points :]])  # heights, not what steps hold
+        assert numbers(called, "events", y) == pytest.approx(g, abs=1e-12)
 
 
 def rates(system, y):

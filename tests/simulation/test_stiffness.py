@@ -55,7 +55,7 @@ def test_slopes_of_functions_are_those_of_the_law():
 @pytest.mark.parametrize(
     ("options", "method"),
     [
-        ({}, "dop853"),
+        ({}, "pirk7"),
         ({"controller": STIFF}, "radau"),
         ({"torque": lambda t, q, qd: 5.0 * (POSE - q) - 2.0 * qd}, "radau"),
         ({"controller": STIFF, "duration": 1e-3}, "dop853"),
@@ -148,7 +148,7 @@ def test_simulator_remembers_what_is_stiff():
     assert motion.q == pytest.approx(run.q.values, abs=1e-9)
     plain = kt.Simulator(GRIPPER, duration=0.1, times=3)
     plain.run(POSE)
-    assert plain.method == "dop853"
+    assert plain.method == "pirk7"
 
 
 def test_simulator_starts_again_where_it_becomes_stiff():

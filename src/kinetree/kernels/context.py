@@ -14,8 +14,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
-from kinetree.kernels.ground import CONTACT, PLANE, POINT, REGION
-from kinetree.kernels.layout import TREE, Layout, aligned, n_pairs, tree_table
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
+from kinetree.kernels.layout import LANES, TREE, Layout, aligned, n_pairs, tree_table
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.tree import Tree
@@ -40,13 +40,14 @@ ROWS = (
     "want_dd",
 )  # scratch with one number per axis and lane
 TABLES = ("tree", "model", "axes", "plane", "points", "regions", "loads", "locks", "desired", "table")
-SCRATCH = ("work", "law_work", "base_work", "wrench", "contact", "base", "check", "log")
+SCRATCH = ("work", "law_work", "base_work", "wrench", "contact", "flags", "stops", "base", "check", "log")
 SLOPES = ("slope_work", "slope_pairs", "slope_chain", "slope_law")  # scratch of the Jacobian
 HEADER = Layout(
     world=False,
     constant=True,
     n=int,
     size=int,  # numbers of one state: q, qd, integrals of errors, energies
+    stride=int,  # from one state to the next
     n_points=int,
     n_regions=int,
     n_loads=int,
@@ -57,6 +58,7 @@ HEADER = Layout(
     sampled=int,  # 1: torques are held between sampling instants
     aware=int,  # 1: the law's model knows the ground's and the external forces
     integrating=int,  # 1: the state has integrals of the errors
+    holding=int,  # 1: contact and stops are as flags and stops tell, whatever the state
     desired_count=int,
     desired_order=int,
     table_count=int,
@@ -64,6 +66,7 @@ HEADER = Layout(
     period=1,  # s between sampling instants
     lock_margin=1,  # squared sine or cosine of the middle Euler angle at which gimbal lock is near
     slow=1,  # speed up to which dry friction is a straight line
+    calm=1,  # m/s: what a contact point has to rise or sink at to be seen rising or sinking
     **dict.fromkeys((*TABLES, *SCRATCH, *SLOPES, *ROWS), int),  # where each part begins
 )
 
@@ -90,6 +93,7 @@ class ContextParts:
     n_log: int = 0
     slow: float = 1e-3  # rad/s or m/s
     lock_margin: float = 0.04
+    calm: float = 0.0
     stiff: bool = False  # whether there is scratch for the Jacobian
 
     @property
@@ -103,7 +107,7 @@ class Context:
 
     def __init__(self, parts: ContextParts, lanes: int = 1) -> None:
         self.parts, self.lanes = parts, lanes
-        sections = _sections(parts, lanes)
+        sections = _sections(parts, LANES)  # one simulation may be asked about several states at once
         self.start: dict[str, int] = {}
         place = _rounded(HEADER.width)
         for name, content in sections.items():
@@ -114,12 +118,20 @@ class Context:
         for name, content in sections.items():
             if not isinstance(content, int):
                 self.memory[self.start[name] : self.start[name] + content.size] = content.ravel()
-        _write_header(self.memory, parts, self.start)
+        stride = parts.size if lanes > 1 else _rounded(parts.size, LANES)
+        _write_header(self.memory, parts, self.start, stride)
 
     def rows(self, name: str, width: int | None = None) -> Array:
         """A view (lanes, width) of a part; its width is the number of axes unless told."""
         start, width = self.start[name], self.parts.tree.n if width is None else width
         view: Array = self.memory[start : start + self.lanes * width].reshape(self.lanes, width)
+        return view
+
+    @property
+    def given(self) -> Array:
+        """Constant torques, (lanes, n); one simulation has them in all lanes, in case they are used."""
+        start, n = self.start["given"], self.parts.tree.n
+        view: Array = self.memory[start : start + LANES * n].reshape(LANES, n)
         return view
 
     @property
@@ -137,10 +149,11 @@ class Context:
         return view
 
 
-def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> None:
+def _write_header(memory: Array, parts: ContextParts, start: dict[str, int], stride: int) -> None:
     whole_numbers: dict[str, int] = {
         "n": parts.tree.n,
         "size": parts.size,
+        "stride": stride,
         "n_points": len(parts.points),
         "n_regions": len(parts.regions),
         "n_loads": len(parts.loads),
@@ -159,12 +172,12 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> 
     }
     for name, value in whole_numbers.items():
         memory.view(np.int64)[HEADER.places[name][0]] = value
-    for name in ("period", "lock_margin", "slow"):
+    for name in ("period", "lock_margin", "slow", "calm"):
         memory[HEADER.places[name][0]] = getattr(parts, name)
 
 
-def _rounded(size: int) -> int:
-    return (size + 7) // 8 * 8
+def _rounded(size: int, unit: int = 8) -> int:
+    return (size + unit - 1) // unit * unit
 
 
 def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
@@ -183,6 +196,8 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         **dict.fromkeys(ROWS, lanes * n),
         "wrench": lanes * 6 * n,
         "contact": lanes * CONTACT * len(parts.points),
+        "flags": FLAGS * len(parts.points),
+        "stops": 2 * n,
         "base": lanes * 6,
         "check": lanes * 3,
         "log": lanes * n * parts.n_log,

@@ -7,7 +7,21 @@ line: by positions, then by velocities.
 """
 
 from kinetree.kernels.external_load import in_world
-from kinetree.kernels.ground import CONTACT, TWO_OVER_PI, ground_here, point_motion
+from kinetree.kernels.ground import (
+    CONTACT,
+    DEEP,
+    FLAGS,
+    PUSHING,
+    RISING,
+    TINY,
+    TWO_OVER_PI,
+    blend,
+    ground_here,
+    is_deep,
+    is_rising,
+    point_motion,
+    push,
+)
 from kinetree.kernels.layout import WORLD, Layout
 from kinetree.kernels.number import arctan, lanewise, where_less
 from kinetree.kernels.vectors import (
@@ -32,43 +46,57 @@ CHAIN = Layout(world=False, P=3, F=3, V=3, G=3, H=3)
 
 # ---- the ground's force ---------------------------------------------------------------------------------
 @lanewise
+def push_slopes(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered):
+    """The slopes of `push` by depth and speed."""
+    x, dx = where_less(depth, ramp, depth / ramp, 1.0), where_less(depth, ramp, 1.0 / ramp, 0.0)
+    damping = blend(rises, c * rising * (x * x * (3.0 - 2.0 * x)), c)
+    ddamping = blend(rises, c * rising * (6.0 * x * (1.0 - x) * dx), 0.0)
+    return k * blend(rises, blend(lowered, deep, 1.0), deep) - ddamping * speed, -damping
+
+
+@lanewise
 def normal_slopes(depth, speed, k, c, ramp, rising, layer, lowered):
     """The slopes of `normal_force` by depth and speed; zero where there is no force."""
-    x, dx = where_less(depth, ramp, depth / ramp, 1.0), where_less(depth, ramp, 1.0 / ramp, 0.0)
-    fading = c * rising
-    damping = where_less(speed, 0.0, c, fading * (x * x * (3.0 - 2.0 * x)))
-    ddamping = where_less(speed, 0.0, 0.0, fading * (6.0 * x * (1.0 - x) * dx))
-    sunken, dsunken = (
-        where_less(layer, depth, depth - lowered * layer, 0.0),
-        where_less(layer, depth, 1.0, 0.0),
-    )
-    sprung, dsprung = where_less(0.5, lowered, sunken, depth), where_less(0.5, lowered, dsunken, 1.0)
-    force = k * where_less(speed, 0.0, sunken, sprung) - damping * speed
+    rises, deep = is_rising(speed), is_deep(depth, layer)
+    force = push(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered)
     pushing = where_less(0.0, depth, where_less(0.0, force, 1.0, 0.0), 0.0)
-    by_depth = k * where_less(speed, 0.0, dsunken, dsprung) - ddamping * speed
-    return pushing * by_depth, -pushing * damping
+    by_depth, by_speed = push_slopes(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered)
+    return pushing * by_depth, pushing * by_speed
+
+
+@lanewise
+def held_slopes(head, flags, k, depth, speed, stiffness, c, ramp, rising, layer, lowered):
+    """The slopes of `normal_push`."""
+    if head.holding[0] == 0:
+        return normal_slopes(depth, speed, stiffness, c, ramp, rising, layer, lowered)
+    rises, deep, pushing = flags[FLAGS * k + RISING], flags[FLAGS * k + DEEP], flags[FLAGS * k + PUSHING]
+    by_depth, by_speed = push_slopes(depth, speed, rises, deep, stiffness, c, ramp, rising, layer, lowered)
+    return pushing * by_depth, pushing * by_speed
 
 
 @lanewise
 def friction_slopes(normal, speed, mu, slope):
     """The slopes of `friction_force` by the normal force and by speed."""
-    most = mu * normal
-    x = slope * speed / where_less(0.0, most, TWO_OVER_PI * most, 1.0)
+    most = TWO_OVER_PI * mu * normal
+    sign, size = where_less(most, 0.0, -1.0, 1.0), where_less(most, 0.0, -most, most)
+    x = slope * speed / where_less(TINY, size, size, 1.0)
     flatter = 1.0 / (1.0 + x * x)
     by_normal = -(TWO_OVER_PI * mu) * (arctan(x) - x * flatter)
-    return where_less(0.0, most, by_normal, 0.0), where_less(0.0, most, -slope * flatter, 0.0)
+    return where_less(TINY, size, by_normal, 0.0), where_less(TINY, size, -sign * slope * flatter, 0.0)
 
 
 @lanewise
-def contact_slopes(work, plane, regions, n_regions, r, contact, k):
+def contact_slopes(head, work, plane, regions, r, flags, contact, k):
     """dF = e (spring normal . dr + damper normal . dv) + along forward (forward . dv) + across side (...)."""
     from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
     normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
     x, y = dot(from_plane, forward), dot(from_plane, side)
-    height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(regions, n_regions, x, y)
+    height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(
+        regions, head.n_regions[0], x, y
+    )
     depth, N = height - dot(from_plane, normal), dot(load3(contact, CONTACT * k), normal)
     up, v1, v2 = load3(contact, CONTACT * k + 4)
-    by_depth, damper = normal_slopes(depth, up, stiffness, c, ramp, rising, layer, lowered)
+    by_depth, damper = held_slopes(head, flags, k, depth, up, stiffness, c, ramp, rising, layer, lowered)
     grip1, along = friction_slopes(N, v1, mu, slope)
     grip2, across = friction_slopes(N, v2, mu, slope)
     e = scale_plus(grip1, forward, scale_plus(grip2, side, normal))
@@ -87,11 +115,11 @@ def contact_change(plane, slopes, dr, dv):
 
 # ---- one force on all axes that move it ------------------------------------------------------------------
 @lanewise
-def contact_chain(tree, work, plane, points, regions, n_regions, i, k, contact, chain):
+def contact_chain(head, tree, work, plane, points, regions, i, k, flags, contact, chain):
     """The force of the ground on point k of axis i: dv/dq_i = z_i x v + sd_i + zd_i x r, dv/dqd_i = P_i."""
     _, r, v = point_motion(work, points, k)
     F = load3(contact, CONTACT * k)
-    slopes = contact_slopes(work, plane, regions, n_regions, r, contact, k)
+    slopes = contact_slopes(head, work, plane, regions, r, flags, contact, k)
     while i != WORLD:
         j = tree.parent[i]
         z, s = work.z[i], work.s[i]

@@ -19,6 +19,7 @@ from kinetree.kernels.vectors import (
 )
 
 TWO_OVER_PI = 0.6366197723675814
+TINY = 1e-300  # N: no force
 POINT = Layout(world=False, constant=True, axis=int, r=3)  # in the frame of the axis that carries its body
 PLANE = Layout(world=False, constant=True, origin=3, normal=3, forward=3, side=3)
 REGION = Layout(
@@ -37,6 +38,8 @@ REGION = Layout(
     slipping=1,  # N s/m: slope of the friction force at rest
 )
 CONTACT = 7  # what is told of each point: force in the world (3), penetration, velocity (normal, 2 along)
+INSIDE, PUSHING, RISING, DEEP, FLAGS = 0, 1, 2, 3, 4  # 1 or 0: what a step takes for granted of each point
+FAR = 1.0  # what events tell of limits that do not exist
 
 
 @lanewise
@@ -71,26 +74,47 @@ def ground_here(regions, n_regions, x, y):
 
 
 @lanewise
+def is_rising(speed):
+    """1 for a point that does not sink, else 0."""
+    return where_less(speed, 0.0, 0.0, 1.0)
+
+
+@lanewise
+def is_deep(depth, layer):
+    """1 below the dust, else 0; where there is none, everywhere."""
+    return where_less(0.0, layer, where_less(layer, depth, 1.0, 0.0), 1.0)
+
+
+@lanewise
+def push(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered):
+    """k s - c(depth) speed for a point that rises or sinks, is deep or not: smooth in depth and speed.
+
+    c is full going down; going up it is c x^2 (3 - 2 x), x = depth / ramp up to 1, or zero.
+    """
+    x = where_less(depth, ramp, depth / ramp, 1.0)
+    damping = blend(rises, c * (rising * (x * x * (3.0 - 2.0 * x))), c)
+    sunken = blend(deep, depth - lowered * layer, 0.0)  # going down: nothing in the dust
+    sprung = blend(lowered, sunken, depth)  # going up
+    return k * blend(rises, sprung, sunken) - damping * speed
+
+
+@lanewise
 def normal_force(depth, speed, k, c, ramp, rising, layer, lowered):
     """F = k s - c(depth) speed, never pulling; depth > 0 is below the ground, speed > 0 out of it.
 
-    c is full going down; going up it is c x^2 (3 - 2 x), x = depth / ramp up to 1, or zero (004, D.1-D.4,
-    D.6 with its inequalities exchanged).
+    (004, D.1-D.4, D.6 with its inequalities exchanged.)
     """
-    x = where_less(depth, ramp, depth / ramp, 1.0)
-    damping = where_less(speed, 0.0, c, c * (rising * (x * x * (3.0 - 2.0 * x))))
-    sunken = where_less(layer, depth, depth - lowered * layer, 0.0)  # going down: nothing in the dust
-    sprung = where_less(0.5, lowered, sunken, depth)  # going up
-    force = k * where_less(speed, 0.0, sunken, sprung) - damping * speed
+    rises, deep = is_rising(speed), is_deep(depth, layer)
+    force = push(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered)
     return where_less(0.0, depth, where_less(0.0, force, force, 0.0), 0.0)
 
 
 @lanewise
 def friction_force(normal, speed, mu, slope):
-    """F = -mu N (2 / pi) atan(pi slope speed / (2 mu N)) (004, D.5)."""
-    most = mu * normal
-    ratio = slope * speed / where_less(0.0, most, TWO_OVER_PI * most, 1.0)
-    return -(TWO_OVER_PI * most) * arctan(ratio)
+    """F = -mu N (2 / pi) atan(pi slope speed / (2 mu N)) (004, D.5); odd in N, which may be held below 0."""
+    most = TWO_OVER_PI * mu * normal
+    size = where_less(most, 0.0, -most, most)
+    return -most * arctan(slope * speed / where_less(TINY, size, size, 1.0))
 
 
 @lanewise
@@ -102,19 +126,84 @@ def point_motion(work, points, k):
 
 
 @lanewise
-def point_height(work, plane, points, regions, n_regions, k):
-    """How far a point is above the ground."""
-    _, r, _ = point_motion(work, points, k)
-    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
-    x, y = dot(from_plane, plane.forward[0]), dot(from_plane, plane.side[0])
-    return dot(from_plane, plane.normal[0]) - ground_here(regions, n_regions, x, y)[0]
+def point_guards(head, work, plane, points, regions, k, flags, g):
+    """Values that change their sign where the flags of a point do: height, speed, push, depth in the dust.
+
+    The speed has to pass zero by a little, so that a point at rest does not rise and sink in turn.
+    """
+    depth, up, ground = under_point(head, work, plane, points, regions, k)
+    stiffness, c, ramp, rising, layer, lowered = ground
+    inside, rises, deep = flags[FLAGS * k], flags[FLAGS * k + RISING], flags[FLAGS * k + DEEP]
+    force = push(depth, up, rises, deep, stiffness, c, ramp, rising, layer, lowered)
+    n = head.n_points[0]
+    g[k] = -depth
+    g[n + k] = blend(inside, up + blend(rises, head.calm[0], -head.calm[0]), FAR)
+    g[2 * n + k] = blend(inside * rises, force, FAR)
+    g[3 * n + k] = where_less(0.0, inside * layer, layer - depth, FAR)
 
 
 @lanewise
-def touch_ground(work, plane, points, n_points, regions, n_regions, contact):
+def under_point(head, work, plane, points, regions, k):
+    """Depth and speed of a point, and the parameters of the normal force there."""
+    _, r, v = point_motion(work, points, k)
+    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
+    x, y = dot(from_plane, plane.forward[0]), dot(from_plane, plane.side[0])
+    height, stiffness, c, ramp, rising, layer, lowered, _, _ = ground_here(regions, head.n_regions[0], x, y)
+    depth = height - dot(from_plane, plane.normal[0])
+    return depth, dot(v, plane.normal[0]), (stiffness, c, ramp, rising, layer, lowered)
+
+
+@lanewise
+def switch_point(head, work, plane, points, regions, k, told, flags):
+    """New flags of a point, after what is told of its guards: 1 it has happened, 2 begin anew.
+
+    What is told is replaced by the signs that the guards have from now on.
+    """
+    depth, up, ground = under_point(head, work, plane, points, regions, k)
+    stiffness, c, ramp, rising, layer, lowered = ground
+    n = head.n_points[0]
+    anew = where_less(1.5, told[k], 1.0, 0.0)
+    inside = where_less(0.0, depth, 1.0, where_less(depth, 0.0, 0.0, 1.0 - where_less(0.0, up, 1.0, 0.0)))
+    inside = blend(anew, inside, flipped(flags[FLAGS * k], told[k]))
+    anew = anew + inside * (1.0 - flags[FLAGS * k])  # what is held of points in the air is old
+    rises = blend(anew, is_rising(up), flipped(flags[FLAGS * k + RISING], told[n + k]))
+    deep = blend(anew, is_deep(depth, layer), flipped(flags[FLAGS * k + DEEP], told[3 * n + k]))
+    force = push(depth, up, rises, deep, stiffness, c, ramp, rising, layer, lowered)
+    turned = anew + told[n + k] + told[3 * n + k]
+    pushing = blend(
+        turned, where_less(0.0, force, 1.0, 0.0), flipped(flags[FLAGS * k + PUSHING], told[2 * n + k])
+    )
+    pushing = inside * blend(rises, pushing, 1.0)
+    flags[FLAGS * k], flags[FLAGS * k + PUSHING] = inside, pushing
+    flags[FLAGS * k + RISING], flags[FLAGS * k + DEEP] = rises, deep
+    held = inside * rises
+    told[k], told[n + k] = 1.0 - 2.0 * inside, blend(inside, 2.0 * rises - 1.0, 1.0)
+    told[2 * n + k] = blend(held, 2.0 * pushing - 1.0, 1.0)
+    told[3 * n + k] = where_less(0.0, inside * layer, 1.0 - 2.0 * deep, 1.0)
+
+
+@lanewise
+def flipped(flag, told):
+    """The other value if something has happened."""
+    return blend(told, 1.0 - flag, flag)
+
+
+@lanewise
+def normal_push(head, flags, k, depth, up, stiffness, c, ramp, rising, layer, lowered):
+    """The normal force by the law, or by its smooth part that the present step is in."""
+    if head.holding[0] == 0:
+        return normal_force(depth, up, stiffness, c, ramp, rising, layer, lowered)
+    rises, deep = 0.0 * up + flags[FLAGS * k + RISING], 0.0 * up + flags[FLAGS * k + DEEP]
+    force = push(depth, up, rises, deep, stiffness, c, ramp, rising, layer, lowered)
+    return flags[FLAGS * k + PUSHING] * force
+
+
+@lanewise
+def touch_ground(head, work, plane, points, regions, flags, contact):
     """Add the ground's forces to the wrenches of the axes; returns the power that flows in through them."""
     power = 0.0 * work.p[WORLD][0]
-    for k in range(n_points):
+    n_regions = head.n_regions[0]
+    for k in range(head.n_points[0]):
         a, r, v = point_motion(work, points, k)
         from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
         normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
@@ -122,7 +211,7 @@ def touch_ground(work, plane, points, n_points, regions, n_regions, contact):
         height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(regions, n_regions, x, y)
         depth = height - dot(from_plane, normal)
         up, along, across = dot(v, normal), dot(v, forward), dot(v, side)
-        N = normal_force(depth, up, stiffness, c, ramp, rising, layer, lowered)
+        N = normal_push(head, flags, k, depth, up, stiffness, c, ramp, rising, layer, lowered)
         F = scale_plus(friction_force(N, along, mu, slope), forward, scale(N, normal))
         F = scale_plus(friction_force(N, across, mu, slope), side, F)
         accumulate(work.f, a, negative(F))

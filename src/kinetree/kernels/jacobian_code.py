@@ -21,7 +21,7 @@ from kinetree.kernels.force_slopes import (
     moment_chain,
     told_chain,
 )
-from kinetree.kernels.ground import CONTACT, PLANE, POINT, REGION
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.lanes import fields, row_at
 from kinetree.kernels.lanes.number import INLINE
 from kinetree.kernels.layout import LANES, TREE
@@ -82,11 +82,12 @@ def _ground_slopes(memory, head, tree, work, asked, contact, chain, A, law):
     """The forces of the ground, point by point; most points are in the air most of the time."""
     plane, points = fields(memory, PLANE, 1, head.plane[0]), fields(memory, POINT, 1, head.points[0])
     regions = fields(memory, REGION, 1, head.regions[0])
+    flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
     for k in range(head.n_points[0]):
         F = load3(contact, CONTACT * k)
         if F[0] != 0.0 or F[1] != 0.0 or F[2] != 0.0:
             a = points.axis[k]
-            contact_chain(tree, work, plane, points, regions, head.n_regions[0], a, k, contact, chain)
+            contact_chain(head, tree, work, plane, points, regions, a, k, flags, contact, chain)
             add_chain(tree, chain, a, 1.0, head.n[0], A)
             if len(law) > 0 and head.aware[0] == 1:
                 _tell(memory, head, work, asked, a, points.r[k], F, 1, chain, law)
@@ -139,7 +140,8 @@ def jacobian() -> Any:
                 tau[i] = held[i]
         else:
             law_torque(t, y, memory, head, work, q, qd, contact, tau)
-        joints_and_motion(head, tree, axes, work, q, qd, tau, total, qdd)
+        stops = row_at(memory, head.stops[0], 2 * n, 1)
+        joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd)
 
         motion = fields(memory, rnea_gradient.SLOTS, 1, head.slope_work[0])
         packed = fields(memory, rnea_gradient.ENTRIES, 1, head.slope_pairs[0])
@@ -156,7 +158,7 @@ def jacobian() -> Any:
         if len(law) > 0 and head.mode[0] == COMPUTED and head.floating[0] == 1:
             model = fields(memory, TREE, 1, head.model[0])
             free_base(model, packed, n, row_at(memory, head.slope_chain[0], BASE * BASE, 1), law)
-        joint_slopes(head, tree, axes, q, qd, tau, law, A)
+        joint_slopes(head, tree, axes, q, qd, tau, stops, law, A)
         factors(tree, work, n, packed)
         strip = fields(memory, STRIP, LANES, head.slope_work[0])
         numbers = row_at(memory, head.slope_work[0], n * COLUMNS, 1)

@@ -5,15 +5,31 @@ A state is (q, qd, integrals of errors, work of actuators, ground, joint losses 
 
 from kinetree.kernels.aba import accelerate, articulate
 from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
-from kinetree.kernels.ground import CONTACT, point_height, point_motion, touch_ground
-from kinetree.kernels.layout import Layout
+from kinetree.kernels.ground import (
+    CONTACT,
+    FAR,
+    FLAGS,
+    point_guards,
+    point_motion,
+    switch_point,
+    touch_ground,
+)
+from kinetree.kernels.layout import WORLD, Layout, centred_world, outward, place_axis
 from kinetree.kernels.number import lanewise, nothing, sincos, where_less
 from kinetree.kernels.piecewise import polynomials_at
-from kinetree.kernels.torque_law import COMPUTED, DESIRED, NO_MODEL, joint_torque, limited, model_torque
-from kinetree.kernels.vectors import load3
+from kinetree.kernels.torque_law import (
+    COMPUTED,
+    DESIRED,
+    NO_MODEL,
+    beyond_limits,
+    joint_torque,
+    limited,
+    model_torque,
+)
+from kinetree.kernels.vectors import IDENTITY, ZERO3, load3, scale_plus
 
 LOCK = Layout(world=False, constant=True, axis=int, symmetric=int)  # middle axes of Euler-angle joints
-FAR = 1.0  # what events tell of limits that do not exist
+GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards`
 
 
 @lanewise
@@ -25,9 +41,21 @@ def split_state(y, q, qd):
 
 
 @lanewise
-def apply_forces(head, work, plane, points, regions, loads, contact):
+def bare_motion(tree, work, q, qd):
+    """Places and velocities of all axes."""
+    work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
+    work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
+    for i in outward(len(q)):
+        j = tree.parent[i]
+        place_axis(tree, work, i, q[i], j, i)
+        work.w[i] = scale_plus(qd[i], work.z[i], work.w[j])
+        work.v[i] = scale_plus(qd[i], work.s[i], work.v[j])
+
+
+@lanewise
+def apply_forces(head, work, plane, points, regions, loads, flags, contact):
     """Ground and loads into the wrenches of the axes; the power of each."""
-    ground = touch_ground(work, plane, points, head.n_points[0], regions, head.n_regions[0], contact)
+    ground = touch_ground(head, work, plane, points, regions, flags, contact)
     return ground, apply_loads(work, loads, head.n_loads[0])
 
 
@@ -106,14 +134,15 @@ def model_part(head, model, law_work, base_work, at_q, at_qd, at_qdd, wrench, ba
 
 
 @lanewise
-def joints_and_motion(head, tree, axes, work, q, qd, tau, total, qdd):
+def joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd):
     """Accelerations under all torques; the power of the law, and what joints lose."""
     power, lost = 0.0 * q[0], 0.0 * q[0]
     for i in range(len(q)):
         x = tau[i]
         power = power + x * qd[i]
         if axes.passive[i] == 1:
-            spring, loss = joint_torque(tree, axes, i, q[i], qd[i], head.slow[0])
+            above, below = beyond_limits(head, axes, i, q[i], stops)
+            spring, loss = joint_torque(tree, axes, i, q[i], qd[i], head.slow[0], above, below)
             x, lost = x + spring + loss, lost + loss * qd[i]
         total[i] = x
     articulate(tree, work, q, qd, total, nothing(q))
@@ -138,11 +167,11 @@ def join_rates(head, axes, q, qd, qdd, tau, want, powers, dy):
 
 
 @lanewise
-def event_values(head, axes, work, plane, points, regions, locks, q, g):
-    """Heights of the points above the ground, room to the limits of every axis, distance from gimbal lock."""
-    place, n = head.n_points[0], len(q)
-    for k in range(place):
-        g[k] = point_height(work, plane, points, regions, head.n_regions[0], k)
+def event_values(head, axes, work, plane, points, regions, locks, q, flags, g):
+    """Guards of the contact points, room to the limits of every axis, distance from gimbal lock."""
+    place, n = GUARDS * head.n_points[0], len(q)
+    for k in range(head.n_points[0]):
+        point_guards(head, work, plane, points, regions, k, flags, g)
     for i in range(n):
         if axes.bounded[i] == 1:
             g[place + i], g[place + n + i] = axes.upper[i] - q[i], q[i] - axes.lower[i]
@@ -154,3 +183,27 @@ def event_values(head, axes, work, plane, points, regions, locks, q, g):
         if locks.symmetric[k] == 1:
             x = s
         g[place + 2 * n + k] = x * x - head.lock_margin[0]
+
+
+@lanewise
+def switch_modes(head, axes, work, plane, points, regions, q, told, flags, stops):
+    """What the next steps hold of points and stops; see `kernels.ground.switch_point`."""
+    place, n = GUARDS * head.n_points[0], len(q)
+    for k in range(head.n_points[0]):
+        switch_point(head, work, plane, points, regions, k, told, flags)
+    for i in range(n):
+        above, below = told[place + i], told[place + n + i]
+        told[place + i], told[place + n + i] = 0.0, 0.0
+        if axes.stopped[i] == 1:
+            up, low = axes.upper[i], axes.lower[i]
+            stops[2 * i] = switched(stops[2 * i], above, where_less(up, q[i], 1.0, 0.0))
+            stops[2 * i + 1] = switched(stops[2 * i + 1], below, where_less(q[i], low, 1.0, 0.0))
+            told[place + i], told[place + n + i] = 1.0 - 2.0 * stops[2 * i], 1.0 - 2.0 * stops[2 * i + 1]
+    for k in range(head.n_locks[0]):
+        told[place + 2 * n + k] = 0.0
+
+
+@lanewise
+def switched(flag, told, anew):
+    """The flag after what is told: 0 nothing, 1 it has happened, 2 begin anew."""
+    return where_less(1.5, told, anew, where_less(0.5, told, 1.0 - flag, flag))

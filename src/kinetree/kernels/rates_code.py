@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import numpy as np
 from numba import carray, types
 from numba.extending import register_jitable
 
@@ -12,14 +13,16 @@ from kinetree.kernels import aba, floating, rnea
 from kinetree.kernels.compile import compiled_callback
 from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD
-from kinetree.kernels.ground import CONTACT, PLANE, POINT, REGION
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.lanes import fields, row_at
 from kinetree.kernels.lanes.number import INLINE
 from kinetree.kernels.layout import TREE
 from kinetree.kernels.rates import (
+    GUARDS,
     LOCK,
     apply_forces,
     asked_state,
+    bare_motion,
     desire,
     event_values,
     join_rates,
@@ -28,6 +31,7 @@ from kinetree.kernels.rates import (
     servo,
     split_state,
     sum_torque,
+    switch_modes,
     tell_forces,
 )
 from kinetree.kernels.torque_law import AXIS, limited
@@ -88,7 +92,8 @@ def forces_in_state(lanes: int) -> Any:
         points = fields(memory, POINT, 1, head.points[0])
         regions = fields(memory, REGION, 1, head.regions[0])
         loads = fields(memory, LOAD, 1, head.loads[0])
-        return apply_forces(head, work, plane, points, regions, loads, contact)
+        flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
+        return apply_forces(head, work, plane, points, regions, loads, flags, contact)
 
     return register_jitable(**INLINE)(forces)
 
@@ -101,8 +106,8 @@ def rates(lanes: int) -> Any:
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
-        n, size = head.n[0], head.size[0]
-        y, dy = row_at(carray(y_, (1,)), 0, size, lanes), row_at(carray(dy_, (1,)), 0, size, lanes)
+        n, stride = head.n[0], head.stride[0]
+        y, dy = row_at(carray(y_, (1,)), 0, stride, lanes), row_at(carray(dy_, (1,)), 0, stride, lanes)
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
@@ -119,7 +124,8 @@ def rates(lanes: int) -> Any:
             law(t, y, memory, head, work, q, qd, contact, tau)
         tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
-        actuator, lost = joints_and_motion(head, tree, axes, work, q, qd, tau, total, qdd)
+        stops = row_at(memory, head.stops[0], 2 * n, 1)
+        actuator, lost = joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd)
         join_rates(head, axes, q, qd, qdd, tau, want, (actuator, ground, lost, external), dy)
         return 0
 
@@ -152,25 +158,58 @@ def sample(lanes: int) -> Any:
     return compiled_callback(run, SAMPLE, f"sample-{lanes}")
 
 
+def surroundings() -> Any:
+    """look(memory, head, y): places and velocities in a state, and what events are about."""
+
+    def look(memory, head, y):
+        n = head.n[0]
+        work = fields(memory, aba.SLOTS, 1, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
+        split_state(y, q, qd)
+        bare_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
+        axes, plane = fields(memory, AXIS, 1, head.axes[0]), fields(memory, PLANE, 1, head.plane[0])
+        points, regions = fields(memory, POINT, 1, head.points[0]), fields(memory, REGION, 1, head.regions[0])
+        flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
+        return axes, work, plane, points, regions, q, flags
+
+    return register_jitable(**INLINE)(look)
+
+
 @functools.cache
-def events(lanes: int) -> Any:
+def events() -> Any:
     """The C callback (t, y*, g*, context*) with the values of `kernels.rates.event_values`."""
-    forces = forces_in_state(lanes)
+    look = surroundings()
 
     def run(t, y_, g_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
-        n, size = head.n[0], head.size[0]
-        y = row_at(carray(y_, (1,)), 0, size, lanes)
-        g = row_at(carray(g_, (1,)), 0, head.n_points[0] + 2 * n + head.n_locks[0], lanes)
-        work = fields(memory, aba.SLOTS, lanes, head.work[0])
-        q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
-        contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
-        forces(y, memory, head, work, q, qd, contact)
-        axes, plane = fields(memory, AXIS, 1, head.axes[0]), fields(memory, PLANE, 1, head.plane[0])
-        points, regions = fields(memory, POINT, 1, head.points[0]), fields(memory, REGION, 1, head.regions[0])
+        count = GUARDS * head.n_points[0] + 2 * head.n[0] + head.n_locks[0]
+        y, g = row_at(carray(y_, (1,)), 0, head.size[0], 1), row_at(carray(g_, (1,)), 0, count, 1)
+        axes, work, plane, points, regions, q, flags = look(memory, head, y)
         locks = fields(memory, LOCK, 1, head.locks[0])
-        event_values(head, axes, work, plane, points, regions, locks, q, g)
+        event_values(head, axes, work, plane, points, regions, locks, q, flags, g)
         return 0
 
-    return compiled_callback(run, RATES, f"events-{lanes}")
+    return compiled_callback(run, RATES, "events")
+
+
+@functools.cache
+def switch() -> Any:
+    """The C callback (t, y*, told*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
+    look, holding = surroundings(), HEADER.places["holding"][0]
+
+    def run(t, y_, told_, context_):
+        memory = carray(context_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        count = GUARDS * head.n_points[0] + 2 * head.n[0] + head.n_locks[0]
+        y, told = (
+            row_at(carray(y_, (1,)), 0, head.size[0], 1),
+            row_at(carray(told_, (1,)), 0, count, 1),
+        )
+        axes, work, plane, points, regions, q, flags = look(memory, head, y)
+        stops = row_at(memory, head.stops[0], 2 * head.n[0], 1)
+        switch_modes(head, axes, work, plane, points, regions, q, told, flags, stops)
+        memory.view(np.int64)[holding] = 1
+        return 0
+
+    return compiled_callback(run, RATES, "switch")

@@ -7,7 +7,7 @@ the first. Matrices (n, 2 n) lie in one row of numbers, line by line: by positio
 from kinetree.kernels.floating import BASE
 from kinetree.kernels.layout import LANES, WORLD, Layout, inward, outward
 from kinetree.kernels.number import lanewise, where_less
-from kinetree.kernels.torque_law import COMPUTED
+from kinetree.kernels.torque_law import COMPUTED, beyond_limits
 from kinetree.kernels.vectors import dot, dot_plus, scale
 
 STRIP = Layout(world=False, x=4)  # columns that are solved for at once: four vectors of `LANES` numbers
@@ -99,27 +99,28 @@ def free_base(tree, packed, n, B, A):
 
 
 @lanewise
-def resistance_slopes(tree, axes, i, q, qd, slow):
+def resistance_slopes(tree, axes, i, q, qd, slow, above, below):
     """Slopes of the torque of dry friction and stops of axis i, by q and by qd."""
     by_q, by_qd = 0.0 * q, -where_less(-slow, qd, where_less(qd, slow, tree.coulomb[i] / slow, 0.0), 0.0)
     if axes.stopped[i] == 1:
         k, c = axes.stop_k[i], axes.stop_c[i]
         beyond, short = q - axes.upper[i], axes.lower[i] - q
-        pushed = where_less(0.0, beyond, where_less(0.0, k * beyond + c * qd, 1.0, 0.0), 0.0)
-        pulled = where_less(0.0, short, where_less(0.0, k * short - c * qd, 1.0, 0.0), 0.0)
+        pushed = above * where_less(0.0, k * beyond + c * qd, 1.0, 0.0)
+        pulled = below * where_less(0.0, k * short - c * qd, 1.0, 0.0)
         by_q, by_qd = by_q - k * (pushed + pulled), by_qd - c * (pushed + pulled)
     return by_q, by_qd
 
 
 @lanewise
-def joint_slopes(head, tree, axes, q, qd, tau, law, A):
+def joint_slopes(head, tree, axes, q, qd, tau, stops, law, A):
     """Add what depends on the axis' own motion, and the law's lines where actuators are within limits."""
     n = len(q)
     width = 2 * n
     for i in outward(n):
         row, by_q, by_qd = i * width, 0.0 * q[i], 0.0 * q[i]
         if axes.passive[i] == 1:
-            by_q, by_qd = resistance_slopes(tree, axes, i, q[i], qd[i], head.slow[0])
+            above, below = beyond_limits(head, axes, i, q[i], stops)
+            by_q, by_qd = resistance_slopes(tree, axes, i, q[i], qd[i], head.slow[0], above, below)
         if axes.actuated[i] == 1 and head.sampled[0] == 0:
             most = axes.limit[i]
             able = where_less(-most, tau[i], where_less(tau[i], most, 1.0, 0.0), 0.0)

@@ -50,14 +50,20 @@ def limited(x, most):
 
 
 @lanewise
-def joint_torque(tree, axes, i, q, qd, slow):
+def beyond_limits(head, axes, i, q, stops):
+    """1 beyond the upper and below the lower limit, else 0: by the state, or as the present step holds it."""
+    if head.holding[0] == 0:
+        return where_less(axes.upper[i], q, 1.0, 0.0), where_less(q, axes.lower[i], 1.0, 0.0)
+    return 0.0 * q + stops[2 * i], 0.0 * q + stops[2 * i + 1]
+
+
+@lanewise
+def joint_torque(tree, axes, i, q, qd, slow, above, below):
     """What spring, friction and stops do to axis i: the spring's part, and the rest, which is lost."""
     spring = -tree.stiffness[i] * (q - tree.rest[i])
     loss = -(tree.viscous[i] * qd + tree.coulomb[i] * ramp_sign(qd, slow))
     if axes.stopped[i] == 1:
-        beyond = where_less(axes.upper[i], q, q - axes.upper[i], 0.0)
-        short = where_less(q, axes.lower[i], axes.lower[i] - q, 0.0)
-        push = axes.stop_k[i] * beyond + where_less(0.0, beyond, axes.stop_c[i] * qd, 0.0)
-        pull = axes.stop_k[i] * short - where_less(0.0, short, axes.stop_c[i] * qd, 0.0)
+        push = above * (axes.stop_k[i] * (q - axes.upper[i]) + axes.stop_c[i] * qd)
+        pull = below * (axes.stop_k[i] * (axes.lower[i] - q) - axes.stop_c[i] * qd)
         loss = loss - where_less(0.0, push, push, 0.0) + where_less(0.0, pull, pull, 0.0)
     return spring, loss

@@ -54,13 +54,14 @@ def _simulation_pieces() -> Iterator[Piece]:
     from kinetree.kernels.integrate.driver import METHODS, advancing
     from kinetree.kernels.jacobian_code import jacobian
     from kinetree.kernels.observe_code import observe
-    from kinetree.kernels.rates_code import events, rates, sample
+    from kinetree.kernels.rates_code import events, rates, sample, switch
 
     for lanes in (1, LANES):
         many = "one at a time" if lanes == 1 else f"{lanes} at once"
         yield f"simulations, {many}", partial(rates, lanes)
         yield f"sampled control, {many}", partial(sample, lanes)
-    yield "events of simulations", partial(events, 1)
+    yield "events of simulations", events
+    yield "contact in simulations", switch
     yield "slopes of simulations", jacobian
     yield "forces in simulations", observe
     for name in METHODS:

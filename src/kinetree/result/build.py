@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from kinetree.result.result import EVENT, Result, event_variables
 from kinetree.result.variables import KNOWN, REQUIRED, Variable, mechanism_coordinates
 
 Given = ArrayLike | Variable | tuple[Any, ...]
+TAKEN = frozenset((*Result.__dataclass_fields__, *event_variables(())))  # names that every result has
 
 
 def build_result(
@@ -59,7 +61,7 @@ def build_result(
     if happened:
         arrays |= {name: Variable((EVENT,), *entry) for name, entry in event_variables(happened).items()}
     return Result(
-        labelled_dataset(labels, {name: _read_only(array) for name, array in arrays.items()}),
+        partial(labelled_dataset, labels, {name: _read_only(array) for name, array in arrays.items()}),  # type: ignore[arg-type]
         mechanism,
         task,
         plain(settings or {}, "settings"),
@@ -84,7 +86,7 @@ def _variable(name: str, given: Any) -> Variable:
         raise InputError(
             f"the name of a variable must be a word such as 'q' or 'kinetic_energy', got {name!r}"
         )
-    if hasattr(Result, name) or name in (*Result.__dataclass_fields__, *event_variables(())):
+    if hasattr(Result, name) or name in TAKEN:
         raise InputError(f"a variable cannot be called '{name}': every Result has something of that name")
     if isinstance(given, tuple) and len(given) in (4, 5) and _are_names(given[0]):
         dims = (given[0],) if isinstance(given[0], str) else tuple(given[0])

@@ -103,7 +103,7 @@ def unicode(text: Any, what: str) -> str:
     """A text that can be written to a file."""
     if not isinstance(text, str):
         raise InputError(f"{what} must be a text, got {text!r}")
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
         raise InputError(f"{what} must be Unicode text without zero characters, got {text!r}")
     return text
 

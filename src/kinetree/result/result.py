@@ -58,6 +58,15 @@ class Result:
 
     # ---- the arrays -------------------------------------------------------------------------------------
 
+    def __post_init__(self) -> None:
+        """Labels cost more than a short simulation, so a function may stand for the dataset until wanted."""
+        if callable(self.__dict__["dataset"]):
+            self.__dict__["_make_dataset"] = self.__dict__.pop("dataset")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All fields, the dataset made."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
     def __getitem__(self, name: str) -> DataArray:
         if name not in self:
             raise InputError(unknown_name(f"variable of the {self.task} result", name, list(self)))
@@ -69,7 +78,12 @@ class Result:
     def __iter__(self) -> Iterator[str]:
         return iter([str(name) for name in self.dataset.variables])
 
-    def __getattr__(self, name: str) -> DataArray:
+    def __getattr__(self, name: str) -> Any:
+        if name == "dataset" and "_make_dataset" in self.__dict__:
+            self.__dict__["dataset"] = self.__dict__.pop("_make_dataset")()
+            return self.__dict__["dataset"]
+        if "_make_dataset" in self.__dict__ and not name.startswith("_"):
+            self.dataset  # noqa: B018  (makes it)
         if name.startswith("_") or "dataset" not in self.__dict__ or name not in self:
             choices = [*self, *super().__dir__()] if "dataset" in self.__dict__ else []
             shown = [choice for choice in choices if not choice.startswith("_")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Energies:
     joint: Array
     external: Array
 
-    @property
+    @cached_property
     def error(self) -> Array:
         """Energy gained less work done: zero but for the integration's error."""
         energy = self.kinetic + self.potential
@@ -36,7 +37,7 @@ class Energies:
         balance: Array = (energy - energy[0]) - (work - work[0])
         return balance
 
-    @property
+    @cached_property
     def exchanged(self) -> float:
         """The largest amount of energy in play, beside which the error is to be seen."""
         parts = (

@@ -57,7 +57,8 @@ def simulate_batch(
     motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions rollout,
     time, joint. Four motions share their steps, so a motion's last digits depend on its neighbours, never on
     the number of threads. No events are watched for, no Euler sequences switched: a motion must not start
-    within a degree of gimbal lock, and the nearer it comes to it, the smaller its steps. Methods as for
+    within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with fixed steps it
+    is an error there, which is watched for one motion at a time. Methods as for
     :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff.
 
     >>> import kinetree as kt, numpy as np
@@ -105,7 +106,8 @@ class _Job:
         if options.method in FIXED and len(rows):
             alone = self.system if lanes == 1 else new_system(mechanism, law, *parts, options)
             check_step(alone, parts[0], options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
-        self.integration = new_integration(self.system, options, law.parts.breaks, watched=False)
+        watched = lanes == 1 and watches_locks(mechanism, options)
+        self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
 
     def run(self, states: Array) -> None:
@@ -167,7 +169,8 @@ def _jobs(
     if controllers is None and grounds is None:
         law = read_law(mechanism, torque, controller)
         called = law.function is not None or not runs_compiled(mechanism, law)
-        lanes = LANES if not called and options.method != "radau" else 1
+        alone = called or options.method == "radau" or watches_locks(mechanism, options)
+        lanes = 1 if alone else LANES
         blocks = -(-count // lanes)
         pieces = min(blocks, 8 * threads) if not called and threads > 1 else 1
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
@@ -179,6 +182,13 @@ def _jobs(
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
         here = ground if grounds is None else grounds[k]
         yield _Job(mechanism, law, (here, loads, stops), options, every[k : k + 1], q, qd, constant, 1)
+
+
+def watches_locks(mechanism: Mechanism, options: Options) -> bool:
+    """Whether gimbal lock must be looked for: steps of fixed length would pass it unseen."""
+    return options.method in FIXED and any(
+        link.joint.kind in ("spherical", "free") for link in mechanism.links
+    )
 
 
 def _threads(threads: Any) -> int:

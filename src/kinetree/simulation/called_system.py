@@ -14,8 +14,8 @@ from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.errors import InputError
 from kinetree.kernels.context import SUMS, ContextParts, layout_rows
-from kinetree.kernels.ground import CONTACT, POINT
-from kinetree.kernels.rates import FAR, LOCK
+from kinetree.kernels.ground import CONTACT, FAR, POINT
+from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.contact import ContactForces, contact_forces
@@ -30,7 +30,12 @@ NO_CONTACT = ContactForces((), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), 
 
 
 class CalledSystem(System):
-    """The same questions as to a :class:`System`, answered with the functions of :mod:`kinetree.analysis`."""
+    """The same questions as to a :class:`System`, answered with the functions of :mod:`kinetree.analysis`.
+
+    Contact and stops are not held between events: steps end up short where forces jump.
+    """
+
+    guards = 1
 
     def __init__(
         self,
@@ -85,6 +90,10 @@ class CalledSystem(System):
     def jacobian_address(self) -> int | None:
         """There is none: slopes are found by differences."""
         return None
+
+    def wide_address(self) -> int:
+        """There is none."""
+        return 0
 
     def _more_events(self) -> Any:
         """Nothing beside ``_events``."""

@@ -23,9 +23,11 @@ from kinetree.simulation.stiffness import chosen_method
 from kinetree.simulation.system import System
 
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
-RECORD, RESTART, STOP = 0, 1, 2
+RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3
 TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
+LIMITS = ("upper", "lower")
 BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
+WIDE = ("pirk7", "radau")  # methods that ask for several states at once
 FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
 
 
@@ -93,6 +95,7 @@ def _integration(
         max_step=options.max_step,
         events=_events(system, options) if watched and system.lanes == 1 else None,
         jacobian=system.jacobian_address() if method == "radau" else None,
+        wide=system.wide_address() if method in WIDE else 0,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )
@@ -125,7 +128,7 @@ def integrate(
     run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
     run.times = np.concatenate([piece.times for piece in run.pieces])
     run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
-    told = [_told(system, x) for x in integration.event_log if event_place(system, x.index)[0] != "lock"]
+    told = [_told(system, x) for x in integration.event_log if _is_told(system, x)]
     run.events = sorted(told + charts.switches, key=lambda event: event.time)
     return run
 
@@ -168,6 +171,8 @@ def _is_end(charts: Charts, happening: Happening) -> bool:
     family, _ = event_place(charts.home, happening.index)
     if family == "contact":
         return (TOUCH_DOWN if happening.direction < 0 else LIFT_OFF) in charts.options.stop_at
+    if family in LIMITS and happening.direction > 0:
+        return False
     return family != "lock" and _rules(charts.home, charts.options)[0][happening.index] == STOP
 
 
@@ -193,19 +198,24 @@ def _events(system: System, options: Options) -> Events | None:
             raise InputError(f"stop_at: {unknown_name('event', name, known)}")
     if not _watched(system):
         return None
-    return Events(system.address("events"), system.n_events, *map(np.array, _rules(system, options)))
+    action, direction = map(np.array, _rules(system, options))
+    switch = system.address("switch") if system.guards > 1 else 0
+    return Events(system.address("events"), system.n_events, action, direction, switch)
 
 
 def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
     """What to do about each event, and in which direction it counts."""
-    points, n = len(system.parts.points), system.n
+    points, guards = len(system.parts.points), (system.guards - 1) * len(system.parts.points)
     contact = STOP if {TOUCH_DOWN, LIFT_OFF} & set(options.stop_at) else RESTART
-    action: list[int] = [contact] * points
-    action += [STOP if JOINT_LIMIT in options.stop_at else RECORD] * (2 * n)
+    stopped = system.parts.axes.view(np.int64)[:, AXIS.places["stopped"][0]] != 0
+    at_limit = [RESTART if has_stop else RECORD for has_stop in stopped]
+    if JOINT_LIMIT in options.stop_at:
+        at_limit = [STOP] * system.n
+    action: list[int] = [contact] * points + [SWITCH] * guards + 2 * at_limit
     action += [STOP] * len(system.parts.locks)
     action += [STOP if x.stop or x.name in options.stop_at else RECORD for x in system.triggers]
-    direction = [0] * points + [-1] * (2 * n + len(system.parts.locks))
-    direction += [trigger.direction for trigger in system.triggers]
+    direction = [0] * (points + guards) + 2 * [0 if has_stop else -1 for has_stop in stopped]
+    direction += [-1] * len(system.parts.locks) + [trigger.direction for trigger in system.triggers]
     return action, direction
 
 
@@ -220,6 +230,7 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
     """Which family an event belongs to, and the number in it."""
     sizes = {
         "contact": len(system.parts.points),
+        "guard": (system.guards - 1) * len(system.parts.points),
         "upper": system.n,
         "lower": system.n,
         "lock": len(system.parts.locks),
@@ -232,13 +243,19 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
     raise IndexError(index)
 
 
+def _is_told(system: System, happening: Happening) -> bool:
+    """Whether an event is the user's business: no gimbal lock, no return from a stop."""
+    family, _ = event_place(system, happening.index)
+    return family != "lock" and not (family in LIMITS and happening.direction > 0)
+
+
 def _told(system: System, happening: Happening) -> Event:
     """An event in words."""
     family, k = event_place(system, happening.index)
     if family == "contact":
         kind = TOUCH_DOWN if happening.direction < 0 else LIFT_OFF
         return Event(happening.t, kind, system.contact_names[k])
-    if family in ("upper", "lower"):
+    if family in LIMITS:
         return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.mechanism.joint_names[k])
     return Event(happening.t, "event", system.triggers[k].name)
 

@@ -21,6 +21,8 @@ from kinetree.simulation.options import Options, Stops
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench
 
+CALM = 1e-2  # share of atol (m/s) that a contact point has to rise or sink at to be seen doing so
+
 
 def context_parts(
     mechanism: Mechanism,
@@ -53,7 +55,8 @@ def context_parts(
         period=parts.period,
         n_log=int(options.duration / parts.period + 2) if parts.period > 0.0 else 0,
         slow=options.friction_speed,
-        stiff=options.method not in ("dop853", "dopri5"),
+        calm=CALM * options.atol,
+        stiff=options.method not in ("dop853", "dopri5", "pirk7"),
         **more,
     )
 

@@ -12,7 +12,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.simulation.options import Options
 from kinetree.simulation.system import RATES, System
 
-LIMITS = {"dop853": 6.0, "dopri5": 3.3, "rk4": 2.78, "semi_implicit_euler": 2.0}  # on the negative real axis
+# on the negative real axis
+LIMITS = {"dop853": 6.0, "dopri5": 3.3, "pirk7": 1.8, "rk4": 2.78, "semi_implicit_euler": 2.0}
 DAMPED = 0.2  # share of the real part from which on an eigenvalue is a decay rather than an oscillation
 CLOSE = 0.4  # share of the limit from which on steps count as bounded by it
 STIFF_AT_START = 5000  # steps that stability asks for, at an rtol of 1e-8, from which on to begin with radau
@@ -27,7 +28,9 @@ def slopes(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
         return _differences(system, t, y)
     state, A = np.array(y, dtype=np.float64), np.zeros((n, 2 * n))
     pointers = (x.ctypes.data for x in (state, A, system.context.memory))
-    if RATES(address)(t, *pointers) != 0 or not np.isfinite(A).all():
+    with system.by_state():
+        answer = RATES(address)(t, *pointers)
+    if answer != 0 or not np.isfinite(A).all():
         return None
     return A[:, :n].copy(), A[:, n:].copy()
 
@@ -52,7 +55,9 @@ def _accelerations(system: System, t: float, y: Array) -> Array | None:
     rates = np.zeros(system.size)
     state = np.array(y, dtype=np.float64)
     pointers = (x.ctypes.data for x in (state, rates, system.context.memory))
-    if RATES(system.address("rates"))(t, *pointers) != 0:
+    with system.by_state():
+        answer = RATES(system.address("rates"))(t, *pointers)
+    if answer != 0:
         system.problem = None  # it comes again, at the place where it is told
         return None
     return rates[system.n : 2 * system.n]
@@ -89,8 +94,10 @@ def chosen_method(system: System, options: Options, y: Array) -> str:
 
 
 def explicit_method(system: System) -> str:
-    """Of high order where all is smooth; contact with the ground is not."""
-    return "dopri5" if len(system.parts.points) else "dop853"
+    """Of high order where all is smooth, four stages at once where time does not matter to the forces."""
+    if len(system.parts.points):
+        return "dopri5"
+    return "pirk7" if system.wide_address() else "dop853"
 
 
 def is_stiff(system: System, options: Options, method: str, t: float, y: Array, step: float) -> bool:

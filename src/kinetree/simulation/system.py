@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
 from kinetree.kernels.context import HEADER, SUMS, Context, ContextParts
 from kinetree.kernels.ground import CONTACT
-from kinetree.kernels.rates import LOCK
+from kinetree.kernels.layout import LANES
+from kinetree.kernels.rates import GUARDS, LOCK
+from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.options import Trigger
 from kinetree.simulation.torque import LawFunction
@@ -37,6 +40,7 @@ class System:
     """Compiled mechanics; a Python law and Python events are called back where there are any."""
 
     keeps_coordinates: str | None = None  # why Euler sequences cannot be switched, if so
+    guards = GUARDS  # event functions of each contact point
 
     def __init__(
         self,
@@ -50,13 +54,13 @@ class System:
     ) -> None:
         self.mechanism, self.parts, self.lanes = mechanism, parts, lanes
         self.context = Context(parts, lanes)
-        self.context.rows("given")[:] = constant
         self.constant, self.function, self.triggers = constant, function, tuple(triggers)
         self.contact_names = tuple(contact_names)
         self.loads: tuple[Wrench, ...] = ()
         self.problem: BaseException | None = None
         self.present: System = self  # in whose coordinates the state is that callbacks get
         self._keep: dict[str, Any] = {}  # callbacks live as long as the system
+        self.context.given[:] = constant
         if function is not None:
             self._keep["rates"] = self._lawful_rates()
         if self.triggers:
@@ -75,7 +79,8 @@ class System:
     @property
     def n_events(self) -> int:
         """How many event functions there are."""
-        return len(self.parts.points) + 2 * self.n + len(self.parts.locks) + len(self.triggers)
+        points = len(self.parts.points)
+        return self.guards * points + 2 * self.n + len(self.parts.locks) + len(self.triggers)
 
     @property
     def lock_names(self) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ class System:
         return tuple(self.mechanism.links[int(tree.axis_body[axis])].joint.name for axis in axes)
 
     def address(self, name: str) -> int:
-        """Where "rates", "events" or "sample" is."""
+        """Where "rates", "events", "switch" or "sample" is."""
         if name in self._keep:
             return int(ctypes.cast(self._keep[name], _POINTER).value or 0)
         return self._compiled(name)
@@ -94,7 +99,8 @@ class System:
         """The compiled function of that name; compiled on first use."""
         from kinetree.kernels import rates_code
 
-        return int(getattr(rates_code, name)(self.lanes).address)
+        make = getattr(rates_code, name)
+        return int((make() if name in ("events", "switch") else make(self.lanes)).address)
 
     def jacobian_address(self) -> int | None:
         """Where the derivatives of the accelerations are; a Python law has none."""
@@ -104,14 +110,34 @@ class System:
 
         return int(jacobian().address)
 
+    def wide_address(self) -> int:
+        """Where the rates of several states at once are; 0 if they depend on time or on Python."""
+        parts = self.parts
+        timeless = parts.desired is None and parts.table is None and parts.period == 0.0
+        if self.lanes > 1 or self._keep or not timeless or parts.mode != NO_MODEL:
+            return 0
+        from kinetree.kernels.rates_code import rates
+
+        return int(rates(LANES).address)
+
     def set_constant(self, tau: Array) -> None:
         """Constant torques (lanes, n) beside the law."""
-        self.context.rows("given")[:] = tau
+        self.context.given[:] = tau
 
     def watch_locks(self, margin: float) -> None:
         """Tell of gimbal lock once the squared sine of the angle to it falls below the margin."""
         self.parts.lock_margin = margin
         self.context.memory[HEADER.places["lock_margin"][0]] = margin
+
+    @contextmanager
+    def by_state(self) -> Iterator[None]:
+        """In here contact and stops act as the state tells, whatever an integration holds of them."""
+        holding, place = self.context.memory.view(np.int64), HEADER.places["holding"][0]
+        before, holding[place] = holding[place], 0
+        try:
+            yield
+        finally:
+            holding[place] = before
 
     def start_state(self, q0: Array, qd0: Array) -> Array:
         """States (lanes, size) with all work at zero."""
@@ -130,18 +156,19 @@ class System:
         start, parts = self.context.start, self.parts
         places = (start["tau"], start["contact"], start["held"], start["log"], parts.n_log)
         memory = self.context.memory
-        done = observe()(
-            self.address("rates"),
-            memory.ctypes.data,
-            memory,
-            places,
-            parts.period,
-            np.ascontiguousarray(times),
-            flat,
-            rates,
-            tau,
-            contact,
-        )
+        with self.by_state():
+            done = observe()(
+                self.address("rates"),
+                memory.ctypes.data,
+                memory,
+                places,
+                parts.period,
+                np.ascontiguousarray(times),
+                flat,
+                rates,
+                tau,
+                contact,
+            )
         if done < k:
             self.raise_problem()
         qdd = rates.reshape(k, self.lanes, self.size)[..., n : 2 * n]

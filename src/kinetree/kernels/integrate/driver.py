@@ -9,9 +9,10 @@ from typing import Any
 from numba import types
 
 from kinetree.kernels.compile import compiled_function
-from kinetree.kernels.integrate.events import finder
+from kinetree.kernels.integrate.events import begin_events, finder, switch_modes
 from kinetree.kernels.integrate.explicit import Method, dop853, dopri5
 from kinetree.kernels.integrate.fixed import rk4, semi_implicit_euler
+from kinetree.kernels.integrate.pirk import pirk7
 from kinetree.kernels.integrate.radau import radau
 from kinetree.kernels.integrate.settings import (
     ARGUMENT,
@@ -37,7 +38,7 @@ from kinetree.kernels.integrate.settings import (
 from kinetree.kernels.integrate.steps import shortest_step
 from kinetree.kernels.lanes.calls import BLOCK, address_of, call, load_block, store_block
 
-METHODS = {make.__name__: make for make in (dopri5, dop853, radau, rk4, semi_implicit_euler)}
+METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
 
 
 @functools.cache
@@ -52,7 +53,7 @@ def advancing(name: str) -> Callable[..., int]:
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense = interpolation(method)
-    find, begin_events = finder(dense)
+    find = finder(dense, method.first, method.last)
 
     def advance(
         settings,
@@ -81,7 +82,9 @@ def advancing(name: str) -> Callable[..., int]:
                 return CALLBACK
             s.pending_sample = 0
             if s.start != SMOOTH:
-                if start(s, memory) != 0 or begin_events(s, memory, g) != 0:
+                if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
+                    return CALLBACK
+                if begin_events(s, memory, g) != 0:
                     return CALLBACK
                 s.start = SMOOTH
             choose_target(s, breaks)

@@ -26,9 +26,9 @@ from kinetree.kernels.integrate.settings import (
 from kinetree.kernels.integrate.steps import (
     copy,
     evaluate,
-    first_step,
     fit,
     is_finite,
+    next_step,
     scaled_squares,
     shortest_step,
     worst_mean_square,
@@ -54,6 +54,8 @@ class Method:
     finish: Callable[..., Any]
     weigh: Callable[..., Any]
     commit: Callable[..., Any]
+    first: int  # rows with f at the start of the step
+    last: int  # and at its end
 
 
 def point(k, c, coefficients, argument=ARGUMENT):
@@ -110,10 +112,10 @@ def two_errors(fifth_order, third_order):
     return error
 
 
-def controlled(run, error, exponent, memory_exponent, least, most):
+def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
     """take(s, memory, ...): repeat the step until its error is accepted, with Hairer's PI controller.
 
-    h changes by 0.9 error^-exponent error_old^memory_exponent, between the factors `least` and `most`.
+    h changes by safety error^-exponent error_old^memory_exponent, between the factors `least` and `most`.
     """
 
     @compiled
@@ -141,13 +143,13 @@ def controlled(run, error, exponent, memory_exponent, least, most):
                 s.wish = 0.1 * s.h
             else:
                 log_error = 0.5 * math.log(max(square, 1e-40))
-                factor = 0.9 * math.exp(memory_exponent * s.log_error - exponent * log_error)
+                factor = safety * math.exp(memory_exponent * s.log_error - exponent * log_error)
                 if square <= 1.0:
                     accept(s, wish, factor)
                     s.log_error = max(log_error, LOG_SMALL)
                     return GO_ON
                 s.was_not_finite = 0
-                s.wish = s.h * max(least, 0.9 * math.exp(-exponent * log_error))
+                s.wish = s.h * max(least, safety * math.exp(-exponent * log_error))
             s.was_rejected = 1
             s.rejected += 1
 
@@ -177,9 +179,7 @@ def starting(order):
         if evaluate(s, memory, s.t, Y, K) != 0:
             return 1
         s.log_error = LOG_SMALL
-        if s.wish > 0.0:
-            return 0
-        return first_step(s, memory, order)
+        return next_step(s, memory, order)
 
     return start
 
@@ -241,7 +241,7 @@ def dopri5() -> Method:
     plan = [point(k, c, a) for k, (c, a) in enumerate(fifth.STAGES, start=1)]
     run = all_stages([*plan, point(6, 1.0, fifth.B, NEW)])
     take = controlled(run, one_error(fifth.ERROR), 0.2 - 0.75 * 0.04, 0.04, 0.2, 10.0)
-    return Method("dopri5", 7, 7, starting(5), take, nothing_more, weigh_fifth, going_on(6))
+    return Method("dopri5", 7, 7, starting(5), take, nothing_more, weigh_fifth, going_on(6), K, K + 6)
 
 
 def dop853() -> Method:
@@ -249,5 +249,6 @@ def dop853() -> Method:
     plan = [point(k, c, a) for k, (c, a) in enumerate(eighth.STAGES, start=1)]
     run = all_stages([*plan, point(12, 1.0, eighth.B, NEW)])
     more = all_stages([point(k, c, a) for k, (c, a) in enumerate(eighth.MORE_STAGES, start=13)])
-    take = controlled(run, two_errors(eighth.ERROR_5, eighth.ERROR_3), 1 / 8, 0.0, 1 / 3, 6.0)
-    return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, going_on(12))
+    error = two_errors(eighth.ERROR_5, eighth.ERROR_3)
+    take = controlled(run, error, 1 / 8 - 0.75 * 0.04, 0.04, 1 / 3, 6.0, 0.85)
+    return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, going_on(12), K, K + 12)

@@ -84,9 +84,11 @@ def rk4() -> Method:
             point(1, 1.0, (1 / 6, 0.0, 0.0, 1 / 3, 1 / 3, 1 / 6), NEW),
         ]
     )
-    return Method("rk4", 6, 3, start, equal_steps(run), nothing_more, weigh_hermite, commit)
+    return Method("rk4", 6, 3, start, equal_steps(run), nothing_more, weigh_hermite, commit, K, AT_END)
 
 
 def semi_implicit_euler() -> Method:
     """qd += h qdd(q, qd), then q += h qd: order 1, symplectic for conservative systems."""
-    return Method("semi_implicit_euler", 3, 3, start, equal_steps(euler), nothing_more, weigh_hermite, commit)
+    return Method(
+        "semi_implicit_euler", 3, 3, start, equal_steps(euler), nothing_more, weigh_hermite, commit, K, AT_END
+    )

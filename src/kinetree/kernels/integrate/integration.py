@@ -10,7 +10,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.integrate import settings as names
+from kinetree.kernels.integrate.collocation import MOST_PAIRS
 from kinetree.kernels.integrate.driver import METHODS, advancing, method_named
+from kinetree.kernels.integrate.events import EVENT_ROWS
 from kinetree.kernels.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
 from kinetree.kernels.lanes.calls import BLOCK
 from kinetree.kernels.layout import aligned
@@ -34,13 +36,18 @@ class Events:
     """Event functions g(t, y): where they are, how many, and what to do about each.
 
     ``address`` of events(t, y*, g*, context*), which fills (lanes, count) numbers. ``action``: 0 record the
-    crossing, 1 locate it and restart there, 2 locate it and stop. ``direction`` of g: -1, 0 (both) or 1.
+    crossing, 1 locate it and restart there, 2 locate it and stop, 3 restart there and tell nobody.
+    ``direction`` of g: -1, 0 (both) or 1. ``switch``: address of switch(t, y*, told*, context*), called at
+    every start with 1.25 for events that have just happened and 2 for all of them at a new state; f may
+    change then, and what is told is replaced by the signs that g has from now on, or left
+    where g itself tells.
     """
 
     address: int
     count: int
     action: Any = 0
     direction: Any = 0
+    switch: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class Integration:
     "radau") keep the local error, root mean square of e / (atol + rtol |y|), below one; the others ("rk4",
     "semi_implicit_euler") take equal steps not longer than ``step``. ``sample`` = (address, period): called
     at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
-    keeps the callbacks alive.
+    keeps the callbacks alive. ``wide``: address of rates for 4 states at once, which follow each other at
+    distances of whole vectors; only if f does not depend on time.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
@@ -100,6 +108,7 @@ class Integration:
         first_step: float = 0.0,
         events: Events | None = None,
         jacobian: int | None = None,
+        wide: int = 0,
         sample: tuple[int, float] | None = None,
         breaks: Any = (),
     ) -> None:
@@ -118,6 +127,7 @@ class Integration:
         self._breaks = np.unique(np.asarray(breaks, float))
         self._set(
             rates=rates,
+            wide=wide,
             context=context.ctypes.data,
             lanes=self.lanes,
             size=self.size,
@@ -166,6 +176,7 @@ class Integration:
         """Begin once more at the start time, from another state (lanes, size); nothing is kept."""
         self._s[:] = self._first
         self._y[:] = y0
+        self._g[:] = 0.0
         self.event_log.clear()
 
     def restart(self, t: float | None = None, y: Array | None = None, context: Array | None = None) -> None:
@@ -232,13 +243,13 @@ class Integration:
         count = events.count if events is not None else 0
         total = self.lanes * count
         self._rules = np.zeros((2, count), np.int64)
-        self._g = np.zeros((6, total))
+        self._g = np.zeros((EVENT_ROWS, total))
         self._log = np.zeros((LOG_LENGTH + total, 1 + self.size))
         self._log_index = np.zeros((LOG_LENGTH + total, 3), np.int64)
         self.event_log: list[Happening] = []
         if events is not None:
             self._rules[0], self._rules[1] = events.action, events.direction
-            self._set(n_events=count, events=events.address)
+            self._set(n_events=count, events=events.address, switch=events.switch)
 
     def _prepare_sampling(self, sample: tuple[int, float] | None, t_start: float) -> None:
         if sample is not None:
@@ -253,8 +264,8 @@ class Integration:
     def _prepare_matrices(self, jacobian: int | None, n: int) -> None:
         size = n if self.method.name == "radau" else 0
         self._matrices = np.zeros((2 * size + 1, max(1, 2 * size)))
-        self._complexes = np.zeros((size + 1, max(1, size)), complex)
-        self._pivots = np.zeros((2, size), np.int64)
+        self._complexes = np.zeros((MOST_PAIRS * size + 1, max(1, size)), complex)
+        self._pivots = np.zeros((1 + MOST_PAIRS, size), np.int64)
         self._set(jacobian=jacobian or 0)
 
     def _drain_log(self) -> None:

@@ -1,4 +1,4 @@
-"""Radau IIA of order 5 for stiff systems q'' = f: simplified Newton, Gustafsson's control of the steps.
+"""Radau IIA of order 5 or 9 for stiff systems q'' = f: simplified Newton, Gustafsson's control of the steps.
 
 Hairer, Wanner: Solving ordinary differential equations II, 2nd edition, IV.8.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from kinetree.kernels.integrate.collocation import ALPHA, BETA, GAMMA, SCALES, T_INVERSE, C, E, T
+from kinetree.kernels.integrate.collocation import GAMMA, MOST_STAGES, PAIRS, SCALES, T_INVERSE, C, E, T
 from kinetree.kernels.integrate.explicit import Method, last_time, nothing_more
 from kinetree.kernels.integrate.radau_systems import (
     F_START,
@@ -20,6 +20,7 @@ from kinetree.kernels.integrate.radau_systems import (
     new_jacobian,
     solve_complex,
     solve_real,
+    which,
 )
 from kinetree.kernels.integrate.settings import (
     ARGUMENT,
@@ -38,38 +39,35 @@ from kinetree.kernels.integrate.steps import (
     EPSILON,
     copy,
     evaluate,
-    first_step,
+    evaluate_wide,
     fit,
     is_finite,
+    next_step,
     scaled_squares,
     shortest_step,
     worst_mean_square,
 )
-from kinetree.kernels.lanes.calls import BLOCK, combination, load_block, store_block
+from kinetree.kernels.lanes.calls import BLOCK, load_block, store_block
+from kinetree.kernels.layout import LANES
 
-ITERATIONS = 10
+ITERATIONS = 12
+ARGUMENTS = F_START + 1  # rows with states of which f is wanted at once
+LAST = F + MOST_STAGES - 1  # the row with f at the end of an accepted step
 FAILED, CONVERGED, STOPPED = range(3)  # Newton's answers
-C_1, C_2 = float(C[0]), float(C[1])
-
-_to_z = [combination([(W + j, T[i, j]) for j in range(3)], from_start=False) for i in range(3)]
-_to_w = [combination([(Z + j, T_INVERSE[i, j]) for j in range(3)], from_start=False) for i in range(3)]
-_to_d = [combination([(F + j, T_INVERSE[i, j]) for j in range(3)], from_start=False) for i in range(3)]
-to_z_0, to_z_1, to_z_2 = _to_z
-to_w_0, to_w_1, to_w_2 = _to_w
-to_d_0, to_d_1, to_d_2 = _to_d
-add_error = combination([(Z + j, E[j]) for j in range(3)])
+TIGHT = 1e-5  # rtol up to which order 9 needs fewer evaluations than order 5
 
 
 @compiled
 def start(s, memory):
     """f at the present state; the Jacobian stays as a guess unless the state has jumped."""
+    s.stages = 5 if s.rtol <= TIGHT else 3
     s.has_old = 0
     s.is_current = 0
     if s.start != KINK:
         s.has_jacobian = 0
     if evaluate(s, memory, s.t, Y, K) != 0:
         return 1
-    if not s.wish > 0.0 and first_step(s, memory, 4) != 0:
+    if next_step(s, memory, s.stages + 1) != 0:
         return 1
     copy(memory, K, F_START)
     s.has_slope = 1
@@ -80,37 +78,58 @@ def start(s, memory):
 @compiled
 def weigh(s, memory, theta):
     """Weights of the rows Z in the collocation polynomial."""
-    a, b, c = theta - C_1, theta - C_2, theta - 1.0
-    s.weights[0] = theta * b * c * SCALES[0]
-    s.weights[1] = theta * a * c * SCALES[1]
-    s.weights[2] = theta * a * b * SCALES[2]
+    for i in range(MOST_STAGES):
+        s.weights[i] = theta * SCALES[which(s), i]
+        for j in range(s.stages):
+            if j != i:
+                s.weights[i] *= theta - C[which(s), j]
+
+
+@compiled
+def combine(s, memory, table, i, source, target):
+    """A row `target` = sum over the stages j of table[i, j] times row source + j."""
+    for j in range(0, memory.shape[1], BLOCK):
+        x = table[which(s), i, 0] * load_block(memory, source, j)
+        for k in range(1, s.stages):
+            x = x + table[which(s), i, k] * load_block(memory, source + k, j)
+        store_block(memory, target, j, x)
 
 
 @compiled
 def predict(s, memory):
     """Z from the last step's polynomial, or zero; then W = T^-1 Z."""
-    for i in range(3):
+    last = s.stages - 1
+    for i in range(s.stages):
         if s.has_old != 0:
-            weigh(s, memory, 1.0 + C[i] * s.h / s.h_old)
+            weigh(s, memory, 1.0 + C[which(s), i] * s.h / s.h_old)
         for j in range(0, memory.shape[1], BLOCK):
             x = load_block(memory, Z_OLD, j) * 0.0
             if s.has_old != 0:
-                x = s.weights[0] * load_block(memory, Z_OLD, j)
-                x = x + s.weights[1] * load_block(memory, Z_OLD + 1, j)
-                x = x + (s.weights[2] - 1.0) * load_block(memory, Z_OLD + 2, j)
+                for k in range(last):
+                    x = x + s.weights[k] * load_block(memory, Z_OLD + k, j)
+                x = x + (s.weights[last] - 1.0) * load_block(memory, Z_OLD + last, j)
             store_block(memory, Z + i, j, x)
-    to_w_0(memory, W, Y, 1.0)
-    to_w_1(memory, W + 1, Y, 1.0)
-    to_w_2(memory, W + 2, Y, 1.0)
+    for i in range(s.stages):
+        combine(s, memory, T_INVERSE, i, Z, W + i)
 
 
 @compiled
 def evaluate_stages(s, memory):
-    """f at the three collocation points into the rows F."""
-    for i in range(3):
+    """f at the collocation points into the rows F."""
+    begin = 0
+    if s.wide != 0:
+        for i in range(LANES):
+            stage = min(i, s.stages - 1)
+            for j in range(0, memory.shape[1], BLOCK):
+                x = load_block(memory, Y, j) + load_block(memory, Z + stage, j)
+                store_block(memory, ARGUMENTS + i, j, x)
+        if evaluate_wide(s, memory, ARGUMENTS, F) != 0:
+            return 1
+        begin = min(LANES, s.stages)
+    for i in range(begin, s.stages):
         for j in range(0, memory.shape[1], BLOCK):
             store_block(memory, ARGUMENT, j, load_block(memory, Y, j) + load_block(memory, Z + i, j))
-        t = last_time(s) if i == 2 else s.t + C[i] * s.h
+        t = last_time(s) if i == s.stages - 1 else s.t + C[which(s), i] * s.h
         if evaluate(s, memory, t, ARGUMENT, F + i) != 0:
             return 1
     return 0
@@ -119,31 +138,33 @@ def evaluate_stages(s, memory):
 @compiled
 def residuals(s, memory):
     """T^-1 F - (eigenvalues / h) W into the rows D."""
-    to_d_0(memory, D, Y, 1.0)
-    to_d_1(memory, D + 1, Y, 1.0)
-    to_d_2(memory, D + 2, Y, 1.0)
-    g, a, b = GAMMA / s.h, ALPHA / s.h, BETA / s.h
+    for i in range(s.stages):
+        combine(s, memory, T_INVERSE, i, F, D + i)
+    g = GAMMA[which(s)] / s.h
     for j in range(0, memory.shape[1], BLOCK):
-        w_1, w_2 = load_block(memory, W + 1, j), load_block(memory, W + 2, j)
         store_block(memory, D, j, load_block(memory, D, j) - g * load_block(memory, W, j))
-        store_block(memory, D + 1, j, load_block(memory, D + 1, j) - (a * w_1 + b * w_2))
-        store_block(memory, D + 2, j, load_block(memory, D + 2, j) - (a * w_2 - b * w_1))
+    for pair in range(s.stages // 2):
+        a, b = PAIRS[which(s), pair, 0] / s.h, PAIRS[which(s), pair, 1] / s.h
+        one, two = 1 + 2 * pair, 2 + 2 * pair
+        for j in range(0, memory.shape[1], BLOCK):
+            w_1, w_2 = load_block(memory, W + one, j), load_block(memory, W + two, j)
+            store_block(memory, D + one, j, load_block(memory, D + one, j) - (a * w_1 + b * w_2))
+            store_block(memory, D + two, j, load_block(memory, D + two, j) - (a * w_2 - b * w_1))
 
 
 @compiled
 def correct(s, memory):
     """W += D, Z = T W; the norm of D."""
-    for i in range(3):
+    for i in range(s.stages):
         for j in range(0, memory.shape[1], BLOCK):
             store_block(memory, W + i, j, load_block(memory, W + i, j) + load_block(memory, D + i, j))
-    to_z_0(memory, Z, Y, 1.0)
-    to_z_1(memory, Z + 1, Y, 1.0)
-    to_z_2(memory, Z + 2, Y, 1.0)
+    for i in range(s.stages):
+        combine(s, memory, T, i, W, Z + i)
     square = 0.0
-    for i in range(3):
+    for i in range(s.stages):
         scaled_squares(s, memory, D + i, Y)
         square += worst_mean_square(s, memory, D + i)
-    return math.sqrt(square / 3.0)
+    return math.sqrt(square / s.stages)
 
 
 @compiled
@@ -157,7 +178,8 @@ def newton(s, memory, matrices, complexes, pivots):
             return STOPPED, k
         residuals(s, memory)
         solve_real(s, memory, matrices, pivots, D)
-        solve_complex(s, memory, matrices, complexes, pivots)
+        for pair in range(s.stages // 2):
+            solve_complex(s, memory, matrices, complexes, pivots, pair)
         size = correct(s, memory)
         if not size < math.inf:
             s.was_not_finite = 1
@@ -168,7 +190,7 @@ def newton(s, memory, matrices, complexes, pivots):
             if rate >= 1.0 or rate ** (ITERATIONS - 1 - k) / (1.0 - rate) * size > goal:
                 return FAILED, k
             contraction = rate / (1.0 - rate)
-        if size == 0.0 or contraction * size < goal:
+        if size == 0.0 or (size < 1.0 and contraction * size < goal):  # sums are one iteration behind
             s.contraction, s.rate_of_convergence = contraction, rate
             return CONVERGED, k + 1
         before = size
@@ -178,7 +200,11 @@ def newton(s, memory, matrices, complexes, pivots):
 @compiled
 def estimate(s, memory, matrices, pivots, row):
     """The squared norm of (gamma / h - J)^-1 (f + E Z / h), with f in a row; the vector stays in D."""
-    add_error(memory, D, row, 1.0 / s.h)
+    for j in range(0, memory.shape[1], BLOCK):
+        x = load_block(memory, row, j)
+        for k in range(s.stages):
+            x = x + (E[which(s), k] / s.h) * load_block(memory, Z + k, j)
+        store_block(memory, D, j, x)
     solve_real(s, memory, matrices, pivots, D)
     copy(memory, D, ERROR)
     scaled_squares(s, memory, ERROR, NEW)
@@ -189,7 +215,7 @@ def estimate(s, memory, matrices, pivots, row):
 def error_of_step(s, memory, matrices, pivots):
     """The error; filtered once more where a stiff transient may exaggerate it. Negative: callback stopped."""
     for j in range(0, memory.shape[1], BLOCK):
-        store_block(memory, NEW, j, load_block(memory, Y, j) + load_block(memory, Z + 2, j))
+        store_block(memory, NEW, j, load_block(memory, Y, j) + load_block(memory, Z + s.stages - 1, j))
     if not is_finite(memory, NEW):
         return math.inf
     square = estimate(s, memory, matrices, pivots, F_START)
@@ -206,9 +232,10 @@ def error_of_step(s, memory, matrices, pivots):
 def growth(s, error):
     """Gustafsson's factor for the next step, before the safety factor."""
     error = max(error, 1e-12)
-    factor = error**-0.25
+    exponent = 1.0 / (s.stages + 1.0)
+    factor = error**-exponent
     if s.has_old != 0:
-        factor *= min(1.0, s.h / s.h_old * (s.error_old / error) ** 0.25)
+        factor *= min(1.0, s.h / s.h_old * (s.error_old / error) ** exponent)
     return factor
 
 
@@ -254,6 +281,7 @@ def take(s, memory, matrices, complexes, pivots):
             return CALLBACK
         if error <= 1.0:
             accept(s, wish, error, count)
+            copy(memory, F + s.stages - 1, LAST)
             return GO_ON
         s.rejected += 1
         if error == math.inf and s.is_current == 0:
@@ -295,7 +323,7 @@ def accept(s, wish, error, count):
 @compiled
 def commit(s, memory):
     """Keep the polynomial for the next prediction."""
-    for i in range(3):
+    for i in range(s.stages):
         copy(memory, Z + i, Z_OLD + i)
     copy(memory, NEW, Y)
     s.h_old = s.h
@@ -304,5 +332,6 @@ def commit(s, memory):
 
 
 def radau() -> Method:
-    """Radau IIA of order 5."""
-    return Method("radau", 16, 3, start, take, nothing_more, weigh, commit)
+    """Radau IIA of order 5, or of order 9 for tight tolerances."""
+    rows = ARGUMENTS - K + LANES
+    return Method("radau", rows, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST)

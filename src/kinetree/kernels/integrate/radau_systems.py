@@ -1,24 +1,31 @@
 """The linear systems of a Radau step, eliminated down to the size of q.
 
-With q' = qd a step solves (mu - J) x = r for mu = gamma / h and (alpha - i beta) / h, J = [[0, 1], [A, B]].
+With q' = qd a step solves (mu - J) x = r for mu = gamma / h and every (alpha - i beta) / h, where
+J = [[0, 1], [A, B]].
 Eliminating the velocities leaves (mu^2 - mu B - A) x_q = r_qd + mu r_q - B r_q and x_qd = mu x_q - r_q.
 Further states and sums count as if f did not depend on them.
 
 The real memory has [A, B] in rows 0 ... n - 1, LU factors (transposed) in rows n ... 2 n - 1 and a right-hand
-side in row 2 n; the complex one has LU factors in rows 0 ... n - 1 and a right-hand side in row n.
+side in row 2 n; the complex one has the LU factors of each pair in n rows and a right-hand side behind them.
 """
 
 from __future__ import annotations
 
 import math
 
-from kinetree.kernels.integrate.collocation import ALPHA, BETA, GAMMA
+from kinetree.kernels.integrate.collocation import GAMMA, MOST_STAGES, PAIRS
 from kinetree.kernels.integrate.linear import factorise, product, solve
 from kinetree.kernels.integrate.settings import ARGUMENT, ERROR, K, Y, compiled
 from kinetree.kernels.integrate.steps import EPSILON, copy, evaluate
 from kinetree.kernels.lanes.calls import address_of, call
 
-Z, F, W, D, Z_OLD, F_START = K, K + 3, K + 6, K + 9, K + 12, K + 15  # three rows each, but the last
+Z, F, W, D, Z_OLD, F_START = (K + k * MOST_STAGES for k in range(6))  # a row for each stage, but the last
+
+
+@compiled
+def which(s):
+    """The number of the method in the tables of coefficients."""
+    return (s.stages - 3) // 2
 
 
 @compiled
@@ -42,26 +49,36 @@ def new_jacobian(s, memory, matrices):
 
 @compiled
 def new_factors(s, matrices, complexes, pivots):
-    """LU of mu^2 - mu B - A for both mu; False if a matrix is singular."""
+    """LU of mu^2 - mu B - A for all mu; False if a matrix is singular."""
     n = s.n
-    mu, nu = GAMMA / s.h, complex(ALPHA / s.h, -BETA / s.h)
+    mu, regular = GAMMA[which(s)] / s.h, True
     for i in range(n):
         for j in range(n):
-            a, b = matrices[i, j], matrices[i, n + j]
-            matrices[n + j, i] = -mu * b - a
-            complexes[j, i] = -nu * b - a
-    for i in range(n):
+            matrices[n + j, i] = -mu * matrices[i, n + j] - matrices[i, j]
         matrices[n + i, i] += mu * mu
-        complexes[i, i] += nu * nu
+    for pair in range(s.stages // 2):
+        nu, first = shift(s, pair), pair * n
+        for i in range(n):
+            for j in range(n):
+                complexes[first + j, i] = -nu * matrices[i, n + j] - matrices[i, j]
+        for i in range(n):
+            complexes[first + i, i] += nu * nu
+        regular = regular and factorise(complexes, first, n, pivots, 1 + pair)
     s.factorisations += 1
     s.h_factored = s.h
-    return factorise(matrices, n, n, pivots, 0) and factorise(complexes, 0, n, pivots, 1)
+    return factorise(matrices, n, n, pivots, 0) and regular
+
+
+@compiled
+def shift(s, pair):
+    """The complex mu of a pair."""
+    return complex(PAIRS[which(s), pair, 0] / s.h, -PAIRS[which(s), pair, 1] / s.h)
 
 
 @compiled
 def solve_real(s, memory, matrices, pivots, row):
     """x = (gamma / h - J)^-1 r for the row r, in place."""
-    n, mu = s.n, GAMMA / s.h
+    n, mu = s.n, GAMMA[which(s)] / s.h
     right = matrices.shape[0] - 1
     for i in range(n):
         x = memory[row, n + i] + mu * memory[row, i]
@@ -76,19 +93,20 @@ def solve_real(s, memory, matrices, pivots, row):
 
 
 @compiled
-def solve_complex(s, memory, matrices, complexes, pivots):
-    """x = ((alpha - i beta) / h - J)^-1 r for the rows r = D + 1, D + 2 (real, imaginary), in place."""
-    n, nu = s.n, complex(ALPHA / s.h, -BETA / s.h)
+def solve_complex(s, memory, matrices, complexes, pivots, pair):
+    """x = ((alpha - i beta) / h - J)^-1 r for the two rows r of a pair (real, imaginary), in place."""
+    n, nu = s.n, shift(s, pair)
+    first, right, one, two = pair * n, complexes.shape[0] - 1, D + 1 + 2 * pair, D + 2 + 2 * pair
     for i in range(n):
-        re = memory[D + 1, n + i] - product(matrices, i, n, n, memory, D + 1)
-        im = memory[D + 2, n + i] - product(matrices, i, n, n, memory, D + 2)
-        complexes[n, i] = complex(re, im) + nu * complex(memory[D + 1, i], memory[D + 2, i])
-    solve(complexes, 0, n, pivots, 1, complexes, n)
+        re = memory[one, n + i] - product(matrices, i, n, n, memory, one)
+        im = memory[two, n + i] - product(matrices, i, n, n, memory, two)
+        complexes[right, i] = complex(re, im) + nu * complex(memory[one, i], memory[two, i])
+    solve(complexes, first, n, pivots, 1 + pair, complexes, right)
     for i in range(n):
-        x = complexes[n, i]
-        v = nu * x - complex(memory[D + 1, i], memory[D + 2, i])
-        memory[D + 1, i], memory[D + 2, i] = x.real, x.imag
-        memory[D + 1, n + i], memory[D + 2, n + i] = v.real, v.imag
+        x = complexes[right, i]
+        v = nu * x - complex(memory[one, i], memory[two, i])
+        memory[one, i], memory[two, i] = x.real, x.imag
+        memory[one, n + i], memory[two, n + i] = v.real, v.imag
     for i in range(2 * n, s.size):
-        x = complex(memory[D + 1, i], memory[D + 2, i]) / nu
-        memory[D + 1, i], memory[D + 2, i] = x.real, x.imag
+        x = complex(memory[one, i], memory[two, i]) / nu
+        memory[one, i], memory[two, i] = x.real, x.imag

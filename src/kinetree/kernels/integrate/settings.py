@@ -54,6 +54,8 @@ _INTEGERS = (
     "events",
     "jacobian",
     "sample",
+    "switch",
+    "wide",  # rates of several states at once, one row of the memory each; 0: there is none
     "context",
     "lanes",
     "n",
@@ -73,7 +75,10 @@ _INTEGERS = (
     "has_jacobian",
     "is_current",  # the Jacobian belongs to the present state
     "has_old",
+    "stages",  # of an implicit step
     "has_slope",
+    "jolt",  # events that change f have just happened
+    "has_trends",  # the rates of event functions at the start of the step are known
     "steps",
     "rejected",
     "evaluations",

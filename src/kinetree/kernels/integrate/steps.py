@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.kernels.integrate.settings import ARGUMENT, ATOL, ERROR, NEW, K, Y, compiled
 from kinetree.kernels.lanes.calls import BLOCK, address_of, call, larger_magnitude, load_block, store_block
 from kinetree.kernels.lanes.calls import total as sum_of
+from kinetree.kernels.layout import LANES
 
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 10.0 * EPSILON  # relative to time: shorter steps are rounding
@@ -19,6 +20,13 @@ def evaluate(s, memory, t, row, out):
     """f(t, memory[row]) into memory[out]; not zero if the callback wants to stop."""
     s.evaluations += 1
     return call(s.rates, t, (address_of(memory, row), address_of(memory, out), s.context))
+
+
+@compiled
+def evaluate_wide(s, memory, row, out):
+    """f at the states in `LANES` rows into as many rows; for f that does not depend on time."""
+    s.evaluations += LANES
+    return call(s.wide, s.t, (address_of(memory, row), address_of(memory, out), s.context))
 
 
 @compiled
@@ -131,6 +139,18 @@ def first_step(s, memory, order):
         s.wish = min(s.wish, max(1e-6, h * 1e-3) if most <= 1e-15 else (0.01 / most) ** (1.0 / order))
     if not s.wish > 0.0:  # f was not finite at the trial point
         s.wish = h
+    return answer
+
+
+@compiled
+def next_step(s, memory, order):
+    """The first step if there is none; after a jolt, a step that is not too long for the new f."""
+    before = s.wish
+    if before > 0.0 and s.jolt == 0:
+        return 0
+    answer = first_step(s, memory, order)
+    if before > 0.0:
+        s.wish = min(s.wish, before)
     return answer
 
 

@@ -1,0 +1,144 @@
+"""Forces that jump: steps hold what touches, end where that changes, and go on from there."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.kernels.ground import FLAGS, INSIDE, PUSHING
+
+G = 9.81
+ADAPTIVE = ("dop853", "dopri5", "pirk7", "radau")
+
+
+def ball(mass=2.0):
+    """A sphere that moves up and down, with one contact point at its centre."""
+    build = kt.Builder("ball")
+    body = build.world.prismatic("lift", axis="z").body("ball", kt.Inertia.sphere(mass, 0.1))
+    body.contact("point", at=(0.0, 0.0, 0.0))
+    return build.build()
+
+
+def cart(**joint):
+    build = kt.Builder("cart", gravity=(0, 0, 0))
+    build.world.prismatic("rail", axis="x", **joint).body("cart", kt.Inertia.sphere(2.0, 0.1))
+    return build.build()
+
+
+SOIL = kt.Soil(stiffness=2000.0, damping=40.0, ramp=1e-3)
+
+
+def sinking(t, mass=2.0, k=2000.0, c=40.0, speed=-1.0):
+    """Depth of a point that enters the ground at a speed (m/s), while it sinks: m x'' = m g - k x - c x'."""
+    rest, rate = mass * G / k, c / (2 * mass)
+    turn = np.sqrt(k / mass - rate**2)
+    a, b = -rest, (-speed - rate * rest) / turn
+    return rest + np.exp(-rate * t) * (a * np.cos(turn * t) + b * np.sin(turn * t))
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+def test_a_point_sinks_as_the_formula_says(method, rtol):
+    """The damper's force jumps at the touch-down, with 1 m/s; no tolerance is too tight for that."""
+    drop, touch = 1.0 / (2 * G), 1.0 / G
+    times = np.array([touch + 0.005, touch + 0.01, touch + 0.02])
+    run = kt.simulate(
+        ball(), [drop], duration=0.15, ground=kt.Ground(SOIL), method=method, rtol=rtol, times=times
+    )
+    assert run.events[0].kind == "touch_down" and run.events[0].time == pytest.approx(touch, rel=1e-12)
+    assert -run.q.values[:, 0] == pytest.approx(sinking(times - touch), abs=max(200 * rtol, 1e-13))
+    assert run.statistics["rejected"] < 12
+
+
+def test_a_start_exactly_on_the_ground():
+    """Height and speed are zero: the point sinks into the spring, and is held from the first step on."""
+    run = kt.simulate(ball(), [0.0], duration=6.0, ground=kt.Ground(SOIL), rtol=1e-9)
+    assert run.q.values[-1, 0] == pytest.approx(-2.0 * G / 2000.0, rel=1e-6)
+    rising = kt.simulate(ball(), [0.0], [1.0], duration=0.1, ground=kt.Ground(SOIL), rtol=1e-9)
+    assert rising.q.values[-1, 0] == pytest.approx(0.1 - 0.5 * G * 0.01, rel=1e-9)
+    assert not rising.touching.values.any()
+
+
+@pytest.mark.parametrize("method", ["dopri5", "radau"])
+def test_a_point_at_rest_is_left_alone(method):
+    """Rounding errors of its speed are no rising and sinking: hardly any step is cut short."""
+    rest = -2.0 * G / 2000.0
+    options = {"ground": kt.Ground(SOIL), "method": method, "rtol": 1e-9, "max_step": 0.02}
+    run = kt.simulate(ball(), [rest], duration=20.0, **options)
+    assert run.statistics["steps"] < (1100 if method == "radau" else 5000)
+    assert run.q.values[-1, 0] == pytest.approx(rest, abs=1e-12)
+
+
+def test_touching_twice_in_one_step_is_seen():
+    """A weak push from below just reaches the ground: a throw upside down, with hardly any steps."""
+    build = kt.Builder("ball", gravity=(0, 0, G))  # falls up
+    body = build.world.prismatic("lift", axis="z").body("ball", kt.Inertia.sphere(2.0, 0.1))
+    body.contact("point", at=(0.0, 0.0, 0.0))
+    below = kt.Ground(SOIL, origin=(0, 0, -0.5 * G + 1e-3), normal=(0, 0, 1))
+    run = kt.simulate(build.build(), [0.0], [-G], 1.9, ground=below, method="dop853", rtol=1e-6)
+    assert [event.kind for event in run.events] == ["touch_down", "lift_off"]
+    assert run.events[0].time == pytest.approx(1.0 - np.sqrt(2e-3 / G), abs=1e-6)
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau"])
+def test_result_tells_the_forces_of_the_law(method):
+    """Forces, penetrations and accelerations at the samples are those of the states, whatever was held."""
+    robot = kt.zoo.quadruped()
+    q0 = np.zeros(robot.n_dof)
+    q0[2], q0[3] = 0.66, 0.05
+    run = kt.simulate(robot, q0, duration=0.3, ground=kt.Ground(), method=method, rtol=1e-6)
+    law = kt.contact_forces(robot, kt.Ground(), run.q.values, run.qd.values)
+    assert run.touching.values.any()
+    np.testing.assert_allclose(run.contact_force.values, law.force, atol=1e-9)
+    np.testing.assert_allclose(run.penetration.values, law.penetration, atol=1e-15)
+    qdd = kt.forward_dynamics(robot, run.q.values, run.qd.values, run.tau.values, law.wrenches(robot))
+    np.testing.assert_allclose(run.qdd.values, qdd, rtol=1e-7, atol=1e-7)
+
+
+def test_all_methods_agree_on_a_robot_that_falls():
+    robot = kt.zoo.quadruped()
+    q0 = np.zeros(robot.n_dof)
+    q0[2], q0[3], q0[4] = 0.68, 0.05, 0.02
+    ends = [
+        kt.Simulator(robot, 0.3, ground=kt.Ground(), times=[0.3], method=method, rtol=rtol).run(q0).q[-1]
+        for method, rtol in (("dop853", 1e-13), ("radau", 1e-12), ("dopri5", 1e-10), ("dop853", 1e-8))
+    ]
+    for end, tolerance in zip(ends[1:], (1e-9, 1e-7, 1e-6), strict=True):
+        np.testing.assert_allclose(end, ends[0], atol=tolerance)
+
+
+def test_flags_follow_the_motion():
+    """After a simulation in which a point has come to rest, it is inside and pushed."""
+    simulator = kt.Simulator(ball(), 3.0, ground=kt.Ground(SOIL), method="dopri5", rtol=1e-8)
+    simulator.run([0.05])
+    flags = simulator.system.context.rows("flags", FLAGS)[0]
+    assert flags[INSIDE] == 1.0 and flags[PUSHING] == 1.0
+    simulator.run([100.0])
+    assert simulator.system.context.rows("flags", FLAGS)[0, INSIDE] == 0.0
+
+
+def test_stops_with_dampers():
+    """Within the stop m x'' = -k x - c x' as long as it pushes; only the arrival is an event."""
+    k, c, m, v = 1e4, 30.0, 2.0, 2.0
+    times = np.linspace(0.5, 0.515, 31)
+    robot = cart(lower=-1.0, upper=1.0)
+    stops = kt.Stops(stiffness=k, damping=c)
+    run = kt.simulate(robot, [0.0], [v], 0.8, stops=stops, rtol=1e-10, times=times, method="dop853")
+    rate = c / (2 * m)
+    turn = np.sqrt(k / m - rate**2)
+    t = times - 0.5
+    inside = v / turn * np.exp(-rate * t) * np.sin(turn * t)
+    pushes = k * inside + c * np.gradient(inside, t) > 0.0
+    assert pushes.sum() > 20
+    assert run.q.values[pushes, 0] == pytest.approx(1.0 + inside[pushes], abs=1e-9)
+    whole = kt.simulate(robot, [0.0], [v], 2.5, stops=stops, rtol=1e-10)
+    assert [event.kind for event in whole.events] == ["joint_limit_upper", "joint_limit_lower"]
+    assert whole.audit["energy_balance"].passed
+
+
+def test_fixed_steps_notice_gimbal_lock_in_a_batch():
+    """A body that spins about its middle axis comes to its lock, whatever the length of the steps."""
+    build = kt.Builder("top", gravity=(0, 0, 0))
+    build.world.spherical("ball", sequence="XYZ").body("top", kt.Inertia.sphere(1.0, 0.1))
+    start, spin = np.zeros((2, 3)), np.array([[0.0, 1.0, 0.0]] * 2)
+    with pytest.raises(kt.SimulationError, match="gimbal lock"):
+        kt.simulate_batch(build.build(), start, spin, 2.0, method="rk4", step=0.01, times=3)
