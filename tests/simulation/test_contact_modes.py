@@ -142,3 +142,22 @@ def test_fixed_steps_notice_gimbal_lock_in_a_batch():
     start, spin = np.zeros((2, 3)), np.array([[0.0, 1.0, 0.0]] * 2)
     with pytest.raises(kt.SimulationError, match="gimbal lock"):
         kt.simulate_batch(build.build(), start, spin, 2.0, method="rk4", step=0.01, times=3)
+
+
+@pytest.mark.parametrize("method", ["dopri5", "radau"])
+def test_feet_flat_on_the_ground_do_not_chatter(method):
+    """All corners of both feet start on the surface, where the damper's force jumps, at rest."""
+    from kinetree.study.walking import walk
+
+    run = walk("spatial_biped", duration=0.05, method=method)
+    assert run.complete and run.statistics["steps"] < 500 and len(run.events) < 20
+    assert run.audit["energy_balance"].passed
+
+
+def test_a_simulation_that_does_not_move_on_says_so(monkeypatch):
+    monkeypatch.setattr("kinetree.simulation.run.PIECE", 1e-5)
+    monkeypatch.setattr("kinetree.simulation.run.STUCK_STEPS", 100)
+    monkeypatch.setattr("kinetree.simulation.run.STUCK_TIME", 0.9)
+    with pytest.raises(kt.SimulationError, match=r"no progress at t = .* steps went .* s") as caught:
+        kt.simulate(ball(), [0.1], duration=5.0, ground=kt.Ground(SOIL), max_step=1e-3, method="dopri5")
+    assert 0.0 < caught.value.result.stopped_at < 5.0

@@ -351,3 +351,8 @@ def test_simulator_is_the_same_simulation():
 def test_bad_batches(arguments, message):
     with pytest.raises(kt.InputError, match=message):
         kt.simulate_batch(ARM, *arguments)
+
+
+def test_loops_are_not_left_open_silently():
+    with pytest.raises(kt.InputError, match=r"four_bar' has closed loops \(crank_pin\)"):
+        kt.simulate(kt.zoo.four_bar(), [0.1, 0.2, 0.3])

@@ -66,6 +66,7 @@ HEADER = Layout(
     period=1,  # s between sampling instants
     lock_margin=1,  # squared sine or cosine of the middle Euler angle at which gimbal lock is near
     slow=1,  # speed up to which dry friction is a straight line
+    skin=1,  # m: how far above the surface a contact point is seen to have left it
     calm=1,  # m/s: what a contact point has to rise or sink at to be seen rising or sinking
     **dict.fromkeys((*TABLES, *SCRATCH, *SLOPES, *ROWS), int),  # where each part begins
 )
@@ -93,6 +94,7 @@ class ContextParts:
     n_log: int = 0
     slow: float = 1e-3  # rad/s or m/s
     lock_margin: float = 0.04
+    skin: float = 0.0
     calm: float = 0.0
     stiff: bool = False  # whether there is scratch for the Jacobian
 
@@ -172,7 +174,7 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int], str
     }
     for name, value in whole_numbers.items():
         memory.view(np.int64)[HEADER.places[name][0]] = value
-    for name in ("period", "lock_margin", "slow", "calm"):
+    for name in ("period", "lock_margin", "slow", "skin", "calm"):
         memory[HEADER.places[name][0]] = getattr(parts, name)
 
 

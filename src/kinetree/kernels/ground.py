@@ -129,14 +129,15 @@ def point_motion(work, points, k):
 def point_guards(head, work, plane, points, regions, k, flags, g):
     """Values that change their sign where the flags of a point do: height, speed, push, depth in the dust.
 
-    The speed has to pass zero by a little, so that a point at rest does not rise and sink in turn.
+    A point that leaves and a speed have to pass zero by a little: a point at rest on the surface, where the
+    force jumps, would else touch and leave, or rise and sink, in turn without end.
     """
     depth, up, ground = under_point(head, work, plane, points, regions, k)
     stiffness, c, ramp, rising, layer, lowered = ground
     inside, rises, deep = flags[FLAGS * k], flags[FLAGS * k + RISING], flags[FLAGS * k + DEEP]
     force = push(depth, up, rises, deep, stiffness, c, ramp, rising, layer, lowered)
     n = head.n_points[0]
-    g[k] = -depth
+    g[k] = blend(inside, -head.skin[0], 0.0) - depth
     g[n + k] = blend(inside, up + blend(rises, head.calm[0], -head.calm[0]), FAR)
     g[2 * n + k] = blend(inside * rises, force, FAR)
     g[3 * n + k] = where_less(0.0, inside * layer, layer - depth, FAR)

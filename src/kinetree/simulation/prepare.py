@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.called_system import CalledSystem
 from kinetree.simulation.ground import Ground
@@ -29,6 +29,11 @@ def new_system(
     _check_kinds(ground, loads, stops, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
+    if mechanism.loops:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has closed loops ({listed([x.name for x in mechanism.loops])}), "
+            "which simulations cannot keep closed; take them out to let the open tree move"
+        )
     names = ground.contact_names(mechanism) if ground is not None else ()
     if not runs_compiled(mechanism, law):
         return CalledSystem(mechanism, law, ground, loads, stops, options, events, names)

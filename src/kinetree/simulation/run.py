@@ -27,6 +27,7 @@ RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3
 TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
 LIMITS = ("upper", "lower")
 BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
+STUCK_STEPS, STUCK_TIME = 200_000, 1e-7  # so many steps for this share of the duration: it is stuck
 WIDE = ("pirk7", "radau")  # methods that ask for several states at once
 FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
 
@@ -178,7 +179,7 @@ def _is_end(charts: Charts, happening: Happening) -> bool:
 
 def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
-    steps = 64
+    steps, mark = 64, (integration.statistics["steps"], integration.t)
     while True:
         begin, before = perf_counter(), integration.statistics["steps"]
         status = integration.advance(steps)
@@ -186,8 +187,22 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         if status is not Status.RUNNING:
             return status
         integration.consider(charts.system)
+        mark = _moved_on(integration, mark)
         taken, seconds = integration.statistics["steps"] - before, max(perf_counter() - begin, 1e-6)
         steps = int(min(max(taken * PIECE / seconds, 16), 1_000_000))
+
+
+def _moved_on(integration: Course, mark: tuple[int, float]) -> tuple[int, float]:
+    """The steps and the time from which progress counts; raises if there is none in very many steps."""
+    steps, t = integration.statistics["steps"], integration.t
+    if t - mark[1] > STUCK_TIME * integration.options.duration:
+        return steps, t
+    if steps - mark[0] > STUCK_STEPS:
+        raise SimulationError(
+            f"no progress at t = {t:.6g} s: {steps - mark[0]} steps went {t - mark[1]:.3g} s; forces that "
+            "jump may chatter: soften the ground or the stops, or take a fixed step"
+        )
+    return mark
 
 
 def _events(system: System, options: Options) -> Events | None:

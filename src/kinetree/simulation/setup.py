@@ -21,7 +21,7 @@ from kinetree.simulation.options import Options, Stops
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench
 
-CALM = 1e-2  # share of atol (m/s) that a contact point has to rise or sink at to be seen doing so
+CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the ground to be seen leaving it
 
 
 def context_parts(
@@ -55,6 +55,7 @@ def context_parts(
         period=parts.period,
         n_log=int(options.duration / parts.period + 2) if parts.period > 0.0 else 0,
         slow=options.friction_speed,
+        skin=CALM * options.atol,
         calm=CALM * options.atol,
         stiff=options.method not in ("dop853", "dopri5", "pirk7"),
         **more,

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from kinetree.errors import InputError, listed
 from kinetree.study.assignment import Assignment
 from kinetree.study.tables import LoadTable, SoilTable
 
-ON_GROUND = {"method": "dopri5", "rtol": 1e-6}  # contact makes long steps of high order useless
+ON_GROUND = {"rtol": 1e-6}
+
+
+def refuse_loops(work: Assignment) -> None:
+    """A motion would leave the loops open: raise instead."""
+    loops = [loop.name for loop in work.mechanism.loops]
+    if loops:
+        raise InputError(
+            f"{work.origin.where(('mechanism',))}: mechanism '{work.mechanism.name}' has closed loops "
+            f"({listed(loops)}), and closed loops cannot be simulated yet; the task "
+            f"'{work.study.task}' would leave them open"
+        )
 
 
 def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kinetree.model import zoo
 from kinetree.model.file_values import Number, Vector
 from kinetree.model.schema import MechanismTable
 from kinetree.model.schema_parts import Table
+from kinetree.simulation.options import METHODS
 from kinetree.study.values import (
     Ends,
     Gains,
@@ -35,7 +36,6 @@ TRAJECTORIES = (
     "gait", "single_support", "function",
 )  # fmt: skip
 CONTROLLERS = ("pd", "pid", "computed_torque", "feedforward", "gravity_compensation", "function")
-METHODS = ("dop853", "dopri5", "radau", "rk4", "semi_implicit_euler")
 FUNCTION = "Python function 'file.py:name' in a file beside the study; runs only with --allow-code file.py"
 
 
@@ -216,8 +216,8 @@ class IntegratorTable(Table):
 
     method: choice("method", lambda: METHODS) | None = Field(  # type: ignore[valid-type]
         None,
-        description='"dop853" or "dopri5" (adaptive), "radau" (stiff), "rk4", "semi_implicit_euler" (fixed '
-        "step); default dop853, on the ground dopri5.",
+        description='"dop853", "dopri5" or "pirk7" (adaptive), "radau" (stiff), "rk4", '
+        '"semi_implicit_euler" (fixed step); default "auto", which chooses and changes to radau where needed.',
     )
     rtol: Positive | None = Field(
         None, description="Relative error of a step; default 1e-8, on the ground 1e-6."

@@ -77,7 +77,7 @@ def walk(
     mechanism, T = plan.robot(), plan.duration if duration is None else duration
     gait = planned_gait(plan, mechanism, T)
     start, soil = gait.at(0.0), ground if ground is not None else Ground()
-    run: dict[str, Any] = {"ground": soil, "rtol": rtol, "method": "dopri5"} | options
+    run: dict[str, Any] = {"ground": soil, "rtol": rtol} | options
     controller: Any = ComputedTorque(gait, plan.kp, plan.kd)
     if law != "computed_torque":
         table = _torques(mechanism, start.q, start.qd, T, controller, run)
