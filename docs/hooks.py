@@ -1,7 +1,7 @@
 """What happens to the pages while the site is built: formulas become MathML, commands tell about themselves.
 
-Nothing is fetched: a formula between dollar signs is written as MathML, which browsers draw themselves, and
-the page of the command line is filled from the commands' own help.
+Nothing is fetched: a formula between dollar signs is written as MathML, which browsers draw themselves. The
+page of the command line is filled from the commands' own help, that of the rules from the rules.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ FORMULA = re.compile(
 OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)]+)\)")
 PLACE = "kinetreeformula{}x{}x"
 COMMANDS = "<!-- commands -->"
+RULES = "<!-- rules -->"
 HIDDEN = ("--install-completion", "--show-completion")
 
 
@@ -30,6 +31,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Formulas are put aside, commands filled in, and what is not part of the site is named, not linked."""
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, commands())
+    if RULES in markdown:
+        markdown = markdown.replace(RULES, rules())
     markdown = _outside_code(markdown, lambda text: unlinked(text, page.file.src_uri))
     page.meta["formulas"] = []
     return _outside_code(markdown, lambda text: FORMULA.sub(lambda m: _put_aside(m, page), text))
@@ -125,3 +128,23 @@ def _row(parameter: Any) -> str:
     )
     about = (getattr(parameter, "help", None) or "").replace("|", "\\|")
     return f"| `{name}` | {about}{shown} |"
+
+
+# ---- the rules of the check -----------------------------------------------------------------------------
+
+
+def rules() -> str:
+    """The rules of ``kinetree check`` as tables: errors, then warnings."""
+    from kinetree.model.rules import ERROR, RULES, WARNING
+
+    parts = []
+    for severity, title in ((ERROR, "Errors"), (WARNING, "Warnings")):
+        rows = [
+            f"| `{name}` | {rule.about} | {rule.advice} |"
+            for name, rule in RULES.items()
+            if rule.severity == severity
+        ]
+        parts.append(
+            "\n".join([f"## {title}", "", "| rule | what is found | what to do |", "|---|---|---|", *rows])
+        )
+    return "\n\n".join(parts)

@@ -9,6 +9,9 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.cli import app
 from kinetree.model.check_file import check_mechanism_file
+from kinetree.model.check_toml import PARTS
+from kinetree.model.finding import Finding
+from kinetree.model.rules import RULES
 from kinetree.study.check import check_file
 from kinetree.study.examples import example_names
 
@@ -195,6 +198,13 @@ def test_mjcf_files_are_checked(write):
 
 # ---- studies --------------------------------------------------------------------------------------------
 
+UNPHYSICAL = """<robot name="rod">
+<link name="world"/>
+<link name="rod"><inertial><mass value="2"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/></joint>
+</robot>
+"""
 STUDY = """[study]
 task = "simulate"
 duration = 1
@@ -257,16 +267,31 @@ def test_units_start_and_ground_of_a_study_are_doubted(write):
     assert found == {"unused-contact", "near-gimbal-lock"}
 
 
-def test_a_step_that_is_too_long_for_the_ground_is_told(write):
+@pytest.mark.parametrize(
+    ("stiffness", "said"),
+    [("1e4", "stable are steps below"), ("1e6", "step of 0.01 s"), ("1e9", "step of 0.01 s")],
+)
+def test_a_step_that_is_too_long_for_the_ground_is_told(write, stiffness, said):
     text = STUDY.replace("gripper", "quadruped").replace("[initial]\nq = [0, 0, 0, 0]\n", "")
-    text += '[ground]\nstiffness = 1e9\n[integrator]\nmethod = "rk4"\nstep = 0.01\n'
+    text += f'[ground]\nstiffness = {stiffness}\n[integrator]\nmethod = "rk4"\nstep = 0.01\n'
     (found,) = check_file(write("s.toml", text))
-    assert (found.line, found.rule) == (10, "step-too-long") and "stable are steps below" in found.message
+    assert (found.line, found.rule) == (10, "step-too-long") and said in found.message
 
 
-def test_loops_that_a_task_leaves_open_are_told(write):
-    (found,) = check_file(write("s.toml", STUDY.replace("gripper", "four_bar").replace(", 0]", "]")))
-    assert found.rule == "unused-loop" and "crank_pin" in found.message
+def test_loops_that_a_task_would_leave_open_are_errors(write):
+    text = STUDY.replace("gripper", "four_bar").replace(", 0]", "]")
+    (found,) = check_file(write("s.toml", text))
+    assert (found.rule, found.severity) == ("open-loop", "error")
+    assert "crank_pin" in found.message and "cannot be simulated yet" in found.message
+    ran = kinetree("run", "s.toml")
+    assert ran.exit_code == 2 and "crank_pin" in ran.stderr and not Path("s.nc").exists()
+
+
+def test_loops_that_inverse_dynamics_leaves_open_are_warned_of(write):
+    motion = '[trajectory]\nkind = "cycloid"\nstart = 0\nend = 0.5\nduration = 1\n'
+    text = f'[study]\ntask = "inverse"\n[mechanism]\nzoo = "four_bar"\n{motion}'
+    (found,) = check_file(write("s.toml", text))
+    assert (found.rule, found.severity) == ("unused-loop", "warning") and "crank_pin" in found.message
 
 
 def test_code_is_looked_for_and_not_run(write):
@@ -275,6 +300,12 @@ def test_code_is_looked_for_and_not_run(write):
     (found,) = check_file(write("t.toml", 'torque = "laws.py:lav"\n' + STUDY))
     assert "Did you mean 'law'?" in found.message
     assert not Path("touched").exists()
+
+
+def test_a_world_link_is_no_fault_beside_another(write):
+    (found,) = check_file(write("bad.urdf", UNPHYSICAL))
+    assert (found.line, found.rule) == (3, "impossible-body") and "triangle inequality" in found.message
+    assert check_file(write("good.urdf", UNPHYSICAL.replace('"0.1"', '"0.01"'))) == []
 
 
 # ---- the command ----------------------------------------------------------------------------------------
@@ -299,6 +330,23 @@ def test_json_holds_all_findings(write):
     told = json.loads(kinetree("check", "bad.toml", "--json").stdout)
     assert (told["files"], told["errors"], told["warnings"]) == (1, 6, 1)
     assert told["findings"][0].keys() == {"file", "line", "severity", "rule", "message"}
+
+
+def test_the_rules_are_listed():
+    told = kinetree("check", "--rules")
+    assert told.exit_code == 0
+    assert [line.split()[0] for line in told.stdout.splitlines()] == [*RULES]
+
+
+def test_every_rule_is_used_and_no_finding_is_without_one():
+    """The names of the rules are written where findings are made."""
+    package = Path(kt.__file__).parent
+    files = [*package.joinpath("model").glob("*.py"), *package.joinpath("study").glob("*.py")]
+    text = "".join(path.read_text(encoding="utf-8") for path in files if path.name != "rules.py")
+    made = {f"impossible-{part.key.rpartition('.')[2]}" for part in PARTS}
+    assert [rule for rule in RULES if f'"{rule}"' not in text and rule not in made] == []
+    with pytest.raises(AssertionError, match="no rule"):
+        Finding("a.toml", 1, "error", "no-such-rule", "")
 
 
 def test_saved_mechanisms_of_the_zoo_have_no_errors(tmp_path):

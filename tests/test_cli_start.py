@@ -155,3 +155,28 @@ def test_an_unknown_name_of_the_package_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'kinetree' has no attribute 'simulat'"):
         kinetree.simulat  # noqa: B018
     assert {*kinetree.__all__} <= {*dir(kinetree)}
+
+
+def test_what_the_package_shows_can_be_imported_from():
+    import kinetree.terms
+    import kinetree.zoo
+    from kinetree.control import PD
+    from kinetree.terms import Time
+    from kinetree.zoo import gripper
+
+    assert kinetree.terms.Time is Time and kinetree.zoo.gripper is gripper is zoo.gripper
+    assert kinetree.control.PD is PD
+    assert {*kinetree.zoo.__all__} == {*zoo.__all__}
+
+
+def test_an_interrupt_while_the_command_is_loaded_shows_no_traceback(monkeypatch, capsys):
+    import kinetree.cli
+    from kinetree.__main__ import main
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kinetree.cli, "main", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130 and capsys.readouterr().err == "interrupted\n"

@@ -47,6 +47,17 @@ def test_verify_prints_a_table_and_is_quiet_on_request():
     assert kinetree("verify", "two_link", "--states", 1, "--quiet").output == ""
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_narrow_terminal_breaks_no_name(width):
+    told = (
+        CliRunner().invoke(app, ["verify", "two_link", "--states", "1"], env={"COLUMNS": str(width)}).stdout
+    )
+    words = set(told.split())
+    assert {name for quantity in QUESTIONS for name in able(quantity)} <= words
+    assert {"formulation", "difference", *QUESTIONS} <= words
+    assert max(map(len, told.splitlines())) <= width
+
+
 def test_a_formulation_that_disagrees_is_found(monkeypatch):
     from kinetree.formulations import denoc
 
@@ -69,6 +80,38 @@ def test_mimic_joints_massless_bodies_and_limits_of_formulations_are_told():
     empty.world.revolute("hinge").body("frame")
     told = [row.refused for row in agreement(empty.build(), states=1) if row.quantity == "forward_dynamics"]
     assert len(told) == 1 and "hinge" in told[0]
+
+
+UNPHYSICAL = """<robot name="rod">
+<link name="world"/>
+<link name="rod"><inertial><mass value="2"/>
+<inertia ixx="0.01" iyy="0.01" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/></joint>
+</robot>
+"""
+
+
+def test_impossible_inertias_of_others_are_warned_of():
+    """Who only looks at a published file is not turned away; who converts it must say so."""
+    Path("rod.urdf").write_text(UNPHYSICAL)
+    for command in (["info"], ["draw"], ["verify", "--states", 1], ["derivatives", "--states", 1]):
+        looked = kinetree(command[0], "rod.urdf", *command[1:])
+        assert looked.exit_code == 0, looked.output
+        (said,) = looked.stderr.splitlines()
+        assert said.startswith("warning: rod.urdf: body 'rod': principal moments 0.01, 0.01, 0.1 kg m^2")
+    refused = kinetree("convert", "rod.urdf", "rod.toml")
+    assert refused.exit_code == 2 and "--allow-unphysical" in refused.stderr
+    assert kinetree("convert", "rod.urdf", "rod.toml", "--allow-unphysical").exit_code == 0
+    assert kinetree("info", "rod.toml").stderr == ""
+
+
+def test_the_mechanism_of_a_study_can_be_looked_at():
+    Path("own.toml").write_text('[study]\ntask = "simulate"\n[mechanism]\nzoo = "puma"\n')
+    for study, model in (("own.toml", "puma"), ("kuka_free_fall", "kuka_kr5")):
+        assert json.loads(kinetree("info", study, "--json").stdout)["name"] == model
+    Path("own.toml").write_text('[study]\ntask = "simulate"\n')
+    bare = kinetree("info", "own.toml")
+    assert bare.exit_code == 2 and "own.toml" in bare.stderr and "mechanism" in bare.stderr
 
 
 # ---- derivatives ----------------------------------------------------------------------------------------
@@ -246,6 +289,8 @@ def test_quiet_and_json_of_commands_about_results_and_pictures():
     assert kinetree("compare", "one.nc", "two.nc", "--quiet").output == ""
     rows = json.loads(kinetree("compare", "one.nc", "two.nc", "--json").stdout)
     assert {row["variable"] for row in rows} >= {"q", "qd"} and all(row["difference"] == 0 for row in rows)
+    largest = float(np.abs(kt.load_result("one.nc").qd.values).max())  # of all joints, not of the first
+    assert next(row for row in rows if row["variable"] == "qd")["size"] == largest > 0
     listed = json.loads(kinetree("examples", "--json").stdout)
     assert {"name", "task", "title", "picture"} == listed[0].keys()
     assert next(x for x in listed if x["name"] == "quadruped_trot")["picture"] == "~─4×(∞─o)"

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kinetree import control, trajectories
+    from kinetree import control, terms, trajectories, zoo
     from kinetree.algebra.piecewise import PiecewisePolynomial
     from kinetree.algebra.placement import Placement
     from kinetree.analysis.by_formulation import FormulationTable, formulations
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         SingularityError,
     )
     from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
-    from kinetree.model import zoo
     from kinetree.model.body import Body, Shape
     from kinetree.model.builder import Builder
     from kinetree.model.contact_point import ContactPoint
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from kinetree.model.joint import Joint, Mimic
     from kinetree.model.loop import Loop
     from kinetree.model.mechanism import Link, Mechanism
-    from kinetree.motion import terms
     from kinetree.motion.phased_prediction import PhasedPrediction
     from kinetree.motion.phases import Junction, Phases
     from kinetree.motion.predict import predict
@@ -274,9 +272,9 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
 }
 _ROOMS = {
     "control": "kinetree.control",
-    "terms": "kinetree.motion.terms",
+    "terms": "kinetree.terms",
     "trajectories": "kinetree.trajectories",
-    "zoo": "kinetree.model.zoo",
+    "zoo": "kinetree.zoo",
 }
 
 

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from kinetree.model.rules import RULES
 from support.pages import DOCS
 
 
@@ -50,6 +51,11 @@ def test_commands_tell_all_about_themselves():
     text = drawn("<!-- commands -->", "cli.md")
     assert "## run\n" in text and "### examples copy\n" in text
     assert "| `--set` | " in text and "--install-completion" not in text
+
+
+def test_every_rule_of_the_check_is_on_its_page():
+    text = drawn((DOCS / "rules.md").read_text(encoding="utf-8"), "rules.md")
+    assert all(text.count(f"| `{name}` | {rule.about} |") == 1 for name, rule in RULES.items())
 
 
 def test_docstrings_become_markdown():

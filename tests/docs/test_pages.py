@@ -55,7 +55,7 @@ def test_the_example_of_the_readme_is_short():
 def test_the_readme_has_exactly_two_commands():
     assert [block.body.strip() for block in blocks(README) if block.language == "sh"] == [
         "pip install . && python -m kinetree demo",
-        'pip install -e ".[dev,peers]" && pytest',
+        'pip install -e ".[dev,peers]" && pytest -n auto --dist worksteal',
     ]
 
 

@@ -132,7 +132,7 @@ def test_catalogue_knows_which_kernels_have_one_number_per_axis():
 def test_warmup_compiles_every_shape():
     told = []
     seconds = warmup(lambda *piece: told.append(piece))
-    assert 0 < seconds < 600
+    assert seconds > 0
     names, counter, totals = zip(*told, strict=True)
     assert counter == tuple(range(1, len(told) + 1))
     assert set(totals) == {len(told)}
@@ -144,7 +144,7 @@ def test_warmup_compiles_every_shape():
         assert ("full arrays" in shapes) == bool(kernel.targets or kernel.places)
         assert ("single state" in shapes) == (kernel in PLAIN or kernel.output_widths is not None)
     compiled = many_states.cache_info().misses
-    assert warmup() < 1.0  # all is in memory now
+    warmup()  # all is in memory now
     assert many_states.cache_info().misses == compiled
 
 

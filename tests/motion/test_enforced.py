@@ -8,6 +8,7 @@ from kinetree.motion.predict import predict
 from kinetree.motion.terms import (
     Boundary,
     CustomConstraint,
+    GroundClearance,
     Orientation,
     Periodic,
     PointPosition,
@@ -128,3 +129,32 @@ def test_an_arm_on_a_small_foot_moves_slowly_enough():
     assert slow.solved and slow.duration > 1.05 * fast.duration
     assert 0.97 * size < np.abs(zero_moment_points(slow, share)).max() < 1.03 * size
     assert any(bound.family == "zero-moment point" for bound in slow.active)
+
+
+@pytest.mark.parametrize("solver", ["interior", "ipopt", "uno", "slsqp"])
+def test_a_hand_that_begins_and_ends_on_the_ground_may_not_go_below(solver):
+    """Where it stands on the ground the bound says nothing new; its multiplier must not grow endlessly."""
+    arm, height = kt.zoo.two_link(gravity=(0, -9.81, 0)), float(-0.4 * np.sin(0.5))
+    constraints = [
+        Boundary("start", [0.0, -0.5], 0.0),
+        PointPosition("link2", [0.6, height, 0], point=TIP, axes="xy"),
+        Boundary("end", velocity=0.0),
+        GroundClearance("link2", [TIP], height=height, normal=(0, 1, 0)),
+    ]
+    problem = kt.Problem(arm, objective=SquaredTorque(), constraints=constraints, duration=0.7, segments=8)
+    found = predict(problem, solver=solver)
+    assert found.solved and found.result.passed
+    assert found.objective == pytest.approx(8.981946, rel=1e-6)
+    assert np.abs(found.outcome.multipliers).max() < 10.0
+    assert tip_of(found)[:, 1].min() > height - 1e-4
+    assert found.iterations < (40 if solver == "slsqp" else 20)
+
+
+def test_a_bound_that_equations_leave_free_is_kept():
+    arm = kt.zoo.two_link(gravity=(0, -9.81, 0))
+    above = GroundClearance("link2", [TIP], height=0.1, normal=(0, 1, 0))
+    ends = [PointPosition("link2", [x, y, 0], point=TIP, axes="xy", at=at) for x, y, at in
+            ((0.5, 0.1, "start"), (0.3, 0.25, "end"))]  # fmt: skip
+    problem = kt.Problem(arm, objective=SquaredTorque(), constraints=[*ends, above], duration=0.7, segments=4)
+    block = next(x for x in problem.program.blocks if x.source.family == "ground clearance")
+    assert block.lower == pytest.approx([-0.9, *[0.1] * 8])

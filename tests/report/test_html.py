@@ -22,7 +22,7 @@ from kinetree.report.frames import frames
 from kinetree.report.html.markup import element
 from kinetree.report.html.page import report_html
 from kinetree.report.html.pair import pair_result
-from kinetree.report.html.panels import report_panels, thinned
+from kinetree.report.html.panels import MotionLine, MotionPanel, report_panels, thinned
 from kinetree.report.html.payload import MOST_MOTIONS, packed, payload, payload_json
 from kinetree.report.panel import Line
 from kinetree.result.build import build_result
@@ -397,3 +397,35 @@ def test_commands_write_reports(gripper_fall, tmp_path, monkeypatch):
     assert invoke(app, words).exit_code == 0
     assert {"fall.html", "both.html", "run.html"} <= set(os.listdir())
     assert "gripper" in (tmp_path / "run.html").read_text(encoding="utf-8")
+
+
+# ---- axes -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "logarithmic"),
+    [
+        (lambda t: np.sin(np.pi * t) + 1e-16, False),  # a motion from rest to rest
+        (lambda t: np.exp(30 * t), True),
+        (lambda t: 1.0 + t, False),
+        (lambda t: np.exp(30 * t) - 1.0, False),
+        (lambda t: np.full_like(t, np.nan), False),
+    ],
+)
+def test_powers_are_drawn_only_of_what_grows_by_powers(values, logarithmic):
+    t = np.linspace(0.0, 1.0, 201)
+    panel = MotionPanel("", "x", "", [MotionLine(Line("x", t, values(t)), 0)])
+    assert panel.logarithmic is logarithmic
+
+
+def test_a_result_with_very_many_events_stays_readable(tmp_path):
+    """Contact that chatters: as many lines as can be told apart, and the table says how many there were."""
+    motion = {"time": [0.0, 1.0], "q": [[0, 0], [1, 2]], "qd": [[1, 2], [1, 2]]}
+    events = [(k / 20_000, "touch_down", "toe") for k in range(20_000)]
+    result = build_result("simulate", kt.zoo.two_link(), motion, events=events)
+    told = payload(result)["events"]
+    assert 400 <= len(told) <= 500 and told[0]["time"] == 0.0 and told[-1]["time"] > 0.99
+    page = report_html(result)
+    assert len(page) < MEGABYTE and "of 20000" in page
+    lines = [x for x in result.plot("q").axes[0].get_lines() if x.get_gid() == "event"]
+    assert 400 <= len(lines) <= 500

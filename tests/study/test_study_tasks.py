@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.errors import InputError, KinetreeError, SimulationError
+from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
 from kinetree.study.run import prepared, run
 from kinetree.study.walking import walk
 from study.test_study_file import CONTROL, FALL
@@ -259,7 +259,7 @@ def test_a_torque_function_drives_the_motion(study):
     ("name", "allowed", "reason"),
     [
         ("laws.py:law", [], "runs only when it is allowed"),
-        ("laws.py:law", ["./laws.py"], "--allow-code ./laws.py: the study names no such file"),
+        ("laws.py:law", ["./broken.py"], "--allow-code ./broken.py: the study names no such file"),
         ("laws.py:lw", ["laws.py"], "unknown function 'lw'"),
         ("laws.py:value", ["laws.py"], "unknown function 'value'"),
         ("none.py:law", ["none.py"], "no such file"),
@@ -287,9 +287,17 @@ def test_code_that_is_not_allowed_is_not_run(study, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_function_that_fails_tells_so(study):
-    with pytest.raises(RuntimeError, match="no more"):
+@pytest.mark.parametrize("given", ["./laws.py", "{folder}/laws.py", "inside/../laws.py"])
+def test_a_file_may_be_allowed_by_its_path(study, tmp_path, given):
+    text = 'torque = "laws.py:law"\n' + FALL
+    assert run(study(text), allow_code=[given.format(folder=tmp_path)], output={"samples": 5}).complete
+
+
+def test_a_function_that_fails_tells_so_with_its_line(study, tmp_path):
+    line = (tmp_path / "laws.py").read_text().splitlines().index('    raise RuntimeError("no more")') + 1
+    with pytest.raises(FileError, match=rf"laws.py, line {line}: RuntimeError: no more") as refused:
         run(study('torque = "laws.py:breaks"\n' + FALL), allow_code=["laws.py"])
+    assert isinstance(refused.value.__cause__, RuntimeError)
 
 
 def test_a_motion_that_diverges_keeps_what_there_is(study, tmp_path):

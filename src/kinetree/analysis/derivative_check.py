@@ -27,12 +27,15 @@ SLOWEST = 0.05  # rad/s, m/s: dry friction has no slope at rest
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 Progress = Callable[[float], None]
 
+FLATTEST = 1e-4  # of the quantity: slopes below are taken for rounding
+
 
 @dataclass(frozen=True)
 class SlopeCheck:
     """One derivative beside a numerical one.
 
-    ``error`` is the worst over all states, relative to the largest slope; ``where`` names the entry.
+    ``error`` is the worst over all states, relative to the largest slope, or to what of the quantity itself
+    could be a slope if that is zero; ``where`` names the entry.
     """
 
     quantity: str
@@ -75,29 +78,31 @@ def check_derivatives(
 def _checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[SlopeCheck]:
     names = mechanism.joint_names
     rates = ("q", "qd", "qdd")
+    load = float(np.abs(joint_reactions(mechanism, q, qd, qdd)).max(initial=0.0))
     inverse = inverse_dynamics_derivatives(mechanism, q, qd, qdd)
     exact = [inverse.dtau_dq, inverse.dtau_dqd, inverse.dtau_dqdd]
     for which, by in enumerate(rates):
         slope = _complex_slope(mechanism, (q, qd, qdd), which)
-        yield _check("inverse_dynamics", by, "complex step", exact[which], slope, names, names)
+        yield _check("inverse_dynamics", by, "complex step", exact[which], slope, names, names, load)
         slope = _slope(lambda *x: inverse_dynamics(mechanism, *x), (q, qd, qdd), which)
-        yield _check("inverse_dynamics", by, "differences", exact[which], slope, names, names)
+        yield _check("inverse_dynamics", by, "differences", exact[which], slope, names, names, load)
     try:
         forward = forward_dynamics_derivatives(mechanism, q, qd, inverse.tau)
     except SingularityError:
         forward = None
     if forward is not None:
         found = [forward.dqdd_dq, forward.dqdd_dqd, forward.dqdd_dtau]
+        pace = load * float(np.abs(forward.dqdd_dtau).max(initial=0.0))
         for which, by in enumerate(("q", "qd", "tau")):
             slope = _slope(lambda *x: forward_dynamics(mechanism, *x), (q, qd, inverse.tau), which)
-            yield _check("forward_dynamics", by, "differences", found[which], slope, names, names)
+            yield _check("forward_dynamics", by, "differences", found[which], slope, names, names, pace)
     reaction = joint_reaction_derivatives(mechanism, q, qd, qdd)
     of = [f"{body} {c}" for body in mechanism.body_names for c in COMPONENTS]
     found = [reaction.dreaction_dq, reaction.dreaction_dqd, reaction.dreaction_dqdd]
     for which, by in enumerate(rates):
         slope = _slope(lambda *x: joint_reactions(mechanism, *x), (q, qd, qdd), which)
         exact_rows, rows = (np.asarray(x).reshape(-1, mechanism.n_dof) for x in (found[which], slope))
-        yield _check("joint_reactions", by, "differences", exact_rows, rows, of, names)
+        yield _check("joint_reactions", by, "differences", exact_rows, rows, of, names, load)
 
 
 def _check(
@@ -108,10 +113,12 @@ def _check(
     slope: Array,
     rows: Sequence[str],
     columns: Sequence[str],
+    size: float,
 ) -> SlopeCheck:
-    """Compare two Jacobians (r, n)."""
+    """Compare two Jacobians (r, n); ``size`` is that of the forces or accelerations they are slopes of."""
     off = np.abs(np.asarray(exact) - slope)
-    largest = max(float(np.abs(slope).max(initial=0.0)), float(np.abs(exact).max(initial=0.0)))
+    slopes = (float(np.abs(x).max(initial=0.0)) for x in (slope, exact))
+    largest = max(*slopes, FLATTEST * size)
     if not off.size:
         return SlopeCheck(quantity, by, method, 0.0, "")
     i, j = divmod(int(off.argmax()), off.shape[1])

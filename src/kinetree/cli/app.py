@@ -6,6 +6,7 @@ import errno
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -27,7 +28,7 @@ BAD_INPUT, FAILED, INTERRUPTED = 2, 3, 130
 Model = Annotated[
     str,
     typer.Argument(
-        help="Name of a mechanism (see 'zoo') or a .toml, .urdf or .xml file.",
+        help="Name of a mechanism (see 'zoo'), a .toml, .urdf or .xml file, or a study.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),
@@ -60,7 +61,9 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
         try:
-            with terminable():
+            with terminable(), warnings.catch_warnings():
+                warnings.simplefilter("default", UserWarning)
+                warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except KinetreeError as error:
             show_error(str(error))
@@ -168,6 +171,11 @@ def show_error(message: str) -> None:
     """Print what is wrong, one line for each complaint."""
     for k, line in enumerate(message.split("\n")):
         told(f"{'error: ' if k == 0 else '       '}{line}", stderr=True, style="red")
+
+
+def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
+    """Print a doubt as a line, without the place in the code where it came up."""
+    told(f"warning: {message}", stderr=True, style="yellow")
 
 
 @contextmanager

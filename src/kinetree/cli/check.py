@@ -11,19 +11,32 @@ from kinetree.cli.app import BAD_INPUT, AsJson, Quiet, app, told
 from kinetree.cli.names import complete_file_or_example
 
 
+def _print_rules(wanted: bool) -> None:
+    if not wanted:
+        return
+    from kinetree.model.rules import RULES
+
+    for name, rule in RULES.items():
+        told(f"{name} ({rule.severity}): {rule.about}")
+    raise typer.Exit
+
+
 @app.command()
 def check(
     files: Annotated[
         list[str],
         typer.Argument(
             help="Mechanism (.toml, .urdf, .xml) or study files (.toml), or names of examples.",
-            metavar="FILE...",
+            metavar="FILE",
             autocompletion=complete_file_or_example,
         ),
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", callback=_print_rules, is_eager=True, help="List the rules.")
+    ] = False,
 ) -> None:
     """Check mechanism and study files: every fault and doubt.
 

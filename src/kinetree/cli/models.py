@@ -22,7 +22,7 @@ def info(model: Model, as_json: AsJson = False) -> None:
     """
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(model, lenient=True)
     if as_json:
         from kinetree.study.facts import mechanism_facts
 
@@ -105,7 +105,7 @@ def draw(
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(model, lenient=True)
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)

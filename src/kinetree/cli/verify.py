@@ -31,7 +31,7 @@ def verify(
     from kinetree.report.terminal_checks import agreement_table
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(model, lenient=True)
     with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
         rows = agreement(mechanism, states, seed, progress)
     worst = max((row.difference for row in rows if row.difference is not None), default=0.0)
@@ -61,7 +61,7 @@ def derivatives(
     from kinetree.report.terminal_checks import slope_table
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(model, lenient=True)
     with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
         checks = check_derivatives(mechanism, states, seed, progress)
     worst = max((check.error for check in checks), default=0.0)
@@ -92,7 +92,7 @@ def bench(
     from kinetree.study.models import mechanism_of
     from kinetree.study.speed import measure_speed
 
-    mechanism = mechanism_of(model)
+    mechanism = mechanism_of(model, lenient=True)
     with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
         rows = measure_speed(mechanism, batch, progress=progress)
     if as_json:

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError, ModelError
-from kinetree.model.body import checked_name
+from kinetree.model.body import WORLD, checked_name
 from kinetree.model.finding import WARNING, Finding, of_error
 from kinetree.model.mesh_path import MeshFolder
 from kinetree.model.suspicions import Suspicion, suspicions
-from kinetree.model.urdf import Named, _carriers, _check_robot, load_urdf
+from kinetree.model.urdf import Named, _carriers, _check_robot, _is_world, load_urdf
 from kinetree.model.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
 from kinetree.model.xml_file import Element, file_bytes, parse_xml
 
@@ -68,7 +68,7 @@ def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]
     for element in (*robot.all("link"), *robot.all("joint")):
         grammar = list(_tried("unknown-element", check_grammar, element))
         yield from grammar
-        if grammar:
+        if grammar or (element.tag == "link" and _is_world(element, WORLD)):
             continue
         if element.tag == "link":
             yield from _tried("impossible-body", lambda link: link_body(link, folder, False), element)

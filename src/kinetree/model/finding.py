@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kinetree.errors import KinetreeError
-
-ERROR, WARNING = "error", "warning"
+from kinetree.model.rules import ERROR as ERROR
+from kinetree.model.rules import RULES
+from kinetree.model.rules import WARNING as WARNING
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,9 @@ class Finding:
     severity: str
     rule: str
     message: str
+
+    def __post_init__(self) -> None:
+        assert self.rule in RULES, f"'{self.rule}' is no rule; add it to model/rules.py"
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"

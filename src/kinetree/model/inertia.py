@@ -205,7 +205,7 @@ def _check_physical(moment: Array, allow_unphysical: bool) -> None:
         raise ModelError(
             f"inertia violates the triangle inequality: of its principal moments {shown} kg m^2 the largest "
             "exceeds the sum of the others, which no body has; correct it or accept it with allow_unphysical "
-            "(= true in TOML; for URDF and MJCF an option of load)"
+            "(= true in TOML; for URDF and MJCF an option of load, --allow-unphysical of kinetree convert)"
         )
 
 

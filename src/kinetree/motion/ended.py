@@ -12,7 +12,7 @@ class Ended:
 
     @property
     def solved(self) -> bool:
-        """Whether the best motion was found: the solver says so, and conditions of optimality recomputed hold."""
+        """Whether the best motion was found: the conditions of optimality hold, recomputed."""
         return self.outcome.status is Status.SOLVED
 
     @property
@@ -22,7 +22,7 @@ class Ended:
 
     @property
     def exit_code(self) -> int:
-        """For a command line: 0 if solved, 3 if there is no such motion or it is not proven, 4 if it stopped early."""
+        """For a command line: 0 if solved, 3 if no such motion was found, 4 if it stopped early."""
         return {Status.SOLVED: 0, Status.INFEASIBLE: 3, Status.UNPROVEN: 3}.get(self.outcome.status, 4)
 
     @property

@@ -5,79 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kinetree.algebra.arrays import Array
-from kinetree.motion.blocks import RowBlock
+from kinetree.motion.active import ACTIVE, ActiveBound
 from kinetree.motion.conflicts import strained
 from kinetree.motion.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
-from kinetree.motion.terms.contract import unit_of
 from kinetree.motion.terms.effort import Time
 from kinetree.motion.verify import Check, Violation
 
-ACTIVE = 1e-3  # rows nearer to their bound than this, in their scale, have reached it
-NEAR = 1e-2  # rows further away have not, however large their multiplier
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind
-SPANS = 4  # stretches that are named
+BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
 CROWDED = 0.7  # equations per unknown from which few motions are left
-GAP = 3  # steps of the grid within a stretch
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
 HURRIED |= {"joint reaction limit", "end-effector speed limit"}
+LONGER = {"lower": "longer one", "upper": "shorter one"}
 UNFINISHED = (Status.ITERATIONS, Status.TIME, Status.INTERRUPTED, Status.SEARCHING)
-
-
-@dataclass(frozen=True)
-class ActiveBound:
-    """A bound that is reached: by whom, during which share of the motion, and what it costs.
-
-    ``price`` is the change of the objective per unit of the bound, if it were loosened everywhere: negative
-    means that the objective would fall. ``prices`` are the parts of it that belong to the instants ``times``
-    (s), which are some of the ``grid`` at which the bound is enforced.
-    """
-
-    family: str
-    label: str
-    side: str
-    bound: float
-    unit: str
-    times: tuple[float, ...]
-    share: float
-    price: float
-    prices: tuple[float, ...] = ()
-    grid: tuple[float, ...] = ()
-
-    @property
-    def intervals(self) -> list[tuple[float, float]]:
-        """First and last instant (s) of every stretch of the grid on which the bound is reached.
-
-        A curve that follows a bound touches it at some of the samples and hardly misses it in between, so a
-        stretch may leave a few out.
-        """
-        grid = self.grid or self.times
-        places = np.searchsorted(grid, self.times)
-        runs = np.split(places, np.flatnonzero(np.diff(places) > GAP) + 1)
-        return [(grid[run[0]], grid[run[-1]]) for run in runs if len(run)]
-
-    @property
-    def where(self) -> str:
-        """The bound and when it is reached, in words."""
-        when = " and ".join(_span(*interval) for interval in self.intervals[:SPANS])
-        more = " and more" if len(self.intervals) > SPANS else ""
-        bound = f"{self.side} bound {self.bound:.6g} {self.unit}"
-        return f"{self.family}, {self.label}: {bound} reached {when}{more}"
-
-    def worth(self, *, is_time: bool) -> str:
-        """What one unit of room more would bring; ``is_time`` if the objective is the duration."""
-        change = f"1 {self.unit} {'more' if self.side == 'upper' else 'lower'}"
-        if is_time and self.price < 0.0:
-            return f"{change} would save {-1e3 * self.price:.3g} ms"
-        return f"{change} would change the objective by {self.price:+.3g}"
-
-    def __str__(self) -> str:
-        return f"{self.where}; {self.worth(is_time=False)}"
 
 
 @dataclass(frozen=True)
@@ -102,82 +45,6 @@ class Explanation:
         return "\n".join(lines)
 
 
-def active_bounds(problem: Problem, x: Array, outcome: Outcome) -> list[ActiveBound]:
-    """Sampled bounds that are reached, with their shadow prices; the most costly first."""
-    program = problem.program
-    evaluation = program.evaluation(outcome.z)
-    found = list(_active_linear(problem, outcome, float(x[-1])))
-    for block, start in zip(program.blocks, program.offsets, strict=False):
-        if isinstance(block, RowBlock) and not np.array_equal(block.lower, block.upper):
-            values = block.values(evaluation).reshape(block.shape)
-            multipliers = outcome.multipliers[start : start + block.count].reshape(block.shape)
-            found += _active_rows(block, values, multipliers, outcome.scale, float(x[-1]))
-    return sorted(found, key=lambda bound: -abs(bound.price * max(abs(bound.bound), 1.0)))
-
-
-def _active_linear(problem: Problem, outcome: Outcome, T: float) -> Iterator[ActiveBound]:
-    """The same for linear rows: positions of joints."""
-    program, linear = problem.program, problem.program.linear
-    values = linear.matrix @ outcome.z
-    multipliers = outcome.multipliers[: len(values)]
-    for side, bounds, sign in (("lower", linear.lower, -1.0), ("upper", linear.upper, 1.0)):
-        near = reached(sign * (bounds - values), sign * multipliers)
-        groups: dict[tuple[int, str], list[int]] = {}
-        for r in np.flatnonzero(near & (linear.lower != linear.upper)):
-            c, row = (int(k) for k in linear.source[r])
-            rows = program.linear_terms[c]
-            groups.setdefault((c, rows.labels[row % len(rows.labels)]), []).append(int(r))
-        for (c, label), members in groups.items():
-            rows, own = program.linear_terms[c], linear.source[members, 1]
-            k = rows.labels.index(label)
-            pulls = np.maximum(sign * multipliers[members], 0.0) / outcome.scale
-            bound = (rows.lower if side == "lower" else rows.upper)[own[0]]
-            times = tuple(float(s) * T for s in rows.s[own // len(rows.labels)])
-            share = len(members) / len(rows.s)
-            yield ActiveBound(
-                rows.family, label, side, float(bound), unit_of(rows, k), times, share, float(-pulls.sum()),
-                _floats(-pulls), _floats(rows.s * T),
-            )  # fmt: skip
-
-
-def reached(distances: Array, multipliers: Array) -> NDArray[np.bool_]:
-    """Which bounds are reached: they are near, or less far than their multipliers are large.
-
-    An interior point stays off its bounds: distance times multiplier is the same everywhere, so the larger of
-    the two tells on which side a bound is. Both are scaled.
-    """
-    found: NDArray[np.bool_] = (distances < ACTIVE) | ((distances < NEAR) & (multipliers > distances))
-    return found
-
-
-def _active_rows(
-    block: RowBlock, values: Array, multipliers: Array, scale: float, T: float
-) -> Iterator[ActiveBound]:
-    rows = block.source
-    for side, bounds, sign in (("lower", block.lower, -1.0), ("upper", block.upper, 1.0)):
-        limit = bounds.reshape(block.shape)
-        near = reached(sign * (limit - values), sign * multipliers)
-        for k in map(int, np.flatnonzero(near.any(axis=0))):
-            here = np.flatnonzero(near[:, k])
-            pulls = np.maximum(sign * multipliers[here, k], 0.0) / (block.scale[k] * scale)
-            yield ActiveBound(
-                rows.family,
-                rows.labels[k],
-                side,
-                float(limit[here[0], k] * block.scale[k]),
-                unit_of(rows, k),
-                _floats(rows.s[here] * T),
-                len(here) / len(values),
-                float(-pulls.sum()),
-                _floats(-pulls),
-                _floats(rows.s * T),
-            )
-
-
-def _floats(values: Array) -> tuple[float, ...]:
-    return tuple(map(float, values))
-
-
 def explained(
     problem: Problem, x: Array, outcome: Outcome, check: Check, active: list[ActiveBound]
 ) -> Explanation:
@@ -193,12 +60,20 @@ def explained(
     if outcome.status is Status.INFEASIBLE:  # what is between samples follows from what is at them
         serious = [v for v in serious if not v.between] or serious
     return Explanation(
-        outcome.status.value,
+        _status(outcome, check),
         summary,
         tuple(str(v) for v in serious[:MOST]),
         tuple(_reached(problem, outcome, active)),
-        tuple(_advice(problem, outcome, serious, T)),
+        tuple(_advice(problem, outcome, check, serious, T)),
     )
+
+
+def _status(outcome: Outcome, check: Check) -> str:
+    """How it ended; what holds at the samples need not hold between them."""
+    if outcome.status is Status.SOLVED and check.anywhere > BETWEEN_SAMPLES:
+        exceeded = f"between them bounds are exceeded by up to {100.0 * check.anywhere:.2g} %."
+        return f"Solved at the samples: the motion is the best that keeps all constraints there; {exceeded}"
+    return outcome.status.value
 
 
 def _reached(problem: Problem, outcome: Outcome, active: list[ActiveBound]) -> Iterator[str]:
@@ -206,6 +81,7 @@ def _reached(problem: Problem, outcome: Outcome, active: list[ActiveBound]) -> I
     costly = [bound for bound in active if bound.price]
     largest = max((abs(bound.price) for bound in costly), default=0.0)
     named = [bound for bound in costly if abs(bound.price) > WORTH * largest][:MOST]
+    yield from _reached_duration(problem, outcome)
     is_time = all(isinstance(term, Time) and term.weight == 1.0 for term in problem.objective)
     for bound in named:
         if outcome.status is Status.SOLVED:
@@ -214,10 +90,41 @@ def _reached(problem: Problem, outcome: Outcome, active: list[ActiveBound]) -> I
             yield bound.where
 
 
-def _advice(problem: Problem, outcome: Outcome, violated: list[Violation], T: float) -> Iterator[str]:
+def _reached_duration(problem: Problem, outcome: Outcome) -> Iterator[str]:
+    """The duration, if it is free and at one of its bounds."""
+    (low, high), T = problem.setting.duration, problem.program.duration(outcome.z)
+    if low == high:
+        return
+    for side, bound in (("lower", low), ("upper", high)):
+        if abs(T - bound) < ACTIVE * bound:
+            lacking = problem.arguments["duration"] is None
+            hint = "; no duration was given, and nothing asks for a " + LONGER[side] if lacking else ""
+            yield f"duration: {side} bound {bound:g} s reached{hint}"
+
+
+def _finer(problem: Problem, outcome: Outcome, check: Check) -> Iterator[str]:
+    """What to do if the motion changes so fast within a segment that its cost depends on where one looks."""
+    apart = objective_apart(problem, outcome, check)
+    if apart > max(term.quadrature_error for term in problem.objective):
+        yield (
+            f"Another quadrature gives an objective that differs by {100.0 * apart:.2g} %: the motion needs "
+            f"shorter segments, such as predict(problem.changed(segments={2 * problem.basis.segments}))."
+        )
+
+
+def objective_apart(problem: Problem, outcome: Outcome, check: Check) -> float:
+    """By how much the objective of the search and the recomputed one differ, relatively."""
+    told = problem.program.objective(outcome.z) / problem.program.scale
+    return abs(told - check.objective) / max(abs(check.objective), outcome.least, 1e-12)
+
+
+def _advice(
+    problem: Problem, outcome: Outcome, check: Check, violated: list[Violation], T: float
+) -> Iterator[str]:
     if outcome.status is Status.SOLVED:
         if any(v.between for v in violated):
             yield "More samples per segment, or tighten(prediction), keep limits between samples too."
+        yield from _finer(problem, outcome, check)
         return
     found = problem.conflicts()
     yield from found
@@ -263,7 +170,3 @@ def _longer(problem: Problem, families: set[str], T: float) -> Iterator[str]:
 
 def _words(families: set[str]) -> str:
     return ", ".join(sorted(families)) or "constraints"
-
-
-def _span(first: float, last: float) -> str:
-    return f"at {first:.4g} s" if first == last else f"from {first:.4g} to {last:.4g} s"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import null_space
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.nonlinear import NonlinearProgram
@@ -12,6 +14,10 @@ from kinetree.motion.solvers.interface import Outcome, infeasibility
 
 USUAL = 100.0  # multipliers of this mean size do not count as large
 ENOUGH = 1e2  # times the tolerance of the search: what counts as solved
+SLIGHT = 1e-6  # slopes below this are none, however steep the objective
+PRICELESS = 1e-6  # multipliers below this fraction of the largest are none
+FLAT = 1e-12  # curvatures below this fraction of the largest are rounding errors
+TINY = 1e-30
 NOTHING = 1e-12  # what an objective counts as if it is less
 
 
@@ -20,8 +26,10 @@ class Optimality(NamedTuple):
 
     Both are relative to the objective where the search ended, whatever the solver scaled it by.
     ``stationarity`` is the largest entry of df/dz + J^T y - z_low + z_high, durations in units of themselves,
-    divided by the mean multiplier if that is large (Waechter and Biegler 2006, eq. 5). ``gap`` is the sum of
-    multiplier times distance over all bounds. ``violation`` is the largest of all constraints, scaled.
+    divided by the mean multiplier if that is large (Waechter and Biegler 2006, eq. 5); where the objective is
+    so steep that this is not small, the square root of what one Newton step would gain, or the share by which
+    it would change the multipliers. ``gap`` is the sum of multiplier times distance over all bounds,
+    ``violation`` the largest of all constraints, scaled.
     """
 
     stationarity: float
@@ -41,18 +49,50 @@ def optimality(program: NonlinearProgram, outcome: Outcome) -> Optimality:
     pull = program.jacobian(z) * y[program.jacobian_rows]
     slope = size / program.scale * program.gradient(z) - low + high
     slope += np.bincount(program.jacobian_columns, pull, program.n)
-    slope[program.durations] *= z[program.durations]
     total = float(np.abs(y).sum() + np.abs(low).sum() + np.abs(high).sum())
     mean = total / max(1, len(y) + len(low) + len(high))
     gap = _products(np.maximum(y, 0.0), program.upper - g) + _products(np.maximum(-y, 0.0), g - program.lower)
     gap += _products(high, program.x_upper - z) + _products(low, z - program.x_lower)
-    worst = float(np.abs(slope).max(initial=0.0)) / max(1.0, mean / USUAL)
+    units = np.ones(program.n)
+    units[program.durations] = z[program.durations]
+    worst = float(np.abs(units * slope).max(initial=0.0)) / max(1.0, mean / USUAL)
+    if worst > SLIGHT:
+        worst = min(worst, _newton_step(program, z, slope, size, (y, low, high)))
     return Optimality(worst, gap, infeasibility(program, z, g))
 
 
 def reference(program: NonlinearProgram, outcome: Outcome) -> float:
     """The objective where a search ended, or what is small for this problem if that is more."""
     return max(abs(program.objective(outcome.z)) / program.scale, outcome.least, NOTHING)
+
+
+def _newton_step(
+    program: NonlinearProgram, z: Array, slope: Array, size: float, multipliers: tuple[Array, Array, Array]
+) -> float:
+    """Square root of what a Newton step along the bounds with multipliers would gain, or change in these.
+
+    Infinite if there is no such step.
+    """
+    y, low, high = multipliers
+    largest = max(float(np.abs(x).max(initial=0.0)) for x in multipliers)
+    free = np.flatnonzero(np.maximum(low, high) <= PRICELESS * largest)
+    rows = np.flatnonzero((np.abs(y) > PRICELESS * largest) | (program.lower == program.upper))
+    J, H = np.zeros((program.m, program.n)), np.zeros((program.n, program.n))
+    J[program.jacobian_rows, program.jacobian_columns] = program.jacobian(z)
+    H[program.hessian_rows, program.hessian_columns] = program.hessian(z, size / program.scale, y)
+    H = H + np.tril(H, -1).T
+    A, along, change = J[np.ix_(rows, free)], np.eye(len(free)), 0.0
+    if len(rows):
+        along = null_space(A)
+        change = float(np.abs(np.linalg.lstsq(A.T, slope[free], rcond=None)[0]).max()) / max(largest, TINY)
+    if not along.shape[1]:
+        return change
+    bent, directions = np.linalg.eigh(along.T @ H[np.ix_(free, free)] @ along)
+    pushed = directions.T @ (along.T @ slope[free])
+    if bent[0] < -FLAT * bent[-1]:
+        return np.inf
+    gain = float(0.5 * (pushed**2 / np.maximum(bent, max(FLAT * bent[-1], TINY))).sum())
+    return max(sqrt(gain), change)
 
 
 def _products(multipliers: Array, distances: Array) -> float:

@@ -14,12 +14,12 @@ from kinetree.algebra.arrays import Array
 from kinetree.model.files import PathLike
 from kinetree.motion.description import described
 from kinetree.motion.ended import Ended
-from kinetree.motion.explain import MOST, Explanation
+from kinetree.motion.explain import BETWEEN_SAMPLES, MOST, Explanation
 from kinetree.motion.optimality import ENOUGH, optimality
 from kinetree.motion.phases import Phases
 from kinetree.motion.phases_program import JUNCTION
 from kinetree.motion.prediction import Prediction, Trial
-from kinetree.motion.prediction_result import BETWEEN_SAMPLES, STOPPED, joint_force, messages
+from kinetree.motion.prediction_result import STOPPED, joint_force, messages
 from kinetree.motion.solvers.interface import Outcome
 from kinetree.motion.verify import verified
 from kinetree.result.build import build_result

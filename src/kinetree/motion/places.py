@@ -5,6 +5,9 @@ With the joint axes w_i from the base outwards, d x/dq_j = J_j and d2 x/dq_i dq_
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,6 +19,8 @@ from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 
+T = TypeVar("T")
+
 
 class Frames:
     """Frames of all axes at the samples of a motion, and which coordinates move."""
@@ -26,6 +31,7 @@ class Frames:
         rates = all_rates(tree, qd)
         self.axes: AxisMotion = axis_motion(tree, all_axes(tree, q), rates, np.zeros(tree.n))
         self.qd = rates
+        self.known: dict[tuple[Place, str], Any] = {}  # of places, each computed once
 
     def carried(self, by_axis: Array, path: list[int]) -> Array:
         """Columns over path axes (..., k) as columns over the moving coordinates (..., n)."""
@@ -60,12 +66,25 @@ class Place:
 
     def position_of(self, frames: Frames) -> Array:
         """Where it is in the world, (m, 3)."""
+        return self._known(frames, "position", self._position)
+
+    def _known(self, frames: Frames, what: str, compute: Callable[[Frames], T]) -> T:
+        key = self, what
+        if key not in frames.known:
+            frames.known[key] = compute(frames)
+        found: T = frames.known[key]
+        return found
+
+    def _position(self, frames: Frames) -> Array:
         inside = self.rotation @ self.local
         R, p = frames.axes.rotation[:, self.axis], frames.axes.position[:, self.axis]
         return R @ inside if self.direction else R @ (inside + self.position) + p
 
     def _axis_columns(self, frames: Frames) -> tuple[Array, Array]:
         """Angular velocity and velocity per unit joint rate of every axis on the path, (m, k, 3) each."""
+        return self._known(frames, "columns", self._computed_columns)
+
+    def _computed_columns(self, frames: Frames) -> tuple[Array, Array]:
         z = frames.axes.rotation[..., 2][:, self.path]
         w = np.where(self.turns[:, None], z, 0.0)
         x = self.position_of(frames)[:, None]
@@ -76,6 +95,9 @@ class Place:
 
     def slopes(self, frames: Frames) -> Array:
         """d position / dq of the moving coordinates, (m, 3, n)."""
+        return self._known(frames, "slopes", self._computed_slopes)
+
+    def _computed_slopes(self, frames: Frames) -> Array:
         if not self.path:
             return np.zeros((len(frames.qd), 3, len(frames.moving)))
         _, J = self._axis_columns(frames)

@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.model.files import PathLike
+from kinetree.motion.active import ActiveBound, active_bounds
 from kinetree.motion.ended import Ended
-from kinetree.motion.explain import ActiveBound, Explanation, active_bounds, explained
+from kinetree.motion.explain import Explanation, explained
 from kinetree.motion.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.verify import Check, Violation

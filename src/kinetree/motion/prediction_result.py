@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.description import described
-from kinetree.motion.explain import Explanation
+from kinetree.motion.explain import BETWEEN_SAMPLES, Explanation, objective_apart
 from kinetree.motion.optimality import ENOUGH, optimality
 from kinetree.motion.solvers.interface import Status
 from kinetree.result.build import build_result
@@ -18,7 +18,6 @@ from kinetree.result.result import Result
 if TYPE_CHECKING:
     from kinetree.motion.prediction import Prediction
 
-BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
 STOPPED = {
     Status.INTERRUPTED: "interrupted",
     Status.TIME: "time limit",
@@ -91,9 +90,8 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
     most = ENOUGH * float(prediction.asked.get("tolerance", 1e-6))
     worst = prediction.violation_at_samples
     found = optimality(program, outcome)
-    told = program.objective(outcome.z) / program.scale
     same = max(term.quadrature_error for term in prediction.problem.objective)
-    apart = abs(told - prediction.objective) / max(abs(prediction.objective), 1e-12)
+    apart = objective_apart(prediction.problem, outcome, prediction.check)
     return {
         "solved": Check(worst, most, prediction.solved and worst <= most, "1", prediction.status),
         "between_samples": Check.within(

@@ -23,7 +23,7 @@ from kinetree.motion.setting import Setting
 from kinetree.motion.terms.contract import Constraint, LinearRows, Objective
 from kinetree.state import Wrench
 
-SHORTEST, LONGEST = 1e-2, 1e2  # durations of a motion whose duration is free and not bounded (s)
+SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
 GAUSS = 3  # quadrature points in each segment
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
 
@@ -198,7 +198,7 @@ def _setting(
     if not len(moving):
         raise InputError("all joints are frozen; at least one must move")
     profiles = Profiles(basis, moving.astype(np.int64), rest)
-    return Setting(mechanism, extended, profiles, duration, _samples(basis, samples), _quadrature(basis))
+    return Setting(mechanism, extended, profiles, duration, _samples(basis, samples), quadrature(basis))
 
 
 def _duration(duration: object) -> tuple[float, float]:
@@ -241,13 +241,13 @@ def spread(basis: BSplineBasis, per_segment: int) -> Array:
 
 
 @cache
-def _gauss() -> tuple[Array, Array]:
-    return np.polynomial.legendre.leggauss(GAUSS)
+def _gauss(points: int) -> tuple[Array, Array]:
+    return np.polynomial.legendre.leggauss(points)
 
 
-def _quadrature(basis: BSplineBasis) -> tuple[Array, Array]:
+def quadrature(basis: BSplineBasis, points: int = GAUSS) -> tuple[Array, Array]:
     """Gauss points and weights in every segment."""
-    x, w = _gauss()
+    x, w = _gauss(points)
     a, h = basis.breaks[:-1, None], np.diff(basis.breaks)[:, None]
     return (a + h * (x + 1.0) / 2.0).ravel(), (h * w / 2.0).ravel()
 

@@ -16,6 +16,7 @@ from kinetree.algebra.bspline import Integers
 from kinetree.kernels.motion_assembly import compiled, gather
 from kinetree.motion.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
 from kinetree.motion.evaluation import Evaluation
+from kinetree.motion.implied import functions_of_pose, loosen_implied_bounds
 from kinetree.motion.mechanics import Mechanics
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.presolve import presolved
@@ -57,6 +58,8 @@ class Program(NonlinearProgram):
             RowBlock(x, part, places) if isinstance(x, Rows) else StepBlock(x, part, places)
             for x, part in zip(sampled, parts, strict=False)
         ]
+        if functions_of_pose(self.blocks):
+            loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
         self.integrands = [(weight, Sampled(function, parts[-1])) for weight, function in integrands]
         self.quadrature = setting.quadrature[1]
         self.scale = 1.0
@@ -119,6 +122,12 @@ class Program(NonlinearProgram):
     def reduced(self, x: Array) -> Array:
         """The free ones."""
         return x[self.free]
+
+    def _by_chance(self, seed: int) -> Evaluation:
+        """Any motion that keeps what is fixed."""
+        x = np.random.default_rng(seed).uniform(-1.0, 1.0, self.setting.profiles.size)
+        x[-1] = self.setting.duration[0]
+        return Evaluation(self.grid, self.mechanics, self.unknowns(self.reduced(x)))
 
     @override
     def duration(self, z: Array) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from time import perf_counter
@@ -17,6 +18,7 @@ from kinetree.motion.optimality import optimality, reference
 from kinetree.motion.prediction import Trial
 from kinetree.motion.progress import Course
 from kinetree.motion.saving import Saver
+from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import (
     Outcome,
     Progress,
@@ -28,6 +30,7 @@ from kinetree.motion.solvers.interface import (
     infeasibility,
     rank,
 )
+from kinetree.motion.solvers.threads import one_thread
 
 ENOUGH = 250  # iterations after which the next solver is tried
 NOTHING = 1e-9  # objectives below this are no measure of size
@@ -97,6 +100,10 @@ class Search:
 
     def run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
         """The best of all starts: the first, and further unknowns; each adds its trial."""
+        with one_thread() if self.program.n <= LARGE else nullcontext():
+            return self._run(first, further, trials)
+
+    def _run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
         program = self.program
         self.least = SMALL / program.scale
         found: list[Outcome] = []
@@ -134,7 +141,12 @@ class Search:
         program = self.program
         outcome = self._attempt(solver, start, settings)
         for warm in (True, False):
-            if outcome.status is not Status.SOLVED or optimality(program, outcome).holds(settings.tolerance):
+            if outcome.status not in (Status.SOLVED, Status.FAILED):
+                return outcome
+            if optimality(program, outcome).holds(settings.tolerance):
+                outcome.status = Status.SOLVED
+                return outcome
+            if outcome.status is Status.FAILED:
                 return outcome
             program.scale = 1.0 / reference(program, outcome)
             again = self._attempt(solver, _continued(program, outcome, warm=warm), settings)

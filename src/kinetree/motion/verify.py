@@ -10,10 +10,11 @@ from kinetree.algebra.arrays import Array
 from kinetree.motion.blocks import distinct_parts
 from kinetree.motion.evaluation import At, Evaluation
 from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.problem import Problem, spread
+from kinetree.motion.problem import Problem, quadrature, spread
 from kinetree.motion.terms.contract import LinearRows, Rows, Steps, unit_of
 
 FINE = 10  # points per segment between which nothing is looked for
+GAUSS = 6  # points per segment of the quadrature that recomputes the objective
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ def verified(problem: Problem, x: Array) -> Check:
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
     integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
-    points, weights = _simpson(problem)
+    points, weights = quadrature(problem.basis, GAUSS)
     s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
     mechanics = Mechanics(setting.extended, setting.profiles.moving, problem.loads(s))
     evaluation = Evaluation(setting.profiles.at(s), mechanics, x)
@@ -109,17 +110,6 @@ def verified(problem: Problem, x: Array) -> Check:
 def holds_throughout(rows: Rows, problem: Problem) -> bool:
     """Whether a bound is meant for the whole motion and not only for some instants of it."""
     return rows.s is problem.setting.samples or np.array_equal(rows.s, problem.basis.breaks)
-
-
-def _simpson(problem: Problem) -> tuple[Array, Array]:
-    """Composite Simpson points and weights on [0, 1], the end of each segment taken from inside."""
-    a, h = problem.basis.breaks[:-1, None], np.diff(problem.basis.breaks)[:, None]
-    k = np.arange(FINE + 1)
-    w = np.where(k % 2, 4.0, 2.0)
-    w[[0, -1]] = 1.0
-    s = a + h * k / FINE
-    s[:-1, -1] = np.nextafter(s[:-1, -1], 0.0)
-    return np.minimum(s, 1.0).ravel(), (h * w / (3.0 * FINE)).ravel()
 
 
 def _exceeded(rows: Rows | Steps, at: At, T: float, *, between: bool) -> list[Violation]:

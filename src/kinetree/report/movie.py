@@ -23,6 +23,7 @@ from kinetree.result.result import Result
 SIZE = (800, 600)
 LARGEST = 4096  # pixels along a side
 MOST_PICTURES = 20_000
+MOST_SAMPLES = 3 * MOST_PICTURES  # that pictures are taken from; between them poses are on straight lines
 DPI = 100
 HEAD = 36  # pixels above for name and time, and as many below
 LONGEST_ARROW = 0.25  # beside the mechanism's size
@@ -49,7 +50,7 @@ def write_movie(
     _check_writable(place, force)
     if not motion_names(result):
         raise InputError(f"the {result.task} result has no q over time, so there is no motion to show")
-    moving = frames(result, motion, most=len(result.time))
+    moving = frames(result, motion, most=MOST_SAMPLES)
     times = movie_times(moving, fps, speed)
     q = positions(result, motion)[moving.rows]
     pictures = movie_pictures(result.mechanism, moving, q, times, size, progress)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from kinetree.algebra.arrays import Array
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
+from kinetree.result.records import Event
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE_STYLES = ("-", "--", ":")
 LABELS_IN_COLUMN, MOST_LABELS = 8, 16
+MOST_EVENTS = 500  # lines across a picture; more could not be told apart
 
 
 class Line(NamedTuple):
@@ -81,6 +85,20 @@ def legend(ax: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
     )  # fmt: skip
     for text in made.get_texts():
         text.set_parse_math(False)
+
+
+def seen_events(events: Sequence[Event]) -> Sequence[Event]:
+    """Events that a picture can show: the first of each moment if there are too many.
+
+    >>> len(seen_events([Event(1e-6 * k, "touch_down", "toe") for k in range(10_000)])) <= MOST_EVENTS
+    True
+    """
+    if len(events) <= MOST_EVENTS:
+        return events
+    time = np.array([event.time for event in events])
+    span = float(time.max() - time.min()) or 1.0
+    moments = np.minimum((time - time.min()) / span * MOST_EVENTS, MOST_EVENTS - 1).astype(int)
+    return [events[k] for k in np.sort(np.unique(moments, return_index=True)[1]).tolist()]
 
 
 def draw_events(ax: Any, events: Iterable[tuple[float, str]], *, named: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.motion.explain import ActiveBound
+from kinetree.motion.active import ActiveBound
 from kinetree.motion.prediction import Prediction
 from kinetree.motion.terms.contract import Rows, Steps
 from kinetree.report.palette import LINE_COLORS

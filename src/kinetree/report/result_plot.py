@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.report.panel import Line, Panel, draw_events, draw_lines, draw_panel, stacked_axes
+from kinetree.report.panel import Line, Panel, draw_events, draw_lines, draw_panel, seen_events, stacked_axes
 from kinetree.result.result import Result
 from kinetree.result.table import columns_of
 
@@ -197,7 +197,8 @@ def _into(ax: Any, result: Result, panels: list[Panel]) -> Figure:
 
 def _finish(axes: list[Any], results: Sequence[Result]) -> None:
     """Events, the span of time, and its label below the last axes only."""
-    events = [(event.time, f"{event.kind} {event.name}") for result in results for event in result.events]
+    happened = seen_events([event for result in results for event in result.events])
+    events = [(event.time, f"{event.kind} {event.name}") for event in happened]
     times = [result.dataset["time"].values for result in results]
     start, end = min(time[0] for time in times), max(time[-1] for time in times)
     for k, ax in enumerate(axes):

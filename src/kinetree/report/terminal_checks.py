@@ -23,7 +23,9 @@ def agreement_table(rows: Iterable[Agreement]) -> Group:
     """Formulations below each other, quantity by quantity; no name is broken in 60 columns or more."""
     tables: dict[str, Table] = {}
     for row in rows:
-        table = tables.setdefault(row.quantity, _agreement_columns())
+        if row.quantity not in tables:
+            tables[row.quantity] = _agreement_columns(headed=not tables)
+        table = tables[row.quantity]
         if row.refused is not None:
             refusal = Text(row.refused, style=QUIET)
             table.add_row(f"  {row.formulation}", Text("no answer", style=QUIET), "", "", "", refusal)
@@ -31,12 +33,13 @@ def agreement_table(rows: Iterable[Agreement]) -> Group:
         counts = ("", "") if row.operations is None else tuple(f"{n:d}" for n in row.operations)
         time = "" if row.seconds is None else _seconds(row.seconds)
         table.add_row(f"  {row.formulation}", _difference(row), *counts, time, "")
-    parts = [part for name, table in tables.items() for part in (Text(name, style=NAME), table)]
-    return Group(*parts)
+    titled = [(Text(name, style=NAME), table) for name, table in tables.items()]
+    return Group(*(part for pair in titled for part in pair))
 
 
-def _agreement_columns() -> Table:
+def _agreement_columns(headed: bool) -> Table:
     table = _table(*WIDTHS)
+    table.show_header = headed
     for column, width in zip(table.columns, WIDTHS.values(), strict=True):
         column.min_width, column.no_wrap = width, bool(width)
     return table

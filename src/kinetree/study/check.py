@@ -15,10 +15,11 @@ from kinetree.model.files import PathLike, read_text
 from kinetree.model.finding import ERROR, Finding, in_order, of_error
 from kinetree.study.assignment import Assignment, Study
 from kinetree.study.code import NAMED, Code
-from kinetree.study.doubts import doubts
+from kinetree.study.doubts import MOVING, doubts
 from kinetree.study.examples import example_names
-from kinetree.study.file import _check_head, _found, study_model, table_faults
+from kinetree.study.file import _check_head, _found, is_study, study_model, table_faults
 from kinetree.study.origin import StudyOrigin
+from kinetree.study.surroundings import refuse_loops
 from kinetree.study.tasks import known_tasks
 
 WRONG = "wrong-value"
@@ -31,7 +32,7 @@ def check_file(path: PathLike) -> list[Finding]:
     []
     """
     given = os.fspath(path)
-    if given in example_names() or (Path(given).suffix.lower() == ".toml" and _is_study(given)):
+    if given in example_names() or is_study(given):
         return check_study(given)
     return check_mechanism_file(given)
 
@@ -83,15 +84,6 @@ class NotRunError(Exception):
     """Nothing more can be said without running the user's code."""
 
 
-def _is_study(path: str) -> bool:
-    """Whether a file is meant as a study: it has a table that only studies have."""
-    try:
-        table = StudyOrigin.of_study(read_text(path), path).table
-    except FileError:
-        return False
-    return "study" in table or bool({"mechanism", "initial", "trajectory", "predict"} & {*table})
-
-
 def _mechanism_findings(origin: StudyOrigin, folder: Path) -> list[Finding]:
     """Findings in the mechanism that the study describes or whose file it names."""
     table = origin.table.get("mechanism")
@@ -117,6 +109,12 @@ def _findings(work: Assignment) -> Iterator[Finding]:
     except KinetreeError as error:
         yield from of_error(error, work.origin.source, "impossible-mechanism")
         return
+    try:
+        if work.study.task in MOVING:
+            refuse_loops(work)
+    except InputError as error:
+        yield from of_error(error, work.origin.source, "open-loop")
+        return
     complaints = dict.fromkeys(x for piece in _pieces(work) for x in _complaints(piece))
     for text in complaints:
         yield from of_error(text, work.origin.source, WRONG)
@@ -130,7 +128,7 @@ def _pieces(work: Assignment) -> Iterable[Callable[[], object]]:
     from kinetree.study.surroundings import simulation_options
 
     task, tables = known_tasks()[work.study.task], work.tables
-    if task.name in ("simulate", "control"):
+    if task.name in MOVING:
         yield lambda: initial_state(work, None)
         yield lambda: simulation_options(work, tables.study.duration or 1.0)
         yield lambda: torque(work)

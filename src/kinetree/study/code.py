@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.errors import FileError, InputError, KinetreeError, listed, unknown_name
 from kinetree.model.files import read_text
 
 NAMED = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_]\w*)")
@@ -18,7 +19,10 @@ NAMED = re.compile(r"(?P<file>[^:]+\.py):(?P<function>[A-Za-z_]\w*)")
 
 @dataclass(frozen=True, eq=False)
 class Code:
-    """Functions in files beside a study, those that are ``allowed`` to run by their names as written."""
+    """Functions in files beside a study.
+
+    Those ``allowed`` to run are named as the study names them, or by their path from the current folder.
+    """
 
     folder: Path
     allowed: Collection[str] = ()
@@ -31,7 +35,7 @@ class Code:
             raise InputError(f"{what} must name a function as 'file.py:name', got '{name}'")
         file = match["file"]
         place = self._place(file)
-        if file not in self.allowed:
+        if not any(self._names(given, file) for given in self.allowed):
             raise InputError(
                 f"{what} '{name}' is Python code, which runs only when it is allowed: look at {place}, then "
                 f"add --allow-code {file} (in Python: allow_code=['{file}'])"
@@ -49,11 +53,30 @@ class Code:
     def check_allowed(self, texts: Collection[str]) -> None:
         """Raise if a file is allowed that the study, with these texts in it, does not name."""
         used = {match["file"] for text in texts if (match := NAMED.fullmatch(text))}
-        for file in self.allowed:
-            if file not in used:
+        for given in self.allowed:
+            if not any(self._names(given, file) for file in used):
                 raise InputError(
-                    f"--allow-code {file}: the study names no such file; it names {listed(sorted(used))}"
+                    f"--allow-code {given}: the study names no such file; it names {listed(sorted(used))}"
                 )
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """What goes wrong inside the user's code is told with its file and line."""
+        try:
+            yield
+        except KinetreeError:
+            raise
+        except Exception as error:
+            for place in (str(module.__file__) for module in self._modules.values()):
+                if line := _line(error, place):
+                    raise FileError(f"{place}, line {line}: {type(error).__name__}: {error}") from error
+            raise
+
+    def _names(self, given: str, file: str) -> bool:
+        """Whether what the user allows is a file that the study names."""
+        if os.path.normpath(given) == os.path.normpath(file):
+            return True
+        return os.path.realpath(given) == os.path.realpath(os.path.join(self.folder, file))
 
     def _place(self, file: str) -> Path:
         """The file, which must lie in the folder of the study."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, KinetreeError, listed
+from kinetree.errors import InputError, KinetreeError, SimulationError, listed
 from kinetree.model.check_toml import nearest_line
 from kinetree.model.file_origin import Place
 from kinetree.model.finding import ERROR, WARNING, Finding
@@ -27,6 +27,7 @@ ANGLES: tuple[Place, ...] = (
 )
 FIXED_STEP = ("rk4", "semi_implicit_euler")
 MOVING = ("simulate", "control")
+TOO_LONG = "too long"  # says the simulation of a step
 
 
 def doubts(work: Assignment, healthy: bool) -> Iterator[Finding]:
@@ -79,7 +80,7 @@ def _by_joint(value: Any, names: list[str]) -> Iterator[tuple[str, float]]:
 
 def _unused(work: Assignment) -> Iterator[Finding]:
     loops = [loop.name for loop in work.mechanism.loops]
-    if loops:
+    if loops and work.study.task == "inverse":  # the others refuse them
         yield _told(
             work, ("mechanism",), "unused-loop",
             f"the task '{work.study.task}' moves the tree of '{work.mechanism.name}' and leaves its loops "
@@ -136,11 +137,15 @@ def _step(work: Assignment) -> Iterator[Finding]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             messages = simulate(work.mechanism, *start, table.step, **options).messages
-    except InputError as error:
-        yield _told(work, ("integrator", "step"), "step-too-long", str(error), ERROR)
-        return
+    except (InputError, SimulationError) as error:
+        kept = getattr(error, "result", None)
+        messages = () if kept is None else kept.messages
+        if not any(TOO_LONG in message for message in messages):
+            hopeless = f"after one step of {table.step:g} s the motion is beyond all numbers; shorten it"
+            said = str(error) if TOO_LONG in str(error) else hopeless
+            yield _told(work, ("integrator", "step"), "step-too-long", said, ERROR)
     except KinetreeError:
         return
     for message in messages:
-        if "too long" in message:
+        if TOO_LONG in message:
             yield _told(work, ("integrator", "step"), "step-too-long", message)

@@ -78,6 +78,17 @@ def read_study(study: PathLike, settings: Settings | None = None, words: str = "
     return study_of_table(name, origin, folder, settings or {}, words)
 
 
+def is_study(path: PathLike) -> bool:
+    """Whether a .toml file is meant as a study: it has a table that only studies have."""
+    if Path(path).suffix.lower() != SUFFIX:
+        return False
+    try:
+        table = StudyOrigin.of_study(read_text(path), os.fspath(path)).table
+    except FileError:
+        return False
+    return "study" in table or bool({"mechanism", "initial", "trajectory", "predict"} & {*table})
+
+
 def study_of_table(
     name: str, origin: StudyOrigin, folder: Path, settings: Settings, words: str = "--set"
 ) -> Study:

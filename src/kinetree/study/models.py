@@ -3,29 +3,65 @@
 from __future__ import annotations
 
 import os
+import warnings
 from importlib import resources
 
 from kinetree.errors import InputError, unknown_name
 from kinetree.model import zoo
 from kinetree.model.files import load
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.suspicions import suspicions
 from kinetree.model.toml_file import mechanism_from_toml
 
 FILE_SUFFIXES = (".toml", ".urdf", ".xml")
+FOREIGN = (".urdf", ".xml")  # files of others, which cannot say that an impossible inertia is meant
+UNPHYSICAL = "unphysical-inertia"
 
 
-def mechanism_of(model: str) -> Mechanism:
-    """The mechanism of a zoo name such as ``gripper``, or of a .toml, .urdf or .xml file.
+def mechanism_of(model: str, lenient: bool = False) -> Mechanism:
+    """The mechanism of a zoo name such as ``gripper``, of a .toml, .urdf or .xml file, or of a study.
+
+    ``lenient`` only warns of inertias that no body has in a .urdf or .xml file, as published ones have them.
 
     >>> mechanism_of("gripper")
     Mechanism('gripper', 4 bodies, 4 degrees of freedom)
     """
     if model in zoo.ZOO:
         return zoo.by_name(model)
+    from kinetree.study.examples import example_names  # only now, as reading studies is slow to load
+    from kinetree.study.file import is_study
+
+    if model in example_names():
+        return _of_study(model)
     looks_like_file = bool(os.path.splitext(model)[1]) or os.sep in model or os.path.lexists(model)
     if looks_like_file:
-        return load(model)
+        if is_study(model):
+            return _of_study(model)
+        return _looked_at(model) if lenient else load(model)
     raise InputError(f"{unknown_name('model', model, zoo.ZOO)} Or give a file ({', '.join(FILE_SUFFIXES)}).")
+
+
+def _of_study(study: str) -> Mechanism:
+    """The mechanism that a study is about."""
+    from kinetree.study.assignment import Assignment
+    from kinetree.study.code import Code
+    from kinetree.study.file import read_study
+
+    found = read_study(study)
+    if found.tables.mechanism is None:
+        raise InputError(f"{study}: is a study without a mechanism")
+    return Assignment(found, Code(found.folder)).mechanism
+
+
+def _looked_at(path: str) -> Mechanism:
+    """A mechanism from a file, with a warning about every inertia that no body has."""
+    if os.path.splitext(path)[1].lower() not in FOREIGN:
+        return load(path)
+    mechanism = load(path, allow_unphysical=True)
+    for found in suspicions(mechanism):
+        if found.rule == UNPHYSICAL:
+            warnings.warn(f"{path}: {found.message.removesuffix(', which was allowed')}", stacklevel=3)
+    return mechanism
 
 
 def shipped_names() -> tuple[str, ...]:

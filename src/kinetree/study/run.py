@@ -25,11 +25,13 @@ class Prepared:
     study: Study
     model: str
     work: Work
+    code: Code
 
     def run(self) -> Result:
         """Do the work; the result has the study among its settings."""
         try:
-            return with_study(self.work(), self.study)
+            with self.code.blamed():
+                return with_study(self.work(), self.study)
         except SimulationError as error:
             if error.result is not None:
                 error.result = with_study(error.result, self.study)
@@ -90,7 +92,8 @@ def prepared(
     code = Code(found.folder, tuple(allow_code))
     code.check_allowed(list(_texts(found.origin.table)))
     work = Assignment(found, code, progress)
-    return Prepared(found, work.mechanism.name, known_tasks()[found.task].prepare(work))
+    with code.blamed():
+        return Prepared(found, work.mechanism.name, known_tasks()[found.task].prepare(work), code)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -217,7 +217,7 @@ class IntegratorTable(Table):
     method: choice("method", lambda: METHODS) | None = Field(  # type: ignore[valid-type]
         None,
         description='"dop853", "dopri5" or "pirk7" (adaptive), "radau" (stiff), "rk4", '
-        '"semi_implicit_euler" (fixed step); default "auto", which chooses and changes to radau where needed.',
+        '"semi_implicit_euler" (fixed step); default "auto": one is chosen, and radau where it is needed.',
     )
     rtol: Positive | None = Field(
         None, description="Relative error of a step; default 1e-8, on the ground 1e-6."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,8 +161,9 @@ class RunPanel:
         def progress(t: float) -> None:
             if cancelled.is_set():
                 raise KeyboardInterrupt
-            self.bar.value = float(np.clip(100.0 * t / request.duration, 0.0, 100.0))
-            self.status.content = paragraph(f"t = {t:.3f} s of {request.duration:g} s", faint=True)
+            with suppress(RuntimeError):  # as in _end
+                self.bar.value = float(np.clip(100.0 * t / request.duration, 0.0, 100.0))
+                self.status.content = paragraph(f"t = {t:.3f} s of {request.duration:g} s", faint=True)
 
         try:
             result = run_request(self._mechanism, q0, request, progress)
@@ -180,5 +182,6 @@ class RunPanel:
             self._finished(result)
 
     def _end(self, text: str) -> None:
-        self.run_button.disabled, self.cancel_button.visible, self.bar.visible = False, False, False
-        self.status.content = paragraph(text, faint=True) if text else ""
+        with suppress(RuntimeError):  # the page may show something else by now, without this panel
+            self.run_button.disabled, self.cancel_button.visible, self.bar.visible = False, False, False
+            self.status.content = paragraph(text, faint=True) if text else ""

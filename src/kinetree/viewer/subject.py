@@ -57,7 +57,7 @@ def _named(text: str) -> Subject:
     if Path(text).suffix.lower() == RESULT_SUFFIX:
         result = load_result(text)
         return Subject(result.mechanism, result)
-    return Subject(mechanism_of(text), meshes=None if text in zoo.ZOO else Path(text).parent)
+    return Subject(mechanism_of(text, lenient=True), meshes=None if text in zoo.ZOO else Path(text).parent)
 
 
 def first_pose(subject: Subject) -> Array:

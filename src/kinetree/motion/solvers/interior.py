@@ -107,6 +107,8 @@ class _Search:
         z = self.barrier.inside(np.concatenate([start.z, self.barrier.lower[program.n :]]))[: program.n]
         self.at = self._iterate(z, 1e-4 if warm else 1e-2, start.multipliers)
         self._evaluate(z)
+        self.longest = np.full(program.n, LONGEST_MOVE * max(1.0, 0.5 * float(np.abs(z).max(initial=0.0))))
+        self.longest[program.durations] = np.inf
         self.filter: list[tuple[float, float]] = []
         self.adaptive = True
         self.errors: list[float] = []
@@ -248,10 +250,13 @@ class _Search:
 
     def _reach(self, change: Array) -> float:
         """How much of a step is taken at once: joints do not wind up, durations do not collapse."""
-        times = self.program.durations
-        shrinking = float((-change[times] / self.at.v[times]).max(initial=0.0))
-        largest = float(np.abs(change).max(initial=0.0))
-        return 1.0 / max(largest / LONGEST_MOVE, shrinking / MOST_HASTE, 1e-300)
+        times, z = self.program.durations, self.at.v[: len(change)]
+        slower = change[times]
+        most_haste = float((-slower / z[times]).max(initial=0.0)) / MOST_HASTE
+        most_delay = float((slower / np.maximum(1.0, z[times])).max(initial=0.0))
+        return 1.0 / max(
+            float(np.abs(change / self.longest).max(initial=0.0)), most_haste, most_delay, 1e-300
+        )
 
     def _room(self, change: Array, tau: float) -> float:
         step: float = compiled(room)(self.at.v, change, *self.rows.bounds, tau)

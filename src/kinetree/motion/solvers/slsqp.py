@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
 
-SHARPER = 1e-5  # times the tolerance: the least change of the objective, in which an error of slopes counts squared
+SHARPER = 1e-5  # times the tolerance: a change of the objective that ends the search; slopes go with its root
 NO_MULTIPLIERS = 1e-7  # rows further from their bounds than this have no multiplier
 
 

@@ -69,7 +69,7 @@ class Uno(Solver):
         result = solver.optimize(model)
         status = _status(result, watch)
         z = np.array(result.primal_solution, dtype=np.float64)
-        low = np.array(result.lower_bound_dual_solution, dtype=np.float64)
+        low = -np.array(result.lower_bound_dual_solution, dtype=np.float64)  # negative there
         high = np.array(result.upper_bound_dual_solution, dtype=np.float64)
         return Outcome(
             z,

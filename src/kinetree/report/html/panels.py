@@ -18,6 +18,7 @@ from kinetree.result.result import Result
 MOST_NUMBERS = 160_000  # in all curves
 MOST_SAMPLES, FEWEST_SAMPLES = 1000, 60  # of one curve
 LIMITED = {"joint limit": "q", "velocity limit": "qd", "torque limit": "tau"}  # families of limits
+RARE, MANY_TIMES = 0.05, 1e5  # share of the values that may be odd; ratio from which on powers are drawn
 IN_ONE_PANEL = ("kinetic_energy", "potential_energy")  # drawn together
 
 
@@ -39,10 +40,13 @@ class MotionPanel(NamedTuple):
 
     @property
     def logarithmic(self) -> bool:
-        """Whether all is positive and spans many powers of ten."""
+        """Whether all is positive and spans many powers of ten, not only where it begins or ends."""
         values = np.concatenate([x.line.values for x in self.lines])
         values = values[np.isfinite(values)]
-        return bool(len(values) and values.min() > 0.0 and values.max() / values.min() > 1e5)
+        if not len(values) or values.min() <= 0.0:
+            return False
+        low, high = np.quantile(values, (RARE, 1.0 - RARE))
+        return bool(high / low > MANY_TIMES)
 
 
 def motion_result(result: Result, motion: int) -> Result:

@@ -16,6 +16,7 @@ from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names
 from kinetree.report.html.panels import MotionPanel, report_panels
 from kinetree.report.palette import LINE_COLORS
+from kinetree.report.panel import seen_events
 from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
 from kinetree.result.result import Result
 
@@ -60,7 +61,7 @@ def payload(result: Result, meshes: PathLike | None = None) -> dict[str, Any]:
             "longest": longest,
         },
         "panels": [_panel(panel) for panel in report_panels(result, len(names))],
-        "events": [{"time": x.time, "kind": x.kind, "name": x.name} for x in result.events],
+        "events": [{"time": x.time, "kind": x.kind, "name": x.name} for x in seen_events(result.events)],
         "colors": list(LINE_COLORS),
     }
 

@@ -66,7 +66,8 @@ def _first(rows: Array) -> Array:
 
 def event_table(result: Result) -> Html:
     """What happened and when; a click goes there."""
-    events = result.events[:MOST_EVENTS]
+    happened = result.events
+    events = happened[:MOST_EVENTS]
     rows = [
         (
             element(
@@ -77,8 +78,8 @@ def event_table(result: Result) -> Html:
         )
         for event in events
     ]
-    more = len(result.events) - len(events)
-    note = f", the first {len(events)} of {len(result.events)}" if more else ""
+    more = len(happened) - len(events)
+    note = f", the first {len(events)} of {len(happened)}" if more else ""
     return table(("time", "event", "where"), rows, caption=f"Events{note}", numbers=3)
 
 

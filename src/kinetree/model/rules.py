@@ -1,0 +1,80 @@
+"""The rules of ``kinetree check``: a finding names one of these, and the documentation lists them all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+ERROR, WARNING = "error", "warning"
+
+
+class Rule(NamedTuple):
+    """How bad it is to offend a rule, what it says, and what to do about it."""
+
+    severity: str
+    about: str
+    advice: str
+
+
+RULES = {
+    # files
+    "unreadable-file": Rule(ERROR, "The file cannot be read.", "Give the path of a text file in UTF-8."),
+    "syntax": Rule(ERROR, "The file is no TOML or XML.", "Look at the line named, and the one before it."),
+    "unknown-key": Rule(ERROR, "A key that the format does not have.", "A typo? The nearest is named."),
+    "unknown-element": Rule(ERROR, "An element or attribute that URDF does not have.", "Mostly a typo."),
+    "missing-key": Rule(ERROR, "A key that must be there is not.", "`kinetree schema` has all keys."),
+    "wrong-value": Rule(ERROR, "A value that its key does not allow.", "The message says what is allowed."),
+    "wrong-tables": Rule(
+        ERROR, "A table that the task of the study needs is missing, or one is there that it does not read.",
+        "See [study files](study_file.md).",
+    ),
+    # what cannot exist
+    "repeated-name": Rule(ERROR, "Two bodies, joints, loops or contact points have one name.", "Rename one."),
+    "impossible-body": Rule(
+        ERROR, "Mass, centre, inertia or shape that no body has.",
+        "Moments are about the centre of mass in kg m^2 and obey the triangle inequality; for a published "
+        "file that does not, see [unphysical inertias](how_to/models.md#inertias-that-no-body-has).",
+    ),
+    "impossible-joint": Rule(ERROR, "A joint of unknown kind, axis or limits.", "The message says which."),
+    "impossible-loop": Rule(ERROR, "A loop whose joint or place is none.", "The message says which."),
+    "impossible-contact": Rule(ERROR, "A contact point that is none.", "The message says why."),
+    "impossible-row": Rule(ERROR, "A row of a DH table that is none.", "The message says why."),
+    "impossible-tree": Rule(ERROR, "Bodies that make no tree on the world.", "Every parent must exist."),
+    "impossible-mechanism": Rule(ERROR, "Parts in order that make no mechanism.", "The message says why."),
+    "open-loop": Rule(
+        ERROR, "A study that moves a mechanism with loops, which cannot be closed in a motion yet.",
+        "Ask for `inverse` or leave the loop out.",
+    ),
+    # units
+    "degrees-as-radians": Rule(WARNING, "An angle of more than a turn, round in degrees.", 'Write "90 deg".'),
+    "millimetres-as-metres": Rule(WARNING, "A link longer than a building.", "Lengths are in m."),
+    "grams-as-kilograms": Rule(WARNING, "A body denser than any metal.", "Masses are in kg."),
+    "odd-gravity": Rule(WARNING, "Gravity that is zero, tiny, huge or upwards.", "On Earth: [0, 0, -9.81]."),
+    # masses
+    "inertia-does-not-fit": Rule(
+        WARNING, "A radius of gyration much larger or smaller than the body.",
+        "Inertia is in kg m^2, about the centre of mass, not about the joint.",
+    ),
+    "unphysical-inertia": Rule(
+        WARNING, "Moments that violate the triangle inequality, which the file allows.",
+        "Correct them if you can; results stay consistent, but no such body exists.",
+    ),
+    "flat-inertia": Rule(WARNING, "Moments that only a sheet without thickness has.", "Were they rounded?"),
+    "massless-leaf": Rule(
+        WARNING, "A joint that moves nothing with mass, so that forward dynamics has no answer.",
+        "Give the body a mass or the joint an armature.",
+    ),
+    # joints, loops, contacts
+    "no-room-to-move": Rule(WARNING, "Both limits of a joint are the same.", 'A weld is kind = "fixed".'),
+    "rest-outside-limits": Rule(WARNING, "A spring that rests where the joint cannot go.", "Mostly degrees."),
+    "zero-length-link": Rule(WARNING, "Two joints one after the other on one axis.", "Is an `at` missing?"),
+    "gimbal-lock-at-zero": Rule(WARNING, "An Euler sequence locked at q = 0.", "Use three different axes."),
+    "near-gimbal-lock": Rule(WARNING, "A study that starts close to gimbal lock.", "Use another sequence."),
+    "unused-loop": Rule(WARNING, "A loop that is not used.", "It ties what is welded, or the task opens it."),
+    "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
+    "not-used": Rule(WARNING, "Something of a URDF or MJCF file is left out.", "Nothing, if not needed."),
+    # studies
+    "step-too-long": Rule(
+        WARNING, "A fixed step too long for ground, law or joints; an error if it cannot be taken.",
+        "Shorten the step as the message says, or choose an adaptive method.",
+    ),
+}  # fmt: skip
