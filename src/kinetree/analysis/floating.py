@@ -13,7 +13,7 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
-from kinetree.kernels.layout import gross_inertia
+from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.state import coordinates

@@ -20,7 +20,7 @@ from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
-from kinetree.kernels.layout import gross_inertia
+from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates

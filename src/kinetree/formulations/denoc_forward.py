@@ -42,7 +42,7 @@ from kinetree.formulations.denoc_motion import (
 )
 from kinetree.formulations.denoc_screws import Articulated, twist_to_child, wrench_to_parent
 from kinetree.kernels.aba import SINGULAR
-from kinetree.kernels.layout import gross_inertia
+from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 

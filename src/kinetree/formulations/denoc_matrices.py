@@ -26,7 +26,7 @@ from kinetree.formulations.denoc_blocks import (
     diagonal,
 )
 from kinetree.kernels.aba import SINGULAR
-from kinetree.kernels.layout import gross_inertia
+from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 

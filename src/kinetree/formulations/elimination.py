@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.errors import SingularityError
 from kinetree.formulations.homogeneous import Numbers
 from kinetree.kernels.aba import SINGULAR
-from kinetree.kernels.layout import gross_inertia
+from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.tree import Tree
 
 

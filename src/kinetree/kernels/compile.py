@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import importlib.util
 import os
 import sys
 import tempfile
@@ -27,6 +26,7 @@ from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
 
 from kinetree.algebra.arrays import Array
+from kinetree.kernels.array_functions import load_array_functions
 from kinetree.kernels.lanes import FLAGS, fields, register_all, row_at, rows
 from kinetree.kernels.lanes.blocks import CHUNK, doubt, spreader
 from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
@@ -36,31 +36,7 @@ from kinetree.kernels.unpack import full_places
 from kinetree.model.tree import Tree
 
 SOURCES = Path(__file__).parent
-
-
-def _load_array_functions() -> None:
-    """numba's array functions, without the import of all of scipy.linalg by which it looks for BLAS.
-
-    That would take a quarter of the first call, for products of matrices that no kernel contains; those who
-    compile such products import it then.
-    """
-
-    def is_installed() -> None:
-        if importlib.util.find_spec("scipy") is None:
-            raise ImportError
-
-    from numba.np import linalg
-
-    probe, linalg.ensure_blas = linalg.ensure_blas, is_installed
-    try:
-        from numba.np import arraymath
-
-        arraymath.ensure_blas = probe
-    finally:
-        linalg.ensure_blas = probe
-
-
-_load_array_functions()
+load_array_functions()
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 _MATRIX, _VECTOR = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")
 _BLOCKS = types.Array(types.float64, 4, "C")

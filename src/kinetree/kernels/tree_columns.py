@@ -80,3 +80,27 @@ def tops(tree: Tree) -> Any:
         if j != WORLD_AXIS and j == i - 1:
             top[i] = top[j]
     return top
+
+
+def gross_inertia(tree: Tree) -> Array:
+    """What rounding errors of the inertia that each axis moves are measured against.
+
+    For sliding axes the mass beyond, for turning ones sum m (path length)^2 + tr I, with paths from the base:
+    forward dynamics works in the world frame.
+    """
+    mass, length = np.array(tree.mass), np.linalg.norm(tree.position, axis=1)
+    first = np.linalg.norm(tree.first_moment, axis=1)
+    second = np.abs(np.trace(tree.second_moment, axis1=1, axis2=2))
+    for i in range(tree.n - 1, -1, -1):
+        j, d = tree.parent[i], length[i]
+        if j != WORLD_AXIS:
+            second[j] += second[i] + 2.0 * d * first[i] + d * d * mass[i]
+            first[j] += first[i] + d * mass[i]
+            mass[j] += mass[i]
+    reach = np.linalg.norm(tree.position - tree.position[:1], axis=1)
+    for i in range(tree.n):
+        if tree.parent[i] != WORLD_AXIS:
+            reach[i] = reach[tree.parent[i]] + length[i]
+    second += 2.0 * reach * first + reach**2 * mass
+    gross: Array = np.where(tree.turns, second, mass) + tree.armature
+    return gross

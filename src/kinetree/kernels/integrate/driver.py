@@ -38,6 +38,10 @@ from kinetree.kernels.integrate.settings import (
 from kinetree.kernels.integrate.steps import shortest_step
 from kinetree.kernels.lanes.calls import BLOCK, address_of, call, load_block, store_block
 
+SIGNATURE = [
+    SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
+    types.int64,
+]  # fmt: skip
 METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
 
 
@@ -53,6 +57,7 @@ def advancing(name: str) -> Callable[..., int]:
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
     dense = interpolation(method)
+    write = writing(dense)
     find = finder(dense, method.first, method.last)
 
     def advance(
@@ -109,6 +114,12 @@ def advancing(name: str) -> Callable[..., int]:
                 pass_target(s, breaks)
         return DONE if s.t >= s.t_end else RUNNING
 
+    return compiled_function(advance, SIGNATURE, f"integrate-{name}")
+
+
+def writing(dense: Any) -> Any:
+    """write(s, memory, times, out): all outputs of a step; not zero if a callback stopped."""
+
     @compiled
     def write(s, memory, times, out):
         """All outputs up to the end of the step."""
@@ -124,22 +135,7 @@ def advancing(name: str) -> Callable[..., int]:
             s.n_out += 1
         return 0
 
-    signature = [
-        SETTINGS,
-        MATRIX,
-        FLOATS,
-        MATRIX,
-        FLOATS,
-        MATRIX,
-        WHOLE,
-        MATRIX,
-        WHOLE,
-        MATRIX,
-        COMPLEX,
-        WHOLE,
-        types.int64,
-    ]
-    return compiled_function(advance, signature, f"integrate-{name}")
+    return write
 
 
 @compiled

@@ -267,12 +267,11 @@ def dipper(trial):
     return dip
 
 
-def finder(dense, first_row, last_row):
-    """find(s, memory, g, rules, log, log_index): log what happened, cut the step short where it restarts.
+def looker(trial, first_row, last_row):
+    """look(s, memory, g, rules): where each event happens inside the step, and the end of the step.
 
     f at the start and at the end of the step are in the rows `first_row` and `last_row`.
     """
-    trial = trial_with(dense)
     locate, dip = locator(trial), dipper(trial)
 
     @compiled
@@ -326,6 +325,14 @@ def finder(dense, first_row, last_row):
                 if g[THETA, i] == NEVER:
                     return NEVER
         return end
+
+    return look
+
+
+def finder(dense, first_row, last_row):
+    """find(s, memory, g, rules, log, log_index): log what happened, cut the step short where it restarts."""
+    trial = trial_with(dense)
+    look = looker(trial, first_row, last_row)
 
     @compiled
     def cut(s, memory, g, rules, theta, end):
