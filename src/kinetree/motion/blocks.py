@@ -12,13 +12,13 @@ from kinetree.algebra.bspline import Integers
 from kinetree.kernels.motion_assembly import compiled, pull_entries, weigh
 from kinetree.motion.evaluation import At, Evaluation
 from kinetree.motion.presolve import Flags
-from kinetree.motion.terms.contract import Function, Rows, Steps
+from kinetree.motion.terms.contract import Chained, Function, Quantity, Rows, Steps
 
 
 class Sampled:
-    """A function at a part of the samples; its slopes are kept for the evaluation they were made for."""
+    """A quantity at a part of the samples; its slopes are kept for the evaluation they were made for."""
 
-    def __init__(self, function: Function, part: slice) -> None:
+    def __init__(self, function: Quantity, part: slice) -> None:
         self.function, self.part = function, part
         self._seen: Evaluation | None = None
 
@@ -28,6 +28,8 @@ class Sampled:
 
     def slopes(self, evaluation: Evaluation) -> Array:
         """Derivatives by (q, qd, qdd), (m, 3, k, n)."""
+        if not isinstance(self.function, Function):
+            raise TypeError(f"{type(self.function).__name__} is no function of (q, qd, qdd)")
         if self._seen is not evaluation:
             self._slopes = self.function.slopes(At(evaluation, self.part))
             self._seen = evaluation
@@ -35,7 +37,7 @@ class Sampled:
 
     def weigh(self, evaluation: Evaluation, weight: Array) -> None:
         """Leave gradient and curvature of weight . values in the evaluation; weight (m, k)."""
-        if not self.function.own_chain:
+        if isinstance(self.function, Function):
             compiled(weigh)(weight, self.slopes(evaluation), evaluation.gradient[self.part])
         self.function.bend(At(evaluation, self.part), weight)
 
@@ -79,7 +81,7 @@ class RowBlock:
 
     def jacobian(self, evaluation: Evaluation, entries: Array) -> None:
         """Derivatives in the order of ``rows`` and ``columns``."""
-        if self.sampled.function.own_chain:
+        if isinstance(self.sampled.function, Chained):
             by_point, by_duration = pulled(self.sampled, evaluation, self.part)
             entries[: self.kept] = (by_point / self.scale[:, None])[self.entries >= 0]
             if self.timed:
@@ -162,7 +164,7 @@ Block = RowBlock | StepBlock
 
 def pulled(sampled: Sampled, evaluation: Evaluation, part: slice) -> tuple[Array, Array]:
     """Slopes carried back to control points (m, p + 1, k, n) and duration (m, k)."""
-    if sampled.function.own_chain:
+    if isinstance(sampled.function, Chained):
         return sampled.function.pull(At(evaluation, part))
     return evaluation.grid.part(part).pull(sampled.slopes(evaluation), evaluation.motion.part(part))
 

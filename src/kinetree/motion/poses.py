@@ -46,14 +46,17 @@ def _targets(problem: Problem) -> dict[float, Targets]:
     found: dict[float, Targets] = {}
     exact: set[float] = set()
     for rows in problem.bounded:
-        if not (isinstance(rows, Rows) and rows.function.of_pose):
+        if not isinstance(rows, Rows):
             continue
-        shape = len(rows.s), rows.function.size
+        function = rows.function
+        if not (isinstance(function, Function) and function.of_pose):
+            continue
+        shape = len(rows.s), function.size
         low, high = (
             np.broadcast_to(np.asarray(x, dtype=np.float64), shape) for x in (rows.lower, rows.upper)
         )
         for s, lower, upper in zip(rows.s, low, high, strict=True):
-            found.setdefault(float(s), []).append((rows.function, lower, upper))
+            found.setdefault(float(s), []).append((function, lower, upper))
             if np.array_equal(lower, upper):
                 exact.add(float(s))
     return {s: targets for s, targets in found.items() if s in exact}

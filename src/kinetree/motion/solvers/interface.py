@@ -101,13 +101,16 @@ class Solver(ABC):
     name: str
     allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]]
 
-    @abstractmethod
     def is_installed(self) -> bool:
         """Whether it can be used here."""
+        try:
+            self.check_installed()
+        except MissingExtraError:
+            return False
+        return True
 
-    @abstractmethod
-    def check_installed(self) -> None:
-        """Raise MissingExtraError if it cannot."""
+    def check_installed(self) -> None:  # noqa: B027
+        """Raise MissingExtraError, with what to install, if it cannot; by default it always can."""
 
     @abstractmethod
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:

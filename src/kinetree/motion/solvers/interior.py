@@ -66,15 +66,6 @@ class InteriorPoint(Solver):
     allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"first_barrier": float, "corrections": int}
 
     @override
-    def is_installed(self) -> bool:
-        """Whether this solver can be used here."""
-        return True
-
-    @override
-    def check_installed(self) -> None:
-        """Always there."""
-
-    @override
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         search = _Search(program, start, settings, watch, self.checked_options(settings.options))

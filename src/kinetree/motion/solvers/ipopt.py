@@ -118,14 +118,9 @@ class Ipopt(Solver):
         return found
 
     @override
-    def is_installed(self) -> bool:
-        """Whether this solver can be used here."""
-        return library_path() is not None
-
-    @override
     def check_installed(self) -> None:
         """Raise, with what to install, if it cannot be used here."""
-        if not self.is_installed():
+        if library_path() is None:
             raise MissingExtraError("casadi", "predict", "The solver IPOPT")
 
     @override

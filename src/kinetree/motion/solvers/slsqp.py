@@ -27,15 +27,6 @@ class Slsqp(Solver):
     allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"ftol": float}
 
     @override
-    def is_installed(self) -> bool:
-        """Whether this solver can be used here."""
-        return True
-
-    @override
-    def check_installed(self) -> None:
-        """Always there."""
-
-    @override
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
         from scipy.optimize import minimize

@@ -57,15 +57,6 @@ class Snopt(Solver):
     }
 
     @override
-    def is_installed(self) -> bool:
-        """Whether this solver can be used here."""
-        try:
-            self.check_installed()
-        except MissingSolverError:
-            return False
-        return True
-
-    @override
     def check_installed(self) -> None:
         """Raise, with what is needed, if it cannot be used here."""
         if importlib.util.find_spec("pyoptsparse") is None:

@@ -30,14 +30,9 @@ class Uno(Solver):
         self.name = "uno" if preset == "filtersqp" else f"uno {preset}"
 
     @override
-    def is_installed(self) -> bool:
-        """Whether this solver can be used here."""
-        return importlib.util.find_spec("unopy") is not None
-
-    @override
     def check_installed(self) -> None:
         """Raise, with what to install, if it cannot be used here."""
-        if not self.is_installed():
+        if importlib.util.find_spec("unopy") is None:
             raise MissingExtraError("unopy", "predict", "The solver Uno")
 
     @override

@@ -22,28 +22,35 @@ from kinetree.motion.evaluation import At
 from kinetree.motion.setting import Setting
 
 
-class Function(ABC):
+class Quantity(ABC):
     """k numbers at each sample, with derivatives."""
 
     size: int
     of_pose = False  # whether it is a function of q alone, of where bodies are
-    own_chain = False  # whether it is no function of (q, qd, qdd) and carries its derivatives back itself
-
-    def pull(self, at: At) -> tuple[Array, Array]:
-        """Derivatives by control points (m, p + 1, k, n) and T (m, k), if it has a chain rule of its own."""
-        raise NotImplementedError
 
     @abstractmethod
     def values(self, at: At) -> Array:
         """The numbers, (m, k)."""
 
     @abstractmethod
-    def slopes(self, at: At) -> Array:
-        """Their derivatives by (q, qd, qdd) of the moving coordinates, (m, 3, k, n)."""
-
-    @abstractmethod
     def bend(self, at: At, weight: Array) -> None:
         """Add the second derivatives of weight . values; weight (m, k)."""
+
+
+class Function(Quantity):
+    """A quantity that is a function of (q, qd, qdd)."""
+
+    @abstractmethod
+    def slopes(self, at: At) -> Array:
+        """Its derivatives by (q, qd, qdd) of the moving coordinates, (m, 3, k, n)."""
+
+
+class Chained(Quantity):
+    """A quantity of the profiles that is no function of (q, qd, qdd): it has a chain rule of its own."""
+
+    @abstractmethod
+    def pull(self, at: At) -> tuple[Array, Array]:
+        """Its derivatives by control points (m, p + 1, k, n) and T (m, k)."""
 
 
 @dataclass(eq=False)
@@ -53,7 +60,7 @@ class Rows:
     ``scale`` (k,) is what counts as 1 of each number for solver tolerances; ``labels`` name the k numbers.
     """
 
-    function: Function
+    function: Quantity
     s: Array
     lower: ArrayLike
     upper: ArrayLike
@@ -85,7 +92,7 @@ class LinearRows:
 class Steps:
     """Changes of a function from sample to sample: lower T ds <= change <= upper T ds."""
 
-    function: Function
+    function: Quantity
     s: Array
     lower: Array
     upper: Array
@@ -119,7 +126,7 @@ class Objective(ABC):
         return ()
 
     @abstractmethod
-    def integrand(self, setting: Setting) -> Function | None:
+    def integrand(self, setting: Setting) -> Quantity | None:
         """The function to integrate, one number at each sample; None stands for 1."""
 
 

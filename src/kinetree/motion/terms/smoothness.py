@@ -11,7 +11,7 @@ from kinetree.errors import InputError
 from kinetree.motion.evaluation import At
 from kinetree.motion.profile import RATES
 from kinetree.motion.setting import Setting
-from kinetree.motion.terms.contract import Function, Objective, per_joint, row
+from kinetree.motion.terms.contract import Chained, Function, Objective, Quantity, per_joint, row
 from kinetree.motion.terms.effort import Names, Values
 
 
@@ -24,7 +24,7 @@ class Jerk(Objective):
         self.joints, self.weights = joints, weights
 
     @override
-    def integrand(self, setting: Setting) -> Function:
+    def integrand(self, setting: Setting) -> Quantity:
         """What is integrated over the motion."""
         if setting.profiles.basis.degree < 3:
             raise InputError(f"{self.family} needs splines of degree 3 or more")
@@ -35,8 +35,8 @@ class Jerk(Objective):
         return _SquaredJerk(weights)
 
 
-class _SquaredJerk(Function):
-    size, own_chain = 1, True
+class _SquaredJerk(Chained):
+    size = 1
 
     def __init__(self, weights: Array) -> None:
         self.weights = weights
@@ -44,10 +44,6 @@ class _SquaredJerk(Function):
     @override
     def values(self, at: At) -> Array:
         return (at.evaluation.jerk[at.part] ** 2 @ self.weights)[:, None]
-
-    @override
-    def slopes(self, at: At) -> Array:
-        raise NotImplementedError
 
     @override
     def pull(self, at: At) -> tuple[Array, Array]:
