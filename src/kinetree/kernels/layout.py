@@ -179,12 +179,12 @@ def inertia(tree, i):
 @lanewise
 def placement(tree, i, q):
     """Rotation and origin of axis i in its parent's frame; the joint axis is z."""
-    R, p = tree.R[i], tree.p[i]
     if tree.revolute[i]:
         s, c = sincos(q)
-        R = times_rz(R, s, c)
+        R, p = times_rz(tree.R[i], s, c), tree.p[i]
     else:
-        p = scale_plus(q, column_z(R), p)
+        R = tree.R[i]
+        p = scale_plus(q, column_z(R), tree.p[i])
     return R, p
 
 

@@ -30,33 +30,31 @@ def _unary(name):
     return call
 
 
-_round, _abs = _unary("rint"), _unary("fabs")
-
-
-def _bits(builder, kind, k):
-    """The integers held by k, as integers (k + 1.5 * 2**52 has them in its low bits)."""
-    return builder.bitcast(builder.fadd(k, constant(kind, 6755399441055744.0)), llvm_type(kind, INT64))
+_abs = _unary("fabs")
 
 
 @intrinsic
-def _select_odd(typing, k, a, b):
-    def build(context, builder, sig, args):
-        odd = builder.and_(_bits(builder, k, args[0]), constant(k, 1, INT64))
-        return builder.select(builder.icmp_unsigned("!=", odd, constant(k, 0, INT64)), args[1], args[2])
+def _turned(typing, bits, s, c):
+    """Sine and cosine, s and c those of what is left of an angle after as many quarter turns.
 
-    return k(k, k, k), build
-
-
-@intrinsic
-def _flip_sign(typing, k, x):
-    """-x where bit 1 of k is set."""
+    ``bits`` is that whole number plus 1.5 * 2**52, which has it in its low bits.
+    """
 
     def build(context, builder, sig, args):
-        bit = builder.and_(_bits(builder, k, args[0]), constant(k, 2, INT64))
-        flip = builder.shl(bit, constant(k, 62, INT64))
-        return builder.bitcast(builder.xor(builder.bitcast(args[1], llvm_type(k, INT64)), flip), llvm_type(k))
+        whole, sign = llvm_type(bits, INT64), constant(bits, -(2**63), INT64)
+        quarters = builder.bitcast(args[0], whole)
+        odd = builder.shl(quarters, constant(bits, 63, INT64))
+        half = builder.shl(quarters, constant(bits, 62, INT64))
+        swap = builder.icmp_signed("<", odd, constant(bits, 0, INT64))
+        sine, cosine = builder.select(swap, args[2], args[1]), builder.select(swap, args[1], args[2])
+        flips = half, builder.xor(half, odd)
+        turned = [
+            builder.bitcast(builder.xor(builder.bitcast(x, whole), builder.and_(flip, sign)), llvm_type(bits))
+            for x, flip in zip((sine, cosine), flips, strict=True)
+        ]
+        return context.make_tuple(builder, sig.return_type, turned)
 
-    return k(k, k), build
+    return types.UniTuple(bits, 2)(bits, bits, bits), build
 
 
 @intrinsic
@@ -91,22 +89,53 @@ COSINE = (
     2.08757232129817482790e-09,
     -1.13596475577881948265e-11,
 )
+QUARTERS = (0.6366197723675814, 6755399441055744.0)  # in a radian; 1.5 * 2**52
+QUARTER = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487959506e-21)  # in three parts
+UNITS = (1.0, 0.5)
+
+
+@intrinsic
+def _coefficients(typing, x):
+    """All of the above as numbers like x, read from one table in memory.
+
+    Constants in the code cost two instructions each, one for the address and one to copy it to all lanes;
+    from the table, whose address LLVM cannot see through, arithmetic reads them itself.
+    """
+    values = (*QUARTERS, *QUARTER, *UNITS, *SINE, *COSINE)
+
+    def build(context, builder, sig, args):
+        llvm = llvm_type(x)
+        table = ir.Constant(ir.ArrayType(llvm, len(values)), [constant(x, value) for value in values])
+        start = cgutils.global_constant(builder, "coefficients", table)
+        start.align = 32
+        start = builder.asm(ir.FunctionType(start.type, [start.type]), "", "=r,0", [start], False)
+        found = []
+        for k in range(len(values)):
+            place = builder.gep(start, [ir.Constant(INT32, 0), ir.Constant(INT32, k)], inbounds=True)
+            number = builder.load(place, align=8 * getattr(x, "lanes", 1))
+            number.set_metadata("invariant.load", builder.module.add_metadata([]))
+            found.append(number)
+        return context.make_tuple(builder, sig.return_type, found)
+
+    return types.UniTuple(x, len(values))(x), build
 
 
 @lanewise
-def _polynomial(z, c):
-    return c[0] + z * (c[1] + z * (c[2] + z * (c[3] + z * (c[4] + z * c[5]))))
+def _polynomial(z, c, k):
+    return c[k] + z * (c[k + 1] + z * (c[k + 2] + z * (c[k + 3] + z * (c[k + 4] + z * c[k + 5]))))
 
 
 @lanewise
 def _sincos_near(x):
     """Cody-Waite reduction and polynomials: error about 1e-16 for |x| < 1e6."""
-    k = _round(x * 0.6366197723675814)
-    r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
+    c = _coefficients(x)
+    bits = x * c[0] + c[1]
+    k = bits - c[1]
+    r = ((x - k * c[2]) - k * c[3]) - k * c[4]
     z = r * r
-    s = r + r * z * _polynomial(z, SINE)
-    c = (1.0 - 0.5 * z) + z * z * _polynomial(z, COSINE)
-    return _flip_sign(k, _select_odd(k, c, s)), _flip_sign(k + 1.0, _select_odd(k, s, c))
+    sine = r + r * z * _polynomial(z, c, 7)
+    cosine = (c[5] - c[6] * z) + z * z * _polynomial(z, c, 13)
+    return _turned(bits, sine, cosine)
 
 
 @intrinsic
