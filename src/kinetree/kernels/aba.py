@@ -15,6 +15,7 @@ from kinetree.kernels.layout import (
     outward,
     passive_torque,
     place_axis,
+    turn_axes,
 )
 from kinetree.kernels.number import accumulate, again, lanewise, nothing
 from kinetree.kernels.vectors import (
@@ -48,7 +49,7 @@ from kinetree.kernels.vectors import (
 
 SINGULAR = 1e-13  # a pivot this small beside the inertia that the axis moves is rounding error
 SLOTS = Layout(
-    z=3, s=3, h=3, I=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1,  # of every axis
+    turn=2, z=3, s=3, h=3, I=6, n=3, f=3, Un=3, Uf=3, inv_D=1, u=1,  # of every axis
     R=9, p=3, w=3, v=3, wd=3, a=3, J=6, H=9, M=6, dw=3, dv=3,  # in rows that axes share, one after the other
 )  # fmt: skip
 
@@ -62,6 +63,7 @@ def biased_motion(tree, work, q, qd):
 @lanewise
 def move(tree, row, work, q, qd, wrench):
     """The same with the motion of axis i in row[i] of the workspace, and wrenches taken off."""
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
     work.wd[WORLD], work.a[WORLD] = ZERO3, negative(tree.gravity[WORLD])

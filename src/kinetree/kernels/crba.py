@@ -9,18 +9,20 @@ from kinetree.kernels.layout import (
     inward,
     outward,
     place_axis,
+    turn_axes,
     upward,
 )
 from kinetree.kernels.number import accumulate, again, lanewise
 from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot_plus, inertia_times, moved_inertia
 
-SLOTS = Layout(z=3, s=3, h=3, S=6, R=9, p=3)
+SLOTS = Layout(turn=2, z=3, s=3, h=3, S=6, R=9, p=3)
 ENTRIES = Layout(world=False, M=1)
 
 
 @lanewise
 def crba(tree, work, out, q):
     """M(q) for every axis i and its ancestors j (i itself first), tips first; all other entries are zero."""
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     for i in outward(len(q)):
         j, k = tree.place[tree.parent[i]], tree.place[i]

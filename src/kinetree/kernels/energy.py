@@ -1,6 +1,6 @@
 """Kinetic and potential energy, momentum and centre of mass."""
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inertia, outward, placement
+from kinetree.kernels.layout import WORLD, Kernel, Layout, inertia, outward, placement, turn_axes
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -18,7 +18,7 @@ from kinetree.kernels.vectors import (
     transposed_times,
 )
 
-SLOTS = Layout(R=9, p=3, v=3, w=3)
+SLOTS = Layout(turn=2, R=9, p=3, v=3, w=3)
 KINETIC, POTENTIAL, LINEAR, ANGULAR, MOMENT, SIZE = 0, 1, 2, 5, 8, 11  # places in the result
 
 
@@ -28,11 +28,12 @@ def energy(tree, work, q, qd, result):
 
     T = sum (v.P + w.L) / 2 over bodies, V = -g . (first moment) + springs; 11 numbers in the world frame.
     """
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD], work.v[WORLD], work.w[WORLD] = IDENTITY, ZERO3, ZERO3, ZERO3
     T, V, P, L, H = 0.0 * q[0], 0.0 * q[0], ZERO3, ZERO3, ZERO3
     for i in outward(len(q)):
         j = tree.parent[i]
-        R_ji, p_ji = placement(tree, i, q[i])
+        R_ji, p_ji = placement(tree, work, i, q[i])
         Rj, w = work.R[j], work.w[j]
         R, r = product(Rj, R_ji), times(Rj, p_ji)
         p, v = add(work.p[j], r), cross_plus(w, r, work.v[j])

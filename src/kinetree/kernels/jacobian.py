@@ -1,7 +1,7 @@
 """The Jacobian of a point of one body, in world axes."""
 
 from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement
-from kinetree.kernels.number import lanewise
+from kinetree.kernels.number import lanewise, sincos
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
@@ -13,7 +13,7 @@ from kinetree.kernels.vectors import (
     times_plus,
 )
 
-SLOTS = Layout(R=9, p=3)
+SLOTS = Layout(turn=2, R=9, p=3)
 
 
 @lanewise
@@ -25,9 +25,12 @@ def jacobian(tree, work, q, point, J):
     n = len(q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, ZERO3
     for i in outward(n):
+        if tree.reached[i] and tree.revolute[i]:
+            work.turn[i] = sincos(q[i])
+    for i in outward(n):
         if tree.reached[i]:
             j = tree.parent[i]
-            R_ji, p_ji = placement(tree, i, q[i])
+            R_ji, p_ji = placement(tree, work, i, q[i])
             Rj = work.R[j]
             work.R[i], work.p[i] = product(Rj, R_ji), times_plus(Rj, p_ji, work.p[j])
     i = tree.reached[WORLD]

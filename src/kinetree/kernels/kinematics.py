@@ -1,6 +1,6 @@
 """Forward kinematics: where every axis frame is, how it moves and accelerates, in the world."""
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement
+from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement, turn_axes
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -17,7 +17,7 @@ from kinetree.kernels.vectors import (
     times_plus,
 )
 
-SLOTS = Layout(R=9, p=3, v=3, w=3, a=3, wd=3)
+SLOTS = Layout(turn=2, R=9, p=3, v=3, w=3, a=3, wd=3)
 
 
 @lanewise
@@ -26,11 +26,12 @@ def kinematics(tree, work, q, qd, qdd, pose, velocity, acceleration):
 
     Linear: of the frame's origin, v' = v + w x r + s qd; the acceleration is without gravity.
     """
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, ZERO3
     work.v[WORLD], work.w[WORLD], work.a[WORLD], work.wd[WORLD] = ZERO3, ZERO3, ZERO3, ZERO3
     for i in outward(len(q)):
         j = tree.parent[i]
-        R_ji, p_ji = placement(tree, i, q[i])
+        R_ji, p_ji = placement(tree, work, i, q[i])
         Rj, w, wd = work.R[j], work.w[j], work.wd[j]
         R, r = product(Rj, R_ji), times(Rj, p_ji)
         u = cross(w, r)

@@ -177,10 +177,21 @@ def inertia(tree, i):
 
 
 @lanewise
-def placement(tree, i, q):
+def turn_axes(tree, work, q):
+    """Sine and cosine of every turning axis, which `placement` and `place_axis` look up.
+
+    In a loop of its own no axis waits for another, and a processor works on several at once.
+    """
+    for i in outward(len(q)):
+        if tree.revolute[i]:
+            work.turn[i] = sincos(q[i])
+
+
+@lanewise
+def placement(tree, work, i, q):
     """Rotation and origin of axis i in its parent's frame; the joint axis is z."""
     if tree.revolute[i]:
-        s, c = sincos(q)
+        s, c = work.turn[i]
         R, p = times_rz(tree.R[i], s, c), tree.p[i]
     else:
         R = tree.R[i]
@@ -195,11 +206,11 @@ def place_axis(tree, work, i, q, j, k):
     The joint axis (angular z, linear s) goes to row i.
     """
     if tree.revolute[i]:
-        sine, cosine = sincos(q)
         R = product(work.R[j], tree.R[i])
         p = times_plus(work.R[j], tree.p[i], work.p[j])
         z = column_z(R)
         work.z[i], work.s[i] = z, cross(p, z)
+        sine, cosine = work.turn[i]
         work.R[k], work.p[k] = times_rz(R, sine, cosine), p
     else:
         R = product(work.R[j], tree.R[i])

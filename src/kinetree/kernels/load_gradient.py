@@ -5,7 +5,16 @@ while its point moves: beyond the wrench (N, F) it needs the first moment V = su
 axis i changes the moment by V z - z tr V + s x F.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, centred_world, inward, outward, place_axis
+from kinetree.kernels.layout import (
+    WORLD,
+    Kernel,
+    Layout,
+    centred_world,
+    inward,
+    outward,
+    place_axis,
+    turn_axes,
+)
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -28,7 +37,7 @@ from kinetree.kernels.vectors import (
 )
 
 LOAD = 21  # numbers per axis: body-fixed force, moment; world-fixed force, moment and V (row-major)
-SLOTS = Layout(R=9, p=3, z=3, s=3, bf=3, bn=3, F=3, N=3, V=9, yw=3, yv=3, zy=3, sy=3, Z=9)
+SLOTS = Layout(turn=2, R=9, p=3, z=3, s=3, bf=3, bn=3, F=3, N=3, V=9, yw=3, yv=3, zy=3, sy=3, Z=9)
 ENTRIES = Layout(world=False, dq_up=1, dq_low=1)
 HESSIAN_ENTRIES = Layout(world=False, q_q=1)
 
@@ -36,6 +45,7 @@ HESSIAN_ENTRIES = Layout(world=False, q_q=1)
 @lanewise
 def composite_loads(tree, work, q, load):
     """Outward pass: joint axes, and the loads on what each axis carries, about the world's origin."""
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     for i in outward(len(q)):
         place_axis(tree, work, i, q[i], tree.parent[i], i)

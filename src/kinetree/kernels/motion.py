@@ -5,7 +5,7 @@ the parent. Per body: first and second moment (h, S), inertial wrench (n, f), ve
 G = integral of v r^T dm and momentum P = integral of v dm.
 """
 
-from kinetree.kernels.layout import WORLD, centred_world, inertia, outward, place_axis
+from kinetree.kernels.layout import WORLD, centred_world, inertia, outward, place_axis, turn_axes
 from kinetree.kernels.number import accumulate, again, lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,
@@ -25,6 +25,7 @@ from kinetree.kernels.vectors import (
 )
 
 MOTION = {
+    "turn": 2,
     "z": 3,
     "s": 3,
     "zd": 3,
@@ -52,6 +53,7 @@ def world_motion(tree, row, work, q, qd, qdd):
 
     Where only the children need place and motion, few rows will do: ``tree.place``; else ``tree.axis``.
     """
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
     work.wd[WORLD], work.a[WORLD] = ZERO3, negative(tree.gravity[WORLD])

@@ -14,7 +14,7 @@ from kinetree.kernels.ground import (
     switch_point,
     touch_ground,
 )
-from kinetree.kernels.layout import WORLD, Layout, centred_world, outward, place_axis
+from kinetree.kernels.layout import WORLD, Layout, centred_world, outward, place_axis, turn_axes
 from kinetree.kernels.number import lanewise, nothing, sincos, where_less
 from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.torque_law import (
@@ -43,6 +43,7 @@ def split_state(y, q, qd):
 @lanewise
 def bare_motion(tree, work, q, qd):
     """Places and velocities of all axes."""
+    turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
     for i in outward(len(q)):

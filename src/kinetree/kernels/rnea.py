@@ -9,6 +9,7 @@ from kinetree.kernels.layout import (
     outward,
     passive_torque,
     placement,
+    turn_axes,
 )
 from kinetree.kernels.number import accumulate, lanewise, nothing
 from kinetree.kernels.vectors import (
@@ -29,7 +30,9 @@ from kinetree.kernels.vectors import (
     transposed_times,
 )
 
-SLOTS = Layout(R=9, f=3, n=3, p=3, w=3, wd=3, U=9, a=3)  # the last four: of axes that wait for children
+SLOTS = Layout(
+    turn=2, R=9, f=3, n=3, p=3, w=3, wd=3, U=9, a=3
+)  # the last four: of axes that wait for children
 
 
 @lanewise
@@ -39,12 +42,13 @@ def rnea(tree, work, q, qd, qdd, wrench, tau, reaction):
     wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
     or nothing. reaction: force and moment that the parent exerts through axis i, the same way.
     """
+    turn_axes(tree, work, q)
     work.w[WORLD], work.wd[WORLD], work.U[WORLD] = ZERO3, ZERO3, ZERO9
     work.a[WORLD] = negative(tree.gravity[WORLD])
 
     for i in outward(len(q)):  # motion, inertial force of each body
         j, k = tree.place[tree.parent[i]], tree.place[i]
-        R, p = placement(tree, i, q[i])
+        R, p = placement(tree, work, i, q[i])
         work.R[i] = R
         a = work.a[j]
         if tree.offset[i]:
