@@ -15,7 +15,7 @@ from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import evaluate, evaluate_packed
 from kinetree.kernels import run as running
-from kinetree.kernels.aba import ABA_UNLOADED
+from kinetree.kernels.aba import ABA_ALONE
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.compile import LANES, many_states, workspace_size
 from kinetree.kernels.crba import CRBA
@@ -109,7 +109,7 @@ QUANTITIES = {
     for quantity in (
         Quantity("inverse dynamics", RNEA_UNLOADED, MOTION, lambda t: [t.n], kt.inverse_dynamics),
         Quantity("mass matrix", CRBA, ("q",), lambda t: [], kt.mass_matrix, _mass_matrix_packed),
-        Quantity("forward dynamics", ABA_UNLOADED, FORCED, lambda t: [t.n] * 2, kt.forward_dynamics),
+        Quantity("forward dynamics", ABA_ALONE, FORCED, lambda t: [t.n], kt.forward_dynamics),
         Quantity(
             "inverse dynamics gradients",
             RNEA_GRADIENT,

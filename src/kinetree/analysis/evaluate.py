@@ -15,14 +15,15 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.kernels.buffers import new_array
+from kinetree.kernels.buffers import new_array, new_result
 from kinetree.kernels.layout import LANES, Kernel
-from kinetree.kernels.run import run_batch, run_full, single_call, unpack
+from kinetree.kernels.run import run_batch, run_full, run_plain, single_call, unpack
 from kinetree.kernels.unpack import full_places
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates
 
+_FLOAT = np.dtype(np.float64)
 _checking: ContextVar[bool] = ContextVar("checking", default=True)
 
 
@@ -47,8 +48,7 @@ def evaluate_packed(
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
-    make = np.empty if tree.n else np.zeros
-    results = [make((count, size)) for size in sizes]
+    results = [new_result((count, size)) if tree.n else np.zeros((count, size)) for size in sizes]
     blocks = run_batch(kernel, tree, rows, results, threads) if tree.n and count else None
     shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
     return shaped, Packed(kernel, tree, batch, blocks, threads)
@@ -121,7 +121,7 @@ def evaluate_full(
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
-    results = results or [np.empty((count, size)) for size in sizes]
+    results = results or [new_result((count, size)) for size in sizes]
     shape = _full_shape(kernel, tree, count)
     flat = new_array(*shape) if full is None else full.reshape(shape)
     if tree.n and count:
@@ -130,19 +130,17 @@ def evaluate_full(
     return shaped, flat.reshape(shape[0], *batch, shape[2])
 
 
-def is_plain(tree: Tree, inputs: Sequence[Any]) -> bool:
+def is_plain(tree: Tree, inputs: Sequence[Any], least: int = LANES) -> bool:
     """Whether inputs are plain arrays (batch, n), such as compiled code takes without a look at the values.
 
-    For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so the
-    caller checks the answer and, if it is not finite, looks closer.
+    For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so
+    compiled code finds it there; then the caller looks closer.
     """
     shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
-    if len(shape) != 2 or shape[1] != tree.n or shape[0] < LANES or tree.coupling is not None:
+    if len(shape) != 2 or shape[1] != tree.n or not tree.n or shape[0] < least or tree.coupling is not None:
         return False
     for x in inputs:
-        if type(x) is not np.ndarray or x.shape != shape or x.dtype != np.float64:
-            return False
-        if not (x.flags.c_contiguous and x.flags.writeable):
+        if type(x) is not np.ndarray or x.shape != shape or x.dtype is not _FLOAT or not x.flags.carray:
             return False
     return True
 
@@ -153,16 +151,43 @@ def evaluate_plain(
     inputs: Sequence[Any],
     threads: int | None = None,
     out: Array | None = None,
-) -> list[Array] | None:
-    """Outputs for a batch of plain arrays (see `is_plain`), the first into ``out``; None if they are not."""
-    if not is_plain(tree, inputs):
+) -> Array | None:
+    """The n outputs of each state for a batch of plain arrays (see `is_plain`), into ``out`` if it is given.
+
+    None if they are not plain, or the answer needs a closer look.
+    """
+    if not is_plain(tree, inputs, 1):
         return None
     _check_threads(threads)
     shape = inputs[0].shape
-    first = np.empty(shape) if out is None else checked_out(out, shape, inputs)
-    results = [first, *(np.empty(shape) for _ in range(1, kernel.outputs))]
-    run_batch(kernel, tree, inputs, results, threads)
-    return results
+    if shape[0] < LANES and _checking.get():
+        few = _one_by_one(kernel, tree, inputs)
+        return few if few is None or out is None else copied(out, few, inputs)
+    result = new_result(shape) if out is None else checked_out(out, shape, inputs)
+    if shape[0] < LANES:
+        run_batch(kernel, tree, inputs, [result])
+        return result
+    trusted = run_plain(kernel, tree, inputs, (result,), threads)
+    return result if trusted or not _checking.get() else None
+
+
+def _one_by_one(kernel: Kernel, tree: Tree, inputs: Sequence[Array]) -> Array | None:
+    """Answers (batch, ...) of a few plain states; None if one of them needs a closer look."""
+    call = single_call(kernel, tree)
+    answers = [call(*[x[k] for x in inputs]) for k in range(len(inputs[0]))]
+    if any(answer is None for answer in answers):
+        return None
+    return answers[0][None] if len(answers) == 1 else np.array(answers)  # type: ignore[index]
+
+
+def evaluate_few(kernel: Kernel, tree: Tree, inputs: Sequence[Any]) -> Array | None:
+    """All that `evaluate_single` tells, for fewer plain states than there are lanes: (batch, rows, n).
+
+    None if there are more, or they are not plain, or an answer needs a closer look.
+    """
+    if not is_plain(tree, inputs, 1) or len(inputs[0]) >= LANES:
+        return None
+    return _one_by_one(kernel, tree, inputs)
 
 
 def checked_out(out: object, shape: tuple[int, ...], inputs: Sequence[Any]) -> Array:
@@ -253,6 +278,9 @@ def evaluate_single(kernel: Kernel, tree: Tree, *inputs: Array) -> Array | None:
 
 def batch_shape(*arrays: Array) -> tuple[int, ...]:
     """The common leading shape of arrays (..., k), or an error that shows all of them."""
+    first = arrays[0].shape[:-1]
+    if all(array.shape[:-1] == first for array in arrays):
+        return first
     try:
         return np.broadcast_shapes(*(array.shape[:-1] for array in arrays))
     except ValueError:

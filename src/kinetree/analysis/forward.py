@@ -14,7 +14,6 @@ from kinetree.analysis.evaluate import (
     evaluate_packed,
     evaluate_plain,
     evaluate_single,
-    is_finite,
 )
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -50,10 +49,9 @@ def forward_dynamics(
     tree = mechanism.tree
     if out is not None:
         if wrenches is None and formulation is None:
-            batch = evaluate_plain(ABA_UNLOADED, tree, (q, qd, tau), threads, out)
-            if batch is not None and is_finite(out):
-                check_pivots(tree, batch[1])
-                return out
+            batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads, out)
+            if batch is not None:
+                return batch
         qdd = forward_dynamics(mechanism, q, qd, tau, wrenches, threads=threads, formulation=formulation)
         return copied(out, qdd, (q, qd, tau))
     if formulation is not None:
@@ -67,10 +65,9 @@ def forward_dynamics(
         except (KeyError, TypeError):
             pass
     if wrenches is None:
-        batch = evaluate_plain(ABA_UNLOADED, tree, (q, qd, tau), threads)
-        if batch is not None and is_finite(batch[0]):
-            check_pivots(tree, batch[1])
-            return batch[0]
+        batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads)
+        if batch is not None:
+            return batch
     q = coordinates(mechanism, q, "q")
     qd = coordinates(mechanism, qd, "qd")
     tau = coordinates(mechanism, tau, "tau")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -15,11 +17,13 @@ from kinetree.analysis.evaluate import (
     copied,
     coupled,
     evaluate,
+    evaluate_few,
     evaluate_full,
     evaluate_plain,
     evaluate_single,
     independent,
     is_finite,
+    is_plain,
 )
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -56,8 +60,8 @@ def inverse_dynamics(
     if out is not None:
         if wrenches is None and formulation is None:
             batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads, out)
-            if batch is not None and is_finite(out):
-                return out
+            if batch is not None:
+                return batch
         tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads, formulation=formulation)
         return copied(out, tau, (q, qd, qdd))
     if formulation is not None:
@@ -72,8 +76,8 @@ def inverse_dynamics(
             pass
     if wrenches is None:
         batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads)
-        if batch is not None and is_finite(batch[0]):
-            return batch[0]
+        if batch is not None:
+            return batch
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is None:
         single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
@@ -146,7 +150,12 @@ def mass_matrix(
                 return M  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    few = evaluate_few(CRBA, tree, (q,))
+    if few is not None:
+        return few if out is None else copied(out, few, [q])
+    plain: Any = q
+    is_good = is_plain(tree, (plain,)) and is_finite(plain)
+    q = plain if is_good else all_axes(tree, coordinates(mechanism, q, "q"))
     single = evaluate_single(CRBA, tree, q)
     if single is not None:
         return single if out is None else copied(out, single, [q])

@@ -19,6 +19,7 @@ from kinetree.analysis.evaluate import (
     checked_out,
     coupled,
     evaluate,
+    evaluate_few,
     evaluate_full,
     evaluate_packed,
     evaluate_single,
@@ -146,6 +147,10 @@ def inverse_dynamics_derivatives(
     if out is not None:
         return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads)
     plain: tuple[Any, Any, Any] = (q, qd, qdd)
+    if wrenches is None and not packed:
+        few = evaluate_few(RNEA_GRADIENT, tree, plain)
+        if few is not None:
+            return _of_few(few)
     q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
@@ -160,6 +165,12 @@ def inverse_dynamics_derivatives(
     _check_answer(mechanism, tau, q, qd, qdd)
     matrices = coupled(tree, as_matrices(arrays, tree.n))
     return InverseDynamicsDerivativesOfBatch(independent(tree, tau), matrices)
+
+
+def _of_few(rows: Array) -> InverseDynamicsDerivativesOfBatch:
+    """From the rows of a few states, tau and three matrices, (batch, 1 + 3 n, n)."""
+    matrices = rows[:, 1:].reshape(len(rows), 3, rows.shape[2], rows.shape[2])
+    return InverseDynamicsDerivativesOfBatch(rows[:, 0], np.ascontiguousarray(matrices.swapaxes(0, 1)))
 
 
 def _derivatives_into(

@@ -17,7 +17,7 @@ from kinetree.kernels.layout import (
     place_axis,
     turn_axes,
 )
-from kinetree.kernels.number import accumulate, again, lanewise, nothing
+from kinetree.kernels.number import accumulate, again, lanewise, nothing, where_less
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
@@ -215,14 +215,16 @@ def aba_alone(tree, work, q, qd, tau, qdd):
 
 
 @lanewise
-def has_regular_pivots(tree, work, qdd):
-    """Whether every pivot is above the rounding errors of the inertia that its axis moves."""
-    regular = True
+def irregular_pivots(tree, work, qdd):
+    """How many pivots are not above the rounding errors of the inertia that their axis moves."""
+    count = 0.0 * work.inv_D[0]
     for i in outward(len(qdd)):
-        regular = regular and 0.0 < work.inv_D[i] and work.inv_D[i] * (SINGULAR * tree.gross[i]) < 1.0
-    return regular
+        inv_D = work.inv_D[i]
+        small = where_less(inv_D * (SINGULAR * tree.gross[i]), 1.0, 0.0, 1.0)
+        count = count + where_less(0.0, inv_D, small, 1.0)
+    return count
 
 
 ABA = Kernel(aba, SLOTS, inputs=4, outputs=2)
 ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2)
-ABA_ALONE = Kernel(aba_alone, SLOTS, inputs=3, outputs=1, accept=has_regular_pivots)
+ABA_ALONE = Kernel(aba_alone, SLOTS, inputs=3, outputs=1, suspicion=irregular_pivots)

@@ -7,7 +7,7 @@ let the ancestors of c feel is T_c m_c, with T_c the sum of K_i w_i^T beyond. U^
 """
 
 from kinetree.kernels.aba import SLOTS as ABA_SLOTS
-from kinetree.kernels.aba import aba, has_regular_pivots
+from kinetree.kernels.aba import aba, irregular_pivots
 from kinetree.kernels.crba import ENTRIES as FACTORS
 from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
@@ -179,9 +179,9 @@ def substitute_four(tree, n, packed, out, c):
 
 
 @lanewise
-def has_regular_factors(tree, work, qdd, pivot, torque):
-    """Whether every pivot is above rounding errors."""
-    return has_regular_pivots(tree, work, qdd)
+def irregular_factors(tree, work, qdd, pivot, torque):
+    """How many pivots are not above rounding errors."""
+    return irregular_pivots(tree, work, qdd)
 
 
 ABA_GRADIENT = Kernel(
@@ -193,5 +193,5 @@ ABA_GRADIENT = Kernel(
     scratch=(FACTORS,),
     targets=((0, 0, True), (1, 1, True), (2, 2, True)),
     square=True,
-    accept=has_regular_factors,
+    suspicion=irregular_factors,
 )

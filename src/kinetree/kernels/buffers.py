@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import aligned
 
 KEEP_VARIABLE = "KINETREE_KEEP_MB"
-LARGE = 1 << 17  # numbers; below, the allocator of the system is good enough
+LARGE = 1 << 14  # numbers; below, the allocator of the system is good enough
 _waiting: dict[int, list[Array]] = {}  # memory by its size
 
 
@@ -29,6 +29,11 @@ def new_array(*shape: int) -> Array:
     except (KeyError, IndexError):
         memory = aligned(size)
     return np.asarray(_Loan(memory)).reshape(shape)
+
+
+def new_result(shape: tuple[int, ...]) -> Array:
+    """The same for answers, which need no cache line of their own when they are small."""
+    return np.empty(shape) if math.prod(shape) < LARGE else new_array(*shape)
 
 
 def release() -> None:

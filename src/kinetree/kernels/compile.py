@@ -31,7 +31,7 @@ from kinetree.kernels.lanes import FLAGS, fields, register_all, row_at, rows
 from kinetree.kernels.lanes.blocks import CHUNK, doubt, spreader
 from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.notice import Notice
-from kinetree.kernels.number import lanewise
+from kinetree.kernels.trust import no_suspicion, suspicion_of
 from kinetree.kernels.unpack import full_places
 from kinetree.model.tree import Tree
 
@@ -45,25 +45,34 @@ _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
 
 
 @functools.cache
-def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Callable[..., None]:
+def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Callable[..., bool]:
     """run(table, memory, begin, end, arrays[, packed]) for states begin..end of arrays (batch, k).
 
-    At least `lanes` states; the last block overlaps its predecessor when their number is no multiple.
+    Answers whether all outputs can be trusted. At least `lanes` states; the last block overlaps its
+    predecessor when their number is no multiple.
     ``memory`` is workspace, `workspace_size` long. ``packed`` has the shape (blocks, rows, width, lanes);
     ``streamed`` writes it past the caches, for results of many megabytes.
     """
-    step = _stepper(kernel, lanes, streamed)
+    step, suspect, slots = _stepper(kernel, lanes, streamed), suspicion_of(kernel, lanes), kernel.slots
 
     def run(table, memory, begin, end, arrays):
-        tree = fields(table, TREE, 1, 0)
+        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
         for b in range(begin, end, lanes):
-            step(tree, memory, 0, memory, 0, rows(arrays, min(b, end - lanes), lanes))
+            first = min(b, end - lanes)
+            views = rows(arrays, first, lanes)
+            step(tree, memory, 0, memory, 0, views)
+            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
+        return suspicion == 0.0
 
     def run_packed(table, memory, begin, end, arrays, packed):
-        tree = fields(table, TREE, 1, 0)
+        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
         size = packed.shape[1] * packed.shape[2] * packed.shape[3]
         for b in range(begin, end, lanes):
-            step(tree, memory, 0, packed, b // lanes * size, rows(arrays, min(b, end - lanes), lanes))
+            first = min(b, end - lanes)
+            views = rows(arrays, first, lanes)
+            step(tree, memory, 0, packed, b // lanes * size, views)
+            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
+        return suspicion == 0.0
 
     arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
     signature = [_MATRIX, _VECTOR, types.intp, types.intp, arrays]
@@ -111,20 +120,24 @@ def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
 
 
 @functools.cache
-def full_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., None]:
+def full_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., bool]:
     """run(table, memory, start, begin, end, arrays, places, full, streamed): unpacked block by block.
 
     ``memory`` is workspace up to ``start``, then room for one packed block (`packed_room`) that never leaves
     the caches; ``places`` and ``full`` as `spreader` wants them.
     """
-    step, spread = _stepper(kernel, lanes), spreader(lanes)
+    step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
+    suspect = suspicion_of(kernel, lanes)
 
     def run(table, memory, start, begin, end, arrays, places, full, streamed):
-        tree = fields(table, TREE, 1, 0)
+        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
-            step(tree, memory, 0, memory, start, rows(arrays, first, lanes))
+            views = rows(arrays, first, lanes)
+            step(tree, memory, 0, memory, start, views)
+            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
             spread(memory, start, places, full, first, streamed)
+        return suspicion == 0.0
 
     arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
     signature = [_MATRIX, _VECTOR, types.intp, types.intp, types.intp, arrays, _PLACES, _FULL, types.boolean]
@@ -173,7 +186,7 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
     row. The GIL is kept, so that threads may share the memory.
     """
     slots, width, sizes = kernel.slots, TREE.width, kernel.input_sizes or (0,) * kernel.inputs
-    accept, step = kernel.accept or _always, _stepper(kernel, 1)
+    suspicion, step = kernel.suspicion or no_suspicion, _stepper(kernel, 1)
     results_in = _result_rows(kernel.output_widths or (1,) * kernel.outputs)
     spread = _spread_one if kernel.entries is not None else _nowhere
 
@@ -189,7 +202,7 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
         step(tree, memory, start, memory, place, rows(inputs, 0, 1) + results)
         if doubt(flat, 0, end) != 0.0 or not spread(memory, place, tree.carries[-1], flat, end):
             return False
-        return accept(tree, fields(memory, slots, 1, start), *results)
+        return suspicion(tree, fields(memory, slots, 1, start), *results) == 0.0
 
     out = _VECTOR if kernel.has_one_row else _MATRIX
     signature = [*[_VECTOR] * (kernel.inputs + 1), out]
@@ -238,11 +251,6 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
     integers[TREE.places["first"][0]], integers[TREE.places["carries"][0]] = place, packed
     integers[place + packed + 1 :] = order
     return memory
-
-
-@lanewise
-def _always(tree, work, *results):
-    return True
 
 
 def _compiled(

@@ -20,6 +20,7 @@ from kinetree.kernels.tree_columns import (
     last_beyond,
     leading_slides,
     places_on_the_way,
+    spins,
     subtree_mass,
     tops,
 )
@@ -50,7 +51,8 @@ class Kernel:
     any full arrays, which packed number each entry is (see `full_places`).
 
     For single states: outputs have ``output_widths`` numbers per axis, inputs one per axis or, where
-    ``input_sizes`` are not 0, as many; ``accept(tree, work, *outputs)`` tells whether to trust the answer.
+    ``input_sizes`` are not 0, as many; ``suspicion(tree, work, *outputs)`` is zero where the answer
+    can be trusted.
     """
 
     function: Callable[..., None]
@@ -65,7 +67,7 @@ class Kernel:
     places: Callable[[Tree], Any] | None = None
     output_widths: tuple[int, ...] | None = None
     input_sizes: tuple[int, ...] | None = None
-    accept: Callable[..., bool] | None = None
+    suspicion: Callable[..., Any] | None = None
 
     @property
     def name(self) -> str:
@@ -138,6 +140,7 @@ TREE = Layout(
     carries=int,  # whether a body, not only further axes, hangs on the axis
     sliding=int,  # of the world row: how many axes slide before anything turns or branches
     last=int,  # no axis with a larger number lies beyond
+    spins=int,  # whether points of what it carries are asked for: a body's, or where a child sits
     reached=int,  # whether the axis moves the body in question; of the world row: the axis that carries it
     gravity=3,
     viscous=1,
@@ -345,6 +348,7 @@ def _new_table(tree: Tree) -> Array:
         "sliding": np.zeros(n),
         "last": last_beyond(tree),
         "reached": np.zeros(n),
+        "spins": spins(tree),
         "R": tree.rotation,
         "p": tree.position,
         "m": tree.mass,

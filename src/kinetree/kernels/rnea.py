@@ -63,13 +63,14 @@ def rnea(tree, work, q, qd, qdd, wrench, tau, reaction):
         else:
             a = add_z(cross_z_plus(w, qd[i] + qd[i], a), qdd[i])
         work.w[k], work.wd[k], work.a[k] = w, wd, a
-        U = spin_matrix(w, wd)
-        work.U[k] = U
-        if tree.massive[i]:
-            m, h, S = inertia(tree, i)
-            work.f[i] = inertial_force(m, h, U, a)
-            work.n[i] = inertial_moment(h, S, U, a)
-        else:
+        if tree.spins[i]:
+            U = spin_matrix(w, wd)
+            work.U[k] = U
+            if tree.massive[i]:
+                m, h, S = inertia(tree, i)
+                work.f[i] = inertial_force(m, h, U, a)
+                work.n[i] = inertial_moment(h, S, U, a)
+        if not tree.massive[i]:
             work.f[i], work.n[i] = ZERO3, ZERO3
 
     if len(wrench) > 0:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,9 +16,48 @@ from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, cleare
 from kinetree.kernels.unpack import full_places, unpacked
 from kinetree.model.tree import Tree
 
+Answer = TypeVar("Answer")
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
 THREADING_WORTH = 1 << 17  # numbers to move before a second thread pays
 STREAMING_WORTH = 1 << 20  # packed numbers that no cache holds
+
+
+def run_plain(
+    kernel: Kernel, tree: Tree, inputs: Sequence[Array], outputs: Sequence[Array], threads: int | None = None
+) -> bool:
+    """Fill outputs (batch, k) from inputs (batch, k) for a kernel that packs nothing, at least LANES states.
+
+    All are plain: C-contiguous, writable, float64; TypeError if one is not. Answers whether all outputs can
+    be trusted.
+    """
+    if INTERPRET:
+        _interpreted(kernel, tree, inputs, outputs)
+        return all(bool(np.isfinite(x).all()) for x in outputs)
+    try:
+        run, table, room, spare = tree.memo["many", kernel]
+    except KeyError:
+        run, table, room, spare = tree.memo["many", kernel] = _many(kernel, tree)
+    arrays, count = (*inputs, *outputs), len(inputs[0])
+    if threads == 1 or (threads is None and count * tree.n < THREADING_WORTH // len(arrays)):
+        memory = spare.pop() if spare else aligned(room)
+        trusted: bool = run(table, memory, 0, count, arrays)
+        spare.append(memory)
+        return trusted
+
+    def work(begin: int, end: int) -> bool:
+        memory = spare.pop() if spare else aligned(room)
+        trusted: bool = run(table, memory, begin, end, arrays)
+        spare.append(memory)
+        return trusted
+
+    return all(over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays))))
+
+
+def _many(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, list[Array]]:
+    """What running a kernel on many states of a tree takes, and workspaces that no thread uses at present."""
+    from kinetree.kernels.compile import many_states, workspace_size
+
+    return many_states(kernel), tree_table(tree), workspace_size(kernel, tree, LANES), []
 
 
 def run_batch(
@@ -33,8 +73,6 @@ def run_batch(
     """
     if INTERPRET:
         return _interpreted(kernel, tree, inputs, outputs)
-    from kinetree.kernels.compile import many_states, workspace_size
-
     count = len(inputs[0])
     if count < LANES:  # repeat the last state until the lanes are full
         rows = np.minimum(np.arange(LANES), count - 1)
@@ -43,27 +81,24 @@ def run_batch(
         for result, values in zip(outputs, padded, strict=True):
             result[:] = values[:count]
         return packed
-    table, arrays, extra = tree_table(tree), (*inputs, *outputs), ()
-    if kernel.entries is not None:
-        packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
-        extra = (packed,)  # type: ignore[assignment]
-    size = sum(x.size for x in (*arrays, *extra))
-    run = many_states(kernel, streamed=bool(extra) and size > STREAMING_WORTH and not kernel.scratch)
-    spare = _spare_workspaces(kernel, tree)
+    if kernel.entries is None:
+        run_plain(kernel, tree, inputs, outputs, threads)
+        return None
+    from kinetree.kernels.compile import many_states, workspace_size
+
+    packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
+    table, arrays = tree_table(tree), (*inputs, *outputs)
+    size = sum(x.size for x in (*arrays, packed))
+    run = many_states(kernel, streamed=size > STREAMING_WORTH and not kernel.scratch)
+    spare: list[Array] = tree.memo.setdefault(("spare workspaces", kernel), [])
 
     def work(begin: int, end: int) -> None:
         memory = spare.pop() if spare else aligned(workspace_size(kernel, tree, LANES))
-        run(table, memory, begin, end, arrays, *extra)
+        run(table, memory, begin, end, arrays, packed)
         spare.append(memory)
 
     over_threads(work, count, LANES, _thread_count(threads, size))
-    return extra[0] if extra else None
-
-
-def _spare_workspaces(kernel: Kernel, tree: Tree) -> list[Array]:
-    """Workspaces that no thread uses at the moment."""
-    spare: list[Array] = tree.memo.setdefault(("spare workspaces", kernel), [])
-    return spare
+    return packed
 
 
 def run_full(
@@ -73,29 +108,43 @@ def run_full(
     outputs: Sequence[Array],
     full: Array,
     threads: int | None = None,
-) -> None:
-    """The same with what the kernel packs unpacked at once, into ``full`` (arrays, batch, entries)."""
-    count, places = len(inputs[0]), full_places(kernel, tree)
+) -> bool:
+    """The same with what the kernel packs unpacked at once, into ``full`` (arrays, batch, entries).
+
+    Answers whether all outputs can be trusted.
+    """
+    count = len(inputs[0])
     if INTERPRET or count < LANES:
         packed = run_batch(kernel, tree, inputs, outputs, threads)
         assert packed is not None
         unpack(kernel, tree, packed, full, threads)
-        return
+        return all(bool(np.isfinite(x).all()) for x in outputs)
+    try:
+        run, table, start, room, places, spare = tree.memo["full", kernel]
+    except KeyError:
+        run, table, start, room, places, spare = tree.memo["full", kernel] = _full(kernel, tree)
+    arrays, streamed = (*inputs, *outputs), full.size > STREAMING_WORTH
+
+    def work(begin: int, end: int) -> bool:
+        memory = spare.pop() if spare else cleared(room)
+        trusted: bool = run(table, memory, start, begin, end, arrays, places, full, streamed)
+        spare.append(memory)
+        return trusted
+
+    if threads == 1 or (threads is None and full.size < THREADING_WORTH // 2):
+        return work(0, count)
+    size = sum(x.size for x in arrays) + full.size
+    return all(over_threads(work, count, LANES, _thread_count(threads, size)))
+
+
+def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, int, Any, list[Array]]:
+    """What unpacking at once takes, and memory that no thread uses at present."""
     from kinetree.kernels.compile import full_states, packed_room, workspace_size
 
     assert kernel.entries is not None
-    table, arrays, run = tree_table(tree), (*inputs, *outputs), full_states(kernel)
     start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
-    room = packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
-    spare: list[Array] = tree.memo.setdefault(("spare rooms", kernel), [])
-    streamed = full.size > STREAMING_WORTH
-
-    def work(begin: int, end: int) -> None:
-        memory = spare.pop() if spare else cleared(start + room)
-        run(table, memory, start, begin, end, arrays, places, full, streamed)
-        spare.append(memory)
-
-    over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays) + full.size))
+    room = start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
+    return full_states(kernel), tree_table(tree), start, room, full_places(kernel, tree), []
 
 
 def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int | None = None) -> None:
@@ -150,15 +199,14 @@ def _new_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
     return call_with_three if kernel.inputs == 3 else call  # packing arguments costs a tenth of it all
 
 
-def over_threads(work: Callable[[int, int], object], count: int, lanes: int, threads: int) -> None:
-    """Call work(begin, end) for ranges of states, cut at whole blocks, none shorter than a block."""
+def over_threads(work: Callable[[int, int], Answer], count: int, lanes: int, threads: int) -> list[Answer]:
+    """Answers of work(begin, end) for ranges of states, cut at whole blocks, none shorter than a block."""
     blocks = count // lanes
     parts = max(1, min(threads, blocks))
     cuts = [blocks * k // parts * lanes for k in range(parts)]
     if parts == 1:
-        work(0, count)
-    else:
-        list(_pool().map(work, cuts, [*cuts[1:], count]))
+        return [work(0, count)]
+    return list(_pool().map(work, cuts, [*cuts[1:], count]))
 
 
 def available_cores() -> int:

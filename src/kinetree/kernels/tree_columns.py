@@ -104,3 +104,12 @@ def gross_inertia(tree: Tree) -> Array:
     second += 2.0 * reach * first + reach**2 * mass
     gross: Array = np.where(tree.turns, second, mass) + tree.armature
     return gross
+
+
+def spins(tree: Tree) -> Any:
+    """Whether an axis carries points off its origin: a body, or a child that sits elsewhere or slides."""
+    found = np.array(tree.massive, dtype=bool)
+    for i in range(tree.n):
+        if tree.parent[i] != WORLD_AXIS and (not tree.turns[i] or (tree.position[i] != 0).any()):
+            found[tree.parent[i]] = True
+    return found

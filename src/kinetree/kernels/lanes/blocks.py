@@ -8,12 +8,15 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
+from kinetree.kernels.lanes.memory import RowsType
 from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, LaneType, llvm_type, number_type
 
 CHUNK = 512  # entries of each state that are transposed at once on their way past the caches
 
 
 def _data(context, builder, sig, args, k):
+    if isinstance(sig.args[k], RowsType):
+        return cgutils.create_struct_proxy(sig.args[k])(context, builder, value=args[k]).data
     return context.make_array(sig.args[k])(context, builder, args[k]).data
 
 
@@ -77,7 +80,7 @@ def put_states(typing, out, place, stride, states):
 
 @intrinsic(prefer_literal=True)
 def lanes_at(typing, array, place, lanes):
-    """Consecutive numbers of an array as lanes."""
+    """Consecutive numbers of an array, or of a row, as lanes."""
     if not isinstance(lanes, types.IntegerLiteral):
         return None
     kind = number_type(lanes.literal_value)
@@ -115,8 +118,12 @@ def address(typing, array):
 
 
 @intrinsic
-def _sum(typing, x):
+def summed(typing, x):
+    """The sum over the lanes of a number."""
+
     def build(context, builder, sig, args):
+        if not isinstance(x, LaneType):
+            return args[0]
         total = ir.Constant(DOUBLE, 0.0)
         for k in range(x.lanes):
             total = builder.fadd(total, builder.extract_element(args[0], ir.Constant(INT32, k)))
@@ -135,7 +142,7 @@ def doubt(array, begin, end):
         for k in range(begin + 8, wide, 8):
             x, y = lanes_at(array, k, 4), lanes_at(array, k + 4, 4)
             a, b = a + (x - x), b + (y - y)
-        total = _sum(a + b)
+        total = summed(a + b)
     for k in range(wide, end):
         total += array[k] - array[k]
     return total
