@@ -11,6 +11,7 @@ import pytest
 
 import kinetree
 from kinetree.kernels import compile as engine
+from kinetree.kernels import disk_cache
 from kinetree.kernels.layout import Kernel, Layout, aligned, outward, tree_table
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.rnea import RNEA_UNLOADED
@@ -25,7 +26,8 @@ state = np.zeros((3, 1))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     torque = kt.inverse_dynamics(robot.build(), *state)[0]
-    from kinetree.kernels.compile import cache_folder, single_state
+    from kinetree.kernels.compile import single_state
+    from kinetree.kernels.disk_cache import cache_folder
     folder = cache_folder()
 from kinetree.kernels.rnea import RNEA_UNLOADED
 print(torque, folder, sum(single_state(RNEA_UNLOADED).stats.cache_hits.values()))
@@ -73,7 +75,7 @@ def files(folder):
 
 # ---- the stamp ----------------------------------------------------------------------------------------
 def stamps(package, **environment):
-    code = "from kinetree.kernels.compile import stamp; print(stamp(4), stamp(1), stamp(2))"
+    code = "from kinetree.kernels.disk_cache import stamp; print(stamp(4), stamp(1), stamp(2))"
     return finish(start(package, code, **environment))[0].split()
 
 
@@ -154,7 +156,7 @@ def test_processes_share_an_empty_cache(package, tmp_path):
 # ---- damage ----------------------------------------------------------------------------------------------
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "cache_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -233,13 +235,27 @@ def test_full_disks_do_not_stop_anyone(cache, monkeypatch):
 
 def test_blocked_subfolder_never_leads_to_another_cache(cache):
     """numba would store the code beside its source, where all kernels of one signature look the same."""
-    (cache / engine.stamp(1)).write_text("not a folder")
+    (cache / disk_cache.stamp(1)).write_text("not a folder")
     try:
         for kernel in (DOUBLED, SQUARED, DOUBLED):
             run = compiled(kernel)
             assert hits(run) == 0
             assert_right(run, kernel)
-        assert not list(engine.SOURCES.rglob("*.nb?"))
+        assert not list(disk_cache.SOURCES.rglob("*.nb?"))
     finally:
-        for file in engine.SOURCES.rglob("*.nb?"):
+        for file in disk_cache.SOURCES.rglob("*.nb?"):
             file.unlink()
+
+
+# ---- age -------------------------------------------------------------------------------------------------
+def test_code_of_earlier_versions_goes_when_nobody_used_it_for_long(cache):
+    old, recent, strange = cache / ("0" * 16), cache / ("1" * 16), cache / "notes"
+    for folder in (old, recent, strange):
+        folder.mkdir()
+        (folder / "file").write_text("something")
+    for folder in (old, strange):
+        os.utime(folder, (1e9, 1e9))
+    assert_right(compiled())
+    assert not old.exists()
+    assert (recent / "file").read_text() == (strange / "file").read_text() == "something"
+    assert (cache / disk_cache.stamp(1)).is_dir()

@@ -6,6 +6,7 @@ import sys
 from numba import types
 
 from kinetree.kernels import compile as machine
+from kinetree.kernels import disk_cache
 from kinetree.kernels.notice import Notice, hushed
 
 
@@ -44,7 +45,7 @@ def test_nothing_is_shown_elsewhere(monkeypatch):
 
 def test_only_a_real_compilation_is_told(monkeypatch, tmp_path):
     terminal = on_terminal(monkeypatch)
-    monkeypatch.setattr(machine, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(disk_cache, "cache_folder", lambda: tmp_path)
 
     def double(x):
         return 2.0 * x

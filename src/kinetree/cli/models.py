@@ -170,7 +170,7 @@ def warmup(quiet: Quiet = False) -> None:
     """
     from rich.progress import Progress
 
-    from kinetree.kernels.compile import cache_folder
+    from kinetree.kernels.disk_cache import cache_folder
     from kinetree.kernels.warmup import warmup as compile_all
 
     terminal = console(stderr=True)

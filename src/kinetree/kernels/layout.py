@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -271,15 +271,6 @@ class Field:
         row = self.data[i + self.first]
         for k, x in enumerate(value if len(row) > 1 else (value,)):
             row[k] = x
-
-
-def interpret(
-    kernel: Any, slots: Layout, table: Array, inputs: Sequence[Any], outputs: Sequence[Any]
-) -> None:
-    """Run a kernel in the interpreter on arrays (numbers, ...) of any kind of number; fills the outputs."""
-    kind = np.result_type(*inputs)
-    shape = (len(table), slots.width, *inputs[0].shape[1:])
-    kernel(Fields(TREE, table), Fields(slots, np.zeros(shape, kind)), *inputs, *outputs)
 
 
 # ---- tables ---------------------------------------------------------------------------------------------
