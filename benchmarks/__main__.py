@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import measure
-from benchmarks.machine import description, fused_peak
+from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
 from benchmarks.plot import save_plot
 from benchmarks.report import page, print_report
@@ -64,6 +64,8 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "plan": plan.name,
         "machine": description(),
         "peak_gflops": peak,
+        "thread_gain": thread_gain(),
+        "write_gb_per_s": write_peak(),
         "left_out": left_out,
         "agreement": agreement,
         "timings": rows,

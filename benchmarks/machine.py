@@ -1,9 +1,10 @@
-"""What the figures were measured on, and how much arithmetic one core can do."""
+"""What the figures were measured on, and how much one core can do: arithmetic, and writing to memory."""
 
 from __future__ import annotations
 
 import os
 import platform
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -14,8 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from kinetree.kernels.compile import LANES
+from kinetree.kernels.layout import LANES
 from kinetree.kernels.lanes import FLAGS, fields, register_all
+from kinetree.kernels.lanes.blocks import lanes_at, stream
 from kinetree.kernels.layout import Layout, aligned
 
 PACKAGES = ("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "roboticstoolbox-python")
@@ -81,10 +83,51 @@ def fused_peak(windows: int = 30) -> float:
     return best
 
 
+def thread_gain(windows: int = 20) -> float:
+    """How many times as much arithmetic as one thread two threads do at once: 2 on two idle cores."""
+    run, memories = _compiled(), [aligned(FACTORS.width * LANES) for _ in range(2)]
+    repeats = 400_000
+
+    def seconds(count: int) -> float:
+        for memory in memories:
+            memory[:] = 0.5
+        start = perf_counter_ns()
+        list(pool.map(run, memories[:count], [repeats] * count))
+        return perf_counter_ns() - start
+
+    with ThreadPoolExecutor(2) as pool:
+        pairs = [(seconds(1), seconds(2)) for _ in range(windows)]
+    return 2.0 * min(one for one, _ in pairs) / min(two for _, two in pairs)
+
+
+def write_peak(megabytes: int = 128, windows: int = 10) -> float:
+    """Gigabytes per second that one core writes past the caches."""
+    run = _compiled_writing()
+    memory = aligned(megabytes * 2**20 // 8)
+    best = 0.0
+    for _ in range(windows + 1):  # the first touches the pages
+        start = perf_counter_ns()
+        run(memory)
+        best = max(best, 8 * memory.size / (perf_counter_ns() - start))
+    return best
+
+
 @cache
 def _compiled() -> Any:
     register_all()
-    return numba.njit(fastmath=set(FLAGS), error_model="numpy")(_multiply_add)
+    return numba.njit(fastmath=set(FLAGS), error_model="numpy", nogil=True)(_multiply_add)
+
+
+@cache
+def _compiled_writing() -> Any:
+    register_all()
+    return numba.njit(_write_past_caches)
+
+
+def _write_past_caches(memory):  # type: ignore[no-untyped-def]
+    x = lanes_at(memory, 0, 4)
+    for k in range(0, memory.size, 4):
+        stream(memory, k, x)
 
 
 def _multiply_add(memory, repeats):  # type: ignore[no-untyped-def]

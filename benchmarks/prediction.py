@@ -17,7 +17,7 @@ from rich.console import Console
 import kinetree as kt
 from benchmarks.machine import description
 from benchmarks.peers import casadi_motion
-from benchmarks.report import _rich
+from benchmarks.report import rich_table
 from benchmarks.tables import NOTHING, Table
 from kinetree.motion.predict import predict
 from kinetree.motion.problem import Problem
@@ -298,7 +298,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     console = console if console.is_terminal else Console(width=180)
     for table in tables(results):
-        console.print(_rich(table), highlight=False)
+        console.print(rich_table(table), highlight=False)
     return 0
 
 

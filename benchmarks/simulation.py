@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from time import thread_time, thread_time_ns
 from typing import Any
 
@@ -69,23 +70,23 @@ def _points(case: Case, plan: Plan) -> list[Point]:
     sharp = case.reference()
     for line in _kinetree(case, plan.tolerances).values():
         found += _curve(case, line, sharp)
-    try:
-        from benchmarks.peers import pinocchio_simulation
-    except ModuleNotFoundError:
-        pass
-    else:
+    if (pinocchio_simulation := _peer("pinocchio_simulation")) is not None:
         for line in pinocchio_simulation.runners(case, plan.tolerances).values():
             found += _curve(case, line, sharp)
-    try:
-        from benchmarks.peers import mujoco_simulation
-    except ModuleNotFoundError:
-        pass
-    else:
+    if (mujoco_simulation := _peer("mujoco_simulation")) is not None:
         filled = padded(case.mechanism)
         sharp = case.reference(filled)
         for line in mujoco_simulation.runners(case, filled, plan.step_counts).values():
             found += _curve(case, line, sharp)
     return found
+
+
+def _peer(name: str) -> Any:
+    """How a peer simulates, or nothing if it is not installed."""
+    try:
+        return import_module(f"benchmarks.peers.{name}")
+    except ModuleNotFoundError:
+        return None
 
 
 def _curve(case: Case, line: Sequence[Runner], reference: Array) -> list[Point]:
@@ -195,11 +196,7 @@ def _rollouts(plan: Plan, say: Say) -> list[Row]:
             row: Row = {"contestant": "kinetree", "method": method, "setting": x}
             found.append((row, partial(_batch, case.mechanism, q0, case.duration, method, x)))
     sharp = {"kinetree": _batch(case.mechanism, q0, case.duration, "dop853", 1e-12)}
-    try:
-        from benchmarks.peers import mujoco_simulation
-    except ModuleNotFoundError:
-        pass
-    else:
+    if (mujoco_simulation := _peer("mujoco_simulation")) is not None:
         filled = padded(case.mechanism)
         sharp["mujoco"] = _batch(filled, q0, case.duration, "dop853", 1e-12)
         for steps in ROLLOUT_STEPS:

@@ -12,7 +12,6 @@ from benchmarks.table import NOTHING, Table
 from benchmarks.targets import Results
 
 OURS = "kinetree"
-CONTESTANTS = (OURS, "kinetree simulate", "pinocchio", "mujoco")
 
 
 def simulation_tables(results: dict[str, Any]) -> list[Table]:

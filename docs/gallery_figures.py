@@ -6,71 +6,13 @@ an example to a function of its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
+from gallery_panels import Array, Page, Panel, Sticks, each, largest, over_time
+from gallery_walking import LAWS, WALKS, forced_biped, laws, single_support, walking
 
 import kinetree as kt
-
-Array = np.ndarray
-PLANAR, SPATIAL = ("x", "y"), ("x", "z")
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes: number and contents of the document's figure, unit, lines (label, x, y)."""
-
-    title: str
-    unit: str
-    lines: list[tuple[str, Array, Array]]
-    logarithmic: bool = False
-
-
-@dataclass(frozen=True)
-class Sticks:
-    """A motion as overlaid poses: points (times, points, 2) in m."""
-
-    title: str
-    points: Array
-
-
-@dataclass(frozen=True)
-class Page:
-    """What the gallery shows of an example: panels, the pose to draw, and rows (what, here, document)."""
-
-    panels: Sequence[Panel | Sticks]
-    pose: Array
-    rows: Sequence[tuple[str, str, str]] = field(default_factory=tuple)
-
-
-def over_time(
-    result: kt.Result, title: str, variable: str, joints: Sequence[str], labels: Sequence[str] | None = None
-) -> Panel:
-    """Some joints of a variable; angles in degrees."""
-    t, values = result.time.values, result[variable].sel(joint=list(joints)).values
-    unit = str(
-        result[variable].sel(joint=joints[0]).coords["tau_unit" if variable == "tau" else "q_unit"].item()
-    )
-    if variable in ("q", "q_reference") and unit == "rad":
-        values, unit = np.degrees(values), "°"
-    return Panel(title, unit, [(name, t, values[:, k]) for k, name in enumerate(labels or joints)])
-
-
-def each(
-    result: kt.Result, figure: str, variable: str, joints: Sequence[str], labels: Sequence[str]
-) -> list[Panel]:
-    """A panel for every joint: (a), (b), ..."""
-    panels = []
-    for letter, joint, label in zip("abcdefgh", joints, labels, strict=False):
-        panels.append(over_time(result, f"{figure}({letter}): {label}", variable, [joint], [label]))
-    return panels
-
-
-def largest(values: object) -> float:
-    """The largest magnitude."""
-    return float(np.abs(np.asarray(values)).max())
-
 
 # ---- 004, chapter 6 --------------------------------------------------------------------------------------
 
@@ -97,6 +39,15 @@ def gripper_fall(result: kt.Result) -> Page:
     return Page(each(result, "Fig. 6.3", "q", [GRIPPER[k] for k in order], labels), result.q.values[0], rows)
 
 
+def two_ways(result: kt.Result) -> Page:
+    """The first angle by one integrator over that by the other."""
+    a, b = np.degrees(result.q.values[:, :, 0])
+    first, second = result.case.values.tolist()
+    panel = Panel(f"Fig. 6.4: joint 1¹ by {second}", "°", [("", a, b)], across=f"joint 1¹ by {first} / °")
+    apart = largest(result.q.values[0] - result.q.values[1])
+    return Page([panel], result.q.values[0, 300], [("largest difference", f"{apart:.0e} rad", "a 45° line")])
+
+
 def kuka_torques(result: kt.Result) -> Page:
     """Torques of the six joints."""
     tau = result.tau.values
@@ -118,127 +69,78 @@ def kuka_fall(result: kt.Result) -> Page:
     return Page([*panels, Panel("Fig. 6.8: energy", "J", energies)], result.q.values[200], rows)
 
 
-def single_support(result: kt.Result) -> Page:
-    """Joints and torques of both legs."""
-    names = result.mechanism.joint_names
-    legs = {"a": [n for n in names if "support" in n], "b": [n for n in names if "swing" in n]}
-    leg = {"a": "support leg", "b": "swing leg"}
-    panels = [over_time(result, f"Fig. 6.11({x}): {leg[x]}", "q", legs[x]) for x in "ab"]
-    panels += [over_time(result, f"Fig. 6.12({x}): {leg[x]}", "tau", legs[x]) for x in "ab"]
-    largest_tau = result.tau.values[:, [names.index(n) for n in legs["a"]]]
-    rows = [("largest torque of the support leg", f"{largest(largest_tau):.0f} N m", "")]
-    return Page(panels, result.q.values[30], rows)
-
-
-# ---- 004, chapters 7 and 9 ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Numbers of the book's figures: trunk, joints, torques, forces; how far it walks in one step of time."""
-
-    trunk: str
-    joints: str
-    torques: str
-    forces: str
-    step: float  # s
-    travels: str
-    attitude: str
-    touches: str = ""
-    up: str = "tz"
-
-
-WALKS = {
-    "planar_biped_walk": Walk(
-        "7.4, 9.3", "7.3, 9.4", "7.5", "7.6", 1.0, "0.3 m in 1 s", "3°", "0.83 s", "ty"
-    ),
-    "spatial_biped_walk": Walk("7.12, 9.7", "7.11, 9.8", "7.13", "", 0.5, "0.3 m in 0.5 s", "2°"),
-    "quadruped_trot": Walk("7.19, 9.9", "7.18, 9.10", "7.20", "", 1.0, "0.3 m in 1 s", "2°", "0.8 s"),
-    "hexapod_tripod": Walk("7.26, 9.11", "7.25, 9.12", "7.27", "", 0.5, "0.4 m in 0.5 s", "0.3°"),
-}  # fmt: skip
-
-
-def walking(name: str) -> Callable[[kt.Result], Page]:
-    """Trunk, joints, torques and forces of a walking robot."""
-    plan = WALKS[name]
-
-    def page(result: kt.Result) -> Page:
-        names = result.mechanism.joint_names
-        place = ["base.tx", "base.ty", "base.tz"] if plan.up == "tz" else ["base.tx", "base.ty"]
-        angles = ["base.ry", "base.rx", "base.rz"] if plan.up == "tz" else ["base.rz"]
-        panels: list[Panel | Sticks] = [over_time(result, f"Figs. {plan.trunk}: trunk", "q", place)]
-        panels.append(_from_start(over_time(result, f"Figs. {plan.trunk}: attitude", "q", angles)))
-        for figures, variable in ((f"Figs. {plan.joints}", "q"), (f"Fig. {plan.torques}", "tau")):
-            for letter, number in zip("ab", "12", strict=True):
-                leg = [n for n in names if n.split(".")[0].endswith(number)]
-                panels.append(over_time(result, f"{figures}({letter}): leg {number}", variable, leg))
-        if plan.forces:
-            panels += [
-                _foot(result, f"Fig. {plan.forces}({x}): foot {n}", n)
-                for x, n in zip("ab", "12", strict=True)
-            ]
-        return Page(panels, result.q.values[40], _walk_rows(result, plan))
-
-    return page
-
-
-def _from_start(panel: Panel) -> Panel:
-    """Angles counted from where they begin."""
-    return Panel(panel.title, panel.unit, [(name, t, y - y[0]) for name, t, y in panel.lines])
-
-
-def _foot(result: kt.Result, title: str, number: str) -> Panel:
-    """Horizontal and vertical force on one foot."""
-    points = [str(c) for c in result.contact.values if str(c).endswith(number)]
-    force = result.contact_force.sel(contact=points).sum("contact").values
-    t = result.time.values
-    return Panel(title, "N", [("horizontal", t, force[:, 0]), ("vertical", t, force[:, 1])])
-
-
-def _touch_down(result: kt.Result) -> float:
-    """When the second leg is first put down (s)."""
-    feet = [str(c) for c in result.contact.values if "2" in str(c)]
-    return next(event.time for event in result.events if event.kind == "touch_down" and event.name in feet)
-
-
-def _walk_rows(result: kt.Result, plan: Walk) -> list[tuple[str, str, str]]:
-    x, t = result.q.sel(joint="base.tx").values, result.time.values
-    per_step = (x[-1] - x[0]) / (t[-1] / plan.step)
-    attitude = result.q.sel(joint=["base.ry", "base.rx", "base.rz"]).values
-    turned = np.degrees(np.abs(attitude - attitude[0]).max())
-    return [
-        ("travels on average", f"{per_step:.2f} m in {plan.step:g} s", plan.travels),
-        ("attitude changes by up to", f"{turned:.1f}°", plan.attitude),
-        ("first touch-down of leg 2 at", f"{_touch_down(result):.2f} s", plan.touches),
-        ("largest torque, at a touch-down", f"{largest(result.tau):.0f} N m", ""),
-        ("joints off the gait by up to", f"{result.statistics['largest_error']:.0e} rad", ""),
-        ("largest error of the energy", f"{largest(result.energy_error):.0e} J", ""),
-    ]
-
-
 # ---- 002 -------------------------------------------------------------------------------------------------
 
 
 def puma(result: kt.Result) -> Page:
-    """Torques, errors, their growth, power."""
-    t = result.time.values
-    algorithms = result.algorithm.values.tolist()
+    """Torques, angles, errors, accelerations, power, growth of errors."""
+    t, algorithms = result.time.values, [str(x) for x in result.algorithm.values]
     errors = np.abs(result.q_error.values).max(axis=2)
-    lines = [(str(name), t, errors[k]) for k, name in enumerate(algorithms)]
-    horizon = {str(name): float(result.horizon.values[k].min()) for k, name in enumerate(algorithms)}
+    horizon = {name: float(result.horizon.values[k].min()) for k, name in enumerate(algorithms)}
+    recursive = result.q.values[algorithms.index("articulated")]
+    early = t < horizon["articulated"]
+    angles = [(name, t, np.degrees(recursive[:, k])) for k, name in enumerate(KUKA)]
+    third = [(name, t[early], result.qdd.values[k, early, 2]) for k, name in enumerate(algorithms)]
+    power = [(name, t, result.simulated_power.values[k]) for k, name in enumerate(algorithms)]
     panels = [
         over_time(result, "Fig. 4: torques", "tau", KUKA),
-        Panel("Fig. 6: largest error of the angles", "rad", lines, True),
-        Panel("Fig. 8: power", "W", [("prescribed", t, result.power.values)]),
+        Panel("Fig. 5: angles", "°", angles, behind=[(t, np.degrees(result.q_reference.values[:, 0]))]),
+        Panel(
+            "Fig. 6: largest error of the angles",
+            "rad",
+            [(name, t[1:], errors[k, 1:]) for k, name in enumerate(algorithms)],
+            True,
+        ),
+        Panel(
+            "Fig. 7: acceleration of joint 3",
+            "rad/s²",
+            third,
+            behind=[(t, result.qdd_reference.values[:, 2])],
+        ),
+        Panel("Fig. 8: power", "W", power, behind=[(t, result.power.values)]),
         Panel(
             "growth of an error of the start", "1", [("amplification", t, result.amplification.values)], True
         ),
     ]
+    each_run = {x["algorithm"]: x for x in result.statistics["runs"]}
     rows = [
         ("recursive algorithm follows for", f"{horizon['articulated']:.2f} s", "5.4 s (Table 3)"),
         ("Cholesky decomposition follows for", f"{horizon['cholesky']:.2f} s", "4.8 s (Table 3)"),
     ]
+    steps = [f"{each_run[name]['evaluations']}" for name in ("articulated", "cholesky")]
+    rows.append(("evaluations, recursive and Cholesky (Fig. 9)", " and ".join(steps), "fewer if recursive"))
     return Page(panels, result.q_reference.values[500], rows)
+
+
+# ---- 003 -------------------------------------------------------------------------------------------------
+
+
+def joint_locked(result: kt.Result) -> Page:
+    """Torques of an acceleration of the first joint for four angles of the second."""
+    told = ("5, 2", "3, 1", "1, 0", "3, 1")
+    found = ["{:.3g}, {:.3g}".format(*(start + 0.0)) for start in result.tau.values[:, 0]]
+    return _by_angle(result, "tau", "torque", "N m", "D11, D21", list(zip(found, told, strict=True)))
+
+
+def joint_free(result: kt.Result) -> Page:
+    """Accelerations of the first joint under 1 N m for four angles of the second."""
+    found = [f"{1.0 / start:.3g}" for start in result.qdd.values[:, 0, 0]]
+    return _by_angle(
+        result, "qdd", "acceleration", "rad/s²", "inertia felt", list(zip(found, "1212", strict=True))
+    )
+
+
+def _by_angle(
+    result: kt.Result, variable: str, words: str, unit: str, what: str, starts: list[tuple[str, str]]
+) -> Page:
+    """A panel for each joint with a line for each angle of the second; what is found at the start."""
+    t, cases = result.time.values, [str(x) for x in result.case.values]
+    panels = []
+    for j in range(2):
+        lines = [(case, t, result[variable].values[k, :, j]) for k, case in enumerate(cases)]
+        panels.append(Panel(f"{words} of joint {j + 1}", unit, lines))
+    rows = [(f"θ2 = {case}: {what}", *start) for case, start in zip(cases, starts, strict=True)]
+    return Page(panels, result.q.values[1, 0], rows)
 
 
 # ---- 000 and 001 -------------------------------------------------------------------------------------------
@@ -252,6 +154,8 @@ def predicted(
     tip: tuple[float, float, float],
     document: str,
     plane: tuple[int, int],
+    history: str = "",
+    slopes: str = "",
 ) -> Callable[[kt.Result], Page]:
     """Joint profiles, torques, forces in the joints and overlaid poses of a predicted motion."""
 
@@ -272,6 +176,12 @@ def predicted(
             lines = [(f"joint {k + 1}", t, norms[:, k]) for k in range(norms.shape[1])]
             panels.append(Panel(f"{forces}: force in the joints", "N", lines))
         panels.append(Sticks(f"{path}: motion", _sticks(result, tip, plane)))
+        if history:
+            cost = result.objective_history.values
+            line = ("", np.arange(len(cost)), cost)
+            panels.append(Panel(f"{history}: objective", "s", [line], across="iteration"))
+        if slopes:
+            panels += _slopes(result, slopes)
         rows = [
             ("duration", f"{result.statistics['duration']:.4f} s", document),
             ("largest torque or force", f"{largest(result.tau):.2f}", "10"),
@@ -280,6 +190,38 @@ def predicted(
         return Page(panels, result.q.values[len(t) // 2], rows)
 
     return page
+
+
+def _slopes(result: kt.Result, title: str) -> list[Panel]:
+    """Slopes of the torques along the motion: recursive, and, broad, by the closed form of 001."""
+    load = [kt.Wrench("link2", force=(0.0, -LOAD, 0.0), point=(LENGTH, 0.0, 0.0))]
+    states = result.q.values, result.qd.values, result.qdd.values
+    found = kt.inverse_dynamics_derivatives(result.mechanism, *states, load)
+    t, panels = result.time.values, []
+    for name, unit, closed in zip(("q", "qd"), ("N m/rad", "N m s/rad"), _closed_slopes(result), strict=True):
+        recursive = getattr(found, f"dtau_d{name}").reshape(len(t), -1)
+        labels = [f"∂τ{i}/∂{name}{j}" for i in (1, 2) for j in (1, 2)]
+        lines = [(label, t, recursive[:, k]) for k, label in enumerate(labels)]
+        panels.append(Panel(f"{title}: slopes by {name}", unit, lines, behind=[(t, y) for y in closed]))
+    return panels
+
+
+LOAD, LENGTH, MASS, G = 10.0, 0.4, 0.5, 9.8062  # N, m, kg, m/s^2: 001, Table 1 and section 6.4
+
+
+def _closed_slopes(result: kt.Result) -> tuple[list[Array], list[Array]]:
+    """001, eqs. 71-74 and 77-80 with l = L / 2: slopes of tau1, tau2 by the angles, and by their rates."""
+    (q1, q2), (d1, d2), (a1, a2) = (x.values.T for x in (result.q, result.qd, result.qdd))
+    c, s, s1, s12 = np.cos(q2), np.sin(q2), np.sin(q1), np.sin(q1 + q2)
+    mLl, outer = MASS * LENGTH * LENGTH / 2, (MASS * G * LENGTH / 2 + LOAD * LENGTH) * s12
+    inner = (MASS * G * LENGTH / 2 + MASS * G * LENGTH + LOAD * LENGTH) * s1
+    by_q = [
+        -outer - inner,
+        -mLl * (s * (2 * a1 + a2) + c * (2 * d1 * d2 + d2**2)) - outer,
+        -outer,
+        mLl * (c * d1**2 - s * a1) - outer,
+    ]
+    return by_q, [-2 * mLl * s * d2, -2 * mLl * s * (d1 + d2), 2 * mLl * s * d1, 0.0 * d1]
 
 
 def _sticks(result: kt.Result, tip: tuple[float, float, float], plane: tuple[int, int]) -> Array:
@@ -309,12 +251,19 @@ FIGURES: dict[str, Callable[[kt.Result], Page]] = {
     "kuka_inverse_dynamics": kuka_torques,
     "kuka_free_fall": kuka_fall,
     "biped_single_support": single_support,
+    "biped_forced_simulation": forced_biped,
+    "gripper_two_ways": two_ways,
+    "two_link_joint_locked": joint_locked,
+    "two_link_joint_free": joint_free,
     **{name: walking(name) for name in WALKS},
+    **{name: laws(name) for name in LAWS},
     "puma_stability": puma,
     "two_link_minimum_time": predicted(
         "001, Fig. 7", "001, Fig. 8; 000, Fig. 4.2", "001, Fig. 9; 000, Fig. 4.4", "000, Fig. 4.3",
-        (0.4, 0, 0), "0.3934 s (001), 0.392 s (000)", (0, 1),
+        (0.4, 0, 0), "0.3934 s (001), 0.392 s (000)", (0, 1), history="001, Fig. 10",
     ),
-    "two_link_lifting": predicted("Fig. 11", "Fig. 12", "Fig. 13", "", (0.4, 0, 0), "0.52 s", (0, 1)),
+    "two_link_lifting": predicted(
+        "Fig. 11", "Fig. 12", "Fig. 13", "", (0.4, 0, 0), "0.52 s", (0, 1), slopes="Fig. 14"
+    ),
     "prismatic_arm": predicted("", "Fig. 4.5", "Fig. 4.7", "Fig. 4.6", (0.4, 0, 0), "0.5585 s", (1, 2)),
 }  # fmt: skip

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gallery_figures import FIGURES, Page, Panel, Sticks, usual
+from gallery_figures import FIGURES, usual
+from gallery_panels import Page, Panel, Sticks
 from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -30,14 +31,18 @@ TASKS = {
     "control": "Walking",
     "predict": "The best motion",
     "stability": "Numerical stability",
+    "compare": "Side by side",
 }
 COLUMNS, DPI, COLORS = 3, 100, 96
+LONG_NAME = 16  # letters of a line's name that leave no room for a second one beside it
 USUAL = 97.0  # percent of the values that are no peaks
 HEAD = """# Gallery
 
 The documents' numerical examples, and some more, each a study that comes with the package: run one with
 `kinetree run NAME`, copy and change it with `kinetree examples copy NAME FOLDER`. Pictures show the curves of
-the documents' figures, whose numbers stand above them; this page is made by `python docs/make_gallery.py`.
+the documents' figures, whose numbers stand above them; what was asked for is broad and pale. Which figure is
+where, and what differs: [Figures of the documents](figures.md). This page is made by
+`python docs/make_gallery.py`.
 """
 
 
@@ -112,27 +117,35 @@ def picture(name: str, page: Page, mechanism: kt.Mechanism) -> None:
 
 
 def draw_panel(ax: Any, panel: Panel) -> None:
-    """Lines over time, named beside their ends if there are several."""
+    """Lines with their names if there are several; what was asked for is broad and pale."""
+    for k, (x, y) in enumerate(panel.behind):
+        ax.plot(x, y, color=LINE_COLORS[k % len(LINE_COLORS)], linewidth=4.0, alpha=0.3)
     for k, (label, x, y) in enumerate(panel.lines):
         ax.plot(x, y, color=LINE_COLORS[k % len(LINE_COLORS)], linewidth=1.3, label=label)
     if panel.logarithmic:
         ax.set_yscale("log")
     else:
         _cut_peaks(ax, np.concatenate([y for _, _, y in panel.lines]))
-    if len(panel.lines) > 1:
-        ax.legend(fontsize=6.5, frameon=False, labelcolor=INK, handlelength=1.2, ncols=2, columnspacing=0.8)
-    ax.set_xlabel("t / s", fontsize=7.5, color=INK)
+    labels = [label for label, _, _ in panel.lines]
+    if len(labels) > 1:
+        columns = 1 if max(map(len, labels)) > LONG_NAME else 2
+        look = {"fontsize": 6.5, "labelcolor": INK, "handlelength": 1.2, "columnspacing": 0.8}
+        ax.legend(ncols=columns, framealpha=0.7, edgecolor="none", borderpad=0.2, **look)
+    ax.set_xlabel(panel.across, fontsize=7.5, color=INK)
     ax.set_ylabel(panel.unit, fontsize=7.5, color=INK)
     _dress(ax, panel.title)
 
 
 def _cut_peaks(ax: Any, values: np.ndarray) -> None:
     """Leave peaks of impacts out of sight, and say how high they are, so that the rest is seen."""
+    values = values[np.isfinite(values)]
     usual, peak = np.percentile(np.abs(values), USUAL), np.abs(values).max()
     if peak > 3.0 * usual > 0.0:
         cut = np.clip(values, -2.0 * usual, 2.0 * usual)
         ax.set_ylim(cut.min() - 0.1 * usual, cut.max() + 0.1 * usual)
-        ax.text(0.02, 0.02, f"peaks up to {peak:.0f}", transform=ax.transAxes, fontsize=6.5, color=INK)
+        note = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1.0}
+        words = f"peaks up to {peak:.0f}"
+        ax.text(0.02, 0.02, words, transform=ax.transAxes, fontsize=6.5, color=INK, bbox=note)
 
 
 def draw_sticks(ax: Any, panel: Sticks) -> None:

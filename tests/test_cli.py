@@ -236,7 +236,7 @@ def test_bad_input_has_no_traceback_in_a_real_process(tmp_path):
     assert run.stderr.startswith("error: nothing.urdf") and "Traceback" not in run.stderr
 
 
-def test_shipped_files_can_be_shown(tmp_path):
+def test_shipped_files_can_be_shown():
     """A file of the package is read like any other."""
     from importlib import resources
 

@@ -14,6 +14,7 @@ from kinetree.model.finding import Finding
 from kinetree.model.rules import RULES
 from kinetree.study.check import check_file
 from kinetree.study.examples import example_names
+from support.texts import UNPHYSICAL_URDF
 
 BROKEN = """name = "arm"
 gravty = [0, 0, -9.81]
@@ -198,13 +199,6 @@ def test_mjcf_files_are_checked(write):
 
 # ---- studies --------------------------------------------------------------------------------------------
 
-UNPHYSICAL = """<robot name="rod">
-<link name="world"/>
-<link name="rod"><inertial><mass value="2"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/></joint>
-</robot>
-"""
 STUDY = """[study]
 task = "simulate"
 duration = 1
@@ -303,9 +297,9 @@ def test_code_is_looked_for_and_not_run(write):
 
 
 def test_a_world_link_is_no_fault_beside_another(write):
-    (found,) = check_file(write("bad.urdf", UNPHYSICAL))
+    (found,) = check_file(write("bad.urdf", UNPHYSICAL_URDF))
     assert (found.line, found.rule) == (3, "impossible-body") and "triangle inequality" in found.message
-    assert check_file(write("good.urdf", UNPHYSICAL.replace('"0.1"', '"0.01"'))) == []
+    assert check_file(write("good.urdf", UNPHYSICAL_URDF.replace('"0.1"', '"0.01"'))) == []
 
 
 # ---- the command ----------------------------------------------------------------------------------------

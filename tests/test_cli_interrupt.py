@@ -69,6 +69,19 @@ def only_once(function):
     return called
 
 
+def interrupted_at(call, function):
+    """The function, with a real Ctrl-C in one of its calls."""
+    calls = []
+
+    def called(*arguments, **options):
+        calls.append(1)
+        if len(calls) == call:
+            signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    return called
+
+
 def status(result):
     return json.loads(result.stdout.splitlines()[-1])["status"]
 
@@ -110,6 +123,68 @@ def test_a_comparison_of_tasks_without_parts_keeps_whole_cases(place, monkeypatc
     assert saved["case"].values.tolist() == ["one"] and saved.stop_reason == "interrupted"
 
 
+def test_torques_of_a_motion_are_kept_as_far_as_they_came(place, monkeypatch):
+    import kinetree.analysis.inverse as inverse
+
+    Path("s.toml").write_text('[study]\ntask = "inverse"\n' + HEAD + MOTION)
+    whole = kt.run("s.toml")
+    monkeypatch.setattr("kinetree.study.tasks.inverse.BLOCK", 4)
+    monkeypatch.setattr(inverse, "inverse_dynamics", interrupted_at(3, inverse.inverse_dynamics))
+    result = kinetree("run", "s.toml", "--json")
+    assert result.exit_code == 130 and status(result) == "interrupted"
+    saved = kt.load_result("s.nc")
+    assert not saved.complete and saved.stop_reason == "interrupted"
+    assert saved.audit["round_trip"].passed and len(saved.time) == 8
+    assert saved.stopped_at == whole.time.values[7]
+    for name in whole.variables:
+        assert np.array_equal(saved[name].values, whole[name].values[:8])
+
+
+def test_torques_in_blocks_are_those_of_the_whole(place, monkeypatch):
+    Path("s.toml").write_text(
+        '[study]\ntask = "inverse"\n' + HEAD.replace("[output]", "[output]\nreactions = true") + MOTION
+    )
+    whole = kt.run("s.toml")
+    monkeypatch.setattr("kinetree.study.tasks.inverse.BLOCK", 3)
+    parts, told = kt.run("s.toml"), []
+    assert parts.complete and np.allclose(parts.reaction, whole.reaction, rtol=1e-13)
+    assert parts.audit["round_trip"].value == pytest.approx(whole.audit["round_trip"].value, abs=1e-13)
+    kt.run("s.toml", progress=told.append)
+    assert told == pytest.approx([3 / 11, 6 / 11, 9 / 11, 1.0])
+
+
+def test_a_comparison_keeps_the_part_of_its_first_case(place, monkeypatch):
+    import kinetree.analysis.inverse as inverse
+
+    text = '[study]\ntask = "compare"\n' + HEAD + MOTION + '[compare]\ntask = "inverse"\n'
+    text += '[[compare.case]]\nname = "one"\n[[compare.case]]\nname = "two"\ntrajectory.end = 0.6\n'
+    Path("s.toml").write_text(text)
+    monkeypatch.setattr("kinetree.study.tasks.inverse.BLOCK", 4)
+    monkeypatch.setattr(inverse, "inverse_dynamics", interrupted_at(2, inverse.inverse_dynamics))
+    assert kinetree("run", "s.toml").exit_code == 130
+    saved = kt.load_result("s.nc")
+    assert saved["case"].values.tolist() == ["one"] and saved.stop_reason == "interrupted"
+    assert len(saved.time) == 4 and np.isfinite(saved.tau.values).all()
+
+
+def test_torques_to_be_fed_forward_are_kept_as_far_as_they_came(place, monkeypatch):
+    import kinetree.simulation.run as run
+
+    text = (
+        '[study]\ntask = "control"\nduration = 0.2\n[mechanism]\nzoo = "planar_biped"\n[initial]\n'
+        'q = { "base.ty" = 2 }\n[trajectory]\nkind = "hold"\nstart = { "base.ty" = 2 }\n'
+        '[controller]\nkind = "feedforward"\nkp = 1\nkd = 1\n[integrator]\nmax_step = 1e-3\n'
+    )
+    Path("s.toml").write_text(text)
+    monkeypatch.setattr(run, "PIECE", 1e-9)
+    monkeypatch.setattr(run, "_moved_on", interrupted_at(2, run._moved_on))
+    result = kinetree("run", "s.toml")
+    assert result.exit_code == 130, result.output
+    saved = kt.load_result("s.nc")
+    assert saved.task == "control" and 0.0 < saved.stopped_at < 0.2
+    assert "under the exact law" in saved.messages[-1]
+
+
 def test_a_stability_study_keeps_the_algorithms_that_are_done(place, monkeypatch):
     import kinetree.study.stability as stability
 
@@ -121,7 +196,20 @@ def test_a_stability_study_keeps_the_algorithms_that_are_done(place, monkeypatch
     assert np.isfinite(saved.q_error.values[0, 0]).all()
 
 
-def test_tasks_without_parts_leave_nothing(place, monkeypatch):
+def test_a_stability_study_keeps_the_algorithm_that_is_under_way(place, monkeypatch):
+    import kinetree.study.forced_simulation as forced
+
+    monkeypatch.setattr(forced, "forward_dynamics", interrupted_at(300, forced.forward_dynamics))
+    assert kinetree("run", "puma_stability", "--set", "study.duration=2").exit_code == 130
+    saved = kt.load_result("puma_stability.nc")
+    assert saved["algorithm"].values.tolist() == ["articulated"] and 0.0 < saved.stopped_at < 2.0
+    known = saved.time.values <= saved.stopped_at
+    assert (
+        np.isfinite(saved.q_error.values[0, known]).all() and np.isnan(saved.q_error.values[0, ~known]).all()
+    )
+
+
+def test_a_study_that_has_nothing_yet_leaves_nothing(place, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 

@@ -255,7 +255,7 @@ def test_examples_are_listed_and_copied(folder):
 
 
 def test_the_shell_completes_names_of_examples():
-    assert complete_example("gripper") == ["gripper_free_fall", "gripper_inverse_dynamics"]
+    assert complete_example("gripper_") == [x for x in example_names() if x.startswith("gripper_")]
     code = "import sys; sys.argv = ['kinetree']; from kinetree.cli import main; main()"
     asked = {
         "_KINETREE_COMPLETE": "complete_bash",
@@ -299,3 +299,40 @@ def test_help_loads_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_more_samples_than_can_be_kept_are_refused(folder):
+    result = kinetree("run", "fall.toml", "--set", "output.samples=1000000000000")
+    assert result.exit_code == 2 and "at most 10000000, got 1000000000000" in result.stderr
+    assert not list(folder.glob("*.nc"))
+
+
+def test_too_little_memory_is_told(folder, monkeypatch):
+    def full(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("kinetree.study.run.prepared", full)
+    result = kinetree("run", "fall.toml")
+    assert result.exit_code == 2 and "ask for fewer samples" in result.stderr
+
+
+def test_a_plot_of_what_there_is_not_is_doubted(folder):
+    Path("odd.toml").write_text(FALL + '[plot]\nvariables = ["q", "tauu"]\n')
+    result = kinetree("run", "odd.toml", "--plot", "odd.png")
+    assert result.exit_code == 0 and Path("odd.png").exists()
+    assert "warning: [plot] unknown variable 'tauu'" in result.stderr and "'tau'?" in result.stderr
+
+
+def test_a_comparison_of_unlike_results_says_so(folder):
+    assert kinetree("run", "fall.toml", "-o", "long.nc").exit_code == 0
+    assert kinetree("run", "fall.toml", "-o", "short.nc", "--set", "study.duration=0.05").exit_code == 0
+    text = FALL.replace("gripper", "two_link").split("[initial]")[0]
+    Path("other.toml").write_text(text)
+    assert kinetree("run", "other.toml").exit_code == 0
+    said = kinetree("compare", "long.nc", "short.nc").stdout
+    assert "note: compared until 0.05 s, where 'short' ends" in said and "mechanisms" not in said
+    assert (
+        "note: the mechanisms differ: gripper and two_link"
+        in kinetree("compare", "long.nc", "other.nc").stdout
+    )
+    assert "note" not in kinetree("compare", "long.nc", "long.nc").stdout

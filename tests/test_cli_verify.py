@@ -15,6 +15,7 @@ from kinetree.cli import app
 from kinetree.formulations import able
 from kinetree.model.dh_csv import mechanism_from_dh_csv
 from kinetree.study.speed import best_time
+from support.texts import UNPHYSICAL_URDF
 
 DATA = Path(__file__).parent / "data"
 
@@ -82,18 +83,9 @@ def test_mimic_joints_massless_bodies_and_limits_of_formulations_are_told():
     assert len(told) == 1 and "hinge" in told[0]
 
 
-UNPHYSICAL = """<robot name="rod">
-<link name="world"/>
-<link name="rod"><inertial><mass value="2"/>
-<inertia ixx="0.01" iyy="0.01" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/></joint>
-</robot>
-"""
-
-
 def test_impossible_inertias_of_others_are_warned_of():
     """Who only looks at a published file is not turned away; who converts it must say so."""
-    Path("rod.urdf").write_text(UNPHYSICAL)
+    Path("rod.urdf").write_text(UNPHYSICAL_URDF)
     for command in (["info"], ["draw"], ["verify", "--states", 1], ["derivatives", "--states", 1]):
         looked = kinetree(command[0], "rod.urdf", *command[1:])
         assert looked.exit_code == 0, looked.output

@@ -71,6 +71,13 @@ def test_files_and_functions_are_small(path):
     assert {name: lines for name, lines in long.items() if lines > LARGEST_FUNCTION} == {}
 
 
+def test_files_beside_the_package_are_small():
+    root = Path(__file__).parents[1]
+    paths = [path for folder in ("tests", "benchmarks", "docs") for path in (root / folder).rglob("*.py")]
+    lines = {str(path.relative_to(root)): len(path.read_text("utf-8").splitlines()) for path in paths}
+    assert {name: count for name, count in lines.items() if count > LARGEST_FILE} == {}
+
+
 def test_import_is_light():
     """Importing the package loads none of the large libraries; they come when they are needed."""
     code = "import sys, kinetree; print([name for name in sys.argv[1:] if name in sys.modules])"

@@ -95,5 +95,5 @@ def random_state(
 
 def independent_axes(mechanism: Mechanism) -> np.ndarray:
     """The axes of the tree that q lists: all but those of mimic joints."""
-    names = mechanism._joint_positions
+    names = set(mechanism.joint_names)
     return np.array([k for k, name in enumerate(mechanism.tree.axis_names) if name in names], dtype=np.int64)

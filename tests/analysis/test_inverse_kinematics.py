@@ -181,7 +181,7 @@ def test_only_free_joints_move(rng):
     assert np.array_equal(other.q, q) and not other.converged
 
 
-def test_weights_share_out_what_cannot_be_met(rng):
+def test_weights_share_out_what_cannot_be_met():
     """One sliding joint, two targets for the same point: it stands at their weighted mean, w^2 counting."""
     slide = kt.Builder("slide")
     slide.world.prismatic("x", axis="x").body("cart", kt.Inertia.point(1.0))

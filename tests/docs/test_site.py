@@ -111,3 +111,22 @@ def test_docstrings_are_drawn_as_text_and_code(site):
         text = path.read_text(encoding="utf-8")
         assert "<blockquote>" not in text
         assert not re.search(r":(class|func|meth|mod):", text)
+
+
+@pytest.mark.browser
+def test_the_search_works_from_a_folder(site, tmp_path):
+    """Pages opened by a double click, without any network."""
+    from support.browser import errors, go_offline, open_browser
+
+    driver = open_browser(tmp_path)
+    try:
+        go_offline(driver)
+        driver.get((site / "how_to" / "models.html").as_uri())
+        driver.execute_script("document.querySelector('[data-md-toggle=search]').click()")
+        driver.implicitly_wait(15)
+        driver.find_element("css selector", ".md-search__input").send_keys("gripper")
+        found = driver.find_element("css selector", ".md-search-result__item a")
+        assert found.get_attribute("href").startswith(site.as_uri())
+        assert errors(driver) == []
+    finally:
+        driver.quit()

@@ -8,16 +8,15 @@ from kinetree.formulations import closed_form, lagrangian, two_link
 from kinetree.formulations.contract import ABILITIES, counted_steps
 from kinetree.kernels.number import counting
 from support import trees
-from support.cases import assert_close
+from support.cases import assert_close, random_trees
 from support.comparison import distal_load
 from support.distal_dh import chain as distal_chain
 from support.distal_dh import two_link_pr, two_link_rr
-from support.on_axes import Question, axis_loads, complex_step_slopes
+from support.on_axes import Question, assert_agreement, axis_loads, complex_step_slopes, reference_errors
 from support.reference import read, relative_error
 
 SMALL = [name for name, make in kt.zoo.ZOO.items() if closed_form.refuses(make().tree) is None]
-RANDOM = {f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, 5) for seed in range(3)}
-MECHANISMS = {name: kt.zoo.ZOO[name] for name in SMALL} | RANDOM
+MECHANISMS = {name: kt.zoo.ZOO[name] for name in SMALL} | random_trees(3, 5)
 
 
 @pytest.fixture(params=MECHANISMS)
@@ -26,31 +25,15 @@ def asked(request, rng):
 
 
 # ---- numbers -------------------------------------------------------------------------------------------
-def assert_agreement(asked):
-    mechanism, tree, x, loads = asked.mechanism, asked.tree, asked.axes, asked.loads
-    d = kt.inverse_dynamics_derivatives(mechanism, *asked.state, asked.wrenches)
-    tau, *slopes = closed_form.inverse_dynamics_derivatives(tree, *x, loads)
-    bias = kt.bias_torque(mechanism, *asked.state[:2], asked.wrenches)
-    M = kt.mass_matrix(mechanism, asked.state[0])
-    found = [
-        (tau, d.tau),
-        (closed_form.bias_torque(tree, *x[:2], loads), bias),
-        (closed_form.mass_matrix(tree, x[0]), M),
-        *zip(slopes, (d.dtau_dq, d.dtau_dqd, d.dtau_dqdd), strict=True),
-    ]
-    for answer, expected in found:
-        assert_close(asked.at_joints(answer), expected, 1e-12)
-
-
 def test_agrees_with_the_kernels(asked):
     assert asked.loads
-    assert_agreement(asked)
+    assert_agreement(closed_form, asked)
 
 
 def test_every_joint_kind_with_springs_friction_welds_and_mimics(robot, rng):
     if closed_form.refuses(robot.tree) is not None:
         robot = trees.random_tree(rng, 4, passive=True)
-    assert_agreement(Question(robot, rng))
+    assert_agreement(closed_form, Question(robot, rng))
 
 
 def test_parts_of_the_torque(rng):
@@ -98,24 +81,15 @@ def test_large_trees_are_refused_and_said_so():
 
 
 # ---- reference data ------------------------------------------------------------------------------------
-def reference_errors(links, gravity, case, wrench=None):
-    mechanism = distal_chain(links, gravity)
-    loads = axis_loads(mechanism, [] if wrench is None else [wrench])
-    state = (np.array(case[key]) for key in ("q", "qd", "qdd"))
-    found = closed_form.inverse_dynamics_derivatives(mechanism.tree, *state, loads)
-    names = ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd")
-    return [relative_error(x, case[name]) for name, x in zip(names, found, strict=True)]
-
-
 @pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_chains_with_a_load(case):
     load = distal_load(case["links"], case)
-    assert max(reference_errors(case["links"], case["gravity"], case, load)) < 1e-9
+    assert max(reference_errors(closed_form, case["links"], case["gravity"], case, load)) < 1e-9
 
 
 def test_two_link_arm_with_slider():
     for case in read("twolink_pr.json")["cases"]:
-        assert max(reference_errors(two_link_pr(case["params"]), case["gravity"], case)) < 1e-9
+        assert max(reference_errors(closed_form, two_link_pr(case["params"]), case["gravity"], case)) < 1e-9
 
 
 def point_masses(mass, length, g):

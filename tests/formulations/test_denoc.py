@@ -1,31 +1,24 @@
-"""DeNOC recursions of 004, chapters 6 and 7: against kernels, reference data, other numbers, misprints."""
+"""DeNOC recursions of 004, chapters 6 and 7: against the kernels and reference data; bad input."""
 
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-import sympy
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes, all_rates, coupled, evaluate, independent
+from kinetree.analysis.evaluate import coupled, evaluate, independent
 from kinetree.formulations import denoc
-from kinetree.formulations.contract import ABILITIES, Load, counted_steps
-from kinetree.formulations.denoc_entries import ONE, ZERO, Entry, constant, variables
-from kinetree.formulations.denoc_frames import dh_tree, placed
-from kinetree.formulations.denoc_screws import Articulated, Composite, Screw, Turn, vector_to_parent
+from kinetree.formulations.contract import ABILITIES
 from kinetree.kernels.aba import ABA_UNLOADED
-from kinetree.kernels.number import count_operations, counting
-from kinetree.model.tree import WORLD_AXIS
 from support import trees
-from support.cases import assert_close
+from support.cases import assert_close, zoo_and_random_trees
+from support.on_axes import axis_loads, in_bodies, random_wrenches, state_on_axes
 from support.reference import loads as reference_loads
 from support.reference import mechanism as reference_mechanism
 from support.reference import read
 
-ROOT = Path(__file__).parents[2]
-RANDOM = {f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, 9) for seed in range(6)}
-MECHANISMS = dict(kt.zoo.ZOO) | RANDOM
+MECHANISMS = zoo_and_random_trees(6)
 FLOATING = ("planar_biped", "spatial_biped", "quadruped", "hexapod", "humanoid")
 TOLERANCE = 1e-10
 
@@ -35,37 +28,11 @@ def mechanism(request):
     return MECHANISMS[request.param]()
 
 
-def wrenches(rng, robot):
-    """Loads on every other body, at random points, in world axes; two on the last one."""
-    bodies = [*robot.body_names[::2], robot.body_names[-1]]
-    return [kt.Wrench(b, rng.uniform(-5, 5, 3), rng.uniform(-2, 2, 3), rng.uniform(-1, 1, 3)) for b in bodies]
-
-
-def on_axes(robot, tree, listed):
-    """The same loads on the axes that carry the bodies; those on the world are passed on too."""
-    found = []
-    for w in listed:
-        k = robot.body_index(w.body)
-        point = tree.body_rotation[k] @ w.point + tree.body_position[k]
-        found.append(Load(int(tree.body_axis[k]), w.force, w.moment, point))
-    return found
-
-
-def in_bodies(tree, reactions):
-    """Rows of axes (n, 6) as rows of bodies, in body axes."""
-    halves = reactions.reshape(-1, 2, 3)[tree.body_axis]
-    return np.einsum("bji,bkj->bki", tree.body_rotation, halves).reshape(-1, 6)
-
-
-def axes_of(tree, q, qd, qdd):
-    return all_axes(tree, q), all_rates(tree, qd), all_rates(tree, qdd)
-
-
 # ---- against the kernels -------------------------------------------------------------------------------
 def check_everything(robot, rng):
     tree, state = robot.tree, trees.state(robot, rng)
-    (q, qd, qdd), pulls = axes_of(tree, *state), wrenches(rng, robot)
-    pushed = on_axes(robot, tree, pulls)
+    (q, qd, qdd), pulls = state_on_axes(tree, *state), random_wrenches(robot, rng)
+    pushed = axis_loads(robot, pulls, on_world=True)
     tau = denoc.inverse_dynamics(tree, q, qd, qdd, pushed)
     assert_close(independent(tree, tau), kt.inverse_dynamics(robot, *state, pulls), TOLERANCE)
     bias = denoc.bias_torque(tree, q, qd, pushed)
@@ -78,7 +45,9 @@ def check_everything(robot, rng):
     if tree.coupling is None:
         assert_close(found, kt.forward_dynamics(robot, *state[:2], given, pulls), TOLERANCE)
     jointed = robot.jointed_tree
-    reactions = denoc.joint_reactions(jointed, *axes_of(jointed, *state), on_axes(robot, jointed, pulls))
+    reactions = denoc.joint_reactions(
+        jointed, *state_on_axes(jointed, *state), axis_loads(robot, pulls, jointed, on_world=True)
+    )
     assert_close(in_bodies(jointed, reactions), kt.joint_reactions(robot, *state, pulls), TOLERANCE)
 
 
@@ -88,6 +57,19 @@ def test_the_zoo_and_random_trees_agree_with_the_kernels(mechanism, rng):
 
 def test_every_joint_kind_with_armature_springs_friction_welds_and_mimics(robot, rng):
     check_everything(robot, rng)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.05, 0.0999, 0.1001, 0.5, np.pi - 1e-7])
+def test_nearly_parallel_axes_lose_no_digits(tilt, rng):
+    """Their common normal may be kilometres away; the frames must not go there."""
+    links, parent = [], "world"
+    for k in range(5):
+        axis = (np.sin(tilt) * (-1) ** k, 0.0, np.cos(tilt))
+        joint = kt.Joint.of_kind(f"j{k}", "revolute" if k != 2 else "prismatic", axis=axis)
+        place = kt.Placement.at((0.3, 0.2, 0.1))
+        links.append(kt.Link(kt.Body(f"b{k}", trees.inertia(rng)), joint, parent, place))
+        parent = f"b{k}"
+    check_everything(kt.Mechanism("tilted", tuple(links), np.array([1.0, 2.0, -9.0])), rng)
 
 
 def test_without_loads_forward_dynamics_is_that_of_the_compiled_kernel(mechanism, rng):
@@ -101,8 +83,8 @@ def test_without_loads_forward_dynamics_is_that_of_the_compiled_kernel(mechanism
 def test_floating_bases_agree_with_the_kernels(name, rng):
     robot = kt.zoo.by_name(name)
     q, qd, qdd = trees.state(robot, rng)
-    pulls = wrenches(rng, robot)
-    pushed = on_axes(robot, robot.tree, pulls)
+    pulls = random_wrenches(robot, rng)
+    pushed = axis_loads(robot, pulls, on_world=True)
     for loads, listed in (((), None), (pushed, pulls)):
         found = denoc.floating_base_inverse_dynamics(robot.tree, q, qd, qdd[6:], loads)
         expected = kt.floating_base_inverse_dynamics(robot, q, qd, qdd[6:], listed)
@@ -143,7 +125,7 @@ def test_reference_states(name, robot, state):
         robot = robot.with_gravity((0.0, 0.0, 0.0))
     tree = robot.tree
     q, qd, qdd, tau = (np.array(state[key]) for key in ("q", "qd", "qdd", "tau_fd"))
-    pushed = on_axes(robot, tree, reference_loads(robot, state.get("external", [])))
+    pushed = axis_loads(robot, reference_loads(robot, state.get("external", [])), on_world=True)
     assert_close(denoc.inverse_dynamics(tree, q, qd, qdd, pushed), state["tau"], tolerance)
     assert_close(denoc.bias_torque(tree, q, qd), state["bias"], tolerance)
     assert_close(denoc.mass_matrix(tree, q), state["GIM" if "GIM" in state else "M"], tolerance)
@@ -156,7 +138,7 @@ def test_floating_reference_states(name):
     robot = reference_mechanism(file["model"])
     for state in file["states"]:
         q, qd = np.array(state["q"]), np.array(state["qd"])
-        pushed = on_axes(robot, robot.tree, reference_loads(robot, state["external"]))
+        pushed = axis_loads(robot, reference_loads(robot, state["external"]), on_world=True)
         given = state["inverse"]["qdd_joints"]
         base, tau = denoc.floating_base_inverse_dynamics(robot.tree, q, qd, given, pushed)
         assert_close(base, state["inverse"]["qdd_base"], TOLERANCE)
@@ -164,222 +146,6 @@ def test_floating_reference_states(name):
         driven = np.array([0.0] * 6 + state["forward"]["tau_joints"])
         found = denoc.forward_dynamics(robot.tree, q, qd, driven, pushed)
         assert_close(found, state["forward"]["qdd"], TOLERANCE)
-
-
-# ---- modules -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["gripper", "biped_fixed", "quadruped", "humanoid", "three_rrr"])
-def test_answers_do_not_depend_on_the_partition(name, rng):
-    robot = kt.zoo.by_name(name)
-    tree, (q, qd, qdd) = robot.tree, trees.state(robot, rng)
-    base = set(robot.modules[0].bodies)
-    links = robot.partition([[body] for body in robot.body_names if body not in base])
-    assert len(links) > len(robot.modules)
-    for function, arguments in (
-        (denoc.inverse_dynamics, (q, qd, qdd)),
-        (denoc.forward_dynamics, (q, qd, qdd)),
-        (denoc.mass_matrix, (q,)),
-    ):
-        alone = function(tree, *arguments)
-        for modules in (robot.modules, links):
-            assert_close(function(tree, *arguments, modules=modules), alone, 1e-14)
-
-
-@pytest.mark.parametrize("name", ["gripper", "quadruped", "biped_fixed", "humanoid", "robotic_leg"])
-def test_the_tree_finds_the_modules_of_the_mechanism(name):
-    robot = kt.zoo.by_name(name)
-    dh = dh_tree(robot.tree)
-    assert dh.modules == dh.order(robot.modules)
-    assert sorted(j for module in dh.modules for joint in module for j in joint) == list(range(robot.tree.n))
-
-
-def test_modules_of_another_mechanism_are_refused():
-    robot, zeros = kt.zoo.gripper(), np.zeros(4)
-    for modules in (robot.modules[:2], kt.zoo.kuka_kr5().modules, robot.modules[::-1]):
-        with pytest.raises(kt.InputError, match=r"modules \[.*'link1'.*\] are no partition of the bodies"):
-            denoc.inverse_dynamics(robot.tree, zeros, zeros, zeros, modules=modules)
-
-
-# ---- other kinds of number -----------------------------------------------------------------------------
-def test_complex_steps_give_the_derivatives(rng):
-    robot = kt.zoo.spatial_biped()
-    tree, (q, qd, qdd) = robot.tree, trees.state(robot, rng)
-    expected = kt.inverse_dynamics_derivatives(robot, q, qd, qdd)
-    for k in (1, 4, 7, 17):
-        moved = q.astype(complex)
-        moved[k] += 1e-30j
-        slope = denoc.inverse_dynamics(tree, moved, qd, qdd).imag / 1e-30
-        assert_close(slope, expected.dtau_dq[:, k], TOLERANCE)
-        driven = denoc.forward_dynamics(tree, moved, qd, expected.tau)
-        assert_close(driven.real, qdd, 1e-8)
-        assert_close(
-            driven.imag / 1e-30,
-            kt.forward_dynamics_derivatives(robot, q, qd, expected.tau).dqdd_dq[:, k],
-            1e-8,
-        )
-
-
-def test_symbols_give_the_equations_of_motion():
-    robot = kt.zoo.two_link_prismatic(gravity=(0.0, -9.81, 0.0))
-    symbols = sympy.symbols("q1 q2 v1 v2 a1 a2")
-    q, qd, qdd = (np.array(symbols[k : k + 2], object) for k in (0, 2, 4))
-    values = dict(zip(symbols, (0.3, 0.4, -0.5, 0.6, 0.7, -0.8), strict=True))
-    numbers = [np.array([values[x] for x in row]) for row in (q, qd, qdd)]
-    for function in (denoc.inverse_dynamics, denoc.forward_dynamics):
-        formulas = function(robot.tree, q, qd, qdd)
-        found = [float(formula.subs(values)) for formula in formulas]
-        assert_close(found, function(robot.tree, *numbers), 1e-12)
-    assert denoc.mass_matrix(robot.tree, q)[0, 0] == pytest.approx(1.0)  # the slider lifts both links
-
-
-def test_counting_numbers_compute_and_cost_does_not_depend_on_the_state(rng):
-    robot = kt.zoo.quadruped()
-    counts = []
-    for scale in (1.0, 0.0):
-        state = [scale * x for x in trees.state(robot, rng)]
-        with counted_steps() as steps:
-            tau = denoc.inverse_dynamics(robot.tree, *(counting(x) for x in state))
-        assert_close([float(x) for x in tau], kt.inverse_dynamics(robot, *state), TOLERANCE)
-        counts.append(steps.steps)
-    assert counts[0] == counts[1]
-    assert counts[0]["joint angles"]["sincos"] == 15
-
-
-# ---- DH frames -----------------------------------------------------------------------------------------
-def world_poses(tree, q):
-    """Rotation and origin of every DH frame in the world, from its screws."""
-    dh = dh_tree(tree)
-    at, poses = placed(dh, q), {WORLD_AXIS: (np.eye(3), np.zeros(3))}
-    for j, axis in enumerate(dh.axes):
-        R, o = poses[axis.parent]
-        columns = [vector_to_parent(at.screws[j], tuple(variables(e, 3))) for e in np.eye(3)]
-        turn = np.array([[entry.value for entry in column] for column in columns]).T
-        arm = np.array([entry.value for entry in at.arms[j]])
-        poses[j] = R @ turn, o + R @ arm
-    return dh, poses
-
-
-def test_dh_frames_move_with_the_axes_of_the_tree(robot, rng):
-    """Same axes, origins on them, and x on the common normal to the first axis that follows."""
-    tree = robot.tree
-    q = all_axes(tree, trees.state(robot, rng)[0])
-    dh, poses = world_poses(tree, q)
-    R, o = np.zeros((tree.n, 3, 3)), np.zeros((tree.n, 3))
-    for i, j in enumerate(tree.parent):
-        Rj, oj = (np.eye(3), np.zeros(3)) if j < 0 else (R[j], o[j])
-        R[i], o[i] = Rj @ tree.rotation[i], oj + Rj @ tree.position[i]
-        if tree.turns[i]:
-            R[i] = R[i] @ kt.Placement.at((0, 0, 0), rotation_z(q[i])).rotation
-        else:
-            o[i] += R[i][:, 2] * q[i]
-    for i, axis in enumerate(dh.axes):
-        c, s = axis.phi
-        assert_close(poses[i][0], R[i] @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]]), 1e-12)
-        assert_close(poses[i][1], o[i] + axis.d * R[i][:, 2], 1e-12)
-    for i, axis in enumerate(dh.axes):
-        if axis.parent != WORLD_AXIS and i == np.flatnonzero(tree.parent == axis.parent)[0]:
-            x = poses[axis.parent][0][:, 0]
-            normal = np.cross(R[axis.parent][:, 2], R[i][:, 2])
-            assert np.linalg.norm(np.cross(x, normal)) < 1e-9
-            assert len(axis.fixed) <= 2
-
-
-def rotation_z(angle):
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-
-
-@pytest.mark.parametrize("tilt", [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.05, 0.0999, 0.1001, 0.5, np.pi - 1e-7])
-def test_nearly_parallel_axes_lose_no_digits(tilt, rng):
-    """Their common normal may be kilometres away; the frames must not go there."""
-    links, parent = [], "world"
-    for k in range(5):
-        axis = (np.sin(tilt) * (-1) ** k, 0.0, np.cos(tilt))
-        joint = kt.Joint.of_kind(f"j{k}", "revolute" if k != 2 else "prismatic", axis=axis)
-        place = kt.Placement.at((0.3, 0.2, 0.1))
-        links.append(kt.Link(kt.Body(f"b{k}", trees.inertia(rng)), joint, parent, place))
-        parent = f"b{k}"
-    check_everything(kt.Mechanism("tilted", tuple(links), np.array([1.0, 2.0, -9.0])), rng)
-
-
-# ---- planar screws: the formulas of appendix A, and where they are misprinted --------------------------
-def entries(matrix):
-    return tuple(tuple(Entry(x) for x in row) for row in matrix)
-
-
-def values(rows):
-    return np.array([[entry.value for entry in row] for row in rows])
-
-
-def six(M):
-    """The 6 x 6 matrix of a composite or articulated mass matrix."""
-    M = M.articulated if isinstance(M, Composite) else M
-    J, F, G = values(M.J), values(M.F), values(M.G)
-    return np.block([[J, F.T], [F, G]])
-
-
-def tensor(a):
-    return np.cross(np.eye(3), a)
-
-
-def propagation(axis, angle, shift):
-    """A (6, 6) of eq. A.45, from the outer frame to the inner, and its rotation."""
-    a, b = (axis + 1) % 3, (axis + 2) % 3
-    Q = np.eye(3)
-    Q[a, a] = Q[b, b] = np.cos(angle)
-    Q[a, b], Q[b, a] = -np.sin(angle), np.sin(angle)
-    r = tensor(-shift * np.eye(3)[axis])
-    return np.block([[Q.T, np.zeros((3, 3))], [Q.T @ r, Q.T]]), Q
-
-
-@pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("constant_angle", [True, False])
-def test_mass_matrices_are_moved_as_their_matrices_are(axis, constant_angle, rng):
-    angle, shift = rng.uniform(-3, 3), rng.uniform(-1, 1)
-    A, _ = propagation(axis, angle, shift)
-    turn = Turn(axis, Entry(np.cos(angle)), Entry(np.sin(angle)), constant_angle)
-    full = rng.standard_normal((6, 6))
-    full = full + full.T
-    moved = Articulated(entries(full[:3, :3]), entries(full[3:, :3]), entries(full[3:, 3:]))
-    assert_close(six(moved.to_parent([Screw(turn, Entry(shift))])), A.T @ full @ A, 1e-13)
-    J = full[:3, :3]
-    rigid = Composite(entries(J), tuple(Entry(x) for x in rng.standard_normal(3)), Entry(1.7))
-    assert_close(six(rigid.to_parent([Screw(turn, Entry(shift))])), A.T @ six(rigid) @ A, 1e-13)
-
-
-def test_quarter_turns_cost_nothing(rng):
-    counted = entries(counting(rng.standard_normal((3, 3))))
-    M = Articulated(counted, counted, counted)
-    for c, s in ((ZERO, ONE), (ZERO, -ONE), (-ONE, ZERO), (ONE, ZERO)):
-        screws = [Screw(Turn(0, c, s))]
-        assert not any(count_operations(lambda screws=screws: M.to_parent(screws)).values())
-    screws = [Screw(Turn(0, Entry(0.6), Entry(0.8)))]
-    assert any(count_operations(lambda: M.to_parent(screws)).values())
-
-
-@pytest.mark.parametrize(("d", "printed"), [(0.7, "A.37"), (0.7, "A.49")])
-def test_the_misprints_of_appendix_a_matter(d, printed, rng):
-    """c_2 = (c_1 + rho_3) b of A.37, and f_12 in the first entry of A.49, give other matrices."""
-    full = rng.standard_normal((6, 6))
-    full = full + full.T
-    J, F, G = full[:3, :3], full[3:, :3], full[3:, 3:]
-    if printed == "A.37":
-        rho, m = rng.standard_normal(3), 1.3
-        moved = Composite(entries(J), tuple(Entry(x) for x in rho), Entry(m)).to_parent(
-            [Screw(Turn(2), Entry(d))]
-        )
-        wrong = J[0, 0] + (m * d - rho[2] + rho[2]) * d
-    else:
-        moved = Articulated(entries(J), entries(F), entries(G)).to_parent([Screw(Turn(2), Entry(d))])
-        wrong = J[0, 0] - (F[1, 0] - d * G[1, 1] + F[0, 1]) * d
-    assert abs(values(moved.J)[0, 0] - wrong) > 1e-3
-
-
-def test_known_numbers_cost_nothing():
-    x = Entry(3.0)
-    assert constant(0) is ZERO and constant(1.0) is ONE and -constant(-1.0) is ONE and -ZERO is ZERO
-    assert ZERO + x is x and x - ZERO is x and x - x is ZERO and x / x is ONE
-    assert ONE * x is x and x * ZERO is ZERO and x / ONE is x and (x * -ONE).value == -3.0
-    assert (ONE + ONE).value == 2.0 and (ZERO - x).value == -3.0 and repr(x) == "Entry(3.0)"
 
 
 # ---- bad input -----------------------------------------------------------------------------------------
@@ -411,6 +177,9 @@ def test_floating_base_inverse_dynamics_refuses_what_is_not_free():
     base.revolute("hip").body("leg", kt.Inertia.rod(1.0, (0, 0, 1)))
     with pytest.raises(kt.InputError, match=r"'base.tz' has armature 0.5"):
         denoc.floating_base_inverse_dynamics(robot.build().tree, np.zeros(7), np.zeros(7), np.zeros(1))
+
+
+ROOT = Path(__file__).parents[2]
 
 
 # ---- the description -----------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_the_force_of_psi_has_three_components(rng):
     assert min(abs(x) for x in along[:3]) > 1e-3
 
 
-def test_the_rod_integrals_of_equation_17(rng):
+def test_the_rod_integrals_of_equation_17():
     """M_i from its definition, integrated along the two rods."""
     a, b, m, payload, hub = sympy.symbols("a b m m_p I_h", positive=True)
     s = sympy.symbols("s")

@@ -14,15 +14,14 @@ from kinetree.formulations.lagrangian_recursion import forward_kinematics
 from kinetree.formulations.lagrangian_sensitivity import forward_sensitivities
 from kinetree.kernels.number import counting
 from support import trees
-from support.cases import assert_close
+from support.cases import assert_close, zoo_and_random_trees
 from support.comparison import distal_load
-from support.distal_dh import chain as distal_chain
 from support.distal_dh import two_link_pr, two_link_rr
-from support.on_axes import Question, axis_loads, complex_step_slopes
+from support.equal_links import chain, star
+from support.on_axes import Question, assert_agreement, complex_step_slopes, reference_errors
 from support.reference import read, relative_error
 
-RANDOM = {f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, 9) for seed in range(3)}
-MECHANISMS = dict(kt.zoo.ZOO) | RANDOM
+MECHANISMS = zoo_and_random_trees(3)
 PAGE = Path(__file__).parents[2] / "docs" / "formulations" / "lagrangian.md"
 
 
@@ -32,35 +31,13 @@ def asked(request, rng):
 
 
 # ---- against the kernels -------------------------------------------------------------------------------
-def assert_agreement(asked):
-    """Torques with loads, mass matrix, bias and all derivatives."""
-    mechanism, tree, x, loads = asked.mechanism, asked.tree, asked.axes, asked.loads
-    d = kt.inverse_dynamics_derivatives(mechanism, *asked.state, asked.wrenches)
-    tau, *slopes = lagrangian.inverse_dynamics_derivatives(tree, *x, loads)
-    found = {
-        "tau": (lagrangian.inverse_dynamics(tree, *x, loads), d.tau),
-        "tau again": (tau, d.tau),
-        "bias": (lagrangian.bias_torque(tree, *x[:2], loads), bias(asked)),
-        "M": (lagrangian.mass_matrix(tree, x[0]), kt.mass_matrix(mechanism, asked.state[0])),
-        "dtau_dq": (slopes[0], d.dtau_dq),
-        "dtau_dqd": (slopes[1], d.dtau_dqd),
-        "dtau_dqdd": (slopes[2], d.dtau_dqdd),
-    }
-    for answer, expected in found.values():
-        assert_close(asked.at_joints(answer), expected, 1e-12)
-
-
-def bias(asked):
-    return kt.bias_torque(asked.mechanism, *asked.state[:2], asked.wrenches)
-
-
 def test_agrees_with_the_kernels(asked):
     assert asked.loads
-    assert_agreement(asked)
+    assert_agreement(lagrangian, asked)
 
 
 def test_every_joint_kind_with_springs_friction_welds_and_mimics(robot, rng):
-    assert_agreement(Question(robot, rng))
+    assert_agreement(lagrangian, Question(robot, rng))
 
 
 def test_forward_dynamics_undoes_inverse_dynamics(rng):
@@ -184,35 +161,23 @@ def test_mass_matrix_is_the_slope_of_torques(stepped):
 
 
 # ---- reference data ------------------------------------------------------------------------------------
-def reference_errors(links, gravity, case, wrench):
-    mechanism = distal_chain(links, gravity)
-    loads = axis_loads(mechanism, [] if wrench is None else [wrench])
-    state = (np.array(case[key]) for key in ("q", "qd", "qdd"))
-    found = lagrangian.inverse_dynamics_derivatives(mechanism.tree, *state, loads)
-    names = ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd")
-    return {name: relative_error(x, case[name]) for name, x in zip(names, found, strict=True)}
-
-
 @pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_chains_with_a_load(case):
     """Sensitivities of the chains of 000 and 001, force and moment on one link."""
-    assert (
-        max(reference_errors(case["links"], case["gravity"], case, distal_load(case["links"], case)).values())
-        < 1e-9
-    )
+    load = distal_load(case["links"], case)
+    assert max(reference_errors(lagrangian, case["links"], case["gravity"], case, load)) < 1e-9
 
 
 def test_two_link_arm_with_tip_load():
     for case in read("twolink_rr.json")["cases"]:
         links, gravity = two_link_rr(case["params"])
         tip = kt.Wrench("link2", (0, -case["params"]["f"], 0), point=(case["params"]["L2"], 0, 0))
-        assert max(reference_errors(links, gravity, case, tip).values()) < 1e-9
+        assert max(reference_errors(lagrangian, links, gravity, case, tip)) < 1e-9
 
 
 def test_two_link_arm_with_slider():
     for case in read("twolink_pr.json")["cases"]:
-        errors = reference_errors(two_link_pr(case["params"]), case["gravity"], case, None)
-        assert max(errors.values()) < 1e-9
+        assert max(reference_errors(lagrangian, two_link_pr(case["params"]), case["gravity"], case)) < 1e-9
 
 
 # ---- closed loops --------------------------------------------------------------------------------------
@@ -268,22 +233,11 @@ def test_bad_cut_joint_loads_are_refused(forces, message):
 
 
 # ---- operation counts ----------------------------------------------------------------------------------
-BOX = kt.Inertia.box(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
-
-
-def chain(n):
-    robot = kt.Builder("chain")
-    body = robot.world
-    for k in range(n):
-        body = body.revolute(f"j{k}", at=(0.3, 0.2, 0.1), rpy=(1, 2, 3)).body(f"b{k}", BOX)
-    return robot.build().tree
-
-
 def counts(function, n, loads=()):
     """Multiplications and additions by step, for a general chain of n hinges."""
     state = [counting(np.linspace(0.1, 1.0, n) + 0.1 * k) for k in range(3)]
     with counted_steps() as counted:
-        function(chain(n), *state, loads)
+        function(chain(n).tree, *state, loads)
     return {name: np.array([c["multiplications"], c["additions"]]) for name, c in counted.steps.items()}
 
 
@@ -309,16 +263,13 @@ def test_sensitivities_grow_quadratically():
 def test_sensitivities_of_a_star_grow_linearly():
     """Axes on different branches have nothing to do with each other."""
 
-    def star(n):
-        robot = kt.Builder("star")
-        for k in range(n):
-            robot.world.revolute(f"j{k}", at=(0.1, 0.2, 0.3)).body(f"b{k}", BOX)
+    def multiplications(n):
         state = [counting(np.linspace(0.1, 1.0, n))] * 3
         with counted_steps() as counted:
-            lagrangian.inverse_dynamics_derivatives(robot.build().tree, *state)
+            lagrangian.inverse_dynamics_derivatives(star(n).tree, *state)
         return counted.total["multiplications"]
 
-    assert star(6) - star(4) == star(4) - star(2)
+    assert multiplications(6) - multiplications(4) == multiplications(4) - multiplications(2)
 
 
 def test_loads_cost_extra_and_only_when_given():
@@ -328,7 +279,7 @@ def test_loads_cost_extra_and_only_when_given():
 
 
 def test_counting_numbers_compute():
-    tree = chain(3)
+    tree = chain(3).tree
     state = np.array([[0.1, 0.2, 0.3], [1.0, -2.0, 0.5], [0.3, 0.2, 0.1]])
     found = lagrangian.inverse_dynamics_derivatives(tree, *counting(state))
     expected = lagrangian.inverse_dynamics_derivatives(tree, *state)

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes, all_rates, coupled, independent
+from kinetree.analysis.evaluate import all_axes, coupled, independent
 from kinetree.formulations import newton_euler as ne
 from kinetree.formulations import newton_euler_recursion as recursion
 from kinetree.formulations import newton_euler_sensitivity as sensitivity
-from kinetree.formulations.contract import ABILITIES, Load
+from kinetree.formulations.contract import ABILITIES
 from kinetree.model.tree import WORLD_AXIS
 from support import trees
-from support.cases import assert_close
+from support.cases import assert_close, zoo_and_random_trees
 from support.comparison import distal_load
 from support.distal_dh import chain as distal_chain
 from support.distal_dh import distal_frame, two_link_pr, two_link_rr
+from support.on_axes import axis_loads, in_bodies, random_wrenches, state_on_axes
 from support.reference import read, relative_error
 
 STEP = 1e-30
-RANDOM = {f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, 9) for seed in range(4)}
-MECHANISMS = dict(kt.zoo.ZOO) | RANDOM
+MECHANISMS = zoo_and_random_trees(4)
 
 
 @pytest.fixture(params=MECHANISMS)
@@ -27,42 +27,11 @@ def mechanism(request):
     return MECHANISMS[request.param]()
 
 
-def wrenches(rng, robot):
-    """Loads in world axes on every other body and twice on the last one, at random points."""
-    bodies = [*robot.body_names[::2], robot.body_names[-1]]
-    return [kt.Wrench(b, rng.uniform(-5, 5, 3), rng.uniform(-2, 2, 3), rng.uniform(-1, 1, 3)) for b in bodies]
-
-
-def loads(robot, tree, listed):
-    """The same loads on the axes that carry the bodies."""
-    found = []
-    for w in listed:
-        k = robot.body_index(w.body)
-        if tree.body_axis[k] != WORLD_AXIS:
-            point = tree.body_rotation[k] @ w.point + tree.body_position[k]
-            found.append(Load(tree.body_axis[k], w.force, w.moment, point))
-    return found
-
-
-def axes(tree, q, qd, qdd):
-    return all_axes(tree, q), all_rates(tree, qd), all_rates(tree, qdd)
-
-
-def in_bodies(tree, w):
-    """Rows of axes (n, 6, ...) as rows of bodies, in body axes."""
-    turned = np.einsum("bji,bkj...->bki...", tree.body_rotation, halves(w)[tree.body_axis])
-    return turned.reshape((tree.n_bodies, *w.shape[1:]))
-
-
-def halves(w):
-    return w.reshape((len(w), 2, 3, *w.shape[2:]))
-
-
 # ---- against the kernels ------------------------------------------------------------------------------
 def test_torques_and_mass_matrix_agree_with_the_kernels(mechanism, rng):
     tree, state = mechanism.tree, trees.state(mechanism, rng)
-    x, pulls = axes(tree, *state), wrenches(rng, mechanism)
-    pushed = loads(mechanism, tree, pulls)
+    x, pulls = state_on_axes(tree, *state), random_wrenches(mechanism, rng)
+    pushed = axis_loads(mechanism, pulls)
     assert pushed
     tau = independent(tree, ne.inverse_dynamics(tree, *x, pushed))
     assert_close(tau, kt.inverse_dynamics(mechanism, *state, pulls))
@@ -72,9 +41,9 @@ def test_torques_and_mass_matrix_agree_with_the_kernels(mechanism, rng):
 
 
 def test_torque_derivatives_agree_with_the_kernels(mechanism, rng):
-    tree, state, pulls = mechanism.tree, trees.state(mechanism, rng), wrenches(rng, mechanism)
-    pushed = loads(mechanism, tree, pulls)
-    tau, *slopes = ne.inverse_dynamics_derivatives(tree, *axes(tree, *state), pushed)
+    tree, state, pulls = mechanism.tree, trees.state(mechanism, rng), random_wrenches(mechanism, rng)
+    pushed = axis_loads(mechanism, pulls)
+    tau, *slopes = ne.inverse_dynamics_derivatives(tree, *state_on_axes(tree, *state), pushed)
     d = kt.inverse_dynamics_derivatives(mechanism, *state, pulls)
     assert_close(independent(tree, tau), d.tau)
     for found, expected in zip(slopes, (d.dtau_dq, d.dtau_dqd, d.dtau_dqdd), strict=True):
@@ -82,9 +51,9 @@ def test_torque_derivatives_agree_with_the_kernels(mechanism, rng):
 
 
 def test_reactions_and_their_derivatives_agree_with_the_kernels(mechanism, rng):
-    tree, state, pulls = mechanism.jointed_tree, trees.state(mechanism, rng), wrenches(rng, mechanism)
-    x = axes(tree, *state)
-    w = ne.joint_reactions(tree, *x, loads(mechanism, tree, pulls))
+    tree, state, pulls = mechanism.jointed_tree, trees.state(mechanism, rng), random_wrenches(mechanism, rng)
+    x = state_on_axes(tree, *state)
+    w = ne.joint_reactions(tree, *x, axis_loads(mechanism, pulls, tree))
     assert_close(in_bodies(tree, w), kt.joint_reactions(mechanism, *state, pulls))
     w, *slopes = ne.joint_reaction_derivatives(tree, *x)
     d = kt.joint_reaction_derivatives(mechanism, *state)
@@ -95,9 +64,9 @@ def test_reactions_and_their_derivatives_agree_with_the_kernels(mechanism, rng):
 
 
 def test_every_joint_kind_with_springs_friction_welds_and_mimics(robot, rng):
-    tree, state, pulls = robot.tree, trees.state(robot, rng), wrenches(rng, robot)
-    pushed = loads(robot, tree, pulls)
-    tau, *slopes = ne.inverse_dynamics_derivatives(tree, *axes(tree, *state), pushed)
+    tree, state, pulls = robot.tree, trees.state(robot, rng), random_wrenches(robot, rng)
+    pushed = axis_loads(robot, pulls)
+    tau, *slopes = ne.inverse_dynamics_derivatives(tree, *state_on_axes(tree, *state), pushed)
     d = kt.inverse_dynamics_derivatives(robot, *state, pulls)
     assert_close(independent(tree, tau), kt.inverse_dynamics(robot, *state, pulls))
     for found, expected in zip(slopes, (d.dtau_dq, d.dtau_dqd, d.dtau_dqdd), strict=True):
@@ -156,7 +125,7 @@ def test_all_sensitivities_are_complex_steps(case, rng):
     """Kinematics, internal forces of both sides, torques; the loads keep their directions in the world."""
     robot = STEPPED[case](rng)
     tree, x = robot.tree, trees.state(robot, rng)
-    pushed = loads(robot, tree, wrenches(rng, robot))
+    pushed = axis_loads(robot, random_wrenches(robot, rng))
     expected = complex_steps(tree, x, pushed)
     at = recursion.frames(tree, x[0])
     motion = recursion.forward_kinematics(tree, at, *x[1:])
@@ -181,7 +150,7 @@ def test_derivatives_by_a_load_are_complex_steps_too(rng):
     tree, x = robot.tree, trees.state(robot, rng)
     direction, point = rng.uniform(-1, 1, (2, 3))
     body = robot.body_names[-1]
-    pushed = loads(robot, tree, [kt.Wrench(body, (0, 0, 0), point=point)])
+    pushed = axis_loads(robot, [kt.Wrench(body, (0, 0, 0), point=point)])
     moved = [pushed[0]._replace(force=1j * STEP * direction)]
     J = kt.jacobian(robot, x[0], body, point)[:3]
     assert_close(ne.inverse_dynamics(tree, *x, moved).imag / STEP, -J.T @ direction)
@@ -216,7 +185,7 @@ def reference_errors(links, gravity, case):
     tree, x = robot.tree, [np.asarray(case[key], float) for key in ("q", "qd", "qdd")]
     assert_close(tree.body_rotation, np.tile(np.eye(3), (tree.n, 1, 1)))
     pull = distal_load(links, case)
-    pushed = () if pull is None else loads(robot, tree, [pull])
+    pushed = () if pull is None else axis_loads(robot, [pull])
     names = ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd")
     found = dict(zip(names, ne.inverse_dynamics_derivatives(tree, *x, pushed), strict=True))
     w, *slopes = ne.joint_reaction_derivatives(tree, *x, pushed)
@@ -251,7 +220,7 @@ def test_the_base_carries_the_weight(rng):
     robot = kt.zoo.random_tree(5, 10)
     tree, q = robot.tree, trees.state(robot, rng)[0]
     pull = kt.Wrench("body7", rng.uniform(-5, 5, 3), rng.uniform(-2, 2, 3), rng.uniform(-1, 1, 3))
-    internal = ne.joint_forces(tree, q, 0 * q, 0 * q, loads(robot, tree, [pull]))
+    internal = ne.joint_forces(tree, q, 0 * q, 0 * q, axis_loads(robot, [pull]))
     at, roots = recursion.frames(tree, q), tree.parent == WORLD_AXIS
     R, p = kt.forward_kinematics(robot, q)["body7"]
     weight = tree.mass.sum() * robot.gravity

@@ -9,6 +9,7 @@ from kinetree.formulations.contract import Load, counted_steps
 from kinetree.kernels.number import count_operations, counting
 from support import trees
 from support.cases import assert_close
+from support.equal_links import ball_and_hinges, chain, star
 
 
 def test_symbols_give_the_formula_of_the_slides():
@@ -37,16 +38,7 @@ def test_symbols_give_the_formula_of_the_slides():
 
 
 # ---- operation counts --------------------------------------------------------------------------------------
-BOX = kt.Inertia.box(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
 VALUES = ["rotations", "forward kinematics", "inertial forces", "external loads", "backward dynamics"]
-
-
-def general_chain(n, kind="revolute"):
-    robot = kt.Builder("chain")
-    body = robot.world
-    for k in range(n):
-        body = body.joint(f"j{k}", kind, at=(0.3, 0.2, 0.1), rpy=(1, 2, 3)).body(f"b{k}", BOX)
-    return robot.build()
 
 
 def counts(function, robot, with_load=True):
@@ -62,7 +54,7 @@ def counts(function, robot, with_load=True):
 
 def growth(function, lengths):
     """{step: operations of every kind for chains of several lengths}."""
-    rows = [counts(function, general_chain(n)) for n in lengths]
+    rows = [counts(function, chain(n)) for n in lengths]
     return {name: np.array([list(row[name].values()) for row in rows]) for name in rows[0]}
 
 
@@ -89,13 +81,6 @@ def test_sensitivities_grow_quadratically():
 
 def test_sensitivities_of_a_star_grow_linearly():
     """Axes on different branches do not feel each other."""
-
-    def star(n):
-        robot = kt.Builder("star")
-        for k in range(n):
-            robot.world.revolute(f"j{k}", at=(0.1, 0.2, 0.3)).body(f"b{k}", BOX)
-        return robot.build()
-
     totals = []
     for n in (2, 4, 6):
         steps = counts(ne.inverse_dynamics_derivatives, star(n), with_load=False)
@@ -106,12 +91,7 @@ def test_sensitivities_of_a_star_grow_linearly():
 
 
 def test_empty_bodies_cost_less():
-    ball, hinges = kt.Builder("ball"), kt.Builder("hinges")
-    ball.world.spherical("s", sequence="XYZ").body("b", BOX)
-    body = hinges.world
-    for axis in "xyz":
-        body = body.revolute(axis, axis=axis).body(axis, BOX)
-    few, many = (counts(ne.inverse_dynamics, robot.build()) for robot in (ball, hinges))
+    few, many = (counts(ne.inverse_dynamics, robot) for robot in ball_and_hinges())
     for kind in ("multiplications", "additions"):
         assert few["inertial forces"][kind] < 0.4 * many["inertial forces"][kind]
 

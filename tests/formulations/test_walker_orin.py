@@ -10,12 +10,11 @@ from kinetree.formulations import closed_form, lagrangian, newton_euler, spatial
 from kinetree.formulations.contract import ABILITIES, counted_steps
 from kinetree.kernels.number import counting
 from support import trees
-from support.cases import assert_close
+from support.cases import assert_close, zoo_and_random_trees
 from support.on_axes import Question, complex_step_slopes
 from support.reference import read
 
-RANDOM = {f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, 9) for seed in range(3)}
-MECHANISMS = dict(kt.zoo.ZOO) | RANDOM
+MECHANISMS = zoo_and_random_trees(3)
 INVERSE = {
     "default": walker_orin.newton_euler,
     "spatial": spatial.inverse_dynamics,

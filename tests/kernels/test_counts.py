@@ -10,17 +10,8 @@ from kinetree.kernels.energy import ENERGY, SIZE
 from kinetree.kernels.number import count_operations, counting
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from support.cases import assert_close
+from support.equal_links import ball_and_hinges, chain, star
 from support.interpreted import run
-
-BOX = kt.Inertia.box(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
-
-
-def chain(n, kind="revolute"):
-    robot = kt.Builder("chain")
-    body = robot.world
-    for k in range(n):
-        body = body.joint(f"j{k}", kind, at=(0.3, 0.2, 0.1), rpy=(1, 2, 3)).body(f"b{k}", BOX)
-    return robot.build()
 
 
 def counts(kernel, robot, outputs):
@@ -61,13 +52,6 @@ def test_mass_matrix_is_quadratic_in_the_length():
 
 def test_mass_matrix_of_a_star_is_linear():
     """Axes on different branches share no entry."""
-
-    def star(n):
-        robot = kt.Builder("star")
-        for k in range(n):
-            robot.world.revolute(f"j{k}", at=(0.1, 0.2, 0.3)).body(f"b{k}", BOX)
-        return robot.build()
-
     operations = np.array([list(counts(CRBA, star(n), []).values()) for n in (2, 4, 6)])
     assert (np.diff(operations, 2, axis=0) == 0).all()
 
@@ -87,13 +71,8 @@ def test_inverse_dynamics_costs_no_more_than_the_literature():
 @pytest.mark.parametrize("kernel", [RNEA_UNLOADED, ABA_UNLOADED, CRBA], ids=lambda kernel: kernel.name)
 def test_empty_bodies_are_skipped(kernel):
     """A ball joint has the axes of three hinges, but only one body with mass."""
-    ball, hinges = kt.Builder("ball"), kt.Builder("hinges")
-    ball.world.spherical("s", sequence="XYZ").body("b", BOX)
-    body = hinges.world
-    for axis in "xyz":
-        body = body.revolute(axis, axis=axis).body(axis, BOX)
     outputs = {"rnea_unloaded": [3], "aba_unloaded": [3, 3], "crba": []}[kernel.name]
-    few, many = (counts(kernel, robot.build(), outputs) for robot in (ball, hinges))
+    few, many = (counts(kernel, robot, outputs) for robot in ball_and_hinges())
     assert few["multiplications"] < 0.8 * many["multiplications"]
     assert few["additions"] < many["additions"]
     assert few["sincos"] == many["sincos"] == 3

@@ -8,19 +8,10 @@ from kinetree.kernels.reaction_gradient import reaction_places
 from kinetree.kernels.regressor import regressor_places
 from support import trees
 from support.cases import assert_close
-from support.kernels import KERNELS, on_numbers, random_inputs, tree_for
+from support.kernels import KERNELS, both_trees, on_numbers, one_state, tree_for
 from support.slopes import STEP, by_complex_step
 
 TOLERANCE = 1e-12
-
-
-def both_trees(robot):
-    """Without and with axes for the welds, where there are any."""
-    return [robot.tree] if robot.jointed_tree is robot.tree else [robot.tree, robot.jointed_tree]
-
-
-def one_state(name, tree, rng):
-    return [x[0] for x in random_inputs(KERNELS[name], tree, rng, 1)]
 
 
 def test_gradient_of_inverse_dynamics(robot, rng):

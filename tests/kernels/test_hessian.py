@@ -4,21 +4,12 @@ import numpy as np
 import pytest
 
 from support.cases import assert_close
-from support.kernels import KERNELS, on_numbers, random_inputs
+from support.kernels import KERNELS, both_trees, on_numbers, one_state
 from support.slopes import by_complex_step, mixed
 
 TOLERANCE = 1e-12
 Q, QD, QDD = 0, 1, 2
 BLOCKS = {0: (Q, Q), 1: (Q, QD), 2: (QD, QD), 3: (Q, QDD)}  # matrix of the kernel: row, column
-
-
-def both_trees(robot):
-    """Without and with axes for the welds, where there are any."""
-    return [robot.tree] if robot.jointed_tree is robot.tree else [robot.tree, robot.jointed_tree]
-
-
-def one_state(name, tree, rng):
-    return [x[0] for x in random_inputs(KERNELS[name], tree, rng, 1)]
 
 
 def test_blocks_by_steps_of_the_gradient(robot, rng):

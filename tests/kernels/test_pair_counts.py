@@ -3,51 +3,33 @@
 import numpy as np
 import pytest
 
-import kinetree as kt
 from kinetree.kernels.layout import n_pairs
 from kinetree.kernels.number import count_operations, counting
+from support.equal_links import ball_and_hinges, branched, chain, star
 from support.kernels import KERNELS, on_numbers, random_inputs
 
-BOX = kt.Inertia.box(1.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.3))
 BY_AXIS = ("rnea_unloaded", "rnea_adjoint", "kinematics")
 BY_PAIR = ("crba", "rnea_gradient", "rnea_hessian", "load_gradient", "load_hessian")
 
 
-def tree(parents, kind="revolute"):
-    """Equal links; parents by number, -1 for the world."""
-    robot = kt.Builder("tree")
-    bodies = []
-    for k, parent in enumerate(parents):
-        start = robot.world if parent < 0 else bodies[parent]
-        bodies.append(start.joint(f"j{k}", kind, at=(0.3, 0.2, 0.1), rpy=(1, 2, 3)).body(f"b{k}", BOX))
-    return robot.build().tree
-
-
-def chain(n):
-    return tree(range(-1, n - 1))
-
-
-def star(n):
-    return tree([-1] * n)
-
-
-def operations(name, model):
+def operations(name, robot):
     """Multiplications, additions, divisions, sines with cosines."""
-    kernel = KERNELS[name]
+    kernel, model = KERNELS[name], robot.tree
     inputs = random_inputs(kernel, model, np.random.default_rng(0), 1)
     rows = [counting(x[0]) for x in inputs]
     return np.array(list(count_operations(lambda: on_numbers(kernel, model, rows)).values()))
 
 
-def features(model):
+def features(robot):
     """What the work can be proportional to: axes, pairs; zeros and constants near the world cost nothing."""
+    model = robot.tree
     root = model.parent < 0
     return [model.n, n_pairs(model), int(root.sum()), int((root[model.parent] & ~root).sum())]
 
 
 def fitted(name):
     """Operations per axis, pair, root and child of a root: exact, or the model of the cost is wrong."""
-    models = [chain(1), chain(2), chain(3), chain(4), chain(7), star(3), tree([-1, 0, 0, 0, 1, 1])]
+    models = [chain(1), chain(2), chain(3), chain(4), chain(7), star(3), branched([-1, 0, 0, 0, 1, 1])]
     A, b = np.array([features(m) for m in models]), np.array([operations(name, m) for m in models])
     cost = np.linalg.lstsq(A, b, rcond=None)[0]
     assert np.abs(A @ cost - b).max() < 1e-6, name
@@ -58,9 +40,9 @@ def fitted(name):
 @pytest.mark.parametrize("name", BY_AXIS + BY_PAIR)
 def test_cost_is_linear_in_axes_and_pairs(name):
     cost = fitted(name)
-    branched = tree([-1, 0, 1, 1, 3, 0, -1, 6, 6, 8, 8, 2])
-    assert n_pairs(branched) > 2 * branched.n
-    assert operations(name, branched).tolist() == (features(branched) @ cost).tolist()
+    robot = branched([-1, 0, 1, 1, 3, 0, -1, 6, 6, 8, 8, 2])
+    assert n_pairs(robot.tree) > 2 * robot.tree.n
+    assert operations(name, robot).tolist() == (features(robot) @ cost).tolist()
     multiplications, additions = cost[1, :2]
     if name in BY_PAIR:
         assert multiplications > 0 and additions > 0
@@ -84,12 +66,7 @@ def test_weighted_gradient_is_cheaper_than_the_gradient():
 @pytest.mark.parametrize("name", ["rnea_adjoint", "rnea_gradient", "rnea_hessian", "aba_gradient", "energy"])
 def test_empty_bodies_are_skipped(name):
     """A ball joint has the axes of three hinges, but only one body with mass."""
-    ball, hinges = kt.Builder("ball"), kt.Builder("hinges")
-    ball.world.spherical("s", sequence="XYZ").body("b", BOX)
-    body = hinges.world
-    for axis in "xyz":
-        body = body.revolute(axis, axis=axis).body(axis, BOX)
-    few, many = (operations(name, robot.build().tree) for robot in (ball, hinges))
+    few, many = (operations(name, robot) for robot in ball_and_hinges())
     assert few[0] < many[0] and few[1] < many[1]
     assert few[3] == many[3] == (6 if name == "aba_gradient" else 3)
 

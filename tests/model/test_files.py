@@ -124,7 +124,7 @@ def test_save_refuses_unknown_formats(tmp_path: Path, arm: Mechanism, name: str)
     assert leftovers(tmp_path) == []
 
 
-def test_save_refuses_what_is_no_mechanism(tmp_path: Path, arm: Mechanism) -> None:
+def test_save_refuses_what_is_no_mechanism(arm: Mechanism) -> None:
     with pytest.raises(InputError, match=r"Mechanism first, got 'arm\.toml'"):
         save("arm.toml", arm)  # type: ignore[arg-type]
 

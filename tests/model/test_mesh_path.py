@@ -149,7 +149,7 @@ def test_folder_must_exist_and_contain_the_file(package, tmp_path):
         load(package, "a.stl", folder=package / "meshes")
 
 
-def test_collision_meshes_are_checked_too(package):
+def test_collision_meshes_are_checked_too():
     content = text("fine.stl").replace(
         "</link>", '<collision><geometry><mesh filename="../../secret.stl"/></geometry></collision></link>'
     )

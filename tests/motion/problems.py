@@ -19,6 +19,15 @@ def minimum_time(**changes):
     return Problem(kt.zoo.two_link(), **{"objective": Time(), "constraints": constraints, **changes})
 
 
+def frozen_elbow(**changes):
+    """One radian in the least time with the elbow held at -1 rad."""
+    ends = [Boundary(end, {"joint1": q}, {"joint1": 0.0}) for end, q in (("start", 0.0), ("end", 1.0))]
+    constraints = [*ends, TorqueLimits(), *changes.pop("also", [])]
+    return Problem(
+        kt.zoo.two_link(), objective=Time(), constraints=constraints, frozen={"joint2": -1.0}, **changes
+    )
+
+
 def lifting(**changes):
     """001, section 6.4: 10 N downwards at the tip."""
     arguments = {

@@ -1,19 +1,15 @@
 """The benchmarks' problems against CasADi: other mechanics, other derivatives, another solver."""
 
 import importlib.util
-import sys
-from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
+from benchmarks import prediction
+from benchmarks.peers import casadi_motion
 
 import kinetree as kt
 from kinetree.motion.predict import predict
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from benchmarks import prediction
-from benchmarks.peers import casadi_motion
 
 LOAD = kt.Wrench("link2", force=(0, -10, 0), point=(0.4, 0, 0))
 

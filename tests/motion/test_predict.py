@@ -13,6 +13,8 @@ from kinetree.motion.problem import Problem
 from kinetree.motion.refine import events, refine, tighten
 from kinetree.motion.terms import (
     Boundary,
+    CustomConstraint,
+    CustomObjective,
     JointLimits,
     KeepOut,
     PointPosition,
@@ -23,7 +25,7 @@ from kinetree.motion.terms import (
     TorqueRateLimits,
     VelocityLimits,
 )
-from motion.problems import from_rest_to_rest, kuka, lifting, minimum_time, prismatic
+from motion.problems import from_rest_to_rest, frozen_elbow, kuka, lifting, minimum_time, prismatic
 
 SOLVERS = ("interior", "ipopt", "uno", "slsqp")
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
@@ -174,16 +176,7 @@ def test_a_load_that_moves_with_time_is_felt():
 
 
 def test_frozen_joints_and_torque_rates():
-    ends = [
-        Boundary("start", {"joint1": 0.0}, {"joint1": 0.0}),
-        Boundary("end", {"joint1": 1.0}, {"joint1": 0.0}),
-    ]
-    problem = Problem(
-        kt.zoo.two_link(),
-        objective=Time(),
-        constraints=[*ends, TorqueLimits(), TorqueRateLimits(200.0)],
-        frozen={"joint2": -1.0},
-    )
+    problem = frozen_elbow(also=[TorqueRateLimits(200.0)])
     found = predict(problem)
     assert found.solved
     assert (found.q[:, 1] == -1.0).all()
@@ -326,6 +319,23 @@ def test_starts_from_a_motion_and_from_another_mesh():
 def test_bad_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         predict(minimum_time(segments=4), **arguments)
+
+
+def test_functions_that_give_no_numbers_are_named():
+    def nothing(s, q, qd, qdd, tau):
+        return np.full(len(s), np.nan)
+
+    with pytest.raises(kt.InputError, match="objective is not a number"):
+        predict(minimum_time(objective=CustomObjective(nothing)))
+    with pytest.raises(kt.InputError, match="own constraint: not a number"):
+        predict(minimum_time(also=[CustomConstraint(nothing, 0.0, 1.0)]))
+
+
+def test_what_is_no_problem_or_no_start_is_named():
+    with pytest.raises(kt.InputError, match="needs a Problem, got None"):
+        predict(None)
+    with pytest.raises(kt.InputError, match="must move the joints joint1, joint2, not joint1"):
+        predict(minimum_time(), start=predict(kuka(segments=8)))
 
 
 def test_a_solver_that_is_not_installed_is_named(monkeypatch):

@@ -13,8 +13,8 @@ from kinetree.motion.prediction_result import all_control_points
 from kinetree.motion.problem import Problem
 from kinetree.motion.refine import tighten
 from kinetree.motion.solvers.interface import Progress, Settings
-from kinetree.motion.terms import Boundary, CustomObjective, ReactionLimit, SquaredTorque, Time, TorqueLimits
-from motion.problems import from_rest_to_rest, kuka, lifting, minimum_time, prismatic
+from kinetree.motion.terms import CustomObjective, ReactionLimit, SquaredTorque
+from motion.problems import from_rest_to_rest, frozen_elbow, kuka, lifting, minimum_time, prismatic
 
 
 def test_a_result_has_all_that_was_found_and_asked():
@@ -101,17 +101,7 @@ def test_a_result_is_regridded_without_loss():
 
 
 def test_frozen_joints_have_control_points_too():
-    ends = [
-        Boundary("start", {"joint1": 0.0}, {"joint1": 0.0}),
-        Boundary("end", {"joint1": 1.0}, {"joint1": 0.0}),
-    ]
-    problem = Problem(
-        kt.zoo.two_link(),
-        objective=Time(),
-        constraints=[*ends, TorqueLimits()],
-        frozen={"joint2": -1.0},
-        segments=6,
-    )
+    problem = frozen_elbow(segments=6)
     found = predict(problem)
     points = all_control_points(found)
     assert (points[:, 1] == -1.0).all()

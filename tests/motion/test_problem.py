@@ -50,6 +50,7 @@ def test_changed_keeps_the_rest():
     ("arguments", "message"),
     [
         ({"objective": []}, "objective is missing"),
+        ({"objective": None}, "objective is missing"),
         ({"objective": [TorqueLimits()]}, "not an objective term"),
         ({"constraints": [Time()]}, "not a constraint"),
         ({"segments": 0}, "at least 1, got 0"),
@@ -67,6 +68,10 @@ def test_changed_keeps_the_rest():
         ({"loads": kt.Wrench("hand")}, "unknown body 'hand'"),
         ({"loads": kt.Wrench("link2", np.zeros((3, 3)))}, "function of s"),
         ({"loads": [1.0]}, "Wrench objects"),
+        (
+            {"loads": lambda s: kt.Wrench("link2", np.zeros((2, 3)))},
+            r"force on 'link2' must have shape \(3, 3\) or \(3,\), got \(2, 3\)",
+        ),
         ({"segments": 1, "degree": 3, "duration": 1.0}, "nothing is left to choose"),
         ({"mechanism": kt.zoo.four_bar()}, "closed loops"),
         ({"mechanism": "arm"}, "needs a Mechanism"),
@@ -84,6 +89,10 @@ def test_bad_problems_are_refused(arguments, message):
         (Boundary("start", {"joint1": 0.5}), "position of joint1 at s = 0 .* two terms contradict"),
         (JointLimits(lower=-1.5), "joint limit, joint2 at s = 0 allows -1.5 .* make it -2"),
         (Boundary("end", velocity={"joint2": 1.0}), "velocity of joint2 at s = 1 .* contradict"),
+        (
+            TorqueLimits(lower=20.0, upper=30.0, joints="joint2"),
+            "joint2: 20 to 30 N m are allowed, but another torque limit allows -10 to 10: .* contradict",
+        ),
     ],
 )
 def test_contradictions_are_found_before_solving(also, message):
@@ -112,6 +121,21 @@ def test_contradictions_are_found_before_solving(also, message):
 def test_contradictions_are_found_with_a_free_duration_too(also, message):
     with pytest.raises(kt.InputError, match=message):
         minimum_time(also=also)
+
+
+def test_limits_of_other_instants_or_that_overlap_are_no_contradiction():
+    wide = TorqueLimits(lower=5.0, upper=30.0, joints="joint2", at=[0.3])
+    elsewhere = TorqueLimits(lower=20.0, upper=30.0, joints="joint2", at=[0.313])
+    assert minimum_time(also=[wide, elsewhere]).families["torque limit"] == 84
+
+
+def test_the_objective_can_be_left_out_by_mistake():
+    with pytest.raises(kt.InputError, match="objective is missing"):
+        Problem(ARM, constraints=ENDS)
+
+
+def test_terms_are_weighed_from_both_sides():
+    assert (Time() * 3.0).weight == (3.0 * Time()).weight == 3.0
 
 
 def test_the_same_condition_twice_is_no_contradiction():

@@ -12,7 +12,7 @@ from kinetree.motion.problem import Problem
 from kinetree.motion.solvers import choice
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.solvers.interior import InteriorPoint
-from kinetree.motion.solvers.threads import _pools, one_thread
+from kinetree.motion.solvers.threads import one_thread, thread_pools
 from kinetree.motion.start import slowed, straight_line
 from kinetree.motion.terms import Boundary, Jerk, SquaredTorque, Time, TorqueLimits, TorqueRateLimits
 from motion.problems import from_rest_to_rest, minimum_time
@@ -222,8 +222,8 @@ def test_what_is_exceeded_between_samples_is_in_the_first_sentence():
 
 
 def test_linear_algebra_has_its_threads_back():
-    before = [pool.get() for pool in _pools()]
+    before = [pool.get() for pool in thread_pools()]
     with pytest.raises(ZeroDivisionError), one_thread():
-        assert {pool.get() for pool in _pools()} <= {1}
+        assert {pool.get() for pool in thread_pools()} <= {1}
         raise ZeroDivisionError
-    assert [pool.get() for pool in _pools()] == before
+    assert [pool.get() for pool in thread_pools()] == before

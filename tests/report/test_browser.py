@@ -107,6 +107,20 @@ def test_the_pose_under_the_pointer_is_that_of_the_result(browser, pages, grippe
         np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
+def test_peaks_are_cut_off_until_they_are_asked_for(browser, pages):
+    opened(browser, pages / "biped_walk.html")
+    wait(browser, "document.querySelector('.whole')", "a button for peaks")
+    button = browser.find_element("css selector", ".plot .whole")
+    heights = "return Number(arguments[0].closest('.plot').querySelector('.zero').getAttribute('y1'))"
+    assert "cut off" in button.text and button.get_attribute("aria-pressed") == "false"
+    before = browser.execute_script(heights, button)
+    browser.execute_script("arguments[0].click()", button)
+    assert button.get_attribute("aria-pressed") == "true" and "cut" in button.text
+    assert browser.execute_script(heights, button) != before
+    assert browser.execute_script("return document.querySelectorAll('.curve.asked').length") > 0
+    assert errors(browser) == []
+
+
 def test_playing_moves_the_cursor_of_the_curves(browser, pages):
     opened(browser, pages / "gripper_free_fall.html")
     wait(browser, "window.kinetree.drawings > 0", "a drawing")

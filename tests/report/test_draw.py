@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import kinetree as kt
 from kinetree.errors import InputError
@@ -162,7 +163,9 @@ def test_a_single_massless_frame_is_drawn():
 def test_names_are_no_formulas():
     odd = kt.Builder("$\\oops$")
     odd.world.revolute("$\\oops$").body("bob", kt.Inertia.point(1.0, (0, 0, -1)))
-    figure_of(odd.build(), labels=True).canvas.draw()
+    figure = figure_of(odd.build(), labels=True)
+    figure.canvas.draw()
+    assert "$\\oops$" in {text.get_text() for text in figure.findobj(Text)}
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,9 @@ def test_no_screen_is_needed():
         "draw(zoo.gripper()).figure.canvas.draw()"
     )
     blind = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "MPLBACKEND")}
-    subprocess.run([sys.executable, "-W", "error", "-c", code], env=blind, check=True, capture_output=True)
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, env=blind, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # ---- shapes -------------------------------------------------------------------------------------
@@ -233,3 +238,10 @@ def test_bodies_with_shapes_are_drawn_with_them():
     ball.world.free("base").body("ball", kt.Inertia.sphere(1.0, 0.1), [shape])
     (body,) = skeleton(ball.build()).bodies
     assert np.allclose(np.linalg.norm(np.concatenate(body.faces), axis=1), 0.2)
+
+
+@pytest.mark.parametrize(("q", "corner"), [([0.0, -2.0], "lower left"), ([2.36, 0.0], "upper right")])
+def test_the_legend_stands_where_least_is_drawn(q, corner):
+    ax = figure_of(kt.zoo.two_link(), q).axes[0]
+    codes = {"upper right": 1, "upper left": 2, "lower left": 3}
+    assert ax.get_legend()._loc == codes[corner]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from io import BytesIO
 from itertools import pairwise
 
@@ -12,8 +13,8 @@ from PIL import Image
 import kinetree as kt
 from kinetree.report import encode
 from kinetree.report.arrows import force_arrows
-from kinetree.report.frames import frames, positions
-from kinetree.report.movie import _between, movie_pictures, movie_times
+from kinetree.report.frames import GroundPlane, frames, positions
+from kinetree.report.movie import ground_lines, interpolated, movie_pictures, movie_times
 from support.results import small_result
 
 SMALL = (160, 120)
@@ -75,7 +76,7 @@ def test_values_between_samples_lie_on_lines(rng):
     time = np.array([0.0, 0.1, 0.1, 0.4])
     values = rng.standard_normal((4, 2, 3))
     asked = np.array([0.0, 0.05, 0.1, 0.25, 0.4, 9.0])
-    found = _between(time, values, asked)
+    found = interpolated(time, values, asked)
     kept = values[[0, 2, 3]]
     for place in np.ndindex(2, 3):
         np.testing.assert_allclose(
@@ -146,3 +147,34 @@ def test_a_failing_encoder_leaves_no_file(fall, tmp_path, monkeypatch):
     with pytest.raises(kt.FileError, match="no such codec"):
         fall.animate(tmp_path / "fall.mp4", size=SMALL)
     assert [path.name for path in tmp_path.iterdir()] == ["broken"]
+
+
+# ---- the ground ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_lines_of_the_ground_lie_in_it_below_the_motion(flat, rng):
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    up, ahead, side = turn
+    plane = GroundPlane(rng.standard_normal(3), up, ahead, side, ())
+    points = plane.origin + rng.uniform(-2, 3, (20, 3)) @ turn
+    lines = ground_lines(plane, points, 0.5, side if flat else None)
+    assert np.abs((lines - plane.origin) @ up).max() < 1e-12
+    for axis in (ahead,) if flat else (ahead, side):
+        assert (lines @ axis).min() < (points @ axis).min() and (lines @ axis).max() > (points @ axis).max()
+    assert len(lines) == 1 or len(lines) > 10
+
+
+def test_a_slope_is_drawn_as_one():
+    """The same poses on level and on sloping ground are different pictures, also in a plane."""
+    robot = kt.zoo.quadruped()
+    q, level = np.zeros((2, robot.n_dof)), np.array([0.0, 0.0, 1.0])
+    tilted = np.array([-0.2, 0.0, np.sqrt(0.96)])
+    still = kt.simulate(robot, q[0], duration=1e-3, times=2)
+    pictures = []
+    for up in (level, tilted):
+        ahead = np.array([up[2], 0.0, -up[0]])
+        plane = GroundPlane(np.zeros(3), up, ahead, np.cross(up, ahead), ())
+        moving = replace(frames(still), ground=plane)
+        pictures.append(next(movie_pictures(robot, moving, q, np.zeros(1), (128, 96))))
+    assert (pictures[0] != pictures[1]).any()

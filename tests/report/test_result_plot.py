@@ -11,8 +11,9 @@ import kinetree as kt
 from kinetree.errors import InputError
 from kinetree.model import zoo
 from kinetree.report.panel import MOST_LABELS
-from kinetree.report.result_plot import plot_comparison, plot_result
+from kinetree.report.result_plot import plot_comparison, plot_result, result_panels
 from kinetree.result.build import build_result
+from kinetree.study.run import run
 from support.results import small_motion, small_result
 
 
@@ -105,7 +106,7 @@ def test_other_tasks_show_accelerations(rng):
     assert y_labels(figure) == ["q / rad", "qd / (rad/s)", "qdd / (rad/s^2)", "tau / (N m)"]
 
 
-def test_own_task_shows_all_there_is(rng):
+def test_own_task_shows_all_there_is():
     found = {"time": [0.0, 1.0], "height": ("time", [1.0, 2.0], "m", "height of the hand")}
     found["phase"] = ("time", ["swing", "stance"], "", "part of the step")
     figure = build_result("measure", zoo.two_link(), found).plot()
@@ -257,3 +258,27 @@ def test_results_load_the_large_libraries_late():
     code = "import sys, kinetree.result.netcdf; print([name for name in sys.argv[1:] if name in sys.modules])"
     run = subprocess.run([sys.executable, "-c", code, *large], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_cases_have_the_colours_of_their_joints_and_dashes_of_their_own():
+    result = run("gripper_two_ways", study={"duration": 0.1}, output={"samples": 11})
+    (panel,) = result_panels(result, ["q"])
+    assert [line.look for line in panel.lines] == [(k % 4, k // 4) for k in range(8)]
+    lines = [line for line in result.plot("q").axes[0].get_lines() if line.get_gid() != "zero"]
+    assert [line.get_color() for line in lines[:4]] == [line.get_color() for line in lines[4:]]
+    assert (
+        {line.get_linestyle() for line in lines[:4]} == {"-"} != {line.get_linestyle() for line in lines[4:]}
+    )
+
+
+def test_forces_of_a_base_that_nothing_drives_are_no_panel():
+    result = run("planar_biped_walk", study={"duration": 0.1}, output={"samples": 11})
+    assert [panel.unit for panel in result_panels(result, ["tau"])] == ["N m"]
+    assert [panel.unit for panel in result_panels(result, ["q"])] == ["m", "rad"]
+
+
+def test_many_powers_of_ten_are_drawn_on_a_logarithmic_axis_and_a_plain_number_has_no_unit():
+    motion = {"time": np.linspace(0, 1, 50), "q": np.zeros((50, 2)), "qd": np.zeros((50, 2))}
+    motion["growth"] = (("time",), np.logspace(0, 9, 50), "1", "how errors grow")
+    (ax,) = build_result("simulate", zoo.two_link(), motion).plot("growth").axes
+    assert ax.get_yscale() == "log" and ax.get_ylabel() == "growth"

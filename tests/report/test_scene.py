@@ -112,7 +112,8 @@ def write_stl(path, *, binary):
     path.write_text("solid cube\n" + "\n".join(lines) + "\nendsolid\n")
 
 
-def write_obj(path, **kwargs):
+def write_obj(path, *, binary):
+    assert not binary
     corners, triangles = hull_solid(CUBE, 0.1)
     lines = [f"v {x} {y} {z}" for x, y, z in corners]
     lines += [f"f {a + 1}/1/1 {b + 1}/1 {c - len(corners)}" for a, b, c in triangles]

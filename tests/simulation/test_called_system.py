@@ -8,6 +8,7 @@ from kinetree.control import PD, PID, ComputedTorque
 from kinetree.simulation.called_system import CalledSystem
 from kinetree.simulation.options import read_options
 from kinetree.simulation.prepare import new_system
+from kinetree.simulation.surroundings import surroundings
 from kinetree.simulation.torque import read_law
 
 
@@ -60,8 +61,9 @@ def as_called(mechanism, law=None, ground=None, loads=(), stops=None, q=None, qd
     options = read_options(1.0, None, "dop853", 1e-8, None, None, None, 1e-3, "error", ())
     made = read_law(mechanism, None, law) if law is not None else read_law(mechanism, None, None)
     names = ground.contact_names(mechanism) if ground else ()
-    compiled = new_system(mechanism, made, ground, loads, stops, options)
-    called = CalledSystem(mechanism, made, ground, loads, stops, options, (), names)
+    around = surroundings(ground, loads, stops)
+    compiled = new_system(mechanism, made, around, options)
+    called = CalledSystem(mechanism, made, around, options, (), names)
     return compiled, called
 
 

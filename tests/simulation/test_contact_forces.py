@@ -14,7 +14,7 @@ SOILS = {
 }
 
 
-def ball(**more):
+def ball():
     build = kt.Builder("ball")
     body = build.world.free("float").body("ball", kt.Inertia.sphere(2.0, 0.1))
     body.contact("low", at=(0.0, 0.0, -0.1))

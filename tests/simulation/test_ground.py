@@ -79,6 +79,18 @@ def test_touch_down_is_located():
     assert first.name == "point0"
 
 
+@pytest.mark.parametrize("height", [0.0, -1e-17, 1e-17, -0.003])
+def test_a_point_that_starts_on_the_ground_does_not_touch_down(height):
+    run = kt.simulate(ball(), [0, 0, height], duration=0.2, ground=kt.Ground(), stop_at="touch_down")
+    assert run.complete and run.events == ()
+    assert run.touching.values[1:].all()
+
+
+def test_a_point_that_leaves_the_ground_comes_back_with_an_event():
+    run = kt.simulate(ball(), [0, 0, 0], [0, 0, 1], duration=0.5, ground=kt.Ground())
+    assert [event.time for event in run.events[:1]] == pytest.approx([2 / G], rel=1e-6)
+
+
 def test_stop_at_touch_down():
     run = kt.simulate(ball(), [0, 0, 0.2], duration=1.0, ground=kt.Ground(), stop_at="touch_down")
     assert not run.complete

@@ -269,6 +269,27 @@ def test_a_fixed_step_that_explodes_keeps_the_motion_so_far():
     assert 1 <= len(kept.time) and np.isfinite(kept.q.values).all()
 
 
+@pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
+def test_a_fixed_step_on_hard_ground_diverges_with_advice(method):
+    robot = kt.zoo.quadruped()
+    deep = np.zeros(robot.n_dof)
+    deep[2] = -0.01
+    ground = kt.Ground(soil=kt.Soil(stiffness=1e9))
+    with pytest.raises(kt.SimulationError, match=r"diverged at t = .* a step shorter than 0\.01 s") as caught:
+        kt.simulate(robot, deep, duration=0.5, ground=ground, method=method, step=0.01)
+    kept = caught.value.result
+    assert len(kept.time) and np.abs(kept.qd.values).max() < 1e9 and kept.stopped_at < 0.5
+    assert "diverged" in kept.stop_reason
+
+
+def test_a_fixed_step_that_events_cut_without_end_is_told(monkeypatch):
+    monkeypatch.setattr("kinetree.simulation.run.CUT_STEPS", 300)
+    robot = kt.zoo.hexapod()
+    ground = kt.Ground(soil=kt.Soil(stiffness=1e7))
+    with pytest.raises(kt.SimulationError, match=r"no progress at t = .*; .* a step shorter than 0\.001 s"):
+        kt.simulate(robot, np.zeros(robot.n_dof), duration=0.5, ground=ground, method="rk4", step=1e-3)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -299,58 +320,13 @@ def test_inaccurate_balance_is_told():
 
 
 # ---- many at once ---------------------------------------------------------------------------------------
-@pytest.mark.parametrize("count", [1, 3, 4, 9])
-def test_batch_is_many_single_simulations(count):
-    rng = np.random.default_rng(3)
-    q0, qd0 = rng.uniform(-1, 1, (2, count, 6))
-    tau = rng.uniform(-5, 5, (count, 6)) * [1, 1, 1, 1e-3, 1e-3, 1e-5]
-    batch = kt.simulate_batch(ARM, q0, qd0, 0.3, torque=tau, times=5, rtol=1e-11)
-    for k in range(count):
-        one = kt.simulate(ARM, q0[k], qd0[k], 0.3, torque=tau[k], times=5, rtol=1e-11)
-        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-8)
-        assert batch.qd.values[k] == pytest.approx(one.qd.values, abs=1e-7)
-
-
-def test_batch_does_not_depend_on_threads():
-    q0 = np.random.default_rng(5).uniform(-1, 1, (23, 6))
-    one, two = (kt.simulate_batch(ARM, q0, duration=0.2, times=3, threads=k).q.values for k in (1, 2))
-    assert np.array_equal(one, two)
-
-
-def test_batch_of_controllers_and_grounds():
-    path = kt.trajectories.hold(START, 1.0)
-    laws = [kt.control.PD(path, kp, 10.0) for kp in (10.0, 100.0)]
-    some = {"duration": 0.2, "times": 3, "method": "radau"}
-    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), controller=laws, **some)
-    for k, law in enumerate(laws):
-        one = kt.simulate(ARM, START, controller=law, **some)
-        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-9)
-    grounds = [kt.Ground(kt.Soil(stiffness=k)) for k in (1e3, 1e4)]
-    quadruped = kt.zoo.quadruped()
-    starts = np.tile(standing(), (2, 1))
-    batch = kt.simulate_batch(quadruped, starts, duration=0.2, ground=grounds, times=3, rtol=1e-7)
-    assert batch.q.values[0, -1, 2] < batch.q.values[1, -1, 2]
-
-
 def test_simulator_is_the_same_simulation():
     prepared = kt.Simulator(ARM, 0.3, times=7, rtol=1e-10)
     for start in (START, -START, START):
         motion = prepared.run(start)
-        run = kt.simulate(ARM, start, duration=0.3, times=7, rtol=1e-10)
+        run = kt.simulate(ARM, start, duration=0.3, times=7, rtol=1e-10, method=prepared.method)
         assert np.array_equal(motion.q, run.q.values)
         assert np.array_equal(motion.qd, run.qd.values)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.0] * 6,), r"q0 must be states \(m, 6\)"),
-        ((np.zeros((2, 6)), np.zeros((3, 6))), "do not fit together"),
-    ],
-)
-def test_bad_batches(arguments, message):
-    with pytest.raises(kt.InputError, match=message):
-        kt.simulate_batch(ARM, *arguments)
 
 
 def test_loops_are_not_left_open_silently():

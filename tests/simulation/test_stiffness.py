@@ -8,7 +8,9 @@ from kinetree.control import PD
 from kinetree.simulation.course import PATIENCE
 from kinetree.simulation.options import read_options
 from kinetree.simulation.prepare import new_system
-from kinetree.simulation.stiffness import eigenvalues, fastest_decay, slopes
+from kinetree.simulation.stiffness import eigenvalues, fastest_decay, nothing_decays, slopes
+from kinetree.simulation.surroundings import surroundings
+from kinetree.simulation.system import System
 from kinetree.simulation.torque import read_law
 
 GRIPPER = kt.zoo.gripper()
@@ -24,7 +26,8 @@ def slider(**joint):
 
 def system_of(mechanism, torque=None, controller=None, ground=None):
     options = read_options(1.0, None, "auto", 1e-8, None, None, None, 1e-3, "error", ())
-    return new_system(mechanism, read_law(mechanism, torque, controller), ground, (), None, options)
+    law = read_law(mechanism, torque, controller)
+    return new_system(mechanism, law, surroundings(ground), options)
 
 
 # ---- rates --------------------------------------------------------------------------------------------
@@ -51,11 +54,38 @@ def test_slopes_of_functions_are_those_of_the_law():
         assert b == pytest.approx(a, abs=1e-5 * np.abs(a).max())
 
 
+# ---- what needs no looking at -------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("options", "free"),
+    [
+        ({}, True),
+        ({"torque": [0.1, 0.2, 0.3, 0.4]}, True),
+        ({"controller": STIFF}, False),
+        ({"torque": lambda t, q, qd: -qd}, False),
+    ],
+)
+def test_free_motions_are_not_searched_for_decays(options, free):
+    assert nothing_decays(system_of(GRIPPER, **options)) is free
+
+
+def test_springs_and_friction_are_searched_for_decays():
+    assert not nothing_decays(system_of(slider(stiffness=1e8)))
+    assert nothing_decays(system_of(slider()))
+
+
+def test_a_free_fall_compiles_no_jacobian(monkeypatch):
+    def never(self):
+        raise AssertionError("nothing here can be stiff")
+
+    monkeypatch.setattr(System, "jacobian_address", never)
+    assert kt.simulate(GRIPPER, POSE, duration=20.0, times=3).complete
+
+
 # ---- choices ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("options", "method"),
     [
-        ({}, "pirk7"),
+        ({}, "dop853"),
         ({"controller": STIFF}, "radau"),
         ({"torque": lambda t, q, qd: 5.0 * (POSE - q) - 2.0 * qd}, "radau"),
         ({"controller": STIFF, "duration": 1e-3}, "dop853"),

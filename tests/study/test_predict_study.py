@@ -113,7 +113,7 @@ def test_forces_in_the_joints_are_as_the_document_draws_them():
     assert (sliding[[0, -1]] > 4.0 * sliding.min(axis=0)).all()
 
 
-def test_phases_of_a_study(tmp_path):
+def test_phases_of_a_study():
     result = run("two_link_lift_and_return")
     assert result.passed and result.audit["junctions"].passed
     durations = result.statistics["durations"]

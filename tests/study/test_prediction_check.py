@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.study.prediction_check import check_by_simulation, torque_table
-from motion.problems import kuka, lifting, minimum_time, prismatic
+from kinetree.motion.terms import Jerk
+from kinetree.study import prediction_check
+from kinetree.study.prediction_check import check_by_pieces, check_by_simulation, torque_table
+from motion.problems import from_rest_to_rest, kuka, lifting, minimum_time, prismatic
 
 
 @pytest.mark.parametrize("make", [minimum_time, lifting, lambda: prismatic(np.pi / 2)], ids=["1", "2", "3"])
@@ -36,6 +38,31 @@ def test_a_load_that_varies_acts_on_the_simulated_mechanism():
 
     found = kt.predict(minimum_time(loads=pushed, segments=8))
     assert check_by_simulation(found, rtol=1e-7).largest < 1e-5
+
+
+def test_an_unstable_motion_comes_about_piece_by_piece():
+    """A biped that is not balanced by anything falls away from its motion, however small the error."""
+    q = np.full(12, 0.5)
+    ends = from_rest_to_rest(np.zeros(12), q)
+    found = kt.predict(kt.Problem(kt.zoo.biped_fixed(), objective=Jerk(), constraints=ends, duration=1.0))
+    assert check_by_simulation(found).largest > 1e-3
+    pieces = check_by_pieces(found)
+    assert pieces.pieces == 20
+    assert pieces.largest < 1e-8
+    assert "20 pieces" in str(pieces)
+    assert "unstable" in pieces.check().sentence
+    assert pieces.t[-1] == pytest.approx(1.0)
+
+
+def test_wrong_torques_are_noticed_piece_by_piece_too(monkeypatch):
+    def pushed(s):
+        return [kt.Wrench("link2", np.stack([0 * s, -20 * s, 0 * s], axis=1), point=(0.4, 0, 0))]
+
+    found = kt.predict(minimum_time(loads=pushed, segments=8))
+    assert check_by_pieces(found, rtol=1e-7).largest < 1e-6
+    right = prediction_check._torques
+    monkeypatch.setattr(prediction_check, "_torques", lambda *given: 1.1 * right(*given))
+    assert not check_by_pieces(found, rtol=1e-7).check().passed
 
 
 def test_wrong_torques_are_noticed():

@@ -13,7 +13,9 @@ SHIPPED = {
     "gripper_inverse_dynamics", "gripper_free_fall", "kuka_inverse_dynamics", "kuka_free_fall",
     "puma_stability", "biped_single_support", "planar_biped_walk", "spatial_biped_walk", "quadruped_trot",
     "hexapod_tripod", "two_link_minimum_time", "two_link_lifting", "prismatic_arm",
-    "two_link_spared_joint", "two_link_lift_and_return",
+    "two_link_spared_joint", "two_link_lift_and_return", "biped_forced_simulation", "gripper_two_ways",
+    "planar_biped_laws", "spatial_biped_laws", "quadruped_laws", "hexapod_laws", "two_link_joint_free",
+    "two_link_joint_locked",
 }  # fmt: skip
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,
@@ -35,7 +37,7 @@ def test_all_are_there_and_say_where_they_come_from():
     for example in examples():
         study = read_study(example.name)
         assert example.title and example.task == study.task
-        assert any(word in study.tables.study.description for word in ("Fig. ", "Figs. "))
+        assert any(word in study.tables.study.description for word in ("Fig. ", "Figs. ", "slide "))
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import kinetree as kt
 from support import trees
 
 CASES = {
@@ -14,6 +15,18 @@ CASES |= {
     "welded": trees.welded_tree,
     "mimic": trees.mimic_tree,
 }
+
+
+def random_trees(seeds, n_bodies=9):
+    """Makers of the zoo's random trees by name, one for each of the first seeds."""
+    return {
+        f"random_tree {seed}": lambda seed=seed: kt.zoo.random_tree(seed, n_bodies) for seed in range(seeds)
+    }
+
+
+def zoo_and_random_trees(seeds):
+    """Makers of all mechanisms of the zoo and of some random trees, by name."""
+    return dict(kt.zoo.ZOO) | random_trees(seeds)
 
 
 def assert_close(value, expected, tolerance=1e-12):

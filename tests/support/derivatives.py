@@ -32,11 +32,6 @@ def differences(function, x, step=1e-3):
     return np.moveaxis(np.tensordot(weights, values, axes=1), 0, -1) / step
 
 
-def time_derivative(function, step=1e-3):
-    """d/dt at t = 0 of a batched function of times (k,), by sixth-order central differences."""
-    return differences(lambda t: function(t[:, 0, 0])[:, None], [0.0], step)[..., 0]
-
-
 def axes(mechanism, *coordinates):
     """Coordinates of all axes (q first, then its derivatives), as kernels want them."""
     G, offset = coupling(mechanism)

@@ -146,3 +146,13 @@ def zoo():
     """Every mechanism of the zoo, and random trees of several sizes."""
     models = {name: make() for name, make in kt.zoo.ZOO.items()}
     return models | {f"random {seed}": kt.zoo.random_tree(seed, n) for seed, n in ((1, 3), (2, 8), (3, 14))}
+
+
+def both_trees(robot):
+    """Without and with axes for the welds, where there are any."""
+    return [robot.tree] if robot.jointed_tree is robot.tree else [robot.tree, robot.jointed_tree]
+
+
+def one_state(name, tree, rng):
+    """Inputs of a kernel for one random state."""
+    return [x[0] for x in random_inputs(KERNELS[name], tree, rng, 1)]

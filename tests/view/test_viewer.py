@@ -164,7 +164,7 @@ def test_files_are_opened_from_the_page(viewer, fall, tmp_path):
     assert viewer.subject.mechanism.name == "hexapod" and viewer.motion is None
 
 
-def test_a_public_page_touches_no_files(fall, tmp_path):
+def test_a_public_page_touches_no_files(fall):
     with opened(fall, public=True) as page:
         assert not page.opening.path.visible and not page.opening.button._impl.update_cb
         assert not page.saving.path.visible and not page.saving.button._impl.update_cb

@@ -18,6 +18,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from kinetree.cli.commands import COMMANDS, SECTIONS
+from kinetree.cli.help import PlainTyper
 from kinetree.cli.names import complete_model
 from kinetree.errors import KinetreeError
 
@@ -36,6 +37,11 @@ Model = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+
+
+def output_option(about: str, metavar: str = "FILE") -> Any:
+    """The option that names a file or folder to write."""
+    return typer.Option("--output", "-o", help=about, metavar=metavar, show_default=False)
 
 
 class Commands(TyperGroup):
@@ -71,6 +77,9 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             told("interrupted", stderr=True, style="red")
             raise typer.Exit(INTERRUPTED) from None
+        except MemoryError:
+            show_error("the memory of this machine is not enough; ask for fewer samples, states or motions")
+            raise typer.Exit(BAD_INPUT) from None
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
@@ -78,7 +87,7 @@ class Commands(TyperGroup):
             raise typer.Exit(BAD_INPUT) from None
 
 
-app = typer.Typer(
+app = PlainTyper(
     name="kinetree",
     cls=Commands,
     help="Dynamics and motion of articulated systems.",

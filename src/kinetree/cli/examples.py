@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from kinetree.cli.app import AsJson, Force, Quiet, app, console, told
+from kinetree.cli.help import PlainTyper
 from kinetree.cli.names import complete_example
 
 ExampleName = Annotated[
     str, typer.Argument(help="Name of an example.", autocompletion=complete_example, metavar="NAME")
 ]
-examples_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_completion=False)
+examples_app = PlainTyper(invoke_without_command=True, rich_markup_mode=None, add_completion=False)
 app.add_typer(examples_app, name="examples")
 
 
@@ -30,7 +31,10 @@ def examples(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 @examples_app.command("list")
 def list_examples(as_json: AsJson = False) -> None:
-    """List the examples, each with its mechanism in a line of characters."""
+    """List the examples, each with its mechanism in a line of characters.
+
+    Example: kinetree examples list
+    """
     _listed(as_json)
 
 

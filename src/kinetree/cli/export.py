@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, progress_bar, told
+from kinetree.cli.app import Force, Quiet, app, output_option, progress_bar, told
 from kinetree.cli.names import complete_result
 from kinetree.errors import FileError, InputError, listed
 
@@ -24,11 +24,15 @@ def export(
         Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
     ],
     file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The same as FILE.")] = None,
-    variable: Annotated[str, typer.Option(help="For OpenSim: one over time and joint, e.g. tau.")] = "q",
-    fps: Annotated[float, typer.Option(help="For movies: pictures per second.")] = 30.0,
-    speed: Annotated[float, typer.Option(help="For movies: 0.5 is slow motion.")] = 1.0,
-    size: Annotated[str, typer.Option(help="For movies: pixels, WIDTHxHEIGHT.")] = "800x600",
+    output: Annotated[Path | None, output_option("The same as FILE.")] = None,
+    variable: Annotated[
+        str, typer.Option(help="For OpenSim: one over time and joint, e.g. tau.", metavar="NAME")
+    ] = "q",
+    fps: Annotated[float, typer.Option(help="For movies: pictures per second.", metavar="NUMBER")] = 30.0,
+    speed: Annotated[float, typer.Option(help="For movies: 0.5 is slow motion.", metavar="NUMBER")] = 1.0,
+    size: Annotated[
+        str, typer.Option(help="For movies: size in pixels.", metavar="WIDTHxHEIGHT")
+    ] = "800x600",
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:

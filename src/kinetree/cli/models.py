@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Model, Quiet, app, console, told
+from kinetree.cli.app import AsJson, Force, Model, Quiet, app, console, output_option, told
 from kinetree.cli.names import complete_model
 from kinetree.errors import InputError
 
@@ -47,7 +47,8 @@ def convert(
     convention: Annotated[
         str | None,
         typer.Option(
-            help='Of a DH table in .csv: "modified" (default) or "classic".',
+            help="Of a DH table in .csv; modified unless given.",
+            metavar="classic|modified",
             autocompletion=lambda: ["modified", "classic"],
         ),
     ] = None,
@@ -88,10 +89,10 @@ def draw(
     model: Model,
     output: Annotated[
         Path | None,
-        typer.Option(help="Picture to write: .png, .pdf, .svg or .jpg.", show_default="MODEL.png"),
+        output_option("Picture to write: .png, .pdf, .svg or .jpg; MODEL.png unless given."),
     ] = None,
     q: Annotated[
-        str | None, typer.Option(help="Pose: numbers (rad, m) with commas, e.g. 0.1,-0.5,0.2.")
+        str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
     force: Force = False,
@@ -117,7 +118,10 @@ def draw(
 
 @app.command()
 def zoo(as_json: AsJson = False) -> None:
-    """List the mechanisms that come with Kinetree."""
+    """List the mechanisms that come with Kinetree.
+
+    Example: kinetree zoo
+    """
     from kinetree.model import zoo as models
 
     rows = [(name, about, models.by_name(name)) for name, about in models.names().items()]
@@ -140,7 +144,9 @@ def schema(
 ) -> None:
     """Print the JSON schema of mechanism or study files.
 
-    Editors use it to complete and check .toml files. Example: kinetree schema --study > study.json
+    Editors use it to complete and check .toml files.
+
+    Example: kinetree schema --study > study.json
     """
     if study:
         from kinetree.study.file import study_schema as wanted
@@ -155,6 +161,8 @@ def formulations() -> None:
     """Show the formulations of the equations of motion.
 
     What each can do, its cost and its source; 'verify' compares them.
+
+    Example: kinetree formulations
     """
     from kinetree.analysis.by_formulation import formulations as known
     from kinetree.report.terminal import formulation_table
@@ -166,7 +174,9 @@ def formulations() -> None:
 def warmup(quiet: Quiet = False) -> None:
     """Compile all algorithms now, so that no call has to wait.
 
-    Later runs find the machine code on disk.
+    It takes some minutes; later runs find the machine code on disk.
+
+    Example: kinetree warmup
     """
     from rich.progress import Progress
 

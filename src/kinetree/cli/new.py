@@ -20,15 +20,14 @@ KINDS = ("mechanism", "study")
 def new(
     kind: Annotated[
         str,
-        typer.Argument(
-            help="mechanism or study.", metavar="mechanism|study", autocompletion=lambda: list(KINDS)
-        ),
+        typer.Argument(help="What to make.", metavar="mechanism|study", autocompletion=lambda: list(KINDS)),
     ],
     name: Annotated[str, typer.Argument(help="Name; the file is NAME.toml.", metavar="NAME")],
     template: Annotated[
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged. Study: simulate, inverse, control, predict.",
+            metavar="NAME",
             autocompletion=lambda: [
                 "arm",
                 "pendulum",
@@ -42,14 +41,24 @@ def new(
             ],
         ),
     ] = None,
-    links: Annotated[int | None, typer.Option(help="Mechanism: number of links, or of legs.")] = None,
-    length: Annotated[float | None, typer.Option(help="Mechanism: length of a link (m).")] = None,
-    mass: Annotated[float | None, typer.Option(help="Mechanism: mass of a link (kg).")] = None,
+    links: Annotated[
+        int | None, typer.Option(help="Mechanism: number of links, or of legs.", metavar="NUMBER")
+    ] = None,
+    length: Annotated[
+        float | None, typer.Option(help="Mechanism: length of a link (m).", metavar="NUMBER")
+    ] = None,
+    mass: Annotated[
+        float | None, typer.Option(help="Mechanism: mass of a link (kg).", metavar="NUMBER")
+    ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="Study: name of the zoo or a mechanism file.", autocompletion=complete_model),
+        typer.Option(
+            help="Study: name of the zoo or a mechanism file.", metavar="MODEL", autocompletion=complete_model
+        ),
     ] = None,
-    duration: Annotated[float | None, typer.Option(help="Study: how long the motion lasts (s).")] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="Study: how long the motion lasts (s).", metavar="NUMBER")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take the defaults without asking.")] = False,
     force: Force = False,
     quiet: Quiet = False,

@@ -7,23 +7,30 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, app, told
+from kinetree.cli.app import Force, Quiet, app, output_option, told
 from kinetree.cli.results import ResultFile
 
 
 @app.command()
 def report(
     result: ResultFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write: .html.", show_default="RESULT.html")
-    ] = None,
+    output: Annotated[Path | None, output_option("Page to write: .html; RESULT.html unless given.")] = None,
     force: Force = False,
     meshes: Annotated[
-        Path | None, typer.Option(help="Folder of the mechanism's mesh files (.stl, .obj), to draw them.")
+        Path | None,
+        typer.Option(
+            help="Folder of the mechanism's mesh files (.stl, .obj), to draw them.", metavar="FOLDER"
+        ),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Write a result as a page with animation, curves, tables and audit, all in one file."""
+    """Write a result as a page with animation, curves and tables.
+
+    It is one file that needs nothing else: it opens offline by a double click, can be sent and printed.
+
+    Example: kinetree report fall.nc --open
+    """
     from kinetree.report.html.page import check_report
     from kinetree.report.output import check_output
 
@@ -34,7 +41,8 @@ def report(
     from kinetree.result.netcdf import load_result
 
     load_result(result).report(path, force, meshes)
-    told(f"Wrote {path}")
+    if not quiet:
+        told(f"Wrote {path}")
     if show:
         import webbrowser
 

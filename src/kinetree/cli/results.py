@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, told
 from kinetree.cli.names import complete_result
 
 if TYPE_CHECKING:
@@ -21,16 +21,19 @@ ResultFile = Annotated[
     Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
 ]
 Variables = Annotated[
-    list[str] | None, typer.Option("--variable", help="Name of a variable to draw, e.g. tau; repeatable.")
+    list[str] | None,
+    typer.Option("--variable", help="A variable to draw, e.g. tau; repeatable.", metavar="NAME"),
 ]
-Joints = Annotated[list[str] | None, typer.Option("--joint", help="Name of a joint to draw; repeatable.")]
+Joints = Annotated[
+    list[str] | None, typer.Option("--joint", help="A joint to draw; repeatable.", metavar="NAME")
+]
 
 
 @app.command()
 def plot(
     result: ResultFile,
     output: Annotated[
-        Path | None, typer.Option(help="Picture: .png, .pdf, .svg or .jpg.", show_default="RESULT.png")
+        Path | None, output_option("Picture: .png, .pdf, .svg or .jpg; RESULT.png unless given.")
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
@@ -70,7 +73,7 @@ def compare(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(help="Picture (.png, .pdf, .svg, .jpg) or page (.html) to write as well."),
+        output_option("Picture (.png, .pdf, .svg, .jpg) or page (.html) to write as well."),
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
@@ -92,7 +95,7 @@ def compare(
 
     from kinetree.report.result_plot import plot_comparison
     from kinetree.result.netcdf import load_result
-    from kinetree.study.difference import difference_rows
+    from kinetree.study.difference import difference_notes, difference_rows
 
     a, b = load_result(first), load_result(second)
     rows = difference_rows(a, b, variable)
@@ -108,6 +111,8 @@ def compare(
         typer.echo(json.dumps([row._asdict() for row in rows]))
     elif not quiet:
         console().print(_difference_table(rows))
+        for note in difference_notes(a, b, labels):
+            told(f"note: {note}")
         if output is not None:
             told(f"Wrote {output}")
 

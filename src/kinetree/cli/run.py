@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kinetree.cli.app import BAD_INPUT, AsJson, Force, Quiet, app, console, progress_bar, show_error, told
+from kinetree.cli.app import (
+    BAD_INPUT,
+    AsJson,
+    Force,
+    Quiet,
+    app,
+    console,
+    output_option,
+    progress_bar,
+    show_error,
+    told,
+)
 from kinetree.cli.app import terminable as terminable
 from kinetree.cli.names import complete_study
 from kinetree.errors import FileError, KinetreeError
@@ -31,14 +42,14 @@ def run(
             metavar="STUDY",
         ),
     ],
-    output: Annotated[Path | None, typer.Option(help="File for the result.", show_default="STUDY.nc")] = None,
+    output: Annotated[Path | None, output_option("File for the result: .nc; STUDY.nc unless given.")] = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.")
+        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -75,9 +86,23 @@ def run(
         typer.echo(json.dumps(outcome.to_json(saved), allow_nan=False))
     elif not quiet:
         console().print(_report(outcome, saved, extras))
+    _doubt_plot(outcome)
     if outcome.exit_code:
         told(f"{outcome.status}: {_reason(outcome, saved)}", stderr=True, style="red")
         raise typer.Exit(outcome.exit_code)
+
+
+def _doubt_plot(outcome: Outcome) -> None:
+    """Warn of variables that [plot] names and the result does not have."""
+    from kinetree.errors import unknown_name
+
+    table: Any = outcome.study.tables.plot
+    if outcome.result is None or table is None:
+        return
+    known = outcome.result.variables
+    for name in table.variables or ():
+        if name not in known:
+            told(f"warning: [plot] {unknown_name('variable', name, known)}", stderr=True, style="yellow")
 
 
 class _Extras(NamedTuple):
@@ -133,7 +158,7 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     if result is None or result.complete:
         failed = [] if result is None else [f"{k} {x}" for k, x in result.audit.items() if not x.passed]
         return outcome.message or "; ".join(failed)
-    until = f" until t = {result.stopped_at:g} s" if result.task in ("simulate", "control") else ""
+    until = f" until t = {result.stopped_at:g} s" if result.task in ("simulate", "control", "inverse") else ""
     why = "" if outcome.message == outcome.status else f"{outcome.message}; "
     return f"{why}what was computed{until} is in {saved}"
 
@@ -153,9 +178,10 @@ def _picture(outcome: Outcome, suffix: str) -> bytes:
     from kinetree.report.result_plot import plot_result
 
     table: Any = outcome.study.tables.plot
-    names = () if table is None else table.variables or ()
-    joints = None if table is None else table.joints
     assert outcome.result is not None
+    wanted = () if table is None else table.variables or ()
+    names = [name for name in wanted if name in outcome.result.variables]  # of others there is a warning
+    joints = None if table is None else table.joints
     return picture_bytes(plot_result(outcome.result, *names, joints=joints), suffix)
 
 

@@ -15,8 +15,10 @@ def show(
         str,
         typer.Argument(help="A mechanism (name or file) or a result (.nc).", metavar="MODEL|RESULT"),
     ],
-    port: Annotated[int, typer.Option(help="Port of the page; 0 takes any free one.")] = 8080,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="Port of the page; 0 takes any free one.", metavar="NUMBER")
+    ] = 8080,
+    host: Annotated[str, typer.Option(help="Address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     public: Annotated[
         bool, typer.Option("--public", help="Allow a host that other machines can reach.")
     ] = False,

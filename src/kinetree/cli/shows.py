@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from kinetree.cli.app import Force, Quiet, app, console, progress_bar, told
+from kinetree.cli.app import Force, Quiet, app, console, output_option, progress_bar, told
 
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for demo.png and demo.csv.")] = Path("demo"),
+    output: Annotated[
+        Path, output_option("Folder for demo.png and demo.csv; demo unless given.", "FOLDER")
+    ] = Path("demo"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,7 +42,9 @@ def demo(
 
 @app.command()
 def stability(
-    output: Annotated[Path, typer.Option(help="Folder for stability.png.")] = Path("stability"),
+    output: Annotated[
+        Path, output_option("Folder for stability.png; stability unless given.", "FOLDER")
+    ] = Path("stability"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:

@@ -10,8 +10,8 @@ import typer
 
 from kinetree.cli.app import FAILED, AsJson, Model, Quiet, app, console, progress_bar, told
 
-States = Annotated[int, typer.Option(help="Number of random states.", min=1, max=1000)]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", min=0)]
+States = Annotated[int, typer.Option(help="How many random states.", min=1, max=1000, metavar="NUMBER")]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", min=0, metavar="NUMBER")]
 
 
 @app.command()
@@ -77,7 +77,7 @@ def derivatives(
 @app.command()
 def bench(
     model: Model = "kuka_kr5",
-    batch: Annotated[int, typer.Option(help="States in a batch.", min=1)] = 1000,
+    batch: Annotated[int, typer.Option(help="States in a batch.", min=1, metavar="NUMBER")] = 1000,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +26,7 @@ from kinetree.kernels.floating import BASE
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
+from kinetree.model.without import without_parameters
 from kinetree.state import State, Wrench
 
 LIMITS_OF_MODEL = "model"
@@ -145,13 +146,7 @@ def without_passive(model: Mechanism) -> Mechanism:
     """The model without springs and friction of its joints, so that holding it still takes gravity only."""
     if not model.tree.passive.any():
         return model
-    links = []
-    for link in model.links:
-        none = np.zeros(link.joint.n_dof)
-        none.setflags(write=False)
-        joint = replace(link.joint, stiffness=none, viscous=none, coulomb=none)
-        links.append(replace(link, joint=joint))
-    return replace(model, links=tuple(links))
+    return without_parameters(model, "stiffness", "viscous", "coulomb")
 
 
 def _limit(limits: Checked | str | None, mechanism: Mechanism, actuated: Flags) -> Array:

@@ -128,7 +128,7 @@ def gravity_torque(tree: Tree, q: Any) -> Numbers:
 def load_torque(tree: Tree, q: Any, loads: Loads) -> Numbers:
     """J_s^T f_s and the same for moments, (n,): what loads spare the drives (001, eqs. 6 and 10)."""
     with step("loads"):
-        (axes, f, r, h), path, pose = load_columns(tree, loads), paths(tree), Poses(tree, q)
+        (axes, f, r, h), path, pose = load_columns(loads), paths(tree), Poses(tree, q)
         torque = np.zeros(tree.n, np.result_type(pose.T, f))
         for s, j in enumerate(axes):
             for i in path[j]:
@@ -197,7 +197,7 @@ def _acceleration(pose: Poses, j: int, path: list[int], by: tuple[int, ...], qd:
 
 def _load_slopes(tree: Tree, q: Any, loads: Loads) -> Numbers:
     """d(J_s^T f_s)/dq (n, n), moments included."""
-    (axes, f, r, h), path, pose = load_columns(tree, loads), paths(tree), Poses(tree, q)
+    (axes, f, r, h), path, pose = load_columns(loads), paths(tree), Poses(tree, q)
     slopes = np.zeros((tree.n, tree.n), np.result_type(pose.T, f))
     for s, j in enumerate(axes):
         for i in path[j]:

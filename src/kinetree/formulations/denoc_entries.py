@@ -67,7 +67,6 @@ CONSTANTS = {0.0: ZERO, 1.0: ONE, -1.0: MINUS_ONE}
 Vector = tuple[Entry, Entry, Entry]
 Matrix = tuple[Vector, Vector, Vector]
 NULL: Vector = (ZERO, ZERO, ZERO)
-NULL_MATRIX: Matrix = (NULL, NULL, NULL)
 
 
 def constant(value: float) -> Entry:

@@ -95,7 +95,7 @@ def gravity_vector(tree: Tree) -> Numbers:
     return np.append(tree.gravity, 0)
 
 
-def load_columns(tree: Tree, loads: Loads) -> tuple[list[int], Numbers, Numbers, Numbers]:
+def load_columns(loads: Loads) -> tuple[list[int], Numbers, Numbers, Numbers]:
     """Axes, and one column per load: forces f (4, k), points r (4, k), moments h (4, k), all augmented."""
     moving = [load for load in loads if load.axis != WORLD_AXIS]
     values = [np.asarray(x) for load in moving for x in load[1:]]

@@ -69,7 +69,7 @@ def forward_kinematics(tree: Tree, q: Any, qd: Any, qdd: Any) -> Kinematics:
 
 def own_dynamics(tree: Tree, C: Numbers, loads: Loads) -> Dynamics:
     """What each axis contributes itself to D, E, F and G: the first terms of 001, eqs. 17-20."""
-    axes, f, r, h = load_columns(tree, loads)
+    axes, f, r, h = load_columns(loads)
     J, n = pseudo_inertias(tree), tree.n
     kind = np.result_type(C, f)
     D, E = np.zeros((n, 4, 4), kind), np.array(J[:, :, 3], kind)  # (18): m_i r_i is J's last column

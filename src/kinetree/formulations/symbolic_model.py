@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,6 @@ from kinetree.model.tree import WORLD_AXIS, Tree
 
 ROUND = 1e-12  # rotation matrices this near to 0, 1/2 and 1 mean that
 JOINT_SYMBOLS = {"armature": "J", "viscous": "b", "coulomb": "f", "stiffness": "k", "rest": "r"}
-Naming = Callable[[float, str], Any]
 
 
 class Parameters:

@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.model.files import PathLike, _by_suffix, _check_readable, _checked_path, load, read_text
+from kinetree.model.files import PathLike, by_suffix, check_readable, checked_path, load, read_text
 from kinetree.model.finding import WARNING, Finding, in_order, of_error
 
 
@@ -20,9 +20,9 @@ def check_mechanism_file(path: PathLike) -> list[Finding]:
     []
     """
     try:
-        place = _checked_path(path)
-        checker = _by_suffix(place, {".toml": _toml, ".urdf": _urdf, ".xml": _mjcf}, "read")
-        _check_readable(place)
+        place = checked_path(path)
+        checker = by_suffix(place, {".toml": _toml, ".urdf": _urdf, ".xml": _mjcf}, "read")
+        check_readable(place)
         return in_order(checker(place))
     except FileError as error:
         return of_error(error, str(path), "unreadable-file")

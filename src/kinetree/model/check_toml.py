@@ -13,25 +13,25 @@ from pydantic import BaseModel, ValidationError
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.dh import from_dh
-from kinetree.model.file_origin import ARRAYS, Origin, Place, _complaint
+from kinetree.model.file_origin import ARRAYS, Origin, Place, complaint
 from kinetree.model.finding import ERROR, WARNING, Finding, of_error
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism, faults
 from kinetree.model.schema import BodyTable, ContactTable, DhRowTable, LoopTable, MechanismTable
 from kinetree.model.suspicions import Suspicion, looks_like_degrees, suspicions
-from kinetree.model.toml_file import (
-    SOLIDS,
-    _contact_point,
-    _dh_row,
-    _inertia,
-    _joint,
-    _link,
-    _loop,
-    _mechanism,
-    _placement,
-    _shape,
-)
+from kinetree.model.toml_file import mechanism_of
 from kinetree.model.toml_lines import key_lines
+from kinetree.model.toml_parts import (
+    SOLIDS,
+    contact_point_of,
+    dh_row_of,
+    inertia_of,
+    joint_of,
+    link_of,
+    loop_of,
+    placement_of,
+    shape_of,
+)
 
 RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
 BY_THEMSELVES = ("degrees-as-radians", "millimetres-as-metres", "inertia-does-not-fit", "no-room-to-move")
@@ -47,12 +47,12 @@ class Part(NamedTuple):
     pieces: tuple[Callable[[Any], object], ...]
 
 
-def _joint_of(table: BodyTable) -> Joint:
-    return _joint(table.joint.name or f"{table.name}_joint", table.joint)
+def _joint_alone(table: BodyTable) -> Joint:
+    return joint_of(table.joint.name or f"{table.name}_joint", table.joint)
 
 
 def _row_alone(table: DhRowTable) -> Mechanism:
-    row = {key: x for key, x in _dh_row(table).items() if key not in ("name", "parent", "mimic")}
+    row = {key: x for key, x in dh_row_of(table).items() if key not in ("name", "parent", "mimic")}
     return from_dh([row], name="row")
 
 
@@ -60,18 +60,18 @@ PARTS = (
     Part(
         "body",
         BodyTable,
-        _link,
+        link_of,
         (
-            _inertia,
-            _joint_of,
-            lambda table: _placement(table.joint, "joint"),
-            lambda table: [_shape(x) for x in table.shapes],
+            inertia_of,
+            _joint_alone,
+            lambda table: placement_of(table.joint, "joint"),
+            lambda table: [shape_of(x) for x in table.shapes],
             lambda table: Body(table.name),
         ),
     ),
-    Part("loop", LoopTable, _loop, (_loop,)),
-    Part("contact", ContactTable, _contact_point, (_contact_point,)),
-    Part("dh.row", DhRowTable, _dh_row, (_row_alone,)),
+    Part("loop", LoopTable, loop_of, (loop_of,)),
+    Part("contact", ContactTable, contact_point_of, (contact_point_of,)),
+    Part("dh.row", DhRowTable, dh_row_of, (_row_alone,)),
 )
 
 
@@ -95,7 +95,7 @@ def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Pla
     found += _raw_angles(origin, lines, above)
     mechanism: Mechanism | None
     try:
-        mechanism = _mechanism(origin)
+        mechanism = mechanism_of(origin)
     except KinetreeError as error:
         if not any(x.severity == ERROR for x in found):
             found += of_error(error, origin.source, "impossible-mechanism")
@@ -115,7 +115,7 @@ def schema_findings(
             nearest_line((*above, *place), lines),
             ERROR,
             RULE_OF.get(problem["type"], "wrong-value"),
-            _complaint(problem, model),
+            complaint(problem, model),
         )
         for place, problem in _schema_errors(origin, model)
     ]
@@ -140,7 +140,7 @@ def _parts(origin: Origin, bad: set[Place]) -> tuple[dict[str, list[Any]], list[
     found: list[Finding] = []
     for part in PARTS:
         path = ARRAYS[part.key]
-        for k, entry in enumerate(origin._entries(part.key)):
+        for k, entry in enumerate(origin.entries(part.key)):
             if any(place[: len(path) + 1] == (*path, k) for place in bad):
                 continue
             table = part.schema.model_validate(entry)
@@ -189,19 +189,19 @@ def _last(origin: Origin, kind: str, name: str) -> Place:
     """The last entry that has a name."""
     key = {"contact point": "contact", "joint": "body", "degree of freedom": "body"}.get(kind, kind)
     owner = "body" if kind == "body" else "contact" if key == "contact" else "joint"
-    found = [k for k, entry in enumerate(origin._entries(key)) if name in _names(entry, k, owner, row=False)]
+    found = [k for k, entry in enumerate(origin.entries(key)) if name in _names(entry, k, owner, row=False)]
     return (key, found[-1]) if found else (key,)
 
 
 def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
     """Bodies on unknown parents, in a file that is broken elsewhere."""
-    entries = [entry for entry in origin._entries("body") if isinstance(entry, Mapping)]
+    entries = [entry for entry in origin.entries("body") if isinstance(entry, Mapping)]
     names = [WORLD, *(str(entry.get("name")) for entry in entries)]
-    for k, entry in enumerate(origin._entries("body")):
+    for k, entry in enumerate(origin.entries("body")):
         parent = entry.get("parent", WORLD) if isinstance(entry, Mapping) else WORLD
         if isinstance(parent, str) and parent not in names:
             line = nearest_line((*above, "body", k, "parent"), lines)
-            message = f"parent of {origin._label('body', k)}: {unknown_name('body', parent, names)}"
+            message = f"parent of {origin.label('body', k)}: {unknown_name('body', parent, names)}"
             yield Finding(origin.source, line, ERROR, "impossible-tree", message)
 
 
@@ -255,7 +255,7 @@ def _names(entry: Mapping[str, Any], k: int, kind: str, row: bool) -> tuple[obje
 def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
     """Angles of frames that look like degrees; a mechanism no longer knows them."""
     for key, path in ARRAYS.items():
-        for k, entry in enumerate(origin._entries(key)):
+        for k, entry in enumerate(origin.entries(key)):
             for place, value in _angles(entry):
                 if isinstance(value, int | float) and looks_like_degrees(value):
                     whole = (*path, k, *place)
@@ -264,7 +264,7 @@ def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Ite
                         nearest_line((*above, *whole), lines),
                         WARNING,
                         "degrees-as-radians",
-                        f"{origin._label(key, k)}: {place[-1]} = {value:g} rad is more than a turn"
+                        f"{origin.label(key, k)}: {place[-1]} = {value:g} rad is more than a turn"
                         f'; if degrees are meant, write "{value:g} deg"',
                     )
 

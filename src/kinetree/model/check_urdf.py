@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from kinetree.errors import FileError, KinetreeError, ModelError
-from kinetree.model.body import WORLD, checked_name
+from kinetree.errors import FileError, KinetreeError
+from kinetree.model.body import WORLD
 from kinetree.model.finding import WARNING, Finding, of_error
 from kinetree.model.mesh_path import MeshFolder
 from kinetree.model.suspicions import Suspicion, suspicions
-from kinetree.model.urdf import Named, _carriers, _check_robot, _is_world, load_urdf
+from kinetree.model.urdf import Names, carriers_of, check_robot, is_world, load_urdf
 from kinetree.model.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
 from kinetree.model.xml_file import Element, file_bytes, parse_xml
 
@@ -60,39 +60,22 @@ def line_of(root: Element, x: Suspicion) -> int | None:
 
 def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]:
     """Rule and text of every complaint, element by element."""
-    yield from _tried("syntax", lambda: _check_robot(robot))
-    links, joints = _Names("link"), _Names("joint")
+    yield from _tried("syntax", lambda: check_robot(robot))
+    links, joints = Names("link"), Names("joint")
     for named in (links, joints):
         for element in robot.all(named.tag):
             yield from _tried("repeated-name", named.add, element)
     for element in (*robot.all("link"), *robot.all("joint")):
         grammar = list(_tried("unknown-element", check_grammar, element))
         yield from grammar
-        if grammar or (element.tag == "link" and _is_world(element, WORLD)):
+        if grammar or (element.tag == "link" and is_world(element, WORLD)):
             continue
         if element.tag == "link":
             yield from _tried("impossible-body", lambda link: link_body(link, folder, False), element)
         else:
             for part in (placement, lambda joint: joint_of(joint, mimic_of(joint))):
                 yield from _tried("impossible-joint", part, element)
-            yield from _tried("impossible-tree", lambda joint: _carriers(links.known, {"": joint}), element)
-
-
-class _Names:
-    """The elements of a tag by name; a name that comes again is refused."""
-
-    def __init__(self, tag: str) -> None:
-        self.tag = tag
-        self.known: Named = {}
-
-    def add(self, element: Element) -> None:
-        name = checked_name(element.text("name"), f"{element.source}, line {element.line}, a {self.tag}")
-        if name in self.known:
-            raise ModelError(
-                f"{element.place}: two {self.tag}s are called '{name}', the first on line "
-                f"{self.known[name].line}; {self.tag} names must differ"
-            )
-        self.known[name] = element
+            yield from _tried("impossible-tree", lambda joint: carriers_of(links.known, {"": joint}), element)
 
 
 def _tried(rule: str, check: Callable[..., object], *arguments: Element) -> Iterable[tuple[str, str]]:

@@ -54,10 +54,11 @@ class Origin:
         for key, path in ARRAYS.items():
             if place[: len(path)] == path and len(place) > len(path):
                 index = int(place[len(path)])
-                return f"{self._line(key, index)}: {self._label(key, index)}"
+                return f"{self._line(key, index)}: {self.label(key, index)}"
         return self.source
 
-    def _entries(self, key: str) -> Sequence[Any]:
+    def entries(self, key: str) -> Sequence[Any]:
+        """The tables of an array of the file, e.g. of [[body]]."""
         entries: Any = self.table
         for part in ARRAYS[key]:
             entries = entries.get(part, {})
@@ -65,10 +66,11 @@ class Origin:
 
     def _line(self, key: str, index: int) -> str:
         lines = self.lines.get(key, ())
-        return f"{self.source}, line {lines[index]}" if len(lines) == len(self._entries(key)) else self.source
+        return f"{self.source}, line {lines[index]}" if len(lines) == len(self.entries(key)) else self.source
 
-    def _label(self, key: str, index: int) -> str:
-        entry = self._entries(key)[index]
+    def label(self, key: str, index: int) -> str:
+        """How messages call one of them: by its name, or by its number."""
+        entry = self.entries(key)[index]
         name = entry.get("name") if isinstance(entry, Mapping) else None
         return f"{key} '{name}'" if isinstance(name, str) and name.isprintable() else f"{key}[{index}]"
 
@@ -91,14 +93,14 @@ class Origin:
             return self._line("dh.row", int(found["row"]))
         if found:
             key = found["key"].removesuffix(" point")
-            for index in range(len(self._entries(key))):
-                if self._label(key, index) == f"{key} '{found['name']}'":
+            for index in range(len(self.entries(key))):
+                if self.label(key, index) == f"{key} '{found['name']}'":
                     return self._line(key, index)
         return self.source
 
     def explained(self, error: ValidationError, model: type[BaseModel]) -> FileError:
         """The schema's complaints in our words, one per line."""
-        texts = [f"{self.where(x['loc'])}: {_complaint(x, model)}" for x in error.errors(include_url=False)]
+        texts = [f"{self.where(x['loc'])}: {complaint(x, model)}" for x in error.errors(include_url=False)]
         more = [f"... and {len(texts) - MOST_ERRORS} more"] if len(texts) > MOST_ERRORS else []
         return FileError("\n".join([*texts[:MOST_ERRORS], *more]))
 
@@ -115,7 +117,8 @@ def dotted(place: Place) -> str:
     return text or "the file"
 
 
-def _complaint(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+def complaint(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
+    """What is wrong with one key, in our words."""
     place, kind = problem["loc"], problem["type"]
     path, got = dotted(place), reprlib.repr(problem["input"])
     if kind == "extra_forbidden":

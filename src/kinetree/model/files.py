@@ -41,14 +41,14 @@ def load(
     >>> kt.load(path) == kt.zoo.gripper()
     True
     """
-    place = _checked_path(path)
-    reader = _by_suffix(place, {".toml": _load_toml, ".urdf": _load_urdf, ".xml": _load_mjcf}, "read")
+    place = checked_path(path)
+    reader = by_suffix(place, {".toml": _load_toml, ".urdf": _load_urdf, ".xml": _load_mjcf}, "read")
     options = {"floating_base": floating_base, "allow_unphysical": allow_unphysical, "folder": folder}
     given = {name: value for name, value in options.items() if value not in (False, None)}
     for name in given:
         if name not in READ_OPTIONS[place.suffix.lower()]:
             raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
-    _check_readable(place)
+    check_readable(place)
     return reader(place, **given)
 
 
@@ -62,16 +62,16 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     """
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"save(mechanism, path) needs a Mechanism first, got {mechanism!r}")
-    place = _checked_path(path)
-    text = _by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text}, "written")
-    _check_writable(place, force)
+    place = checked_path(path)
+    text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text}, "written")
+    check_writable(place, force)
     write_text(place, text(mechanism), force)
 
 
 def read_text(path: PathLike) -> str:
     """The text of a UTF-8 file, with or without byte order mark."""
-    place = _checked_path(path)
-    _check_readable(place)
+    place = checked_path(path)
+    check_readable(place)
     try:
         raw = place.read_bytes()
     except OSError as error:
@@ -91,8 +91,8 @@ def read_text(path: PathLike) -> str:
 
 def write_text(path: PathLike, text: str, force: bool = False) -> None:
     """Write UTF-8 text completely or not at all; an existing file is replaced only with ``force``."""
-    place = _checked_path(path)
-    _check_writable(place, force)
+    place = checked_path(path)
+    check_writable(place, force)
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -150,7 +150,8 @@ def _urdf_text(mechanism: Mechanism) -> str:
     return urdf_text(mechanism)
 
 
-def _checked_path(path: PathLike) -> Path:
+def checked_path(path: PathLike) -> Path:
+    """The path of a file, if it can be one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
     if not os.fspath(path) or "\0" in os.fspath(path):
@@ -158,7 +159,7 @@ def _checked_path(path: PathLike) -> Path:
     return Path(path)
 
 
-def _by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
+def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
     if suffix not in formats:
@@ -168,19 +169,26 @@ def _by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     return formats[suffix]
 
 
-def _check_readable(path: Path) -> None:
+def check_is_file(path: Path, what: str) -> None:
+    """Whether there is a file; ``what`` says of what kind it should be."""
     if os.path.isdir(path):
-        raise FileError(f"{path}: is a folder, not a mechanism file")
+        raise FileError(f"{path}: is a folder, not a {what}")
     if not os.path.lexists(path):
         raise FileError(f"{path}: no such file (looked in {os.path.abspath(path.parent)})")
     if not os.path.isfile(path):
         raise FileError(f"{path}: is no regular file")
+
+
+def check_readable(path: Path) -> None:
+    """Whether there is a mechanism file of a reasonable size."""
+    check_is_file(path, "mechanism file")
     size = os.path.getsize(path)
     if size > LARGEST_FILE:
         raise FileError(f"{path}: has {size / 1e6:.1f} MB; the largest allowed is {LARGEST_FILE / 1e6:g} MB")
 
 
-def _check_writable(path: Path, force: bool) -> None:
+def check_writable(path: Path, force: bool) -> None:
+    """Whether a file can be written there, before any work is done; with ``force`` in place of another."""
     if os.path.isdir(path):
         raise FileError(f"{path}: is a folder; give the path of a file")
     folder = os.path.dirname(os.path.realpath(path))

@@ -171,21 +171,24 @@ class MechanismTable(Table):
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
 
 
-class _FileSchema(GenerateJsonSchema):
+class FileSchema(GenerateJsonSchema):
     """A key that may be left out is left out, never null: TOML has no null."""
 
     def nullable_schema(self, schema: Any) -> JsonSchemaValue:
+        """What may be null is described as what it is otherwise."""
         return self.generate_inner(schema["schema"])
 
     def field_title_should_be_set(self, schema: Any) -> bool:
+        """Keys speak for themselves."""
         return False
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
+        """A default is told unless it is null."""
         known = super().default_schema(schema)
         return {key: x for key, x in known.items() if key != "default" or x is not None}
 
 
 def json_schema() -> dict[str, Any]:
     """The JSON schema of a mechanism file, with a description and the unit of every key."""
-    schema = MechanismTable.model_json_schema(schema_generator=_FileSchema)
+    schema = MechanismTable.model_json_schema(schema_generator=FileSchema)
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema}

@@ -64,16 +64,16 @@ def _mechanism(
     content: str | bytes, source: str, folder: MeshFolder, allow_unphysical: bool, floating_base: bool
 ) -> Mechanism:
     robot = parse_xml(content, source)
-    _check_robot(robot)
+    check_robot(robot)
     links, joints = _by_name(robot, "link"), _by_name(robot, "joint")
     if not links:
         raise ModelError(f"{robot.place}: there is no <link>; a robot needs at least one")
     for element in (*links.values(), *joints.values()):
         check_grammar(element)
-    carriers = _carriers(links, joints)
+    carriers = carriers_of(links, joints)
     root = _root(robot, links, carriers)
     bodies = {
-        name: link_body(x, folder, allow_unphysical) for name, x in links.items() if not _is_world(x, root)
+        name: link_body(x, folder, allow_unphysical) for name, x in links.items() if not is_world(x, root)
     }
     made = [] if root not in bodies else [Link(bodies[root], _base_joint(joints, floating_base))]
     if floating_base and not made:
@@ -93,7 +93,7 @@ def _mechanism(
         raise ModelError(f"{robot.place}: {reason}") from None
 
 
-def _check_robot(robot: Element) -> None:
+def check_robot(robot: Element) -> None:
     """The root element is <robot>, without macros and without misspelt links and joints."""
     if robot.tag != "robot":
         raise FileError(f"{robot.place}: the outermost element of a URDF file is <robot>, got <{robot.tag}>")
@@ -111,21 +111,33 @@ def _check_robot(robot: Element) -> None:
             raise FileError(f"{child.place}: unknown element <{child.tag}>. Did you mean <{near[0]}>?")
 
 
+class Names:
+    """The elements of a tag by name; a name that comes again is refused."""
+
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self.known: Named = {}
+
+    def add(self, element: Element) -> None:
+        """Keep an element under its name."""
+        name = checked_name(element.text("name"), f"{element.source}, line {element.line}, a {self.tag}")
+        if name in self.known:
+            raise ModelError(
+                f"{element.place}: two {self.tag}s are called '{name}', the first on line "
+                f"{self.known[name].line}; {self.tag} names must differ"
+            )
+        self.known[name] = element
+
+
 def _by_name(robot: Element, tag: str) -> Named:
     """The links or joints by name."""
-    found: Named = {}
+    names = Names(tag)
     for element in robot.all(tag):
-        name = checked_name(element.text("name"), f"{element.source}, line {element.line}, a {tag}")
-        if name in found:
-            raise ModelError(
-                f"{element.place}: two {tag}s are called '{name}', the first on line {found[name].line}; "
-                f"{tag} names must differ"
-            )
-        found[name] = element
-    return found
+        names.add(element)
+    return names.known
 
 
-def _carriers(links: Named, joints: Named) -> Named:
+def carriers_of(links: Named, joints: Named) -> Named:
     """For each link that is a child, the joint that carries it; in the order of the joints."""
     carriers: Named = {}
     for joint in joints.values():
@@ -174,7 +186,7 @@ def _check_no_cycle(links: Named, carriers: Named) -> None:
         reached.update(path)
 
 
-def _is_world(link: Element, root: str) -> bool:
+def is_world(link: Element, root: str) -> bool:
     """Whether a link is the world frame itself: the root, called 'world', without inertia."""
     if link.text("name") != root or root != WORLD or link.one("inertial") is not None:
         return False

@@ -9,8 +9,8 @@ import numpy as np
 from kinetree.errors import InputError
 from kinetree.motion.setting import Setting
 from kinetree.motion.terms.boundary import NAMES, UNITS, Boundary
-from kinetree.motion.terms.contract import Bounded, Constraint, Rows
-from kinetree.motion.terms.functions import Rate
+from kinetree.motion.terms.contract import Bounded, Constraint, Rows, unit_of
+from kinetree.motion.terms.functions import Rate, Torque
 
 SAME = 1e-9
 Asked = dict[tuple[float, int, int], float]  # by instant, rate and joint
@@ -27,6 +27,7 @@ def check_contradictions(
     for rows in bounded:
         if isinstance(rows, Rows) and isinstance(rows.function, Rate) and rows.family != Boundary.family:
             _check_limit(setting, rows, rows.function, asked)
+    _check_pairs(bounded)
 
 
 def _collect(setting: Setting, term: Boundary, asked: Asked) -> None:
@@ -56,6 +57,33 @@ def _check_limit(setting: Setting, rows: Rows, function: Rate, asked: Asked) -> 
                 f"{_wish(setting, s, rate, joint, value)}, but the {rows.family} allows {lower:g} to "
                 f"{upper:g}: two terms contradict each other"
             )
+
+
+def _check_pairs(bounded: Iterable[Bounded]) -> None:
+    """Two limits of the same quantity at the same instants must leave something between them."""
+    seen: dict[tuple[str, int, int], list[tuple[Rows, float, float]]] = {}
+    for rows in bounded:
+        if not isinstance(rows, Rows) or np.ndim(rows.lower) > 1 or np.ndim(rows.upper) > 1:
+            continue
+        function = rows.function
+        if not isinstance(function, Torque | Rate):
+            continue
+        rate, places = (
+            (function.rate, function.columns) if isinstance(function, Rate) else (-1, function.rows)
+        )
+        low, high = (
+            np.broadcast_to(np.asarray(x, dtype=np.float64), places.shape) for x in (rows.lower, rows.upper)
+        )
+        for k, place in enumerate(places.tolist()):
+            here = seen.setdefault((type(function).__name__, rate, place), [])
+            for other, lower, upper in here:
+                if (low[k] > upper + SAME or high[k] < lower - SAME) and np.isin(rows.s, other.s).any():
+                    raise InputError(
+                        f"{rows.family}, {rows.labels[k]}: {low[k]:g} to {high[k]:g} {unit_of(rows, k)} are "
+                        f"allowed, but another {other.family} allows {lower:g} to {upper:g}: "
+                        "two terms contradict each other"
+                    )
+            here.append((rows, float(low[k]), float(high[k])))
 
 
 def _wish(setting: Setting, s: float, rate: int, joint: int, value: float) -> str:

@@ -29,10 +29,15 @@ class Evaluation:
         """Torques (m, n_dof) and their derivatives (m, 3, n_dof, n)."""
         return self.mechanics.slopes(self.motion)
 
+    @property
+    def has_torque_slopes(self) -> bool:
+        """Whether they were asked for."""
+        return "torque" in self.__dict__
+
     @cached_property
     def tau(self) -> Array:
         """Torques alone, (m, n_dof)."""
-        return self.torque[0] if "torque" in self.__dict__ else self.mechanics.torques(self.motion)
+        return self.torque[0] if self.has_torque_slopes else self.mechanics.torques(self.motion)
 
     def frames(self, part: slice) -> Frames:
         """Frames of all axes at some of the samples."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kinetree.algebra.arrays import Array
 from kinetree.motion.active import ACTIVE, ActiveBound
 from kinetree.motion.conflicts import strained
+from kinetree.motion.hints import swinging, whirling
 from kinetree.motion.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.terms.effort import Time
@@ -64,7 +65,7 @@ def explained(
         summary,
         tuple(str(v) for v in serious[:MOST]),
         tuple(_reached(problem, outcome, active)),
-        tuple(_advice(problem, outcome, check, serious, T)),
+        tuple(_advice(problem, outcome, check, serious, x)),
     )
 
 
@@ -119,11 +120,13 @@ def objective_apart(problem: Problem, outcome: Outcome, check: Check) -> float:
 
 
 def _advice(
-    problem: Problem, outcome: Outcome, check: Check, violated: list[Violation], T: float
+    problem: Problem, outcome: Outcome, check: Check, violated: list[Violation], x: Array
 ) -> Iterator[str]:
     if outcome.status is Status.SOLVED:
         if any(v.between for v in violated):
             yield "More samples per segment, or tighten(prediction), keep limits between samples too."
+        yield from whirling(problem, check)
+        yield from swinging(problem, x, check)
         yield from _finer(problem, outcome, check)
         return
     found = problem.conflicts()
@@ -137,7 +140,7 @@ def _advice(
         return
     families = {v.family for v in violated}
     yield from _too_many_equations(problem)
-    yield from _longer(problem, families & HURRIED, T)
+    yield from _longer(problem, families & HURRIED, float(x[-1]))
     if not found:
         yield "Several starts may find a way around: predict(problem, starts=20)."
     others = set(problem.families)

@@ -13,7 +13,7 @@ class NonlinearProgram(ABC):
 
     Entries of the Jacobian are at (``jacobian_rows``, ``jacobian_columns``), those of the Hessian's lower
     triangle at (``hessian_rows``, ``hessian_columns``). ``scale`` is what the objective is multiplied by,
-    ``durations`` are the unknowns that are times (s).
+    ``durations`` are the unknowns that are times (s), ``squares`` says whether f is a sum of squares.
     """
 
     n: int
@@ -28,6 +28,11 @@ class NonlinearProgram(ABC):
     hessian_columns: Integers
     durations: Integers
     scale: float
+    squares: bool
+
+    @abstractmethod
+    def expect_derivatives(self, z: Array) -> None:
+        """Values at z will be asked for, and probably derivatives: both may be cheaper at once."""
 
     @abstractmethod
     def objective(self, z: Array) -> float:
@@ -48,6 +53,10 @@ class NonlinearProgram(ABC):
     @abstractmethod
     def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """Entries of factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, lower triangle."""
+
+    @abstractmethod
+    def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """The same as if all that f is the sum of squares of were straight (Gauss and Newton)."""
 
     @abstractmethod
     def duration(self, z: Array) -> float:

@@ -124,6 +124,7 @@ class PhasesProgram(NonlinearProgram):
         self.x_upper = np.concatenate([program.x_upper for program in programs])
         timed = [program.durations + start for program, start in zip(programs, self.starts, strict=False)]
         self.durations = np.concatenate(timed)
+        self.squares = all(program.squares for program in programs)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -174,6 +175,12 @@ class PhasesProgram(NonlinearProgram):
         return found
 
     @override
+    def expect_derivatives(self, z: Array) -> None:
+        """Phase by phase."""
+        for program, part in self._each(z):
+            program.expect_derivatives(part)
+
+    @override
     def objective(self, z: Array) -> float:
         """f(z), scaled: the sum over the phases."""
         return float(sum(self._factor(program) * program.objective(part) for program, part in self._each(z)))
@@ -202,12 +209,29 @@ class PhasesProgram(NonlinearProgram):
     @override
     def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """Entries of the Hessian of the Lagrangian, lower triangle."""
-        parts, found = self.parts(z), []
-        for k, (program, part) in enumerate(self._each(z)):
-            own = multipliers[self.row_starts[k] : self.row_starts[k + 1]]
-            found.append(program.hessian(part, factor * self._factor(program), own))
-        entries = np.concatenate(found)
-        tied = multipliers[self.row_starts[-1] :]
+        found = [
+            program.hessian(part, factor * self._factor(program), own)
+            for program, part, own in self._with_multipliers(z, multipliers)
+        ]
+        return self._tied(z, np.concatenate(found), multipliers)
+
+    @override
+    def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """The same without the second derivatives of torques in the objective."""
+        found = [
+            program.straight_hessian(part, factor * self._factor(program), own)
+            for program, part, own in self._with_multipliers(z, multipliers)
+        ]
+        return self._tied(z, np.concatenate(found), multipliers)
+
+    def _with_multipliers(self, z: Array, multipliers: Array) -> list[tuple[Program, Array, Array]]:
+        """Every phase with its unknowns and its multipliers."""
+        own = [multipliers[a:b] for a, b in pairwise(self.row_starts)]
+        return [(*each, y) for each, y in zip(self._each(z), own, strict=True)]
+
+    def _tied(self, z: Array, entries: Array, multipliers: Array) -> Array:
+        """Entries with the curvature of the junctions added."""
+        parts, tied = self.parts(z), multipliers[self.row_starts[-1] :]
         for (k, first, second, _), y in zip(self.ties, tied, strict=True):
             for phase, side, sign in ((k, first, 1.0), (k + 1, second, -1.0)):
                 if side.timed:

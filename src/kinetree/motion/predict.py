@@ -14,9 +14,8 @@ from kinetree.errors import InputError
 from kinetree.model.files import PathLike
 from kinetree.motion.prediction import Prediction, Trial
 from kinetree.motion.problem import Problem
-from kinetree.motion.progress import Course, shown_progress
 from kinetree.motion.saving import Saver
-from kinetree.motion.search import Search, checked_settings, scale_objective, searched_from
+from kinetree.motion.search import Search, checked_settings, searched_from
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.motion.start import given_motion, random_start, regridded, result_motion, straight_line
@@ -62,6 +61,8 @@ def predict(
     0.3931
     """
     begun = perf_counter()
+    if not isinstance(problem, Problem):
+        raise InputError(f"predict needs a Problem, got {problem!r}")
     settings = checked_settings(tolerance, max_iterations, time_limit, options)
     solvers = chosen_solvers(solver, problem.program, options)
     asked = searched_from(settings, solver, starts, seed)
@@ -73,19 +74,14 @@ def predict(
             problem, x, outcome, verified(problem, x), perf_counter() - begun, list(trials), asked
         )
 
-    program, rng = problem.program, np.random.default_rng(seed)
-    saver = None if save is None else Saver(program, save, force, made)
-    first = _first_start(problem, start)
-
-    def by_chance() -> Array:
+    def by_chance(rng: np.random.Generator) -> Array:
         return program.reduced(random_start(problem, rng))
 
-    scale_objective(program, first, lambda: program.reduced(random_start(problem, np.random.default_rng(0))))
-    with shown_progress(progress) as tell:
-        course = None if tell is None else Course(tell, settings, starts)
-        search = Search(program, solvers, settings, course, saver, begun, problem.conflicts)
-        best = search.run(first, (by_chance() for _ in range(starts - 1)), trials)
-    found = made(best)
+    program, rng = problem.program, np.random.default_rng(seed)
+    saver = None if save is None else Saver(program, save, force, made)
+    search = Search(program, solvers, settings, saver, begun, problem.conflicts)
+    first = _first_start(problem, start)
+    found = made(search.run(first, by_chance, starts, rng, trials, progress))
     if saver is not None:
         saver.write(found)
     return found

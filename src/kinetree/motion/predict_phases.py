@@ -15,9 +15,8 @@ from kinetree.motion.phased_prediction import PhasedPrediction
 from kinetree.motion.phases import Phases
 from kinetree.motion.prediction import Trial
 from kinetree.motion.problem import Problem
-from kinetree.motion.progress import Course, shown_progress
 from kinetree.motion.saving import Saver
-from kinetree.motion.search import Search, checked_settings, scale_objective, searched_from
+from kinetree.motion.search import Search, checked_settings, searched_from
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.motion.start import given_motion, regridded
@@ -65,13 +64,9 @@ def predict_phases(
         return PhasedPrediction(asked, outcome, perf_counter() - begun, list(trials), told)
 
     saver = None if save is None else Saver(program, save, force, made)
+    search = Search(program, solvers, settings, saver, begun, asked.conflicts)
     first = _first_start(asked, start)
-    scale_objective(program, first, lambda: asked.random_start(np.random.default_rng(0)))
-    with shown_progress(progress) as tell:
-        course = None if tell is None else Course(tell, settings, starts)
-        search = Search(program, solvers, settings, course, saver, begun, asked.conflicts)
-        best = search.run(first, (asked.random_start(rng) for _ in range(starts - 1)), trials)
-    found = made(best)
+    found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
     if saver is not None:
         saver.write(found)
     return found

@@ -55,7 +55,7 @@ class Problem:
         self,
         mechanism: Mechanism,
         *,
-        objective: Objective | Sequence[Objective],
+        objective: Objective | Sequence[Objective] = (),
         constraints: Constraint | Sequence[Constraint] = (),
         duration: float | tuple[float, float] | None = None,
         segments: int = 20,
@@ -68,7 +68,7 @@ class Problem:
     ) -> None:
         self.arguments: dict[str, Any] = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         self.mechanism = mechanism
-        self.objective = _listed(objective, Objective, "objective")
+        self.objective = _listed(() if objective is None else objective, Objective, "objective")
         self.constraints = _listed(constraints, Constraint, "constraints")
         if not self.objective:
             raise InputError("the objective is missing: give at least one term to minimise, such as Time()")
@@ -257,7 +257,7 @@ def _loads(mechanism: Mechanism, loads: LoadsGiven) -> Callable[[Array], Sequenc
         wanted = loads
 
         def checked(s: Array) -> Sequence[Wrench]:
-            return _wrenches(mechanism, wanted(s))
+            return _one_for_each(_wrenches(mechanism, wanted(s)), len(s))
 
         checked(np.linspace(0.0, 1.0, 3))
         return checked
@@ -266,6 +266,18 @@ def _loads(mechanism: Mechanism, loads: LoadsGiven) -> Callable[[Array], Sequenc
     if any(np.ndim(load.force) > 1 or np.ndim(load.moment) > 1 for load in wrenches):
         raise InputError("loads that vary must be given as a function of s (m,) that returns wrenches")
     return lambda s: wrenches
+
+
+def _one_for_each(loads: list[Wrench], count: int) -> list[Wrench]:
+    for load in loads:
+        for what, value in (("force", load.force), ("moment", load.moment)):
+            shape = np.shape(value)
+            if len(shape) > 1 and shape != (count, 3):
+                raise InputError(
+                    f"loads at {count} instants s: the {what} on '{load.body}' must have shape ({count}, 3) "
+                    f"or (3,), got {shape}"
+                )
+    return loads
 
 
 def _wrenches(mechanism: Mechanism, loads: Any) -> list[Wrench]:

@@ -62,6 +62,7 @@ class Program(NonlinearProgram):
             loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
         self.integrands = [(weight, Sampled(function, parts[-1])) for weight, function in integrands]
         self.quadrature = setting.quadrature[1]
+        self.squares = all(function.of_squares for _, function in integrands)
         self.scale = 1.0
         self._lay_out()
         self._map_curvature()
@@ -156,6 +157,12 @@ class Program(NonlinearProgram):
 
     # ---- the functions of a nonlinear program --------------------------------------------------------
     @override
+    def expect_derivatives(self, z: Array) -> None:
+        """Torques come with their derivatives if those of the last motion were asked for."""
+        if self._evaluation is not None and self._evaluation.has_torque_slopes:
+            self.evaluation(z).torque  # noqa: B018
+
+    @override
     def objective(self, z: Array) -> float:
         """f(z), scaled."""
         return self.scale * self._objective(self.evaluation(z))
@@ -221,14 +228,34 @@ class Program(NonlinearProgram):
         """Entries of factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, lower triangle."""
         self.counts["curvatures"] += 1
         at = self.evaluation(z)
-        factor = factor * self.scale
         at.clear_weights()
-        T = at.motion.duration
+        self._weigh_objective(at, factor)
+        self._weigh_rows(at, multipliers)
+        return self._collected(at, factor)
+
+    @override
+    def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """The same without the second derivatives of torques in the objective, which squares do not need."""
+        at = self.evaluation(z)
+        at.clear_weights()
+        self._weigh_objective(at, factor)
+        at.torque_weight = None
+        self._weigh_rows(at, multipliers)
+        return self._collected(at, factor)
+
+    def _weigh_objective(self, at: Evaluation, factor: float) -> None:
+        share = factor * self.scale * at.motion.duration
+        if share != 0.0:
+            for weight, sampled in self.integrands:
+                sampled.weigh(at, (share * weight * self.quadrature)[:, None])
+
+    def _weigh_rows(self, at: Evaluation, multipliers: Array) -> None:
         for block, start in zip(self.blocks, self.offsets, strict=False):
             block.weigh(at, multipliers[start : start + block.count])
-        if factor != 0.0:
-            for weight, sampled in self.integrands:
-                sampled.weigh(at, (factor * T * weight * self.quadrature)[:, None])
+
+    def _collected(self, at: Evaluation, factor: float) -> Array:
+        """Entries of the second derivatives of all that was weighed."""
+        factor = factor * self.scale
         points, mixed, twice = at.curvature()
         n_entries = len(self.hessian_rows) - (self.n if self.timed else 0)
         entries, total = np.zeros(len(self.hessian_rows)), np.zeros(self.setting.profiles.size)

@@ -10,10 +10,10 @@ from typing import Protocol
 import numpy as np
 
 from kinetree.errors import FileError
-from kinetree.model.files import PathLike, _check_writable, _checked_path
+from kinetree.model.files import PathLike, check_writable, checked_path
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Status, Watch, rank
-from kinetree.result.netcdf import _with_suffix, save_result
+from kinetree.result.netcdf import save_result, with_result_suffix
 from kinetree.result.result import Result
 
 EVERY = 30.0  # s between two savings
@@ -39,8 +39,8 @@ class Saver:
     def __init__(
         self, program: NonlinearProgram, path: PathLike, force: bool, made: Callable[[Outcome], Saved]
     ) -> None:
-        self.place = _with_suffix(_checked_path(path))
-        _check_writable(self.place, force)
+        self.place = with_result_suffix(checked_path(path))
+        check_writable(self.place, force)
         self.program, self.made, self._force = program, made, force
         self.best: Outcome | None = None
         self._last = perf_counter()

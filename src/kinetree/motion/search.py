@@ -16,7 +16,7 @@ from kinetree.errors import InputError
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.optimality import optimality, reference
 from kinetree.motion.prediction import Trial
-from kinetree.motion.progress import Course
+from kinetree.motion.progress import Course, Tell, shown_progress
 from kinetree.motion.saving import Saver
 from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import (
@@ -32,7 +32,7 @@ from kinetree.motion.solvers.interface import (
 )
 from kinetree.motion.solvers.threads import one_thread
 
-ENOUGH = 250  # iterations after which the next solver is tried
+ENOUGH = 600  # iterations after which the next solver is tried
 NOTHING = 1e-9  # objectives below this are no measure of size
 SMALL = 1e-6  # of the objective at the start: less counts as nothing
 FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
@@ -76,6 +76,7 @@ def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[],
     """
     program.scale = 1.0
     size = abs(program.objective(start.z))
+    _check_numbers(program, start.z, size)
     if not size > NOTHING:
         size = 1e-3 * abs(program.objective(other()))
     program.scale = 1.0 / size if np.isfinite(size) and size > NOTHING else 1.0
@@ -85,6 +86,16 @@ def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[],
         start.bound_multipliers = low * program.scale, high * program.scale
 
 
+def _check_numbers(program: NonlinearProgram, z: Array, objective: float) -> None:
+    """Raise where own functions give no numbers at the start, where nothing can begin."""
+    if np.isnan(objective):
+        raise InputError("the objective is not a number (NaN) where the search begins")
+    bad = np.isnan(program.constraints(z))
+    if bad.any():
+        (family,) = (kind for kind, rows in program.families().items() if int(bad.argmax()) in rows)
+        raise InputError(f"{family}: not a number (NaN) where the search begins")
+
+
 @dataclass(eq=False)
 class Search:
     """Starts and solvers in turn; who is told and what is saved on the way."""
@@ -92,16 +103,28 @@ class Search:
     program: NonlinearProgram
     solvers: list[Solver]
     settings: Settings
-    course: Course | None
     saver: Saver | None
     begun: float
     conflicts: Callable[[], list[str]] = list  # reasons why there can be no such motion
     least: float = 0.0  # objectives below this are no measure of size
+    course: Course | None = None
 
-    def run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
-        """The best of all starts: the first, and further unknowns; each adds its trial."""
-        with one_thread() if self.program.n <= LARGE else nullcontext():
-            return self._run(first, further, trials)
+    def run(
+        self,
+        first: Start,
+        by_chance: Callable[[np.random.Generator], Array],
+        starts: int,
+        rng: np.random.Generator,
+        trials: list[Trial],
+        progress: bool | Tell | None,
+    ) -> Outcome:
+        """The best of so many starts: the first, then unknowns by chance; each adds its trial."""
+        scale_objective(self.program, first, lambda: by_chance(np.random.default_rng(0)))
+        further = (by_chance(rng) for _ in range(starts - 1))
+        with shown_progress(progress) as tell:
+            self.course = None if tell is None else Course(tell, self.settings, starts)
+            with one_thread() if self.program.n <= LARGE else nullcontext():
+                return self._run(first, further, trials)
 
     def _run(self, first: Start, further: Iterable[Array], trials: list[Trial]) -> Outcome:
         program = self.program

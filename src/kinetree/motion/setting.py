@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.profile import Profiles
+from kinetree.motion.profile import RATES, Profiles
 from kinetree.motion.reaction_axes import own_rows, reaction_rows
 
 Where = str | ArrayLike
@@ -112,12 +112,23 @@ class Setting:
             raise InputError(f"{what}: s must be numbers from 0 to 1 (the end), got {place!r}")
         return s
 
+    def _local_at(self, s: Array) -> tuple[Integers, Array]:
+        """Basis functions with their first two derivatives, computed once for each set of instants."""
+        key = s.tobytes()
+        if key not in self._known:
+            self._known[key] = self.profiles.basis.local(s, RATES - 1)
+        return self._known[key]
+
+    @cached_property
+    def _known(self) -> dict[bytes, tuple[Integers, Array]]:
+        return {}
+
     def curve_rows(self, s: Array, columns: Sequence[int], derivative: int = 0) -> tuple[Integers, Array]:
         """Rows over x that give a derivative (by s) of moving coordinates, sample by sample.
 
         Which unknowns, (rows, p + 1), and their coefficients.
         """
-        first, values = self.profiles.basis.local(s, derivative)
+        first, values = self._local_at(s)
         n, k, width = self.profiles.n, len(columns), values.shape[2]
         points = (first[:, None, None] + np.arange(width)) * n + np.asarray(columns).reshape(1, k, 1)
         weights = np.broadcast_to(values[:, None, derivative], points.shape)

@@ -112,6 +112,11 @@ def result_motion(problem: Problem, result: Result) -> Array:
 
 def regridded(problem: Problem, other: Problem, x: Array) -> Array:
     """Unknowns of the spline of this problem nearest to the motion x of another problem."""
+    names, theirs = (p.mechanism.joint_names for p in (problem, other))
+    if names != theirs:
+        raise InputError(
+            f"a prediction to start from must move the joints {listed(names)}, not {listed(theirs)}"
+        )
     dense = _dense(problem)
     motion = other.setting.profiles.at(dense).motion(x)
     return _nearest(problem, dense, motion.q[:, other.setting.own], motion.duration)

@@ -66,6 +66,7 @@ class Canvas:
         inches = min(ax.bbox.width, ax.bbox.height) / ax.figure.dpi
         self.pen = float(np.clip(inches / FULL_SIZE, 0.6, 1.0))
         self.tips = self._world_axes(points)
+        self.drawn = np.concatenate([points, self.tips])
         more = np.zeros((0, 3)) if also is None else also
         self._fit(np.concatenate([points, self._floor(points), self.tips, more]))
 
@@ -253,25 +254,6 @@ class Canvas:
             tip, neck = start + vector, start + vector - head * along
             barbs = [[tip, neck + 0.4 * head * across], [tip, neck - 0.4 * head * across]]
             self._lines([[start, tip], *barbs], colors=color, linewidths=1.8 * self.pen, zorder=80)
-
-    def legend(self, shot: Skeleton) -> None:
-        """What the marks mean, for those that occur."""
-        from matplotlib.lines import Line2D
-
-        def entry(label: str, marker: str, color: str, edge: str | None, size: float) -> Line2D:
-            style: dict[str, Any] = {"marker": marker, "color": color, "markeredgecolor": edge}
-            return Line2D([], [], label=label, markersize=size, linestyle="", **style)
-
-        kinds = dict.fromkeys(joint.kind for joint in shot.joints if joint.kind != "free")
-        entries = [entry(kind, MARKERS[kind], INK if kind in FILLED else PAPER, INK, 6.0) for kind in kinds]
-        if any(body.mass > 0 for body in shot.bodies):
-            entries.append(entry("centre of mass", "o", INK, None, 3.5))
-        if len(shot.contacts):
-            entries.append(entry("contact point", "v", ALERT, None, 4.5))
-        if shot.loops:
-            entries.append(entry("loop", "o", "none", ALERT, 7.0))
-        style: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "labelcolor": INK}
-        self.ax.legend(handles=entries, loc="upper left", handletextpad=0.2, borderaxespad=0.1, **style)
 
 
 def _up_axis(gravity: Array) -> int:

@@ -64,16 +64,22 @@ def strobe(
     return _drawn(mechanism, shots, ax, labels=labels, legend=legend, ground=ground, view=view)
 
 
-def figure_of(mechanism: Mechanism, q: ArrayLike | None = None, *, labels: bool = False) -> Figure:
-    """A figure with one picture, made without any screen."""
+def figure_of(
+    mechanism: Mechanism, q: ArrayLike | None = None, *, labels: bool = False, inches: float = 6.0
+) -> Figure:
+    """A figure with one picture, made without any screen; smaller ones have larger letters beside it.
+
+    Poses q (k, n_dof) are overlaid as in :func:`strobe`.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    shot = skeleton(mechanism, q)
-    figure = Figure(figsize=(6.0, 6.3))
+    rows = [q] if q is None or np.ndim(q) != 2 else [*numbers(q, "q")]
+    shots = [skeleton(mechanism, row) for row in rows]
+    figure = Figure(figsize=(inches, 1.05 * inches))
     FigureCanvasAgg(figure)
-    ax: Any = figure.add_axes((0.0, 0.0, 1.0, 6.0 / 6.3), projection="3d")
-    _drawn(mechanism, [shot], ax, labels=labels, legend=True, ground=True, view=None)
+    ax: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0 / 1.05), projection="3d")
+    _drawn(mechanism, shots, ax, labels=labels, legend=len(shots) == 1, ground=True, view=None)
     return figure
 
 
@@ -97,7 +103,9 @@ def _drawn(
     if labels:
         canvas.labels(shots[-1])
     if legend:
-        canvas.legend(shots[-1])
+        from kinetree.report.mark_legend import draw_legend
+
+        draw_legend(canvas, shots[-1])
     ax.set_title(mechanism.name, color=INK, fontsize=11, pad=2, parse_math=False)
     return ax
 

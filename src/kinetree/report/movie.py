@@ -9,14 +9,14 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
-from kinetree.model.files import PathLike, _check_writable, _checked_path
+from kinetree.model.files import PathLike, check_writable, checked_path
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.arrows import force_arrows
 from kinetree.report.canvas import Canvas
 from kinetree.report.encode import check_movie, movie_bytes
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names, positions
 from kinetree.report.output import write_file
-from kinetree.report.palette import INK
+from kinetree.report.palette import GROUND, INK
 from kinetree.report.skeleton import Skeleton, extent, skeleton
 from kinetree.result.result import Result
 
@@ -45,9 +45,9 @@ def write_movie(
 
     ``progress`` is told the part that is done, from 0 to 1.
     """
-    place = _checked_path(path)
+    place = checked_path(path)
     check_movie(place)
-    _check_writable(place, force)
+    check_writable(place, force)
     if not motion_names(result):
         raise InputError(f"the {result.task} result has no q over time, so there is no motion to show")
     moving = frames(result, motion, most=MOST_SAMPLES)
@@ -89,10 +89,10 @@ def movie_pictures(
 ) -> Iterator[np.ndarray]:
     """Pictures (height, width, 3) of bytes, one for each of the times (s); ``q`` (T, n_dof) of the frames."""
     paper_size = _checked_size(size)
-    shots = [skeleton(mechanism, row) for row in _between(motion.time, q, times)]
+    shots = [skeleton(mechanism, row) for row in interpolated(motion.time, q, times)]
     extents = extent(np.concatenate([points for shot in shots for points in (shot.points, shot.corners)]))
     arrows = [
-        (x.color, _between(motion.time, x.at, times), _between(motion.time, x.vector, times))
+        (x.color, interpolated(motion.time, x.at, times), interpolated(motion.time, x.vector, times))
         for x in force_arrows(motion, LONGEST_ARROW * extents)
     ]
     tips = np.concatenate([np.zeros((0, 3)), *((at + vector).reshape(-1, 3) for _, at, vector in arrows)])
@@ -107,7 +107,7 @@ def movie_pictures(
             progress((k + 1) / len(shots))
 
 
-def _between(time: Array, values: Array, times: Array) -> Array:
+def interpolated(time: Array, values: Array, times: Array) -> Array:
     """Values (T, ...) over time (T,) at other times (k,), on straight lines; of equal times the last."""
     last = np.append(np.diff(time) > 0.0, True)
     time, values = time[last], values[last]
@@ -143,7 +143,7 @@ class _Paper:
         self.canvas = Canvas(
             self.ax, shots, mechanism.gravity, None, height=_level(ground), seen=seen, also=tips
         )
-        self.canvas.ground()
+        self._ground(ground, shots)
         margin = 12 / width, 1.0 - 12 / height
         style: dict[str, Any] = {"color": INK, "va": "top", "parse_math": False}
         self.figure.text(*margin, mechanism.name, fontsize=12, fontweight="bold", **style)
@@ -151,6 +151,20 @@ class _Paper:
         self.agg.draw()
         self.empty = self.agg.copy_from_bbox(self.figure.bbox)
         self.kept = set(self.ax.get_children())
+
+    def _ground(self, ground: GroundPlane | None, shots: list[Skeleton]) -> None:
+        """The ground of the motion; where it slopes, its grid in place of a level one."""
+        flat = self.canvas.normal is not None
+        if ground is None or flat or _level(ground) is not None:
+            self.canvas.ground()
+        if ground is None or (not flat and _level(ground) is not None):
+            return
+        from mpl_toolkits.mplot3d.art3d import Line3DCollection  # type: ignore[import-untyped]
+
+        points = np.concatenate([shot.points for shot in shots])
+        lines = ground_lines(ground, points, self.canvas.step, self.canvas.normal)
+        style = {"linewidths": 1.6, "alpha": 0.9} if flat else {"linewidths": 0.5, "alpha": 0.45}
+        self.ax.add_collection3d(Line3DCollection(lines, colors=GROUND, zorder=0, **style))
 
     def begin(self) -> None:
         """Wipe the last pose off."""
@@ -182,8 +196,36 @@ def _checked_size(size: Sequence[int]) -> tuple[int, int]:
     return pair[0], pair[1]
 
 
+def ground_lines(ground: GroundPlane, points: Array, step: float, normal: Array | None = None) -> Array:
+    """Lines (k, 2, 3) of a grid on the ground below points (m, 3), a step (m) apart.
+
+    In the plane of a planar mechanism, which is seen along ``normal``, only the line that is seen of it.
+
+    >>> up, ahead, side = np.eye(3)[[2, 0, 1]]
+    >>> plane = GroundPlane(np.zeros(3), up, ahead, side, ())
+    >>> ground_lines(plane, np.array([[0, 0, 1], [2, 1, 1]]), 1.0, side).tolist()
+    [[[-1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]]
+    """
+    axes = np.stack([ground.forward, ground.side])
+    along = (points - ground.origin) @ axes.T
+    low, high = (
+        (np.floor(along.min(axis=0) / step) - 1) * step,
+        (np.ceil(along.max(axis=0) / step) + 1) * step,
+    )
+    if normal is not None:
+        ahead = int(np.argmin(np.abs(axes @ normal)))
+        ends = np.outer([low[ahead], high[ahead]], axes[ahead])
+        return np.array([ground.origin + ends])
+    lines = []
+    for k in (0, 1):
+        for value in np.arange(low[k], high[k] + 0.5 * step, step):
+            ends = np.outer([low[1 - k], high[1 - k]], axes[1 - k])
+            lines.append(ground.origin + value * axes[k] + ends)
+    return np.array(lines)
+
+
 def _level(ground: GroundPlane | None) -> float | None:
     """The height (m) of level ground; None where there is none or it slopes."""
-    if ground is None or np.count_nonzero(ground.normal) != 1:
+    if ground is None or np.abs(ground.normal).max() < 1.0 - 1e-12:
         return None
     return float(ground.origin @ np.abs(ground.normal))

@@ -36,11 +36,11 @@ def check_picture(path: Path) -> None:
         raise FileError(f"{path}: has {shown}; a picture can be written as {listed(PICTURES)}")
 
 
-def picture_bytes(figure: Figure, suffix: str = ".png") -> bytes:
-    """The figure in the format of a suffix, with nothing in it that changes from run to run."""
+def picture_bytes(figure: Figure, suffix: str = ".png", dots: int = DPI) -> bytes:
+    """The figure in the format of a suffix, at so many dots per inch; the same bytes in every run."""
     buffer = BytesIO()
     moments = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
-    figure.savefig(buffer, format=suffix.lower()[1:], dpi=DPI, metadata=moments.get(suffix.lower()))
+    figure.savefig(buffer, format=suffix.lower()[1:], dpi=dots, metadata=moments.get(suffix.lower()))
     return buffer.getvalue()
 
 

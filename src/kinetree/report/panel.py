@@ -19,12 +19,16 @@ LABELS_IN_COLUMN, MOST_LABELS = 8, 16
 MOST_EVENTS = 500  # lines across a picture; more could not be told apart
 
 
+RARE, MANY_TIMES = 0.05, 1e5  # share of the values that may be odd; ratio from which on powers are drawn
+
+
 class Line(NamedTuple):
-    """Values (k,) over time (k,) with a name."""
+    """Values (k,) over time (k,) with a name; ``look``: numbers of its colour and its dashes."""
 
     label: str
     time: Array
     values: Array
+    look: tuple[int, int] | None = None
 
 
 class Panel(NamedTuple):
@@ -36,33 +40,74 @@ class Panel(NamedTuple):
     lines: Sequence[Line]
 
 
+def is_zero(curves: Iterable[Any]) -> bool:
+    """Whether all that curves would show is a line at zero, or nothing; they need only have ``values``.
+
+    >>> is_zero([Line("tau", np.arange(3.0), np.array([0.0, np.nan, 0.0]))])
+    True
+    """
+    return not any(np.nan_to_num(curve.values).any() for curve in curves)
+
+
+def zero_note(symbols: Iterable[str]) -> str:
+    """What to say of curves that were left out for being zero.
+
+    >>> zero_note(["tau", "tau"])
+    'Zero throughout and not drawn: tau'
+    """
+    names = ", ".join(dict.fromkeys(symbols))
+    return f"Zero throughout and not drawn: {names}" if names else ""
+
+
+def many_powers(values: Array) -> bool:
+    """Whether all values are positive and span many powers of ten, not only where they begin or end.
+
+    >>> many_powers(np.logspace(0, 9, 50)), many_powers(np.linspace(0, 9, 50))
+    (True, False)
+    """
+    known = values[np.isfinite(values)]
+    if not len(known) or known.min() <= 0.0:
+        return False
+    low, high = np.quantile(known, (RARE, 1.0 - RARE))
+    return bool(high / low > MANY_TIMES)
+
+
 def draw_panel(ax: Any, panel: Panel, **style: Any) -> list[Any]:
     """Frame and lines, with a legend beside them; ``style`` changes all lines. The lines are returned."""
     drawn = draw_lines(ax, panel.lines, **style)
-    ax.axhline(0.0, color=GROUND, linewidth=0.7, zorder=0, gid="zero")
+    if panel.lines and many_powers(np.concatenate([line.values for line in panel.lines])):
+        ax.set_yscale("log")
+    else:
+        ax.axhline(0.0, color=GROUND, linewidth=0.7, zorder=0, gid="zero")
     ax.set_title(panel.title, loc="left", fontsize=10, color=INK, parse_math=False)
     ax.set_xlabel("time / s", color=INK, fontsize=9)
-    unit = f"({panel.unit})" if {"/", " "} & {*panel.unit} else panel.unit
+    unit = "" if panel.unit == "1" else panel.unit
+    unit = f"({unit})" if {"/", " "} & {*unit} else unit
     ax.set_ylabel(
         f"{panel.symbol} / {unit}" if unit else panel.symbol, color=INK, fontsize=9, parse_math=False
     )
+    quiet_frame(ax)
+    if [line.label for line in panel.lines] != [panel.symbol]:
+        legend(ax, drawn, [line.label for line in panel.lines])
+    return drawn
+
+
+def quiet_frame(ax: Any) -> None:
+    """Two thin sides, a faint grid and small numbers."""
     ax.tick_params(colors=INK, labelsize=8)
     ax.grid(True, color=GROUND, alpha=0.25, linewidth=0.6)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         ax.spines[side].set_color(GROUND)
-    if [line.label for line in panel.lines] != [panel.symbol]:
-        legend(ax, drawn, [line.label for line in panel.lines])
-    return drawn
 
 
 def draw_lines(ax: Any, lines: Sequence[Line], **style: Any) -> list[Any]:
     """The lines alone, each in its own colour and dashes; a single value is a dot."""
     drawn = []
     for k, line in enumerate(lines):
-        color = LINE_COLORS[k % len(LINE_COLORS)]
-        dashes = LINE_STYLES[k // len(LINE_COLORS) % len(LINE_STYLES)]
+        hue, dash = divmod(k, len(LINE_COLORS))[::-1] if line.look is None else line.look
+        color, dashes = LINE_COLORS[hue % len(LINE_COLORS)], LINE_STYLES[dash % len(LINE_STYLES)]
         look = {"color": color, "linestyle": dashes, "linewidth": 1.5, "gid": line.label} | style
         look |= {"marker": "o", "markersize": 4} if len(line.time) == 1 else {}
         drawn += ax.plot(line.time, line.values, **look)

@@ -10,6 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.report.draw import strobe
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
+from kinetree.report.panel import quiet_frame
 from kinetree.study.demo import Demo
 
 if TYPE_CHECKING:
@@ -56,11 +57,6 @@ def curves(ax: Any, time: Array, values: Array, names: Sequence[str], title: str
     ax.set_xlabel("time / s", color=INK, fontsize=9)
     ax.set_ylabel(unit, color=INK, fontsize=9)
     ax.set_xlim(time[0], time[-1])
-    ax.tick_params(colors=INK, labelsize=8)
-    ax.grid(True, color=GROUND, alpha=0.25, linewidth=0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(GROUND)
+    quiet_frame(ax)
     style: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK, "handlelength": 1.4}
     ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(names), borderaxespad=0.0, **style)

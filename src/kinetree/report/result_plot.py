@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.report.panel import Line, Panel, draw_events, draw_lines, draw_panel, seen_events, stacked_axes
+from kinetree.report.palette import INK
+from kinetree.report.panel import (
+    Line,
+    Panel,
+    draw_events,
+    draw_lines,
+    draw_panel,
+    is_zero,
+    seen_events,
+    stacked_axes,
+    zero_note,
+)
 from kinetree.result.result import Result
 from kinetree.result.table import columns_of
 
@@ -30,7 +41,8 @@ def plot_result(
     """Plot variables over time and return the matplotlib figure; see :meth:`Result.plot`.
 
     Without names: positions, velocities, torques, energies and the error of their balance, contact forces, as
-    far as there are. Quantities with different units have panels of their own; events are thin lines.
+    far as there are and are not zero throughout. Quantities with different units have panels of their own;
+    events are thin lines.
 
     >>> import kinetree as kt
     >>> from kinetree.result.build import build_result
@@ -42,10 +54,12 @@ def plot_result(
     panels = result_panels(result, names, joints)
     if ax is not None:
         return _into(ax, result, panels)
-    figure, axes = stacked_axes(len(panels), _head(result), show=show)
-    for panel, own in zip(panels, axes, strict=True):
+    drawn = [panel for panel in panels if names or not is_zero(panel.lines)] or panels
+    figure, axes = stacked_axes(len(drawn), _head(result), show=show)
+    for panel, own in zip(drawn, axes, strict=True):
         draw_panel(own, panel)
     _finish(axes, [result])
+    _note(figure, [panel for panel in panels if panel not in drawn])
     if show:
         _show()
     return figure
@@ -76,15 +90,17 @@ def plot_comparison(
             f"got {_labels(mine)} and {_labels(theirs)}"
         )
     others = {_key(panel): panel for panel in theirs}
-    pairs = [(panel, others[_key(panel)]) for panel in mine if _key(panel) in others]
-    if not pairs:
+    common = [(panel, others[_key(panel)]) for panel in mine if _key(panel) in others]
+    if not common:
         raise InputError(f"the results have nothing in common: {_labels(mine)} and {_labels(theirs)}")
+    pairs = [(a, b) for a, b in common if names or not is_zero([*a.lines, *b.lines])] or common
     head = f"{first.mechanism.name}: {labels[0]} (broad) and {labels[1]} (thin)"
     figure, axes = stacked_axes(len(pairs), head, show=show)
     for (a, b), ax in zip(pairs, axes, strict=True):
         draw_panel(ax, a, **BELOW)
         draw_lines(ax, b.lines, **ABOVE)
     _finish(axes, [first, second])
+    _note(figure, [a for a, b in common if (a, b) not in pairs])
     if show:
         _show()
     return figure
@@ -133,9 +149,15 @@ def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) ->
     if joints is not None and "joint" in array.dims:
         array = array.sel(joint=list(joints))
     time = result.dataset["time"].values
+    columns = columns_of(name, array)
+    cases = len(array[array.dims[0]]) if array.dims[0] != "time" else 1
     groups: dict[str, list[Line]] = {}
-    for column, (values, unit) in columns_of(name, array).items():
-        groups.setdefault(unit, []).append(Line(column.removeprefix(f"{name}."), time, values))
+    for k, (column, (values, unit)) in enumerate(columns.items()):
+        lines, label = groups.setdefault(unit, []), column.removeprefix(f"{name}.")
+        case, place = divmod(k, len(columns) // cases)
+        lines.append(Line(label, time, values, (place, case) if cases > 1 else None))
+    if len(groups) > 1:  # such as the forces of a base that nothing drives
+        groups = {unit: lines for unit, lines in groups.items() if not is_zero(lines)} or groups
     title = array.attrs["long_name"]
     return [Panel(title, name, unit, lines) for unit, lines in groups.items()]
 
@@ -207,6 +229,13 @@ def _finish(axes: list[Any], results: Sequence[Result]) -> None:
             ax.set_xlim(start, end)
         if k < len(axes) - 1:
             ax.set_xlabel("")
+
+
+def _note(figure: Figure, left_out: Sequence[Panel]) -> None:
+    """Say below the axes what was left out for being zero."""
+    note = zero_note(panel.symbol for panel in left_out)
+    if note:
+        figure.supxlabel(note, x=0.02, ha="left", color=INK, fontsize=8, parse_math=False)
 
 
 def _head(result: Result) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
+from kinetree.report.panel import quiet_frame
 from kinetree.study.forced_simulation import COMPILED, ForcedRun
 from kinetree.study.stability import DOCUMENT, Stability
 
@@ -225,12 +226,7 @@ def _frame(ax: Any, title: str, x_label: str, y_label: str, duration: float | No
     ax.set_ylabel(y_label, color=INK, fontsize=9)
     if duration is not None:
         ax.set_xlim(0.0, duration)
-    ax.tick_params(colors=INK, labelsize=8)
-    ax.grid(True, color=GROUND, alpha=0.25, linewidth=0.6)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color(GROUND)
+    quiet_frame(ax)
 
 
 def _legend(ax: Any, columns: int) -> None:

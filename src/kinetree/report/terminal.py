@@ -46,7 +46,7 @@ def body_tree(mechanism: Mechanism) -> Tree:
 
 def joint_table(mechanism: Mechanism) -> Table:
     """One row per degree of freedom: joint, kind, motion, limits."""
-    table = _table("joint", "kind", "motion", "lower", "upper", "largest effort")
+    table = plain_table("joint", "kind", "motion", "lower", "upper", "largest effort")
     for link in mechanism.links:
         for row in _joint_rows(link.joint):
             table.add_row(*row)
@@ -55,7 +55,7 @@ def joint_table(mechanism: Mechanism) -> Table:
 
 def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
     """Mechanisms by name, with one line about each."""
-    table = _table("name", "bodies", "dof", "what it is")
+    table = plain_table("name", "bodies", "dof", "what it is")
     for name, description, mechanism in models:
         table.add_row(
             Text(name, style=NAME), str(mechanism.n_bodies), str(mechanism.n_dof), Text(description)
@@ -65,7 +65,7 @@ def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
 
 def demo_report(demo: Demo) -> Group:
     """What the demo found, in a few lines."""
-    table = _table("joint", "from", "to", "largest torque", "at")
+    table = plain_table("joint", "from", "to", "largest torque", "at")
     start, end = np.degrees(demo.driven.q[0]), np.degrees(demo.driven.q[-1])
     for k, joint in enumerate(demo.mechanism.joint_names):
         torque, time = f"{demo.peak_torque[k]:.4f} N m", f"{demo.peak_time[k]:.3f} s"
@@ -79,7 +79,8 @@ def demo_report(demo: Demo) -> Group:
     )
 
 
-def _table(*columns: str) -> Table:
+def plain_table(*columns: str) -> Table:
+    """A table without lines, whose long cells are folded."""
     table = Table(box=None, header_style=QUIET, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from kinetree.analysis.agreement import Agreement
 from kinetree.analysis.derivative_check import SlopeCheck
-from kinetree.report.terminal import NAME, _table
+from kinetree.report.terminal import NAME, plain_table
 from kinetree.study.speed import Speed
 
 GOOD, BAD, QUIET = "green", "red", "dim"
@@ -38,7 +38,7 @@ def agreement_table(rows: Iterable[Agreement]) -> Group:
 
 
 def _agreement_columns(headed: bool) -> Table:
-    table = _table(*WIDTHS)
+    table = plain_table(*WIDTHS)
     table.show_header = headed
     for column, width in zip(table.columns, WIDTHS.values(), strict=True):
         column.min_width, column.no_wrap = width, bool(width)
@@ -53,7 +53,7 @@ def _difference(row: Agreement) -> Text:
 
 def slope_table(checks: Iterable[SlopeCheck]) -> Table:
     """Exact derivatives beside numerical ones."""
-    table = _table("derivative of", "by", "compared with", "worst relative error", "where")
+    table = plain_table("derivative of", "by", "compared with", "worst relative error", "where")
     for check in checks:
         mark = _marked(f"{check.error:.1e}", check.passed)
         table.add_row(Text(check.quantity, style=NAME), check.by, check.method, mark, Text(check.where))
@@ -63,7 +63,7 @@ def slope_table(checks: Iterable[SlopeCheck]) -> Table:
 def speed_table(rows: Sequence[Speed], batch: int) -> Table:
     """Time per state: in a batch, and one at a time in a column for each library."""
     libraries = list(dict.fromkeys(row.library for row in rows))
-    table = _table("quantity", f"batch of {batch}", *libraries)
+    table = plain_table("quantity", f"batch of {batch}", *libraries)
     for quantity in dict.fromkeys(row.quantity for row in rows):
         own = {row.library: row for row in rows if row.quantity == quantity}
         batched = next((row.batch for row in own.values() if row.batch is not None), None)

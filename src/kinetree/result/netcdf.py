@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, InputError, KinetreeError, listed
-from kinetree.model.files import PathLike, _check_writable, _checked_path, write_bytes
+from kinetree.model.files import PathLike, check_is_file, check_writable, checked_path, write_bytes
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.toml_file import mechanism_from_toml
 from kinetree.model.toml_writer import toml_text
@@ -43,8 +43,8 @@ TEXTS = ("task", "mechanism", *TABLES)
 
 def save_result(result: Result, path: PathLike, force: bool = False) -> None:
     """Write a result; see :meth:`kinetree.result.result.Result.save`."""
-    place = _with_suffix(_checked_path(path))
-    _check_writable(place, force)
+    place = with_result_suffix(checked_path(path))
+    check_writable(place, force)
     write_bytes(place, result_bytes(result))
 
 
@@ -59,7 +59,7 @@ def load_result(path: PathLike) -> Result:
     >>> load_result(path).equals(run)
     True
     """
-    place = _with_suffix(_checked_path(path))
+    place = with_result_suffix(checked_path(path))
     _check_readable(place)
     try:
         with import_module("h5py").File(place, "r") as file:
@@ -225,7 +225,8 @@ def _check_version(place: Path, file: Any) -> None:
         )
 
 
-def _with_suffix(place: Path) -> Path:
+def with_result_suffix(place: Path) -> Path:
+    """The path, if it ends as those of results do."""
     if place.suffix.lower() != SUFFIX:
         shown = f"the suffix '{place.suffix}'" if place.suffix else "no suffix"
         raise FileError(f"{place}: has {shown}; a result is a file with the suffix {SUFFIX}")
@@ -233,12 +234,7 @@ def _with_suffix(place: Path) -> Path:
 
 
 def _check_readable(place: Path) -> None:
-    if os.path.isdir(place):
-        raise FileError(f"{place}: is a folder, not a result")
-    if not os.path.lexists(place):
-        raise FileError(f"{place}: no such file (looked in {os.path.abspath(place.parent)})")
-    if not os.path.isfile(place):
-        raise FileError(f"{place}: is no regular file")
+    check_is_file(place, "result")
     try:
         with open(place, "rb") as file:
             start = file.read(len(SIGNATURE))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import FileError
-from kinetree.model.files import _checked_path, write_text
+from kinetree.model.files import checked_path, write_text
 from kinetree.result.labelled import coordinates_of, variable_of
 from kinetree.result.variables import units_along
 
@@ -61,7 +61,7 @@ def frame(result: Result) -> Any:
 
 def write_csv(result: Result, path: PathLike, force: bool = False) -> None:
     """The columns as a .csv file, the units in brackets after their names; what is missing is left empty."""
-    place = _checked_path(path)
+    place = checked_path(path)
     if place.suffix.lower() != ".csv":
         raise FileError(f"{place}: a table of a result is written to a file with the suffix .csv")
     table = frame(result)

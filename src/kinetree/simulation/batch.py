@@ -12,23 +12,27 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
+from kinetree.kernels.context import SUMS
 from kinetree.kernels.integrate.integration import Status
 from kinetree.kernels.layout import LANES
 from kinetree.kernels.run import available_cores
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
+from kinetree.result.variables import KNOWN
+from kinetree.simulation.audit import energies, energy_check, energy_tolerance
+from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
 from kinetree.simulation.prepare import new_system, runs_compiled
-from kinetree.simulation.run import diverged, new_integration
+from kinetree.simulation.run import new_integration
 from kinetree.simulation.step_check import check_step
+from kinetree.simulation.surroundings import Surroundings, surroundings
 from kinetree.simulation.torque import Law, read_law
 from kinetree.state import Wrench, coordinates
 
 ROLLOUT = "rollout"
-Parts = tuple[Ground | None, tuple[Wrench, ...], Stops | None]
 
 
 def simulate_batch(
@@ -54,12 +58,13 @@ def simulate_batch(
     """Many motions of a mechanism, from states ``q0`` and ``qd0`` (m, n_dof), one for each row.
 
     ``torque``: as for :func:`kinetree.simulate`, or constant torques (m, n_dof) that differ from motion to
-    motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions rollout,
-    time, joint. Four motions share their steps, so a motion's last digits depend on its neighbours, never on
-    the number of threads. No events are watched for, no Euler sequences switched: a motion must not start
-    within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with fixed steps it
-    is an error there, which is watched for one motion at a time. Methods as for
-    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff.
+    motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions
+    rollout, time, joint, with energies and an audit of the worst balance among the motions. Four motions
+    share their steps, so a motion's last digits depend on its neighbours, never on the number of threads. No
+    events are watched for, no Euler sequences switched: a motion must not start within a degree of gimbal
+    lock; the nearer it comes to it, the smaller its steps, and with fixed steps it is an error there, which
+    is watched for one motion at a time. Methods as for :func:`kinetree.simulate`, but "auto" is always
+    explicit: ask for "radau" where the system is stiff.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -70,11 +75,11 @@ def simulate_batch(
         method = "dop853" if ground is None else "dopri5"
     options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
     q, qd = _starts(mechanism, q0, qd0)
-    listed = (loads,) if isinstance(loads, Wrench) else tuple(loads)
+    around = surroundings(None, loads, stops)
     count = available_cores() if threads is None else _threads(threads)
-    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, listed, stops, options, count))
+    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count))
     began = perf_counter()
-    states = np.empty((len(q), len(options.times), 2 * mechanism.n_dof))
+    states = np.empty((len(q), len(options.times), 2 * mechanism.n_dof + SUMS))
 
     def work(job: _Job) -> None:
         job.run(states)
@@ -94,7 +99,7 @@ class _Job:
         self,
         mechanism: Mechanism,
         law: Law,
-        parts: Parts,
+        around: Surroundings,
         options: Options,
         rows: Any,
         q: Array,
@@ -102,16 +107,17 @@ class _Job:
         constant: Array | None,
         lanes: int,
     ) -> None:
-        self.system = new_system(mechanism, law, *parts, options, lanes=lanes)
+        self.system = new_system(mechanism, law, around, options, lanes=lanes)
         if options.method in FIXED and len(rows):
-            alone = self.system if lanes == 1 else new_system(mechanism, law, *parts, options)
-            check_step(alone, parts[0], options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
+            alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
+            check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         watched = lanes == 1 and watches_locks(mechanism, options)
         self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
+        self.options = options
 
     def run(self, states: Array) -> None:
-        """Fill the rows of the states (m, k, 2 n)."""
+        """Fill the rows of the states (m, k, 2 n) with the work done (m, k, 4)."""
         n, out = self.system.n, self.integration.out
         filled, starts = self._starts()
         for k, start in enumerate(starts):
@@ -120,7 +126,8 @@ class _Job:
                 self.system.set_constant(self.constant[filled[k]])
             self.integration.rewind(start)
             self._advance(rows)
-            states[rows] = out[:, : len(rows), : 2 * n].swapaxes(0, 1)
+            states[rows, :, : 2 * n] = out[:, : len(rows), : 2 * n].swapaxes(0, 1)
+            states[rows, :, 2 * n :] = out[:, : len(rows), -SUMS:].swapaxes(0, 1)
 
     def _starts(self) -> tuple[Any, Array]:
         """Rows (blocks, lanes), the last filled up with rows of its own, and states (blocks, lanes, size)."""
@@ -138,9 +145,11 @@ class _Job:
             status = self.integration.advance(1_000_000)
         if status is Status.CALLBACK:
             self.system.raise_problem()
-        if status is not Status.DONE:
+        out = self.integration.out.reshape(-1, self.system.size)
+        if status is not Status.DONE or has_diverged(self.system, out):
             some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
-            raise SimulationError(f"{some}: {diverged(self.system, self.integration)}")
+            told = diverged(self.system, self.options, self.integration.t, self.integration.y)
+            raise SimulationError(f"{some}: {told}")
 
 
 def _jobs(
@@ -150,8 +159,7 @@ def _jobs(
     torque: Any,
     controller: Any,
     ground: Any,
-    loads: tuple[Wrench, ...],
-    stops: Stops | None,
+    around: Surroundings,
     options: Options,
     threads: int,
 ) -> Iterator[_Job]:
@@ -176,12 +184,12 @@ def _jobs(
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
         for k in range(pieces):
             rows = every[cuts[k] : cuts[k + 1]]
-            yield _Job(mechanism, law, (ground, loads, stops), options, rows, q, qd, constant, lanes)
+            yield _Job(mechanism, law, around._replace(ground=ground), options, rows, q, qd, constant, lanes)
         return
     for k in range(count):
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
-        here = ground if grounds is None else grounds[k]
-        yield _Job(mechanism, law, (here, loads, stops), options, every[k : k + 1], q, qd, constant, 1)
+        here = around._replace(ground=ground if grounds is None else grounds[k])
+        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1)
 
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:
@@ -220,17 +228,19 @@ def _starts(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple
 
 def _result(mechanism: Mechanism, options: Options, states: Array, seconds: float) -> Result:
     n = mechanism.n_dof
-    dims = (ROLLOUT, "time", "joint")
     rollouts = ((ROLLOUT,), np.arange(len(states)), "1", "number of the motion")
+    q, qd = (np.ascontiguousarray(states[..., k * n : k * n + n]) for k in (0, 1))
+    found = energies(mechanism, q, qd, states[..., 2 * n :])
+    told = {
+        name: ((ROLLOUT, *KNOWN[name].dims), x, KNOWN[name].unit, KNOWN[name].long_name)
+        for name, x in {"q": q, "qd": qd, **found.variables()}.items()
+    }
     return build_result(
         "simulate_batch",
         mechanism,
-        {
-            "time": options.times,
-            "q": (dims, states[..., :n], "{q_unit}", "position"),
-            "qd": (dims, states[..., n:], "{q_unit}/s", "velocity"),
-        },
+        {"time": options.times, **told},
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
+        audit={"energy_balance": energy_check(found, energy_tolerance(options))},
         seconds=seconds,
     )

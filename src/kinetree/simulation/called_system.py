@@ -18,10 +18,11 @@ from kinetree.kernels.ground import CONTACT, FAR, POINT
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.without import without_parameters
 from kinetree.simulation.contact import ContactForces, contact_forces
-from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.setup import lock_rows
+from kinetree.simulation.surroundings import Surroundings
 from kinetree.simulation.system import RATES, SAMPLE, Observation, System, event_value, numbers_at
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench, independent_axes
@@ -41,13 +42,12 @@ class CalledSystem(System):
         self,
         mechanism: Mechanism,
         law: Law,
-        ground: Ground | None,
-        loads: Sequence[Wrench],
-        stops: Stops | None,
+        around: Surroundings,
         options: Options,
         triggers: Sequence[Trigger] = (),
         contact_names: Sequence[str] = (),
     ) -> None:
+        ground, loads, stops = around
         self._check(mechanism, loads)
         self.law, self.ground, self.stops = law, ground, stops
         self.slow = options.friction_speed
@@ -56,7 +56,7 @@ class CalledSystem(System):
         self._held, self._samples = np.zeros(mechanism.n_dof), dict[int, Array]()
         parts = _parts(mechanism, law, stops, contact_names)
         super().__init__(mechanism, parts, np.zeros(mechanism.tree.n), None, triggers, contact_names)
-        self.loads = tuple(loads)
+        self.loads = loads
         self._keep = {
             "rates": RATES(self._guarded(self._rates)),
             "events": RATES(self._guarded(self._events)),
@@ -119,7 +119,8 @@ class CalledSystem(System):
         return 0
 
     def _sample(self, t: float, y: int, context: int) -> int:
-        self._held = self._law_torque(t, *self._acting(numbers_at(y, self.size).copy()))
+        q, qd, integral, _, wrenches = self._acting(numbers_at(y, self.size).copy())
+        self._held = self._law_torque(t, q, qd, integral, wrenches)
         self._samples[int(t / self.parts.period + 0.5)] = self._held
         return 0
 
@@ -155,9 +156,7 @@ class CalledSystem(System):
         touch = self._contact(q, qd)
         return q, qd, integral, touch, [*self.loads, *touch.wrenches(self.mechanism)]
 
-    def _law_torque(
-        self, t: float, q: Array, qd: Array, integral: Array, touch: ContactForces, wrenches: list[Wrench]
-    ) -> Array:
+    def _law_torque(self, t: float, q: Array, qd: Array, integral: Array, wrenches: list[Wrench]) -> Array:
         law = self.law
         if law.controller is not None:
             tau: Array = law.controller.torque(self.mechanism, t, q, qd, integral, wrenches or None)
@@ -169,7 +168,7 @@ class CalledSystem(System):
         """Rates of a state, torques of the law, contact."""
         q, qd, integral, touch, wrenches = self._acting(y)
         sampled = self.parts.period > 0.0
-        tau = self._held if sampled else self._law_torque(t, q, qd, integral, touch, wrenches)
+        tau = self._held if sampled else self._law_torque(t, q, qd, integral, wrenches)
         resistance, lost = self._resistance(q, qd)
         qdd = forward_dynamics(self._smooth, q, qd, tau + resistance, wrenches or None)
         summed = np.zeros(0)
@@ -230,11 +229,4 @@ def _parts(mechanism: Mechanism, law: Law, stops: Stops | None, contact_names: S
 
 def _without_dry_friction(mechanism: Mechanism) -> Mechanism:
     """Dry friction is a straight line at low speed, and is added to the torques."""
-    if not mechanism.tree.coulomb.any():
-        return mechanism
-    links = []
-    for link in mechanism.links:
-        none = np.zeros(link.joint.n_dof)
-        none.setflags(write=False)
-        links.append(replace(link, joint=replace(link.joint, coulomb=none)))
-    return replace(mechanism, links=tuple(links))
+    return without_parameters(mechanism, "coulomb") if mechanism.tree.coulomb.any() else mechanism

@@ -18,8 +18,8 @@ METHODS = (AUTO, *ADAPTIVE, *FIXED)
 TIGHTEST = 1e-14
 MOST_STEPS = 1e9  # of a fixed length
 SAMPLES = 201  # of the output unless told
+MOST_SAMPLES = 10_000_000
 Gimbal = Literal["switch", "error"]
-ProgressFunction = Callable[[float], None]
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def output_times(times: ArrayLike | None, duration: float) -> Array:
     """Times of the output (k,): given, that many equally spaced, or the usual number of them."""
     if times is None or isinstance(times, int | np.integer):
         count = SAMPLES if times is None else int(times)
-        if count < 2:
-            raise InputError(f"times must be at least 2 samples, got {count}")
+        if not 2 <= count <= MOST_SAMPLES:
+            raise InputError(f"times must be at least 2 samples and at most {MOST_SAMPLES}, got {count}")
         return np.linspace(0.0, duration, count)
     t = finite(numbers(times, "times"), "times")
     if t.ndim != 1 or not len(t):

@@ -10,6 +10,7 @@ from kinetree.simulation.called_system import CalledSystem
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.setup import context_parts
+from kinetree.simulation.surroundings import Surroundings
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench
@@ -18,15 +19,13 @@ from kinetree.state import Wrench
 def new_system(
     mechanism: Mechanism,
     law: Law,
-    ground: Ground | None,
-    loads: Sequence[Wrench],
-    stops: Stops | None,
+    around: Surroundings,
     options: Options,
     events: Sequence[Trigger] = (),
     lanes: int = 1,
 ) -> System:
     """A mechanism with everything that acts on it."""
-    _check_kinds(ground, loads, stops, events)
+    _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     if mechanism.loops:
@@ -34,23 +33,21 @@ def new_system(
             f"mechanism '{mechanism.name}' has closed loops ({listed([x.name for x in mechanism.loops])}), "
             "which simulations cannot keep closed; take them out to let the open tree move"
         )
-    names = ground.contact_names(mechanism) if ground is not None else ()
+    names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     if not runs_compiled(mechanism, law):
-        return CalledSystem(mechanism, law, ground, loads, stops, options, events, names)
-    parts = context_parts(mechanism, law, ground, loads, stops, options)
+        return CalledSystem(mechanism, law, around, options, events, names)
+    parts = context_parts(mechanism, law, around, options)
     system = System(mechanism, parts, law.constant, law.function, events, names, lanes)
-    system.loads = tuple(loads)
+    system.loads = around.loads
     return system
 
 
-def _check_kinds(
-    ground: Ground | None, loads: Sequence[Wrench], stops: Stops | None, events: Sequence[Trigger]
-) -> None:
+def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
     """Every argument is what it should be."""
-    for name, value, kind in (("ground", ground, Ground), ("stops", stops, Stops)):
+    for name, value, kind in (("ground", around.ground, Ground), ("stops", around.stops, Stops)):
         if value is not None and not isinstance(value, kind):
             raise InputError(f"{name} must be a {kind.__name__}, got {value!r}")
-    for load in loads:
+    for load in around.loads:
         if not isinstance(load, Wrench):
             raise InputError(f"loads must be a Wrench or a list of them, got {load!r} in it")
     for event in events:

@@ -18,6 +18,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops
+from kinetree.simulation.surroundings import Surroundings
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench
 
@@ -27,9 +28,7 @@ CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the grou
 def context_parts(
     mechanism: Mechanism,
     law: Law,
-    ground: Ground | None,
-    loads: Sequence[Wrench],
-    stops: Stops | None,
+    around: Surroundings,
     options: Options,
 ) -> ContextParts:
     """All that a simulation reads, as rows for compiled code."""
@@ -37,14 +36,14 @@ def context_parts(
     if parts.model is not None and parts.model.n != tree.n:
         raise InputError(f"the controller's model has {parts.model.n} axes, the mechanism {tree.n}")
     more: dict[str, Any] = {}
-    if ground is not None:
-        plane, regions = ground.rows(mechanism)
-        more = {"plane": plane, "regions": regions, "points": point_rows(mechanism, ground)}
+    if around.ground is not None:
+        plane, regions = around.ground.rows(mechanism)
+        more = {"plane": plane, "regions": regions, "points": point_rows(mechanism, around.ground)}
     return ContextParts(
         tree,
-        axis_rows(tree, law, stops),
+        axis_rows(tree, law, around.stops),
         parts.model,
-        loads=load_rows(mechanism, loads),
+        loads=load_rows(mechanism, around.loads),
         locks=lock_rows(mechanism),
         desired=_arrays(parts.desired),
         table=_arrays(parts.table),

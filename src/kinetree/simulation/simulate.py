@@ -26,6 +26,8 @@ from kinetree.simulation.prepare import new_system
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
 from kinetree.simulation.step_check import check_step
+from kinetree.simulation.stiffness import accelerations
+from kinetree.simulation.surroundings import Surroundings, surroundings
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, read_law
 from kinetree.state import Wrench, coordinates
@@ -70,9 +72,8 @@ def simulate(
 
     ``times`` of the output: a vector, or how many (201). Methods: "dop853", "pirk7" and "dopri5" (explicit,
     adaptive), "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step``
-    in s); "auto" takes dop853, pirk7 where forces do not depend on time, or dopri5 on the ground, and changes
-    to radau where stability asks for far shorter steps than accuracy. ``rtol`` and ``atol`` bound the error
-    of a step. ``events`` and the names in
+    in s); "auto" takes dop853, or dopri5 on the ground, and changes to radau where stability asks for far
+    shorter steps than accuracy. ``rtol`` and ``atol`` bound the error of a step. ``events`` and the names in
     ``stop_at`` ("touch_down", "lift_off", "joint_limit", or of events) are watched for. ``gimbal``: joints
     with three Euler angles that come near their lock "switch" to another sequence, which the result does not
     show (its angles go on from sample to sample, by less than half a turn), or an "error" is raised one
@@ -93,10 +94,10 @@ def simulate(
     )
     start = _start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
-    listed_loads = (loads,) if isinstance(loads, Wrench) else tuple(loads)
+    around = surroundings(ground, loads, stops)
 
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
-        return new_system(x, law, ground, listed_loads, stops, options, events)
+        return new_system(x, law, around, options, events)
 
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
@@ -109,7 +110,7 @@ def simulate(
         run = integrate(charts, y0, options, law.parts.breaks, tell)
     seconds = perf_counter() - began
     run.messages = (*told, *run.messages)
-    settings = _settings(mechanism, law, ground, listed_loads, stops, options) | {"method": run.method}
+    settings = _settings(mechanism, law, around, options) | {"method": run.method}
     result = _result(system, ground, run, settings, reactions, tolerance, options, seconds)
     if run.failed:
         _fail(run, result)
@@ -118,8 +119,12 @@ def simulate(
 
 
 def _check_inertia(system: System, y: Array) -> None:
-    """Raise where forces meet no inertia."""
+    """Raise where forces meet no inertia; what the integrator will ask for anyway tells if all is well."""
     n = system.n
+    if system.function is None:
+        found = accelerations(system, 0.0, y)
+        if found is not None and np.isfinite(found).all():
+            return
     forward_dynamics(system.mechanism, y[:n], y[n : 2 * n], np.zeros(n))
 
 
@@ -139,9 +144,7 @@ def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[
 def _settings(
     mechanism: Mechanism,
     law: Law,
-    ground: Ground | None,
-    loads: Sequence[Wrench],
-    stops: Stops | None,
+    around: Surroundings,
     options: Options,
 ) -> dict[str, Any]:
     told = options.settings() | {"law": law.name}
@@ -149,17 +152,17 @@ def _settings(
         told["torque"] = law.constant.tolist()
     if law.settings is not None:
         told["controller"] = law.settings
-    if ground is not None:
-        told["ground"] = ground.settings(mechanism)
-    if stops is not None:
-        told["stops"] = {"stiffness": stops.stiffness, "damping": stops.damping}
+    if around.ground is not None:
+        told["ground"] = around.ground.settings(mechanism)
+    if around.stops is not None:
+        told["stops"] = {"stiffness": around.stops.stiffness, "damping": around.stops.damping}
     told["loads"] = [
         {
             "body": load.body,
             "frame": load.frame,
             **{name: np.asarray(getattr(load, name)).tolist() for name in ("force", "moment", "point")},
         }
-        for load in loads
+        for load in around.loads
     ]
     return told
 
@@ -185,13 +188,7 @@ def _result(
         "qd": qd,
         "qdd": seen.qdd[:, 0],
         "tau": seen.tau[:, 0],
-        "kinetic_energy": found.kinetic,
-        "potential_energy": found.potential,
-        "actuator_work": found.actuator,
-        "ground_work": found.ground,
-        "joint_work": found.joint,
-        "external_work": found.external,
-        "energy_error": found.error,
+        **found.variables(),
     }
     variables |= _contact_variables(system, ground, seen)
     if reaction is not None:

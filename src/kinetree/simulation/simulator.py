@@ -13,13 +13,15 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
 from kinetree.kernels.integrate.integration import Integration, Status
 from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
 from kinetree.simulation.prepare import new_system
-from kinetree.simulation.run import diverged, new_integration
+from kinetree.simulation.run import new_integration
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
+from kinetree.simulation.surroundings import surroundings
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import read_law
 from kinetree.state import Wrench, coordinates
@@ -39,8 +41,9 @@ class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
     ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
-    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
-    "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` tells.
+    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. The method "auto"
+    takes pirk7 where forces do not depend on time; a run that turns out to be stiff begins again with radau,
+    as do all later ones; ``method`` tells.
 
     >>> import kinetree as kt
     >>> fall = kt.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
@@ -71,8 +74,8 @@ class Simulator:
             duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ()
         )
         law = read_law(mechanism, torque, controller)
-        listed = (loads,) if isinstance(loads, Wrench) else tuple(loads)
-        self.system: System = new_system(mechanism, law, ground, listed, stops, self.options)
+        around = surroundings(ground, loads, stops)
+        self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
         self._breaks = law.parts.breaks
         self._integration: Integration | None = None
@@ -99,7 +102,7 @@ class Simulator:
             self._is_checked = True
         integration = self._integration
         if integration is None:
-            integration = self._prepare(chosen_method(self.system, self.options, start[0]))
+            integration = self._prepare(chosen_method(self.system, self.options, start[0], repeated=True))
         integration.rewind(start)
         status = integration.advance(LOOK if self.options.method == AUTO else 1_000_000)
         if status is Status.RUNNING and self._has_become_stiff(integration):
@@ -110,7 +113,7 @@ class Simulator:
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE:
-            raise SimulationError(diverged(self.system, integration))
+            raise SimulationError(diverged(self.system, self.options, integration.t, integration.y))
         states = integration.out[:, 0].copy()
         return Motion(self.options.times, states[:, :n], states[:, n : 2 * n])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.kernels.torque_law import AXIS, NO_MODEL
 from kinetree.simulation.options import Options
 from kinetree.simulation.system import RATES, System
 
@@ -38,12 +39,12 @@ def slopes(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
 def _differences(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
     """The same by differences, for laws that are Python functions."""
     n = system.n
-    base = _accelerations(system, t, y)
+    base = accelerations(system, t, y)
     columns = []
     for k in range(2 * n):
         moved = np.array(y)
         moved[k] += DIFFERENCE * max(1.0, abs(moved[k]))
-        qdd = _accelerations(system, t, moved)
+        qdd = accelerations(system, t, moved)
         if base is None or qdd is None:
             return None
         columns.append((qdd - base) / (moved[k] - y[k]))
@@ -51,7 +52,8 @@ def _differences(system: System, t: float, y: Array) -> tuple[Array, Array] | No
     return (A[:, :n], A[:, n:]) if np.isfinite(A).all() else None
 
 
-def _accelerations(system: System, t: float, y: Array) -> Array | None:
+def accelerations(system: System, t: float, y: Array) -> Array | None:
+    """The accelerations (n,) of the state y (size,); None where there are none."""
     rates = np.zeros(system.size)
     state = np.array(y, dtype=np.float64)
     pointers = (x.ctypes.data for x in (state, rates, system.context.memory))
@@ -86,22 +88,40 @@ def steps_of_radau(options: Options) -> float:
     return float((1e-8 / options.rtol) ** 0.2)
 
 
-def chosen_method(system: System, options: Options, y: Array) -> str:
+def chosen_method(system: System, options: Options, y: Array, *, repeated: bool = False) -> str:
     """What "auto" means for a start in the state y (size,): explicit unless stability asks for many steps."""
-    explicit = explicit_method(system)
+    explicit = explicit_method(system, repeated)
+    if nothing_decays(system):
+        return explicit
     steps = fastest_decay(system, 0.0, y) * options.duration / LIMITS[explicit]
     return "radau" if steps > STIFF_AT_START * max(1.0, steps_of_radau(options)) else explicit
 
 
-def explicit_method(system: System) -> str:
-    """Of high order where all is smooth, four stages at once where time does not matter to the forces."""
+def explicit_method(system: System, repeated: bool) -> str:
+    """Of high order where all is smooth.
+
+    In simulations that are repeated, four stages at once where time does not matter to the forces: a little
+    faster, but its machine code takes longer to make than a single simulation will ever win back.
+    """
     if len(system.parts.points):
         return "dopri5"
-    return "pirk7" if system.wide_address() else "dop853"
+    return "pirk7" if repeated and system.wide_address() else "dop853"
+
+
+def nothing_decays(system: System) -> bool:
+    """Whether nothing can damp the motion: no law, ground, springs, friction or stops."""
+    if type(system) is not System or system.function is not None:
+        return False
+    parts, axes = system.parts, system.parts.axes
+    gains = any(axes[:, AXIS.places[name][0]].any() for name in ("kp", "kd", "ki"))
+    passive = axes.view(np.int64)[:, AXIS.places["passive"][0]].any()
+    acting = parts.mode != NO_MODEL or parts.period > 0.0 or len(parts.points)
+    return not (gains or passive or acting)
 
 
 def is_stiff(system: System, options: Options, method: str, t: float, y: Array, step: float) -> bool:
     """Whether stability, not accuracy, keeps the steps (s) of an explicit method short, with many to come."""
-    if (options.duration - t) / step < WORTH * max(1.0, steps_of_radau(options)):
+    many = (options.duration - t) / step >= WORTH * max(1.0, steps_of_radau(options))
+    if not many or nothing_decays(system):
         return False
     return step * fastest_decay(system, t, y) > CLOSE * LIMITS[method]

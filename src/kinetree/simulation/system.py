@@ -15,7 +15,7 @@ from kinetree.errors import SimulationError
 from kinetree.kernels.context import HEADER, SUMS, Context, ContextParts
 from kinetree.kernels.ground import CONTACT
 from kinetree.kernels.layout import LANES
-from kinetree.kernels.rates import GUARDS, LOCK
+from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.options import Trigger
@@ -81,13 +81,6 @@ class System:
         """How many event functions there are."""
         points = len(self.parts.points)
         return self.guards * points + 2 * self.n + len(self.parts.locks) + len(self.triggers)
-
-    @property
-    def lock_names(self) -> tuple[str, ...]:
-        """The joints that can lock, in the order of their events."""
-        axes = self.parts.locks.view(np.int64)[:, LOCK.places["axis"][0]]
-        tree = self.parts.tree
-        return tuple(self.mechanism.links[int(tree.axis_body[axis])].joint.name for axis in axes)
 
     def address(self, name: str) -> int:
         """Where "rates", "events", "switch" or "sample" is."""

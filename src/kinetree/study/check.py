@@ -17,7 +17,7 @@ from kinetree.study.assignment import Assignment, Study
 from kinetree.study.code import NAMED, Code
 from kinetree.study.doubts import MOVING, doubts
 from kinetree.study.examples import example_names
-from kinetree.study.file import _check_head, _found, is_study, study_model, table_faults
+from kinetree.study.file import check_head, found_study, is_study, study_model, table_faults
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.surroundings import refuse_loops
 from kinetree.study.tasks import known_tasks
@@ -40,12 +40,12 @@ def check_file(path: PathLike) -> list[Finding]:
 def check_study(study: PathLike) -> list[Finding]:
     """The findings in a study; the Python code that it names is not run."""
     try:
-        name, text, source, folder = _found(study)
+        name, text, source, folder = found_study(study)
     except KinetreeError as error:
         return of_error(error, os.fspath(study), "unreadable-file")
     try:
         origin = StudyOrigin.of_study(text, source)
-        _check_head(origin)
+        check_head(origin)
     except FileError as error:
         return of_error(error, source, "syntax")
     found = schema_findings(origin, study_model(), origin.key_lines)

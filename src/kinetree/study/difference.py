@@ -62,6 +62,23 @@ def difference_rows(a: Result, b: Result, names: Sequence[str] | None = None) ->
     return list(found.values())
 
 
+def difference_notes(a: Result, b: Result, labels: tuple[str, str] = ("first", "second")) -> list[str]:
+    """What is to be known beside the figures: other mechanisms, other durations.
+
+    >>> from kinetree.study.run import run
+    >>> long, short = (run("gripper_free_fall", study={"duration": T}) for T in (0.2, 0.1))
+    >>> difference_notes(long, short)
+    ["compared until 0.1 s, where 'second' ends"]
+    """
+    notes = []
+    if a.mechanism.name != b.mechanism.name or a.mechanism.joint_names != b.mechanism.joint_names:
+        notes.append(f"the mechanisms differ: {a.mechanism.name} and {b.mechanism.name}")
+    ends = [float(x.time.values[-1]) for x in (a, b)]
+    if abs(ends[0] - ends[1]) > 1e-9 * max(ends):
+        notes.append(f"compared until {min(ends):g} s, where '{labels[int(np.argmin(ends))]}' ends")
+    return notes
+
+
 def _largest(t: Array, x: Array, times: Array, other: Array) -> tuple[int, float, float] | None:
     """Index and size of the largest difference, and the largest value; None if all is missing."""
     apart = np.abs(x - np.interp(t, times, other))

@@ -13,15 +13,24 @@ from kinetree.result.variables import KNOWN, Variable
 from kinetree.study.assignment import Study
 
 
-def with_variables(result: Result, values: Mapping[str, Any]) -> Result:
-    """The result with further variables whose names are known (:mod:`kinetree.result.variables`)."""
+def with_variables(
+    result: Result, values: Mapping[str, Any], labels: Mapping[str, Variable] | None = None
+) -> Result:
+    """The result with further variables: arrays of known names (:mod:`kinetree.result.variables`), or others.
+
+    Dimensions that the result does not have need ``labels``.
+    """
     more = {}
-    for name, array in values.items():
-        known = KNOWN[name]
-        more[name] = Variable(known.dims, array, known.unit, known.long_name, known.may_be_missing)
+    for name, given in values.items():
+        if isinstance(given, Variable):
+            more[name] = given
+        else:
+            known = KNOWN[name]
+            more[name] = Variable(known.dims, given, known.unit, known.long_name, known.may_be_missing)
         more[name].values.setflags(write=False)
     variables = variables_of(result.dataset) | more
-    return replace(result, dataset=labelled_dataset(coordinates_of(result.dataset), variables))
+    coordinates = coordinates_of(result.dataset) | dict(labels or {})
+    return replace(result, dataset=labelled_dataset(coordinates, variables))
 
 
 def with_study(result: Result, study: Study) -> Result:

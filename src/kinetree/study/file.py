@@ -17,7 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from kinetree.errors import FileError, InputError, listed, unknown_name
 from kinetree.model.file_origin import Place
 from kinetree.model.files import PathLike, read_text
-from kinetree.model.schema import _FileSchema
+from kinetree.model.schema import FileSchema
 from kinetree.model.schema_parts import Table
 from kinetree.study.assignment import Study
 from kinetree.study.examples import example_folder, example_names, example_text
@@ -63,7 +63,7 @@ def study_schema() -> dict[str, Any]:
     >>> sorted(study_schema()["required"])
     ['study']
     """
-    schema = study_model().model_json_schema(schema_generator=_FileSchema)
+    schema = study_model().model_json_schema(schema_generator=FileSchema)
     return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
 
 
@@ -73,7 +73,7 @@ def read_study(study: PathLike, settings: Settings | None = None, words: str = "
     >>> read_study("gripper_free_fall", {"study": {"duration": 0.5}}).tables.study.duration
     0.5
     """
-    name, text, source, folder = _found(study)
+    name, text, source, folder = found_study(study)
     origin = StudyOrigin.of_study(text, source)
     return study_of_table(name, origin, folder, settings or {}, words)
 
@@ -97,7 +97,7 @@ def study_of_table(
     elsewhere |= {path: f"{words} {'.'.join(map(str, path))}" for path in _leaves(settings)}
     table = merged(origin.table, settings)
     whole = StudyOrigin(origin.source, table, {}, origin.key_lines, elsewhere)
-    _check_head(whole)
+    check_head(whole)
     try:
         tables = study_model().model_validate(table)
     except ValidationError as error:
@@ -150,7 +150,7 @@ def _leaves(settings: Settings, path: Place = ()) -> Iterator[Place]:
             yield (*path, key)
 
 
-def _found(study: PathLike) -> tuple[str, str, str, Path]:
+def found_study(study: PathLike) -> tuple[str, str, str, Path]:
     """Name, text, source for messages, and folder of a study."""
     given = os.fspath(study) if isinstance(study, str | os.PathLike) else study
     if isinstance(given, str) and given in example_names():
@@ -165,7 +165,8 @@ def _found(study: PathLike) -> tuple[str, str, str, Path]:
     return place.stem, read_text(place), str(place), place.parent
 
 
-def _check_head(origin: StudyOrigin) -> None:
+def check_head(origin: StudyOrigin) -> None:
+    """Whether the file is a study at all, and not a mechanism."""
     head = origin.table.get("study")
     if isinstance(head, Mapping) and "task" in head:
         return

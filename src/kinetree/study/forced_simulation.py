@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import cos, sin
 from time import perf_counter
 from typing import Any, Literal
@@ -116,7 +115,7 @@ class ForcedRun:
 
     ``q``, ``qd``, ``qdd`` (k, n_dof); ``error`` = q less the prescribed one, ``acceleration_error`` likewise;
     ``power`` (k,) in W is tau . qd; ``energy_defect`` (k,) in J the energy gained less the work done.
-    ``seconds`` is the time spent on accelerations alone.
+    ``seconds`` is the time spent on accelerations alone; an ``interrupted`` run ends where Ctrl-C met it.
     """
 
     algorithm: str
@@ -134,6 +133,7 @@ class ForcedRun:
     n_steps: int
     n_evaluations: int
     seconds: float
+    interrupted: bool = False
 
     @property
     def largest_error(self) -> Array:
@@ -148,9 +148,7 @@ class ForcedRun:
 
     def horizon(self, limit: float) -> Array:
         """How long each joint stays within a limit (n_dof,) in s; to the end of the run if it always does."""
-        beyond = np.abs(self.error) > limit
-        first: Array = np.where(beyond.any(axis=0), self.time[beyond.argmax(axis=0)], self.time[-1])
-        return first
+        return _horizon(self.time, self.error, limit)
 
     def ripple(self, until: float) -> Array:
         """Roughness of the accelerations (n_dof,): root mean square of their error's second differences."""
@@ -173,37 +171,121 @@ def forced_run(
     """Simulate from rest at zero under the torques of the motion, until its end or a joint is lost.
 
     RK45 is the pair of Dormand and Prince that MATLAB's ode45 uses; relative and absolute tolerance are rtol.
-    ``torque`` replaces the exact torques; ``progress`` is told the part that is done.
+    ``torque`` replaces the exact torques; ``progress`` is told the part that is done. An interruption ends
+    the run; before its first step there is nothing to keep, and it is passed on.
     """
-    from scipy.integrate import solve_ivp
+    given = motion.exact_torque() if torque is None else torque
+    steps = _integrated(motion, algorithm, rtol, method, given, max_step, progress)
+    return _sampled(motion, algorithm, method, rtol, steps, _samples(steps, spacing), given)
+
+
+def forced_horizon(
+    motion: ForcedMotion,
+    algorithm: str,
+    rtol: float,
+    limit: float,
+    *,
+    torque: TorqueOfTime | None = None,
+    progress: Progress | None = None,
+) -> float:
+    """How long all joints stay within a limit (s), by such a simulation of which nothing else is kept."""
+    given = motion.exact_torque() if torque is None else torque
+    steps = _integrated(motion, algorithm, rtol, "RK45", given, np.inf, progress)
+    if steps.interrupted:
+        raise KeyboardInterrupt
+    time = _samples(steps, SPACING)
+    error = steps.at(time)[:, : motion.mechanism.n_dof] - motion.at(time).q
+    return float(_horizon(time, error, limit).min())
+
+
+@dataclass(eq=False)
+class _Steps:
+    """The steps of an integration: each as a polynomial from ``t_old`` to ``t``; ``end`` of the last (s)."""
+
+    pieces: list[Any]
+    end: float = 0.0
+    n_evaluations: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+
+    def at(self, time: Array) -> Array:
+        """The states (k, size) at times (k,)."""
+        from scipy.integrate import OdeSolution
+
+        solution = OdeSolution([0.0, *(piece.t for piece in self.pieces)], self.pieces)
+        return np.ascontiguousarray(solution(time).T)
+
+
+def _integrated(
+    motion: ForcedMotion,
+    algorithm: str,
+    rtol: float,
+    method: Method,
+    torque: TorqueOfTime,
+    max_step: float,
+    progress: Progress | None,
+) -> _Steps:
+    """Step by step to the end of the motion, to where a joint is lost, or to an interruption."""
+    from scipy import integrate
 
     check_run(motion.mechanism, [algorithm], rtol)
-    given = motion.exact_torque() if torque is None else torque
-    n, end = motion.mechanism.n_dof, motion.duration
-    accelerations, spent, calls = ALGORITHMS[algorithm](motion.mechanism), [0.0], count(1)
+    n, end, done = motion.mechanism.n_dof, motion.duration, _Steps([])
+    accelerations = ALGORITHMS[algorithm](motion.mechanism)
 
     def rates(t: float, x: Array) -> Array:
-        if next(calls) > MOST_EVALUATIONS:
+        if done.n_evaluations >= MOST_EVALUATIONS:
             raise SingularityError(f"gave up at t = {t:g} s: {MOST_EVALUATIONS} evaluations led no farther")
-        if progress is not None:
-            progress(t / end)
-        tau = given(t)
+        done.n_evaluations += 1
+        tau = torque(t)
         begin = perf_counter()
         qdd = accelerations(x[:n], x[n:], tau)
-        spent[0] += perf_counter() - begin
+        done.seconds += perf_counter() - begin
         return np.concatenate([x[n:], qdd])
 
     def distance_to_loss(t: float, x: Array) -> float:
         return float(np.abs(x[:n] - motion.angle(t)).max() - LOST)
 
-    distance_to_loss.terminal = True  # type: ignore[attr-defined]
-    options = {"rtol": rtol, "atol": rtol, "max_step": max_step, "dense_output": True}
-    run = solve_ivp(rates, (0.0, end), np.zeros(2 * n), method, events=distance_to_loss, **options)
-    if not run.success:
-        raise SingularityError(f"the forced simulation stopped at t = {run.t[-1]:g} s: {run.message}")
-    step = min(spacing, run.t[-1] / 8)
-    time = step * np.arange(int(run.t[-1] / step * (1 + 1e-12)) + 1)
-    return _sampled(motion, algorithm, method, rtol, run, time, given, spent[0])
+    if progress is not None:
+        progress(0.0)
+    try:
+        kind = getattr(integrate, method)
+        solver = kind(rates, 0.0, np.zeros(2 * n), end, max_step=max_step, rtol=rtol, atol=rtol)
+        while solver.status == "running":
+            message = solver.step()
+            if solver.status == "failed":
+                raise SingularityError(f"the forced simulation stopped at t = {solver.t:g} s: {message}")
+            done.pieces.append(solver.dense_output())
+            done.end = float(solver.t)
+            if progress is not None:
+                progress(done.end / end)
+            if distance_to_loss(solver.t, solver.y) > 0.0:
+                done.end = _loss(distance_to_loss, done.pieces[-1])
+                break
+    except KeyboardInterrupt:
+        if not done.pieces:
+            raise
+        done.interrupted = True
+    return done
+
+
+def _loss(distance: Callable[[float, Array], float], piece: Any) -> float:
+    """When in the last step a joint was lost (s)."""
+    from scipy.optimize import brentq
+
+    return float(brentq(lambda t: distance(t, piece(t)), piece.t_old, piece.t, xtol=1e-12))
+
+
+def _samples(steps: _Steps, spacing: float) -> Array:
+    """Times (k,) from 0 to the end of the steps."""
+    step = min(spacing, steps.end / 8)
+    return np.arange(int(steps.end / step * (1 + 1e-12)) + 1) * np.float64(step)
+
+
+def _horizon(time: Array, error: Array, limit: float) -> Array:
+    """The first of the times (k,) at which errors (k, n) are beyond a limit (n,), or the last time."""
+    beyond = np.abs(error) > limit
+    first: Array = np.where(beyond.any(axis=0), time[beyond.argmax(axis=0)], time[-1])
+    return first
 
 
 def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> None:
@@ -225,16 +307,15 @@ def _sampled(
     algorithm: str,
     method: Method,
     rtol: float,
-    run: Any,
+    steps: _Steps,
     time: Array,
     torque: TorqueOfTime,
-    seconds: float,
 ) -> ForcedRun:
     """What is to be known of a run at the times (k,)."""
     from scipy.interpolate import CubicSpline
 
     mechanism, n = motion.mechanism, motion.mechanism.n_dof
-    states, wanted = np.ascontiguousarray(run.sol(time).T), motion.at(time)
+    states, wanted = steps.at(time), motion.at(time)
     q, qd = np.ascontiguousarray(states[:, :n]), np.ascontiguousarray(states[:, n:])
     tau = np.array([torque(float(t)) for t in time])
     accelerations = ALGORITHMS[algorithm](mechanism)
@@ -244,5 +325,5 @@ def _sampled(
     work = CubicSpline(time, power).antiderivative()(time)
     return ForcedRun(
         algorithm, method, rtol, motion.duration, time, q, qd, qdd, q - wanted.q, qdd - wanted.qdd, power,
-        energy - energy[0] - work, len(run.sol.ts) - 1, int(run.nfev), seconds,
+        energy - energy[0] - work, len(steps.pieces), steps.n_evaluations, steps.seconds, steps.interrupted,
     )  # fmt: skip

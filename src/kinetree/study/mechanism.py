@@ -16,7 +16,7 @@ from kinetree.model import zoo
 from kinetree.model.file_values import Degrees
 from kinetree.model.files import load
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.toml_file import _mechanism
+from kinetree.model.toml_file import mechanism_of
 from kinetree.state import independent_axes
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
@@ -45,7 +45,7 @@ def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
     if table.file is not None:
         return _with_gravity(_of_file(table.file, table.parameters, origin, folder), table)
     described = origin.of_mechanism()
-    return _mechanism(replace(described, table={"name": name, **described.table}))
+    return mechanism_of(replace(described, table={"name": name, **described.table}))
 
 
 def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:

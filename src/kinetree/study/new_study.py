@@ -16,7 +16,7 @@ TASKS = {
     "simulate": "how it moves by itself or under given torques",
     "inverse": "the torques that a motion needs",
     "control": "how well a law follows a motion",
-    "predict": "the motion with the least effort",
+    "predict": "the best motion: the fastest within torque limits, or the smoothest",
 }
 REACH = 0.5  # rad or m: how far the motion goes where limits let it
 
@@ -50,6 +50,11 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
         raise InputError(
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
             "example, such as kinetree examples copy planar_biped_walk; simulate and inverse can be made here"
+        )
+    if mechanism.loops and answers.task == "predict":
+        raise InputError(
+            f"a predict study of '{mechanism.name}', which has closed loops, cannot be made: prediction "
+            "knows only trees so far; simulate, inverse and control can"
         )
     make = {"simulate": _simulate, "inverse": _inverse, "control": _control, "predict": _predict}[
         answers.task
@@ -88,7 +93,7 @@ def _is_limited(mechanism: Mechanism) -> bool:
 
 
 def _simulate(mechanism: Mechanism) -> list[str]:
-    start, _ = _ends(mechanism)
+    start, _ = start_and_end(mechanism)
     lines = [
         "[initial]",
         *_order(mechanism),
@@ -120,12 +125,12 @@ def _control(mechanism: Mechanism) -> list[str]:
 
 
 def _predict(mechanism: Mechanism) -> list[str]:
-    start, end = _ends(mechanism)
-    objective = "time" if _is_limited(mechanism) else "squared_torque"
+    start, end = start_and_end(mechanism)
+    objective = "time" if _is_limited(mechanism) else "jerk"
     return [
         *_order(mechanism),
         "[predict]",
-        f'objective = "{objective}"  # time (needs torque limits), squared_torque, mixed, ...',
+        f'objective = "{objective}"  # time (needs torque limits), jerk, squared_torque, mixed, ...',
         f"start = {{ q = {_listed(start)} }}  # at rest",
         f"end = {{ q = {_listed(end)} }}",
         "segments = 20  # of the B-splines",
@@ -135,7 +140,7 @@ def _predict(mechanism: Mechanism) -> list[str]:
 
 
 def _motion(mechanism: Mechanism) -> list[str]:
-    start, end = _ends(mechanism)
+    start, end = start_and_end(mechanism)
     return [
         "[trajectory]",
         'kind = "cycloid"  # or cubic, quintic, trapezoidal, interpolate, file, ...',
@@ -154,7 +159,7 @@ def _order(mechanism: Mechanism) -> list[str]:
     return [f"# joints: {listed(mechanism.joint_names, 60)}"]
 
 
-def _ends(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+def start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     """Two poses within the limits: zero, or as near to it as they let, and some way off."""
     tree, free = mechanism.tree, independent_axes(mechanism)
     lower, upper = tree.lower[free], tree.upper[free]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +23,7 @@ Way = Callable[[Tree, Any, Any, Any], Any]
 
 
 class SingleNumber:
-    """A float that is rounded to single precision after every operation.
+    """A float, or an array of floats (m,), that is rounded to single precision after every operation.
 
     >>> float(SingleNumber(1.0) / 3.0)
     0.3333333432674408
@@ -32,62 +31,66 @@ class SingleNumber:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: float) -> None:
-        self.value = float(np.float32(value))
+    def __init__(self, value: Any) -> None:
+        self.value = np.float32(value).astype(np.float64)
 
     def __add__(self, other: Any) -> SingleNumber:
-        return SingleNumber(self.value + float(other))
+        return SingleNumber(self.value + _value(other))
 
     def __sub__(self, other: Any) -> SingleNumber:
-        return SingleNumber(self.value - float(other))
+        return SingleNumber(self.value - _value(other))
 
     def __rsub__(self, other: Any) -> SingleNumber:
-        return SingleNumber(float(other) - self.value)
+        return SingleNumber(_value(other) - self.value)
 
     def __mul__(self, other: Any) -> SingleNumber:
-        return SingleNumber(self.value * float(other))
+        return SingleNumber(self.value * _value(other))
 
     def __truediv__(self, other: Any) -> SingleNumber:
-        return SingleNumber(self.value / float(other))
+        return SingleNumber(self.value / _value(other))
 
     def __rtruediv__(self, other: Any) -> SingleNumber:
-        return SingleNumber(float(other) / self.value)
+        return SingleNumber(_value(other) / self.value)
 
     def __neg__(self) -> SingleNumber:
         return SingleNumber(-self.value)
 
     def __float__(self) -> float:
-        return self.value
+        return float(self.value)
 
     def sin(self) -> SingleNumber:
         """Sine."""
-        return SingleNumber(math.sin(self.value))
+        return SingleNumber(np.sin(self.value))
 
     def cos(self) -> SingleNumber:
         """Cosine."""
-        return SingleNumber(math.cos(self.value))
+        return SingleNumber(np.cos(self.value))
 
     def sqrt(self) -> SingleNumber:
         """Square root."""
-        return SingleNumber(math.sqrt(self.value))
+        return SingleNumber(np.sqrt(self.value))
 
     def sign(self) -> SingleNumber:
         """-1, 0 or 1."""
-        return SingleNumber(float(np.sign(self.value)))
+        return SingleNumber(np.sign(self.value))
 
     __radd__, __rmul__ = __add__, __mul__
 
 
+def _value(number: Any) -> Any:
+    return number.value if isinstance(number, SingleNumber) else number
+
+
 def singles(values: Array) -> Numbers:
-    """The values (k,) as numbers of single precision."""
+    """The values (k,), or (k, m) of m states, as k numbers of single precision."""
     numbers = np.empty(len(values), object)
     numbers[:] = [SingleNumber(x) for x in values]
     return numbers
 
 
-def floats(numbers: Any) -> Array:
-    """Numbers of any precision (k,) as floats."""
-    return np.array([float(x) for x in numbers])
+def floats(numbers: Any, states: int) -> Array:
+    """Numbers (k,) of m states as floats (m, k)."""
+    return np.stack([np.broadcast_to(_value(x), states) for x in numbers], axis=1)
 
 
 # ---- four ways to the same accelerations --------------------------------------------------------------
@@ -164,12 +167,10 @@ def rounding_errors(motion: ForcedMotion, states: int = 40) -> Rounding:
 
 def _errors(mechanism: Mechanism, q: Array, qd: Array, tau: Array) -> Array:
     """Errors (w, m) in units of the roundoff at states (m, n_dof), whose numbers are rounded beforehand."""
-    errors, sizes = np.zeros((len(WAYS), len(q))), np.zeros(len(q))
-    for k, state in enumerate(zip(q, qd, tau, strict=True)):
-        rounded = [singles(x) for x in state]
-        exact = WAYS["recursive, link frames"](mechanism.tree, *(floats(x) for x in rounded))
-        sizes[k] = np.abs(exact).max()
-        for w, way in enumerate(WAYS.values()):
-            errors[w, k] = np.abs(floats(way(mechanism.tree, *rounded)) - exact).max()
+    rounded = [singles(x.T) for x in (q, qd, tau)]
+    states = zip(*(floats(x, len(q)) for x in rounded), strict=True)
+    exact = np.array([WAYS["recursive, link frames"](mechanism.tree, *state) for state in states])
+    found = np.array([floats(way(mechanism.tree, *rounded), len(q)) for way in WAYS.values()])
+    errors, sizes = np.abs(found - exact).max(axis=2), np.abs(exact).max(axis=1)
     relative: Array = errors / np.maximum(sizes, sizes.mean()) / UNIT_ROUNDOFF
     return relative

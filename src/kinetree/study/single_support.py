@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo import biped_fixed
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.gait_parameters import GaitParameters
 from kinetree.trajectories.inverted_pendulum import InvertedPendulum
 from kinetree.trajectories.leg_kinematics import leg_motion
+from kinetree.trajectories.step_motion import StepMotion
 from kinetree.trajectories.swing_foot import SwingFoot
 
 STEP = GaitParameters(0.5, -0.15, 0.08, 0.92, 0.3, 0.1)  # 004, section 6.2.3
@@ -27,7 +26,7 @@ SWING = (None, (0, -1), (1, -1), (2, 1), (3, -1), (0, 1))
 
 
 @dataclass(frozen=True, eq=False)
-class SingleSupport(Trajectory):
+class SingleSupport(StepMotion):
     """Both legs during a step: hips as an inverted pendulum, the swinging foot on cosines (B.7-B.11).
 
     The trunk stays upright and the feet are as far apart as the hips, so that both legs roll alike.
@@ -35,13 +34,6 @@ class SingleSupport(Trajectory):
     >>> SingleSupport(STEP).at(0.0).q.round(3)[:3].tolist()
     [-0.033, 0.208, -0.738]
     """
-
-    parameters: GaitParameters
-
-    @cached_property
-    def breaks(self) -> Array:
-        """Begin and end of the step."""
-        return frozen([0.0, self.parameters.step_time])
 
     @property
     def n_dof(self) -> int:

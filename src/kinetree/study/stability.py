@@ -29,6 +29,7 @@ from kinetree.study.forced_simulation import (
     ForcedRun,
     Progress,
     check_run,
+    forced_horizon,
     forced_run,
 )
 from kinetree.study.rounding import Rounding, rounding_errors
@@ -203,6 +204,7 @@ def run_stability(
     try:
         for name in algorithms:
             runs.append(forced_run(motion, name, rtol, progress=report.stage(name)))
+            _go_on(runs[-1])
         return _whole(motion, adrift, growth, runs, rtol, limit, tolerances, states, report)
     except KeyboardInterrupt:
         if not runs:
@@ -240,18 +242,17 @@ def _whole(
     report: _Stages,
 ) -> Stability:
     """What is measured after the algorithms have followed the motion."""
-    references = [forced_run(motion, name, TIGHTEST, "DOP853", progress=report.stage()) for name in COMPILED]
-    weightless = forced_run(adrift, COMPILED[0], rtol, progress=report.stage())
+    references = [
+        _go_on(forced_run(motion, name, TIGHTEST, "DOP853", progress=report.stage())) for name in COMPILED
+    ]
+    weightless = _go_on(forced_run(adrift, COMPILED[0], rtol, progress=report.stage()))
     by_tolerance = [
-        [_horizon(forced_run(motion, name, x, progress=report.stage()), limit) for x in tolerances]
+        [forced_horizon(motion, name, x, limit, progress=report.stage()) for x in tolerances]
         for name in COMPILED
     ]
     by_table = [
-        _horizon(
-            forced_run(motion, COMPILED[0], rtol, torque=motion.stored_torque(k), progress=report.stage()),
-            limit,
-        )
-        for k in TABLE_POINTS
+        forced_horizon(motion, COMPILED[0], rtol, limit, torque=torque, progress=report.stage())
+        for torque in map(motion.stored_torque, TABLE_POINTS)
     ]
     rounding = rounding_errors(motion, states)
     report.stage()(1.0)
@@ -287,8 +288,11 @@ def error_growth(motion: ForcedMotion, spacing: float = SPACING) -> Growth:
     return Growth(fine[::2], rate, np.array(amplification))
 
 
-def _horizon(run: ForcedRun, limit: float) -> float:
-    return float(run.horizon(limit).min())
+def _go_on(run: ForcedRun) -> ForcedRun:
+    """The run, unless it was interrupted."""
+    if run.interrupted:
+        raise KeyboardInterrupt
+    return run
 
 
 def _positive(value: float, what: str) -> float:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.arrays import Array
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory, positive
-from kinetree.trajectories.gait_parameters import GaitParameters
+from kinetree.trajectories.base import positive
+from kinetree.trajectories.step_motion import StepMotion
 
 GRAVITY = 9.81  # m/s^2
 
 
 @dataclass(frozen=True, eq=False)
-class InvertedPendulum(Trajectory):
+class InvertedPendulum(StepMotion):
     """Coordinates x (forward), y (left), z (up) of the hips from the supporting ankle during one step.
 
     All mass at the hips and their height constant: xdd = w^2 x, ydd = w^2 y, w^2 = g / z_h (004, eq. B.4).
@@ -32,16 +31,10 @@ class InvertedPendulum(Trajectory):
     [-0.15, 0.15]
     """
 
-    parameters: GaitParameters
     gravity: float = GRAVITY
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", positive(self.gravity, "gravity", "m/s^2"))
-
-    @cached_property
-    def breaks(self) -> Array:
-        """Begin and end of the step."""
-        return frozen([0.0, self.parameters.step_time])
 
     @property
     def n_dof(self) -> int:

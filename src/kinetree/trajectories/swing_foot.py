@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.arrays import Array
 from kinetree.state import State
-from kinetree.trajectories.base import Trajectory
-from kinetree.trajectories.gait_parameters import GaitParameters
+from kinetree.trajectories.step_motion import StepMotion
 
 
 @dataclass(frozen=True, eq=False)
-class SwingFoot(Trajectory):
+class SwingFoot(StepMotion):
     """Coordinates x (forward), y (left), z (up) of the swinging ankle, seen from where the other one stands.
 
     x = -l_s cos(pi t / T), z = h_f / 2 (1 - cos(2 pi t / T)), y = 0 (004, eq. B.10): it is carried from one
@@ -25,13 +23,6 @@ class SwingFoot(Trajectory):
     >>> SwingFoot(PLANAR_BIPED).at([0.0, 0.5, 1.0]).q.round(9).tolist()
     [[-0.3, 0.0, 0.0], [-0.0, 0.0, 0.1], [0.3, 0.0, 0.0]]
     """
-
-    parameters: GaitParameters
-
-    @cached_property
-    def breaks(self) -> Array:
-        """Lift-off and touch-down."""
-        return frozen([0.0, self.parameters.step_time])
 
     @property
     def n_dof(self) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.report.panel import is_zero
 from kinetree.result.result import Result
 from kinetree.result.table import columns_of
 
@@ -22,6 +23,8 @@ class Curve(NamedTuple):
 
 def curve_groups(result: Result) -> dict[str, list[Curve]]:
     """Curves by title: the variable, the label of what it belongs to if it has several, and the unit.
+
+    Groups that are zero throughout are among them; see :func:`split_zero`.
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1, 0, 0, 0], duration=0.1, times=3)
@@ -39,15 +42,22 @@ def curve_groups(result: Result) -> dict[str, list[Curve]]:
     return groups
 
 
+def split_zero(groups: dict[str, list[Curve]]) -> tuple[dict[str, list[Curve]], list[str]]:
+    """The groups that are worth a look, all if none is, and the titles of those that are zero throughout."""
+    zero = [title for title, curves in groups.items() if is_zero(curves)]
+    if len(zero) == len(groups):
+        return groups, []
+    return {title: curves for title, curves in groups.items() if title not in zero}, zero
+
+
 def telling(groups: dict[str, list[Curve]], most: int = 2) -> list[str]:
-    """The titles of the groups to show at first: of each variable the largest one that is not all zero."""
+    """The titles of the groups to show at first: the largest one of each variable."""
     best: dict[str, str] = {}
     for title, curves in groups.items():
         name = title.split()[0]
-        alive = any(np.nan_to_num(curve.values).any() for curve in curves)
-        if alive and (name not in best or len(curves) > len(groups[best[name]])):
+        if name not in best or len(curves) > len(groups[best[name]]):
             best[name] = title
-    return (list(best.values()) or list(groups))[:most]
+    return list(best.values())[:most]
 
 
 def _labelled(result: Result, name: str) -> list[tuple[str, str, Array, str]]:

@@ -14,6 +14,7 @@ from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import frames, motion_names, positions
 from kinetree.result.result import Result
 from kinetree.viewer.stage import Stage
+from kinetree.viewer.subject import FAR, level_places, travel
 from kinetree.viewer.words import paragraph, short, table
 
 RATE = 30.0  # pictures per second
@@ -35,6 +36,7 @@ class MotionPanel:
         self._thread: threading.Thread | None = None
         names = motion_names(result)
         self._load(0)
+        self._followed: Array = self._level[0]
         self.t = float(self.frames.time[0])
         begin, end = float(result.time.values[0]), float(result.time.values[-1])
         span = end - begin if end > begin else 1.0
@@ -44,6 +46,8 @@ class MotionPanel:
         )
         self.speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1")
         self.repeat = gui.add_checkbox("Repeat", True)
+        travels = travel(self.frames, stage.scene) > FAR * stage.size
+        self.follow = gui.add_checkbox("Follow", travels, visible=not stage.scene.grounded)
         self.motion = gui.add_dropdown("Motion", names, visible=len(names) > 1)
         self.arrows = {
             kind: gui.add_checkbox(
@@ -56,12 +60,13 @@ class MotionPanel:
         self.play_button.on_click(lambda event: self.toggle())
         self.time.on_update(lambda event: None if self._silent else self.show(float(self.time.value)))
         self.motion.on_update(lambda event: self._choose())
-        for box in self.arrows.values():
+        for box in (self.follow, *self.arrows.values()):
             box.on_update(lambda event: self.show(self.t))
 
     def _load(self, motion: int) -> None:
         self.frames = frames(self.result, motion, most=MOST_FRAMES)
         self.q: Array = positions(self.result, motion)[self.frames.rows]
+        self._level = level_places(self.frames, self._stage.scene)
         self._forces = force_arrows(self.frames, LONGEST_ARROW * self._stage.size)
 
     def _choose(self) -> None:
@@ -70,6 +75,16 @@ class MotionPanel:
             if self.motion.value in names:  # a page may send anything
                 self._load(names.index(self.motion.value))
                 self.show(self.t)
+
+    def look_back(self) -> None:
+        """Move the eyes back to where the motion begins."""
+        self._go_along(0)
+
+    def _go_along(self, k: int) -> None:
+        """Move the eyes as the mechanism has moved since they were moved last."""
+        if self.follow.value:
+            self._stage.shift_view(self._level[k] - self._followed)
+            self._followed = self._level[k]
 
     @property
     def pose(self) -> Array:
@@ -91,6 +106,7 @@ class MotionPanel:
                     self._stage.arrows(x.kind, x.at[k], x.vector[k], x.color)
                 else:
                     self._stage.hide_arrows(x.kind)
+            self._go_along(k)
             self._tell(k)
         self._shown(self.t)
 

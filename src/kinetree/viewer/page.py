@@ -87,7 +87,7 @@ class Viewer:
             self._count += 1
             self.stage: Stage = Stage(self.server, found, found.size, f"/mechanism{self._count}")
             self._low = 0.0 if found.grounded else float((points @ found.up).min())
-            self._look(np.concatenate([points, places(subject)]))
+            self._look(np.concatenate([points, places(subject, found)]))
             with self._fresh("pose"):
                 gui = self.server.gui
                 self.names = gui.add_checkbox("Names of joints", False)
@@ -229,9 +229,10 @@ class Viewer:
     # ---- the end ----------------------------------------------------------------------------------------
 
     def _rest(self) -> None:
-        """End what runs in the background for the present mechanism's motion."""
+        """End what runs in the background for the present mechanism's motion, and look at where it began."""
         if self.motion is not None:
             self.motion.pause()
+            self.motion.look_back()
 
     def wait(self) -> None:
         """Serve the page until Ctrl-C or :meth:`close`."""

@@ -94,6 +94,11 @@ class Stage:
                 shaft_radius=thick, head_radius=2.4 * thick, head_length=5.0 * thick,
             )  # fmt: skip
 
+    def shift_view(self, offset: Array) -> None:
+        """Move the eyes of all pages, and what they look at, by an offset (3,) in m."""
+        for client in self.server.get_clients().values():
+            client.camera.position = client.camera.position + offset
+
     def hide_arrows(self, *kinds: str) -> None:
         """Take arrows away; all unless kinds are named."""
         for kind in kinds or self._arrows:

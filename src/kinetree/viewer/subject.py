@@ -12,7 +12,8 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.frames import frames, motion_names, positions
+from kinetree.report.frames import Frames, frames, motion_names, positions
+from kinetree.report.scene import Scene
 from kinetree.report.skeleton import resting_pose
 from kinetree.result.netcdf import load_result
 from kinetree.result.result import Result
@@ -20,6 +21,7 @@ from kinetree.study.models import mechanism_of
 from kinetree.viewer.standing import standing
 
 RESULT_SUFFIX = ".nc"
+FAR = 0.75  # of its size: what travels farther than this is followed
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,25 @@ def first_pose(subject: Subject) -> Array:
     return standing(subject.mechanism, resting_pose(subject.mechanism))
 
 
-def places(subject: Subject) -> Array:
-    """Where the bodies are during the motion of the result, (k, 3)."""
+def places(subject: Subject, scene: Scene) -> Array:
+    """Where the bodies are during the motion of the result (k, 3); at its start alone if they travel far."""
     if subject.result is None or not motion_names(subject.result):
         return np.zeros((0, 3))
-    return frames(subject.result, most=50).position.reshape(-1, 3)
+    motion = frames(subject.result, most=50)
+    if not scene.grounded and travel(motion, scene) > FAR * scene.size:
+        start: Array = motion.position[0]
+        return start
+    return motion.position.reshape(-1, 3)
+
+
+def level_places(motion: Frames, scene: Scene) -> Array:
+    """The places (T, 3) of the centre of mass without their heights: walking must not rock the eye."""
+    center = motion.center_of_mass
+    level: Array = center - (center @ scene.up)[:, None] * scene.up
+    return level
+
+
+def travel(motion: Frames, scene: Scene) -> float:
+    """How far a motion leads from where it starts, heights apart (m)."""
+    level = level_places(motion, scene)
+    return float(np.linalg.norm(level - level[0], axis=1).max())

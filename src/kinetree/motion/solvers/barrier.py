@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.solvers.scaled import ScaledProgram
 
 PUSH = 1e-2  # how far inside its bounds an unknown starts, relatively
 AUGMENTED = (
@@ -61,7 +62,11 @@ class Barrier:
         self.n_bounds = len(self.low) + len(self.high)
         size = max(np.abs(self.low).max(initial=1.0), np.abs(self.high).max(initial=1.0))
         self.closest = 10.0 * np.finfo(float).eps * float(size)
-        self.shift = 0.0  # of the last factorisation
+        self.shift, self.share = 0.0, 1.0  # of the last matrix that was not definite
+        # multipliers of equations and of steep rows, and a free duration, make up for second derivatives of
+        # what f has the squares of: only without them can these be left out
+        alone = not (len(self.equal) or len(program.durations) or isinstance(program, ScaledProgram))
+        self.squares = program.squares and alone
 
     def inside(self, v: Array, push: float = PUSH) -> Array:
         """The nearest point that keeps a distance from all bounds."""

@@ -7,7 +7,7 @@ no extra package and gives the same bits every time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -27,18 +27,18 @@ from kinetree.kernels.condensed import (
 )
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
+from kinetree.motion.solvers.filter import Filter, Present, Trial
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch
 from kinetree.motion.solvers.newton import Newton, Rows
 from kinetree.motion.solvers.restoration import restored
+from kinetree.motion.solvers.scaled import ScaledProgram, steepness
 
 FIRST_BARRIER, WARM_BARRIER = 0.1, 1e-5
 FIRST_PULL = 0.3  # multipliers of bounds at the start: the objective is of size 1
 BARRIER_ERROR = 10.0  # times mu: how well a barrier problem is solved before the next one
 LINEAR, SUPERLINEAR = 0.2, 1.5
-LEAST_TAU = 0.99
+LEAST_TAU, MOST_TAU = 0.99, 0.9995  # of the way to a bound: nearer, the barrier's slope hides all others
 ROUNDING = 1e-11  # mu below this is lost in rounding errors
-GAIN_VIOLATION, GAIN_MERIT, ARMIJO = 1e-5, 1e-5, 1e-4
-SWITCH_MERIT, SWITCH_VIOLATION = 2.3, 1.1
 CORRECTIONS = 3
 LEAST_SHARE, POWER = 0.1, 2  # of the mean complementarity that mu is lowered to at once
 FRESH = 1.0  # of the error: where mu begins when it is lowered step by step
@@ -46,17 +46,9 @@ PATIENCE, PROGRESS = 8, 0.9  # iterations in which the error must fall, else mu 
 LONGEST_MOVE = 1.0  # of a control point in one iteration (rad, m): further steps wind joints up
 MOST_HASTE = 0.8  # of a duration that one iteration may take away: torques grow with its inverse square
 SHORTEST_STEP = 1e-7
+CENTRED = 10.0  # multipliers stay within this factor of mu / distance where mu begins to be lowered stepwise
+FRESH_STARTS = 5  # with new slacks and multipliers where no step helps but nothing is violated
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
-
-
-class Trial(NamedTuple):
-    """A point of the line search: unknowns, objective, violation, merit, residual."""
-
-    v: Array
-    f: float
-    violation: float
-    merit: float
-    c: Array
 
 
 class InteriorPoint(Solver):
@@ -68,12 +60,20 @@ class InteriorPoint(Solver):
     @override
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
         """Solve the program from a starting point."""
+        sizes = steepness(program, start.z)
+        if sizes.max(initial=1.0) > 1.0:
+            program = ScaledProgram(program, sizes)
+            if start.multipliers is not None:
+                start = Start(start.z, start.multipliers * sizes, start.bound_multipliers)
         search = _Search(program, start, settings, watch, self.checked_options(settings.options))
+        search.sizes = sizes
         status, message = search.run()
         at, n = search.at, program.n
         low, high = np.zeros(len(at.v)), np.zeros(len(at.v))
         low[search.barrier.bounded_low], high[search.barrier.bounded_high] = at.low, at.high
-        return Outcome(at.v[:n], at.y, (low[:n], high[:n]), status, search.iteration, message, self.name)
+        return Outcome(
+            at.v[:n], at.y / sizes, (low[:n], high[:n]), status, search.iteration, message, self.name
+        )
 
 
 class _Search:
@@ -100,11 +100,10 @@ class _Search:
         self._evaluate(z)
         self.longest = np.full(program.n, LONGEST_MOVE * max(1.0, 0.5 * float(np.abs(z).max(initial=0.0))))
         self.longest[program.durations] = np.inf
-        self.filter: list[tuple[float, float]] = []
+        self.filter = Filter(float(np.abs(self.c).sum()))
+        self.sizes, self.fresh_starts = np.ones(program.m), 0
         self.adaptive = True
         self.errors: list[float] = []
-        violation = float(np.abs(self.c).sum())
-        self.most, self.least = 1e4 * max(1.0, violation), 1e-4 * max(1.0, violation)
 
     def _iterate(self, z: Array, push: float, multipliers: Array | None = None) -> Iterate:
         """An iterate with fresh slacks and multipliers of bounds."""
@@ -131,34 +130,43 @@ class _Search:
 
     def run(self) -> tuple[Status, str]:
         """Iterate until optimal, stopped, or stuck."""
-        program, n, tolerance = self.program, self.program.n, self.settings.tolerance
+        tolerance = self.settings.tolerance
         for iteration in range(self.settings.max_iterations + 1):
             self.iteration = iteration
-            if not self.watch.see(
-                self.iteration, self.at.v[:n], self.f, float(np.abs(self.c).max(initial=0.0))
-            ):
+            violated = float(np.abs(self.sizes * self.c).max(initial=0.0))
+            if not self.watch.see(iteration, self.at.v[: self.program.n], self.f, violated):
                 assert self.watch.stopped is not None
                 return self.watch.stopped, "stopped"
             error = self._error(0.0)
-            if error <= tolerance and self._gap() <= tolerance:
+            if max(error, violated, self._gap()) <= tolerance:
                 return Status.SOLVED, "optimal"
-            newton = Newton(self.barrier, self.rows, self.at, self.J, self.dual)
-            if newton.good:
-                self._choose_barrier(newton, error)
-                if self._advance(newton, newton.step(self.c, self.mu)):
-                    continue
-            if error <= ACCEPTABLE * tolerance:
+            newton = self._choose_barrier(self._newton(), error)
+            if newton.good and self._advance(newton, newton.step(self.c, self.mu)):
+                continue
+            if max(error, violated) <= ACCEPTABLE * tolerance:
                 return Status.SOLVED, "optimal to acceptable level"
-            z = restored(program, self.at.v[:n], tolerance)
-            if z is None:
-                return Status.INFEASIBLE, "locally infeasible"
-            if np.abs(z - self.at.v[:n]).max(initial=0.0) == 0.0:
-                return Status.FAILED, "no step helps"
-            self.mu = max(self.mu, 1e-2)
-            self.at = self._iterate(z, 1e-2)
-            self._evaluate(z)
-            self.filter = []
+            ended = self._restore()
+            if ended is not None:
+                return ended
         return Status.ITERATIONS, "limit of iterations"
+
+    def _newton(self) -> Newton:
+        return Newton(self.barrier, self.rows, self.at, self.J, self.dual)
+
+    def _restore(self) -> tuple[Status, str] | None:
+        """Go on from a point with less violation, with fresh slacks and multipliers; how it ended if not."""
+        z = restored(self.program, self.at.v[: self.program.n], self.settings.tolerance)
+        if z is None:
+            return Status.INFEASIBLE, "locally infeasible"
+        if np.array_equal(z, self.at.v[: self.program.n]):
+            self.fresh_starts += 1
+            if self.fresh_starts > FRESH_STARTS:
+                return Status.FAILED, "no step helps"
+        self.mu = max(self.mu, 1e-2)
+        self.at = self._iterate(z, 1e-2)
+        self._evaluate(z)
+        self.filter.clear()
+        return None
 
     def _gap(self) -> float:
         """What the barrier still costs: the sum of all complementarity, relative to the objective."""
@@ -181,26 +189,38 @@ class _Search:
         )
         return error
 
-    def _choose_barrier(self, newton: Newton, error: float) -> None:
-        """The next mu: as low as the affine step promises while that makes progress, else step by step."""
+    def _choose_barrier(self, newton: Newton, error: float) -> Newton:
+        """The next mu: as low as the affine step promises while that makes progress, else step by step.
+
+        Returns the Newton system, a new one if the multipliers of bounds were changed.
+        """
         least = self.least_barrier
+        if not newton.good:
+            return newton
         if self.adaptive:
             self.errors.append(error)
             old = self.errors[:-PATIENCE]
+            self.filter.clear()
             if old and error > PROGRESS * min(old):
                 self.adaptive = False
-                mean = self._mean()
-                self.mu = max(least, 0.8 * mean, min(FIRST_BARRIER, FRESH * error))
-                self.filter = []
-                return
-            promised = self._promised(newton)
-            mean = self._mean()
-            self.mu = max(min(promised, mean), least)
-            self.filter = []
-            return
+                self.mu = max(least, 0.8 * self._mean(), min(FIRST_BARRIER, FRESH * error))
+                self._centre()
+                return self._newton()
+            self.mu = max(min(self._promised(newton), self._mean()), least)
+            return newton
         while self.mu > least and self._error(self.mu) <= BARRIER_ERROR * self.mu:
             self.mu = max(least, min(LINEAR * self.mu, self.mu**SUPERLINEAR))
-            self.filter = []
+            self.filter.clear()
+        return newton
+
+    def _centre(self) -> None:
+        """Bring multipliers of bounds near mu / distance: those of a far lower mu give useless steps."""
+        at, distances = self.at, self.barrier.distances(self.at.v)
+        low, high = (
+            np.clip(pull, self.mu / d / CENTRED, self.mu / d * CENTRED)
+            for pull, d in zip((at.low, at.high), distances, strict=True)
+        )
+        self.at = Iterate(at.v, at.y, low, high)
 
     def _promised(self, newton: Newton) -> float:
         """mu by Mehrotra's rule: the cube of how far an affine step could lower complementarity."""
@@ -217,21 +237,20 @@ class _Search:
     def _advance(self, newton: Newton, step: Step) -> bool:
         """Go along the step as far as the filter accepts; False if no length is accepted."""
         barrier, at = self.barrier, self.at
-        tau = max(LEAST_TAU, 1.0 - self.mu)
-        violation = float(np.abs(self.c).sum())
-        merit = self._merit(at.v, self.f)
+        tau = min(max(LEAST_TAU, 1.0 - self.mu), MOST_TAU)
         n = barrier.n
         descent = float(self.slope @ step.v[:n] + self.mu * (newton.unit_slope @ step.v))
+        present = Present(float(np.abs(self.c).sum()), self._merit(at.v, self.f), descent)
         alpha = min(self._room(step.v, tau), self._reach(step.v[:n]))
         first = True
         while alpha > SHORTEST_STEP:
-            trial = self._trial(at.v + alpha * step.v)
+            trial = self._trial(at.v + alpha * step.v, likely=first)
             if trial is not None:
-                if self._accepts(trial, violation, merit, descent, alpha):
+                if self.filter.accepts(trial, present, alpha):
                     self._take(trial, step, alpha, tau)
                     return True
-                if first and trial.violation >= violation:
-                    corrected = self._corrected(newton, trial, alpha, tau, (violation, merit, descent))
+                if first and trial.violation >= present.violation:
+                    corrected = self._corrected(newton, trial, alpha, tau, present)
                     if corrected is not None:
                         self._take(*corrected, tau)
                         return True
@@ -263,42 +282,18 @@ class _Search:
         total: float = compiled(logarithms)(v, *self.rows.bounds, self.barrier.closest)
         return f - self.mu * total
 
-    def _trial(self, v: Array) -> Trial | None:
+    def _trial(self, v: Array, *, likely: bool = False) -> Trial | None:
         """A point with objective, violation and merit; None where the motion cannot be evaluated."""
         merit = self._merit(v, 0.0)
         z = v[: self.barrier.n]
         try:
+            if likely:
+                self.program.expect_derivatives(z)
             f, g = self.program.objective(z), self.program.constraints(z)
         except KinetreeError:
             return None
         c, violation = self.rows.residual(v, g)
         return Trial(v, f, violation, f + merit, c) if np.isfinite(f + merit) else None
-
-    def _accepts(
-        self,
-        trial: Trial,
-        violation: float,
-        merit: float,
-        descent: float,
-        alpha: float,
-    ) -> bool:
-        """Sufficient progress in violation or merit, and not worse than what the filter holds."""
-        new_violation, new_merit = trial.violation, trial.merit
-        slack = 10.0 * np.finfo(float).eps * abs(merit)
-        if new_violation > self.most:
-            return False
-        if any(new_violation >= old and new_merit >= best for old, best in self.filter):
-            return False
-        switching = descent < 0.0 and alpha * (-descent) ** SWITCH_MERIT > violation**SWITCH_VIOLATION
-        if violation <= self.least and switching:
-            return bool(new_merit <= merit + ARMIJO * alpha * descent + slack)
-        good = bool(
-            new_violation <= (1.0 - GAIN_VIOLATION) * violation
-            or new_merit <= merit - GAIN_MERIT * violation + slack
-        )
-        if good:
-            self.filter.append(((1.0 - GAIN_VIOLATION) * violation, merit - GAIN_MERIT * violation))
-        return good
 
     def _corrected(
         self,
@@ -306,11 +301,11 @@ class _Search:
         trial: Trial,
         alpha: float,
         tau: float,
-        present: tuple[float, float, float],
+        present: Present,
     ) -> tuple[Trial, Step, float] | None:
         """Second-order corrections: the same matrix, the curvature of the constraints in the right side."""
         c = self.c
-        last = present[0]
+        last = present.violation
         for _ in range(self.corrections):
             c = alpha * c + trial.c
             step = newton.step(c, self.mu)
@@ -318,7 +313,7 @@ class _Search:
             found = self._trial(self.at.v + alpha_c * step.v)
             if found is None:
                 return None
-            if self._accepts(found, *present, alpha_c):
+            if self.filter.accepts(found, present, alpha_c):
                 return found, step, alpha_c
             if found.violation > 0.99 * last:
                 return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 from scipy.linalg import lapack
 
@@ -18,6 +20,8 @@ from kinetree.kernels.condensed import (
 from kinetree.motion.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, Step
 
+LEAST_SHARE = 0.05  # of the second derivatives of torques that is worth keeping
+BISECTIONS = 2
 LEAST_SHIFT = 1e-6  # of a matrix that is not definite; the objective is of size 1
 SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
 REDUNDANT = 1e-11  # relative size of what is left of an equation that others imply
@@ -74,24 +78,65 @@ class Newton:
         hessian = barrier.program.hessian(at.v[:n], 1.0, at.y)
         H = np.zeros((n, n))
         compiled(condense)(*self.jacobian, self.weight, sigma, hessian, rows.hessian_places, H)
-        self.good = self._factor(H.T)
+        self.good = self._factor(H.T, hessian)
         if self.good and len(rows.equal):
             self._eliminate_equations()
 
-    def _factor(self, H: Array) -> bool:
-        """Cholesky factor of H + shift; the shift grows until there is one."""
-        barrier, shift = self.barrier, 0.0
-        while True:
-            trial = H.copy(order="F")
-            if shift:
-                trial.ravel(order="K")[:: len(H) + 1] += shift
-            self.factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0)
-            if not failed:
-                barrier.shift = shift if shift else barrier.shift
+    def _factor(self, H: Array, hessian: Array) -> bool:
+        """Cholesky factor of H, of one whose torques bend less, or of H + shift: the first that exists."""
+        if self._is_definite(H):
+            self.barrier.share = 1.0
+            return True
+        if not np.isfinite(H).all():
+            return False
+        if self.barrier.squares:
+            change = np.zeros(H.shape)
+            straight = self.barrier.program.straight_hessian(self.at.v[: len(H)], 1.0, self.at.y)
+            change.ravel()[self.rows.hessian_places] = straight - hessian
+            if self._straightened(H, change.T):
                 return True
-            if not np.isfinite(H).all() or shift > LARGEST_SHIFT:
+            H = H + change.T
+        return self._shifted(H)
+
+    def _is_definite(self, H: Array, shift: float = 0.0) -> bool:
+        """Whether H + shift has a Cholesky factor, which is kept if it has."""
+        trial = H.copy(order="F")
+        if shift:
+            trial.ravel(order="K")[:: len(H) + 1] += shift
+        factor, failed = lapack.dpotrf(trial, lower=1, overwrite_a=1, clean=0)
+        if not failed:
+            self.factor = factor
+        return not failed
+
+    def _straightened(self, H: Array, change: Array) -> bool:
+        """Squares of torques need no second derivatives of these: keep as large a share as is definite."""
+        barrier = self.barrier
+        barrier.share = min(0.5, 2.0 * barrier.share)
+        while barrier.share >= LEAST_SHARE:
+            if self._is_definite(H + (1.0 - barrier.share) * change):
+                return True
+            barrier.share *= 0.5
+        return self._is_definite(H + change)
+
+    def _shifted(self, H: Array) -> bool:
+        """H + shift; if time is fixed, with hardly more than it must be: saddles are left behind quickly.
+
+        A free duration would grow along such steps, into valleys where motions are slow.
+        """
+        low, high = 0.0, max(LEAST_SHIFT, self.barrier.shift / 3.0)
+        while not self._is_definite(H, high):
+            low, high = high, 8.0 * high
+            if high > LARGEST_SHIFT:
                 return False
-            shift = max(LEAST_SHIFT, barrier.shift / 3.0) if shift == 0.0 else 8.0 * shift
+        timed = len(self.barrier.program.durations) > 0
+        for _ in range(BISECTIONS if low and not timed else 0):
+            middle = sqrt(low * high)
+            if self._is_definite(H, middle):
+                high = middle
+            else:
+                low = middle
+        self.barrier.shift = high
+        return True
 
     def _eliminate_equations(self) -> None:
         """Carry the equations, each divided by its size, through H; those that say the same count once."""

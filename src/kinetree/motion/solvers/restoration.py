@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from kinetree.algebra.arrays import Array
@@ -47,12 +49,10 @@ def _damped_step(
     for _ in range(20):
         step = np.linalg.solve(H + damping * scale * np.eye(len(H)), -slope)
         trial = np.clip(z + step, program.x_lower, program.x_upper)
-        try:
+        with suppress(KinetreeError):  # not finite there: a shorter step will do
             found = _excess(program, trial)
             if np.isfinite(found).all() and float(found @ found) < before * (1.0 - 1e-8):
                 return trial, found, max(damping / 4.0, 1e-9), True
-        except KinetreeError:
-            pass
         damping *= 4.0
     return z, excess, damping, False
 

@@ -29,7 +29,7 @@ def one_thread() -> Iterator[None]:
     >>> with one_thread():
     ...     x = np.linalg.solve(np.eye(2), [1.0, 2.0])
     """
-    pools = [(pool, pool.get()) for pool in _pools()]
+    pools = [(pool, pool.get()) for pool in thread_pools()]
     for pool, _ in pools:
         pool.set(1)
     try:
@@ -40,7 +40,7 @@ def one_thread() -> Iterator[None]:
 
 
 @functools.cache
-def _pools() -> list[_Pool]:
+def thread_pools() -> list[_Pool]:
     """OpenBLAS as it is shipped beside NumPy and SciPy, and loaded already."""
     found = []
     for package in (np, scipy):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ class Quantity(ABC):
 
     size: int
     of_pose = False  # whether it is a function of q alone, of where bodies are
+    of_squares = False  # whether it is a sum of squares, which is convex where what is squared is straight
 
     @abstractmethod
     def values(self, at: At) -> Array:
@@ -121,6 +122,8 @@ class Objective(ABC):
         weighted.weight = self.weight * number(factor, f"weight of {type(self).__name__}")
         return weighted
 
+    __mul__ = __rmul__
+
     def reactions(self) -> tuple[str, ...]:
         """Bodies whose joint reactions it reads; "world" for the ground's."""
         return ()
@@ -167,14 +170,6 @@ def ordered(lower: Array, upper: Array, names: Sequence[str], what: str) -> None
     for low, high, name in zip(lower, upper, names, strict=True):
         if low > high:
             raise InputError(f"{what} of '{name}': lower bound {low:g} is above upper bound {high:g}")
-
-
-def nonnegative(value: Any, what: str) -> float:
-    """One finite number that is not negative."""
-    found = number(value, what)
-    if found < 0.0:
-        raise InputError(f"{what} must not be negative, got {found}")
-    return found
 
 
 def row(values: ArrayLike, what: str) -> Array:

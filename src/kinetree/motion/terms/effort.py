@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -81,13 +82,13 @@ def time_and_torque(u: float) -> list[Objective]:
     return [(1.0 - u) * Time(), u * SquaredTorque()]
 
 
-class TorqueLimits(Constraint):
-    """lower <= tau <= upper, by default the effort limits of the mechanism. 000, eq. 4.17; 001, eq. 66.
+class SymmetricLimits(Constraint):
+    """lower <= x <= upper of a quantity of the joints, by default what the mechanism says of its size.
 
-    ``upper`` alone is symmetric: -upper <= tau <= upper. ``at``: "samples", "knots", or values of s.
+    ``upper`` alone is symmetric: -upper <= x <= upper. ``at``: "samples", "knots", or values of s.
     """
 
-    family = "torque limit"
+    missing = "the mechanism has none"
 
     def __init__(
         self,
@@ -98,27 +99,44 @@ class TorqueLimits(Constraint):
     ) -> None:
         self.upper, self.lower, self.joints, self.at = upper, lower, joints, at
 
+    @abstractmethod
+    def of_model(self, setting: Setting, chosen: list[int]) -> Array:
+        """Limits that the mechanism has, infinite where it has none."""
+
+    def between(self, setting: Setting, chosen: list[int]) -> tuple[list[int], Array, Array]:
+        """Those of the joints that are limited, with their lower and upper bounds."""
+        if self.upper is None and self.lower is None:
+            limits = self.of_model(setting, chosen)
+            found = limited(chosen, -limits, limits)
+            if not found[0]:
+                name = type(self).__name__
+                raise InputError(f"{self.family}: {self.missing}; give them: {name}(upper=...)")
+        else:
+            found = limited(chosen, *two_sided(self.lower, self.upper, setting, chosen, self.family))
+        ordered(found[1], found[2], [setting.mechanism.joint_names[j] for j in found[0]], self.family)
+        return found
+
+
+class TorqueLimits(SymmetricLimits):
+    """lower <= tau <= upper, by default the effort limits of the mechanism. 000, eq. 4.17; 001, eq. 66.
+
+    ``upper`` alone is symmetric: -upper <= tau <= upper. ``at``: "samples", "knots", or values of s.
+    """
+
+    family, missing = "torque limit", "the mechanism has no effort limits"
+
+    @override
+    def of_model(self, setting: Setting, chosen: list[int]) -> Array:
+        """Limits that the mechanism has, infinite where it has none."""
+        return _from_model(setting, chosen)
+
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        chosen = setting.joints(self.joints, self.family)
-        if self.upper is None and self.lower is None:
-            limits = _from_model(setting, chosen)
-            chosen = [j for j, limit in zip(chosen, limits, strict=True) if np.isfinite(limit)]
-            if not chosen:
-                raise InputError(
-                    f"{self.family}: the mechanism has no effort limits; give them: TorqueLimits(upper=...)"
-                )
-            upper = limits[np.isfinite(limits)]
-            lower = -upper
-        else:
-            lower, upper = two_sided(self.lower, self.upper, setting, chosen, self.family)
-            chosen, lower, upper = limited(chosen, lower, upper)
+        chosen, lower, upper = self.between(setting, setting.joints(self.joints, self.family))
         if not chosen:
             return []
-        names = [setting.mechanism.joint_names[j] for j in chosen]
-        ordered(lower, upper, names, self.family)
-        scale = magnitude(lower, upper)
+        names, scale = [setting.mechanism.joint_names[j] for j in chosen], magnitude(lower, upper)
         s, units = setting.where(self.at, self.family), setting.units(chosen, "N m", "N")
         return [
             Rows(Torque(setting.own[chosen]), s, lower, upper, self.family, names, units, scale, "torque")

@@ -37,52 +37,65 @@ class Rate(Function):
         """Linear: nothing."""
 
 
+def chosen(rows: Integers) -> Integers | slice:
+    """Rows that follow each other as a slice, which needs no copies.
+
+    >>> chosen(np.array([2, 3, 4])), chosen(np.array([4, 2]))
+    (slice(2, 5, None), array([4, 2]))
+    """
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
 class Torque(Function):
     """Torques or reaction components: some of the generalised forces."""
 
     def __init__(self, rows: Integers) -> None:
         self.rows, self.size = rows, len(rows)
+        self._chosen = chosen(rows)
 
     @override
     def values(self, at: At) -> Array:
         """The values at all samples."""
-        return at.tau[:, self.rows]
+        return at.tau[:, self._chosen]
 
     @override
     def slopes(self, at: At) -> Array:
         """Their first derivatives."""
-        return at.torque_slopes[:, :, self.rows]
+        return at.torque_slopes[:, :, self._chosen]
 
     @override
     def bend(self, at: At, weight: Array) -> None:
         """Second derivatives of their weighted sum."""
-        at.weigh_torques(self.rows, weight)
+        at.weigh_torques(self._chosen, weight)
 
 
 class TorqueForm(Function):
     """One number from generalised forces f: the weighted sum of squares sum_i w_i f_i^2."""
 
-    size = 1
+    size, of_squares = 1, True
 
     def __init__(self, rows: Integers, weights: Array) -> None:
-        self.rows, self.weights = rows, weights
+        self.rows, self.weights, self._chosen = rows, weights, chosen(rows)
 
     @override
     def values(self, at: At) -> Array:
         """The values at all samples."""
-        return (at.tau[:, self.rows] ** 2 @ self.weights)[:, None]
+        return (at.tau[:, self._chosen] ** 2 @ self.weights)[:, None]
 
     @override
     def slopes(self, at: At) -> Array:
         """Their first derivatives."""
-        pull = (2.0 * self.weights) * at.tau[:, self.rows]
-        return pull[:, None, None, :] @ at.torque_slopes[:, :, self.rows]
+        pull = (2.0 * self.weights) * at.tau[:, self._chosen]
+        return pull[:, None, None, :] @ at.torque_slopes[:, :, self._chosen]
 
     @override
     def bend(self, at: At, weight: Array) -> None:
         """Second derivatives of their weighted sum."""
-        at.weigh_torques(self.rows, weight * (2.0 * self.weights) * at.tau[:, self.rows])
-        at.add_outer(weight * (2.0 * self.weights), at.torque_slopes[:, :, self.rows])
+        twice = weight * (2.0 * self.weights)
+        at.weigh_torques(self._chosen, twice * at.tau[:, self._chosen])
+        at.add_outer(twice, at.torque_slopes[:, :, self._chosen])
 
 
 class TorqueSum(Function):

@@ -9,7 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.motion.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, ordered, per_joint
-from kinetree.motion.terms.effort import Names, Values, limited, magnitude, two_sided
+from kinetree.motion.terms.effort import Names, SymmetricLimits, Values, limited, magnitude
 from kinetree.motion.terms.functions import Rate
 
 
@@ -63,40 +63,23 @@ def _linear(
     return [LinearRows(columns, values, s, low, high, family, names, setting.units(chosen, "rad", "m"))]
 
 
-class _RateLimits(Constraint):
+class _RateLimits(SymmetricLimits):
     rate = 1
     model: str | None = None
     units = ("", "")
 
-    def __init__(
-        self,
-        upper: Values | None = None,
-        lower: Values | None = None,
-        joints: Names = None,
-        at: Where = "samples",
-    ) -> None:
-        self.upper, self.lower, self.joints, self.at = upper, lower, joints, at
+    @override
+    def of_model(self, setting: Setting, chosen: list[int]) -> Array:
+        if self.model is None:
+            return np.full(len(chosen), np.inf)
+        return setting.model_limits(self.model)[chosen]
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
-        chosen = setting.moving_joints(self.joints, self.family)
-        if self.upper is None and self.lower is None:
-            limits = np.full(len(chosen), np.inf)
-            if self.model is not None:
-                limits = setting.model_limits(self.model)[chosen]
-            chosen = [j for j, limit in zip(chosen, limits, strict=True) if np.isfinite(limit)]
-            if not chosen:
-                name = type(self).__name__
-                raise InputError(f"{self.family}: the mechanism has none; give them: {name}(upper=...)")
-            upper = limits[np.isfinite(limits)]
-            lower = -upper
-        else:
-            lower, upper = two_sided(self.lower, self.upper, setting, chosen, self.family)
-            chosen, lower, upper = limited(chosen, lower, upper)
+        chosen, lower, upper = self.between(setting, setting.moving_joints(self.joints, self.family))
         if not chosen:
             return []
         names = [setting.mechanism.joint_names[j] for j in chosen]
-        ordered(lower, upper, names, self.family)
         function = Rate(self.rate, [setting.column[j] for j in chosen])
         s = setting.where(self.at, self.family)
         scale, units = magnitude(lower, upper), setting.units(chosen, *self.units)

@@ -36,7 +36,7 @@ class Jerk(Objective):
 
 
 class _SquaredJerk(Chained):
-    size = 1
+    size, of_squares = 1, True
 
     def __init__(self, weights: Array) -> None:
         self.weights = weights
@@ -88,7 +88,7 @@ class Tracking(Objective):
 
 
 class _Distance(Function):
-    size = 1
+    size, of_squares = 1, True
 
     def __init__(self, columns: list[int], weights: Array, s: Array, reference: Array) -> None:
         self.columns, self.weights, self.s, self.reference = columns, weights, s, reference

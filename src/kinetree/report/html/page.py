@@ -7,11 +7,12 @@ from hashlib import sha256
 from importlib.resources import files
 
 from kinetree.errors import FileError
-from kinetree.model.files import PathLike, _check_writable, _checked_path
-from kinetree.report.draw import figure_of
+from kinetree.model.files import PathLike, check_writable, checked_path
 from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element, html
+from kinetree.report.html.panels import left_out
 from kinetree.report.html.payload import MOST_MOTIONS, payload, payload_json
+from kinetree.report.html.pictures import drawing, history, poses
 from kinetree.report.html.story import description, facts, sentences, title, verdict
 from kinetree.report.html.tables import (
     audit_list,
@@ -22,14 +23,14 @@ from kinetree.report.html.tables import (
     value_table,
     variable_table,
 )
-from kinetree.report.output import picture_bytes, write_file
+from kinetree.report.output import write_file
+from kinetree.report.panel import zero_note
 from kinetree.result.result import Result
 
 ASSETS = files("kinetree.report.html") / "assets"
 SUFFIXES = (".html", ".htm")
 MARKS = {"good": "✓", "bad": "✗", "part": "◐", "none": "–"}
 MOST_MESSAGES = 4
-MOST_LABELS = 14  # names of joints in the picture
 GO = Html('<svg class="go" viewBox="0 0 16 16" aria-hidden="true"><path d="M4 2l10 6-10 6z"/></svg>')
 STOP = Html(
     '<svg class="stop" viewBox="0 0 16 16" aria-hidden="true"><path d="M3 2h4v12H3zM9 2h4v12H9z"/></svg>'
@@ -44,15 +45,15 @@ HINT = (
 
 def write_report(result: Result, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
     """Write the report of a result as one .html file that needs nothing else; see :meth:`Result.report`."""
-    place = _checked_path(path)
+    place = checked_path(path)
     check_report(place)
-    _check_writable(place, force)
+    check_writable(place, force)
     write_file(place, report_html(result, meshes).encode("utf-8"))
 
 
 def check_report(path: PathLike) -> None:
     """Raise if the suffix is not that of a web page."""
-    place = _checked_path(path)
+    place = checked_path(path)
     if place.suffix.lower() not in SUFFIXES:
         raise FileError(f"{place}: a report is a file with the suffix .html")
 
@@ -133,7 +134,7 @@ def _header(result: Result) -> Html:
     )
     theme = element("button", "light / dark", type="button", id="theme", class_="plain")
     first, *rest = sentences(result)
-    about = description(result)
+    about, more = description(result)
     return element(
         "header",
         element(
@@ -148,6 +149,7 @@ def _header(result: Result) -> Html:
         ),
         element("p", element("strong", first), " ", " ".join(rest), class_="lead"),
         element("p", about, class_="quiet") if about else "",
+        _details("More about it", element("p", more, class_="quiet")) if more else "",
         _messages(result),
         element("dl", *(_fact(name, value) for name, value in facts(result).items()), class_="facts"),
         element("noscript", element("p", "The animation and the curves need JavaScript.", class_="notice")),
@@ -155,13 +157,13 @@ def _header(result: Result) -> Html:
 
 
 def _messages(result: Result) -> Html:
-    """What the task said beside its numbers; those of a motion that was found are no warnings."""
+    """What the task said beside its numbers; they are no warnings if all checks are passed."""
     told, names = list(result.messages), motion_names(result)
     if len(names) > MOST_MOTIONS:
         told.append(f"The animation and the curves show the first {MOST_MOTIONS} of {len(names)} motions.")
     if not told:
         return Html("")
-    calm = result.task == "predict" and result.passed
+    calm = result.passed and result.complete
     items = [element("li", message) for message in told]
     listed = element("ul", *items[:MOST_MESSAGES], class_="messages" if calm else "messages warn")
     more = element("ul", *items[MOST_MESSAGES:], class_="messages") if items[MOST_MESSAGES:] else Html("")
@@ -175,7 +177,9 @@ def _fact(name: str, value: str) -> Html:
 def _stage(result: Result) -> Html:
     """The animation with its player, and the curves beside it."""
     names = motion_names(result)[:MOST_MOTIONS]
-    plots = element("section", id="plots", aria_label="Curves over time")
+    note = zero_note(left_out(result, len(names)))
+    curves = element("section", id="plots", aria_label="Curves over time")
+    plots = element("div", curves, element("p", note, class_="hint", id="left-out")) if note else curves
     if not names:
         return element("div", plots, class_="stage")
     screen = element(
@@ -258,9 +262,11 @@ def _sections(result: Result) -> list[Html]:
         _card("Audit", audit_list(result.audit)),
         _card("Numbers", motion_table(result), price_table(result.statistics), long=True),
         _card("What happened", event_table(result), long=True),
+        _card("How it was found", history(result)),
     ]
     right = [
-        _card("Mechanism", _picture(result), _details("Bodies and joints", mechanism_tables(result))),
+        _card("Mechanism", drawing(result), _details("Bodies and joints", mechanism_tables(result))),
+        _card("The motion at a glance", poses(result)),
         _card(
             "How it was made",
             _details("Settings", value_table(settings, "Settings")),
@@ -280,23 +286,6 @@ def _statistics(result: Result) -> dict[str, object]:
 
 def _details(heading: str, content: Html) -> Html:
     return element("details", element("summary", heading), content) if content else Html("")
-
-
-def _picture(result: Result) -> Html:
-    """The mechanism in its first pose, with the names of its joints if there are few."""
-    mechanism = result.mechanism
-    names = motion_names(result)
-    pose = None
-    if names:
-        first = frames(result, most=1)
-        pose = first.q[0]
-    figure = figure_of(mechanism, pose, labels=mechanism.n_dof <= MOST_LABELS)
-    figure.axes[0].set_position((0.07, 0.02, 0.86, 0.9))  # room for names
-    content = b64encode(picture_bytes(figure)).decode("ascii")
-    return element(
-        "img", class_="picture", src=f"data:image/png;base64,{content}", width="660", height="693",
-        alt=f"Drawing of {mechanism.name} in its first pose: links, joints by kind, centres of mass",
-    )  # fmt: skip
 
 
 def _footer(result: Result) -> Html:

@@ -11,42 +11,50 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.report.frames import leading_dimension
-from kinetree.report.panel import Line, Panel
+from kinetree.report.panel import Line, Panel, is_zero, many_powers
 from kinetree.report.result_plot import result_panels
 from kinetree.result.result import Result
 
 MOST_NUMBERS = 160_000  # in all curves
 MOST_SAMPLES, FEWEST_SAMPLES = 1000, 60  # of one curve
 LIMITED = {"joint limit": "q", "velocity limit": "qd", "torque limit": "tau"}  # families of limits
-RARE, MANY_TIMES = 0.05, 1e5  # share of the values that may be odd; ratio from which on powers are drawn
 IN_ONE_PANEL = ("kinetic_energy", "potential_energy")  # drawn together
+ASKED_FOR = {  # drawn broad and pale behind what came of it
+    "q": "q_reference",
+    "qd": "qd_reference",
+    "qdd": "qdd_reference",
+    "simulated_power": "power",
+}
+USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
+CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks
+RUNAWAY = (*CUT, "q", "qd", "q - q_reference", "energy")  # and without motions that run away
 
 
 class MotionLine(NamedTuple):
-    """A curve and the number of the motion that it belongs to."""
+    """A curve, the number of the motion that it belongs to, and whether it is only what was asked for."""
 
     line: Line
     motion: int
+    asked: bool = False
 
 
 class MotionPanel(NamedTuple):
-    """Curves in one pair of axes, and the limits (label, value) that some of them reach."""
+    """Curves in one pair of axes, the limits (label, value) that some of them reach, and what is seen first.
+
+    ``window``: lowest and highest value that is seen unless all is asked for; None if there are no peaks.
+    """
 
     title: str
     symbol: str
     unit: str
     lines: list[MotionLine]
     limits: Sequence[tuple[str, float]] = ()
+    window: tuple[float, float] | None = None
 
     @property
     def logarithmic(self) -> bool:
         """Whether all is positive and spans many powers of ten, not only where it begins or ends."""
-        values = np.concatenate([x.line.values for x in self.lines])
-        values = values[np.isfinite(values)]
-        if not len(values) or values.min() <= 0.0:
-            return False
-        low, high = np.quantile(values, (RARE, 1.0 - RARE))
-        return bool(high / low > MANY_TIMES)
+        return many_powers(np.concatenate([x.line.values for x in self.lines]))
 
 
 def motion_result(result: Result, motion: int) -> Result:
@@ -56,7 +64,33 @@ def motion_result(result: Result, motion: int) -> Result:
 
 
 def report_panels(result: Result, motions: int) -> list[MotionPanel]:
-    """What the study asks for first, then the usual curves, with those of all motions in the same axes."""
+    """What the study asks for first, then the usual curves, with those of all motions in the same axes.
+
+    What is zero throughout is left out; see :func:`left_out`.
+    """
+    panels = [panel for panel in _all_panels(result, motions) if not _is_zero(panel)]
+    most = MOST_NUMBERS // max(1, sum(len(panel.lines) for panel in panels))
+    samples = int(np.clip(most, FEWEST_SAMPLES, MOST_SAMPLES))
+    return [
+        panel._replace(
+            lines=[x._replace(line=thinned(x.line, samples)) for x in panel.lines],
+            limits=_limits(result, panel),
+            window=_window(panel),
+        )
+        for panel in panels
+    ]
+
+
+def left_out(result: Result, motions: int) -> list[str]:
+    """The symbols of all panels that are zero throughout."""
+    return [panel.symbol for panel in _all_panels(result, motions) if _is_zero(panel)]
+
+
+def _is_zero(panel: MotionPanel) -> bool:
+    return is_zero([x.line for x in panel.lines])
+
+
+def _all_panels(result: Result, motions: int) -> list[MotionPanel]:
     found: dict[tuple[str, str], MotionPanel] = {}
     for motion in range(max(1, motions)):
         own: dict[tuple[str, str], Panel] = {}
@@ -65,18 +99,39 @@ def report_panels(result: Result, motions: int) -> list[MotionPanel]:
         for key, panel in own.items():
             kept = found.setdefault(key, MotionPanel(panel.title, *key, []))
             kept.lines.extend(MotionLine(line, motion) for line in panel.lines)
-    panels = [
-        panel for panel in found.values() if any(np.nan_to_num(x.line.values).any() for x in panel.lines)
-    ]
-    most = MOST_NUMBERS // max(1, sum(len(panel.lines) for panel in panels))
-    samples = int(np.clip(most, FEWEST_SAMPLES, MOST_SAMPLES))
-    return [
-        panel._replace(
-            lines=[x._replace(line=thinned(x.line, samples)) for x in panel.lines],
-            limits=_limits(result, panel),
-        )
-        for panel in panels
-    ]
+            kept.lines.extend(MotionLine(line, motion, True) for line in _asked_for(result, motion, panel))
+    return list(found.values())
+
+
+def _asked_for(result: Result, motion: int, panel: Panel) -> list[Line]:
+    """What was asked for of the curves of a panel, under their names."""
+    name = ASKED_FOR.get(panel.symbol, "")
+    if not _over_time(result, name):
+        return []
+    wanted = result_panels(motion_result(result, motion), [name])
+    same = next((x for x in wanted if x.unit == panel.unit and len(x.lines) == len(panel.lines)), None)
+    if same is None:
+        return []
+    return [line._replace(label=own.label) for line, own in zip(same.lines, panel.lines, strict=True)]
+
+
+def _window(panel: MotionPanel) -> tuple[float, float] | None:
+    """The range without rare peaks, and without motions that run away: they would press all else flat."""
+    own: dict[int, Array] = {}
+    for x in panel.lines:
+        known = x.line.values[np.isfinite(x.line.values)]
+        own[x.motion] = np.concatenate([own.get(x.motion, np.zeros(0)), known])
+    sizes = [np.abs(values) for values in own.values() if len(values)]
+    if panel.logarithmic or not sizes or panel.symbol not in RUNAWAY:
+        return None
+    largest = sorted(float(size.max()) for size in sizes)
+    peak, calm = largest[-1], largest[(len(largest) - 1) // 2]
+    if panel.symbol in CUT:
+        calm = min(calm, max(float(np.quantile(size, USUAL)) for size in sizes))
+    if not peak > PEAK * calm > 0.0:
+        return None
+    seen = np.clip(np.concatenate(list(own.values())), -ROOM * calm, ROOM * calm)
+    return float(seen.min()), float(seen.max())
 
 
 def _limits(result: Result, panel: MotionPanel) -> list[tuple[str, float]]:
@@ -126,7 +181,8 @@ def _panels(result: Result) -> Iterator[Panel]:
     yield from _tracking(result)
     yield from _reactions(result)
     if result.task == "stability":
-        rest = [name for name in result.variables if _over_time(result, name) and name not in asked]
+        shown = {*asked, *(behind for name, behind in ASKED_FOR.items() if name in result)}
+        rest = [name for name in result.variables if _over_time(result, name) and name not in shown]
         yield from result_panels(result, rest)
 
 
@@ -148,6 +204,8 @@ def _over_time(result: Result, name: str) -> bool:
 def _tracking(result: Result) -> Iterator[Panel]:
     """How far the joints are from the motion asked for."""
     if not {"q", "q_reference"} <= {*result.variables} or result["q"].dims != ("time", "joint"):
+        return
+    if "q_error" in result:
         return
     time, names, units = result.time.values, result.mechanism.joint_names, result.units("q")
     apart: Array = result["q"].values - result["q_reference"].values

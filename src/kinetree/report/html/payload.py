@@ -194,13 +194,19 @@ def _panel(panel: MotionPanel) -> dict[str, Any]:
     times: dict[bytes, int] = {}
     grids: list[Array] = []
     lines = []
-    for line, motion in panel.lines:
+    for line, motion, asked in panel.lines:
         key = line.time.tobytes()
         if key not in times:
             times[key] = len(grids)
             grids.append(line.time)
         lines.append(
-            {"label": line.label, "motion": motion, "time": times[key], "values": packed(line.values)}
+            {
+                "label": line.label,
+                "motion": motion,
+                "asked": asked,
+                "time": times[key],
+                "values": packed(line.values),
+            }
         )
     return {
         "title": panel.title,
@@ -208,6 +214,7 @@ def _panel(panel: MotionPanel) -> dict[str, Any]:
         "unit": panel.unit,
         "logarithmic": panel.logarithmic,
         "limits": [{"label": label, "value": value} for label, value in panel.limits],
+        "window": panel.window,
         "times": [packed(grid) for grid in grids],
         "lines": lines,
     }

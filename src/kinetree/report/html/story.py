@@ -13,6 +13,9 @@ from kinetree.errors import listed
 from kinetree.report.frames import leading_dimension, motion_names
 from kinetree.result.result import Result
 
+SENTENCE = re.compile(r"(?<!Fig)(?<!Figs)(?<!Table)\.(?= [A-Z])")  # where one ends
+SHORT = 180  # letters of a description that are seen at once
+LOST = 0.2  # rad or m: a joint so far off does not follow its motion
 UNIT = re.compile(r"(?<=\d) (?=(?:s|kg|rad|N|m)\b)")  # the space between a number and its unit
 TITLES = {
     "simulate": "simulated motion",
@@ -31,10 +34,14 @@ def title(result: Result) -> str:
     return str(told) if told else f"{result.mechanism.name}: {TITLES.get(result.task, result.task)}"
 
 
-def description(result: Result) -> str:
-    """What the study file says about itself."""
+def description(result: Result) -> tuple[str, str]:
+    """What the study file says about itself: its beginning, and the rest if it is long."""
     told = result.settings.get("study", {}).get("file", {}).get("study", {}).get("description", "")
-    return " ".join(str(told).split())
+    text = " ".join(str(told).split())
+    ends = [found.end() for found in SENTENCE.finditer(text) if found.end() > SHORT]
+    if len(text) < 2 * SHORT or not ends:
+        return text, ""
+    return text[: ends[0]], text[ends[0] :].strip()
 
 
 def sentences(result: Result) -> list[str]:
@@ -142,9 +149,22 @@ def _found(result: Result) -> Iterator[str]:
     error = result.statistics.get("largest_error")
     if isinstance(error, float):
         yield f"The joints stay within {error:.2g} (rad or m) of the motion asked for."
+    if result.task == "compare":
+        yield from _case_errors(result)
     kinds = Counter(event.kind.replace("_", " ") for event in result.events)
     if kinds:
         yield f"Events: {listed(f'{count} {kind}' for kind, count in kinds.items())}."
+
+
+def _case_errors(result: Result) -> Iterator[str]:
+    """How far each case of a control task is from the motion asked for."""
+    for name in motion_names(result):
+        told = result.statistics.get(name)
+        error = told.get("largest_error") if isinstance(told, dict) else None
+        if isinstance(error, float):
+            lost = f"leave the motion asked for by up to {error:.2g} (rad or m)"
+            near = f"stay within {error:.2g} (rad or m) of the motion asked for"
+            yield f"With '{name}' the joints {near if error < LOST else lost}."
 
 
 def _limit(entry: Any) -> str:

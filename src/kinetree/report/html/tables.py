@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from kinetree.result.result import Result
 
 MOST_EVENTS = 200
 ROUNDING = 1e-13
+MINUS = "\u2212"
 LONGEST = 120  # characters of a value
 PRICES = ("family", "label", "side", "bound", "unit", "share", "price")
 
@@ -89,7 +91,8 @@ def audit_list(audit: Mapping[str, Check]) -> Html:
     for name, check in audit.items():
         mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
         unit = "" if check.unit == "1" else f" {check.unit}"
-        figures = f"{check.value:.3g}{unit}, allowed {check.tolerance:.3g}{unit}"
+        told = f"{check.value:.3g}{unit}, allowed {check.tolerance:.3g}{unit}"
+        figures = re.sub(r"(?<=\de)-", MINUS, told)  # a hyphen might end a line
         items.append(
             element(
                 "li",

@@ -30,6 +30,14 @@ class ControlTable(Table):
     )
 
 
+class InterruptedBefore(KeyboardInterrupt):
+    """Interrupted while torques were computed in advance; ``result`` is the motion by then."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__()
+        self.result = result
+
+
 def prepare(work: Assignment) -> Work:
     """A simulation under the controller, with the motion asked for beside the one that came."""
     refuse_loops(work)
@@ -43,7 +51,7 @@ def prepare(work: Assignment) -> Work:
         times = round(duration / TABLE_SPACING) + 1
         found = _simulated(law, times=times)
         if not found.complete:
-            raise KeyboardInterrupt
+            raise InterruptedBefore(found)
         return found.time.values, found.tau.values
 
     law = controller(work, motion, exact_torques)
@@ -57,6 +65,9 @@ def prepare(work: Assignment) -> Work:
     def run() -> Result:
         try:
             result = _simulated(law())
+        except InterruptedBefore as early:
+            told = (*early.result.messages, "interrupted in advance: the motion under the exact law")
+            return _compared(work, replace(early.result, messages=told), motion)
         except SimulationError as error:
             if error.result is not None:
                 error.result = _compared(work, error.result, motion)

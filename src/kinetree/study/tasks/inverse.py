@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algebra.arrays import Array
+from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.motion import trajectory
 from kinetree.study.surroundings import loads
 from kinetree.study.tasks import Task, Work
+from kinetree.trajectories.base import Trajectory
 
+BLOCK = 4096  # samples between two looks at the keyboard
 ROUND_TRIP = 1e-9  # accelerations got back from the torques may differ by this part of their size
 
 
@@ -25,33 +29,59 @@ def prepare(work: Assignment) -> Work:
     def run() -> Result:
         from time import perf_counter
 
-        from kinetree.analysis.energy import kinetic_energy, potential_energy
-        from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
         from kinetree.result.build import build_result
 
-        mechanism, state, began = work.mechanism, motion.at(times), perf_counter()
-        q, qd, qdd = state.q, state.qd, state.qdd
-        tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches)
-        variables: dict[str, Any] = {"time": times, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
-        variables["kinetic_energy"] = kinetic_energy(mechanism, q, qd)
-        variables["potential_energy"] = potential_energy(mechanism, q)
-        if reactions:
-            variables["reaction"] = joint_reactions(mechanism, q, qd, qdd, wrenches)
-        audit = {"round_trip": _round_trip(work, variables, wrenches)}
+        began = perf_counter()
+        blocks, stop = _until_interrupted(work, motion, times, wrenches, reactions)
+        variables = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+        audit = {"round_trip": _round_trip(variables["qdd"], variables.pop("qdd_back"))}
         settings = {"duration": float(times[-1]), "trajectory": type(motion).__name__}
         return build_result(
-            "inverse", mechanism, variables, settings=settings, audit=audit, seconds=perf_counter() - began
-        )
+            "inverse", work.mechanism, variables, settings=settings, audit=audit,
+            seconds=perf_counter() - began, **stop,
+        )  # fmt: skip
 
     return run
 
 
-def _round_trip(work: Assignment, variables: dict[str, Any], wrenches: list[Any]) -> Check:
-    """Forward dynamics with the torques must give the accelerations back."""
-    from kinetree.analysis.forward import forward_dynamics
+def _until_interrupted(
+    work: Assignment, motion: Trajectory, times: Array, wrenches: list[Any], reactions: bool
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """All variables block by block, and where an interruption has ended them if there is any block."""
+    blocks: list[dict[str, Any]] = []
+    try:
+        for begin in range(0, len(times), BLOCK):
+            blocks.append(_block(work.mechanism, motion, times[begin : begin + BLOCK], wrenches, reactions))
+            if work.progress is not None:
+                work.progress(min((begin + BLOCK) / len(times), 1.0))
+    except KeyboardInterrupt:
+        if not blocks:
+            raise
+        return blocks, {"stopped_at": float(blocks[-1]["time"][-1]), "stop_reason": "interrupted"}
+    return blocks, {}
 
-    q, qd, qdd, tau = (variables[name] for name in ("q", "qd", "qdd", "tau"))
-    back = forward_dynamics(work.mechanism, q, qd, tau, wrenches)
+
+def _block(
+    mechanism: Mechanism, motion: Trajectory, times: Array, wrenches: list[Any], reactions: bool
+) -> dict[str, Any]:
+    """The motion at some of the times, what it needs, and the accelerations got back from the torques."""
+    from kinetree.analysis.energy import kinetic_energy, potential_energy
+    from kinetree.analysis.forward import forward_dynamics
+    from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
+
+    state = motion.at(times)
+    q, qd, qdd = state.q, state.qd, state.qdd
+    tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches)
+    variables: dict[str, Any] = {"time": times, "q": q, "qd": qd, "qdd": qdd, "tau": tau}
+    variables["kinetic_energy"] = kinetic_energy(mechanism, q, qd)
+    variables["potential_energy"] = potential_energy(mechanism, q)
+    if reactions:
+        variables["reaction"] = joint_reactions(mechanism, q, qd, qdd, wrenches)
+    return variables | {"qdd_back": forward_dynamics(mechanism, q, qd, tau, wrenches)}
+
+
+def _round_trip(qdd: Array, back: Array) -> Check:
+    """Forward dynamics with the torques must give the accelerations back."""
     size = max(float(np.abs(qdd).max()), 1.0)
     worst = float(np.abs(back - qdd).max()) / size
     return Check.within(worst, ROUND_TRIP, "1", "forward dynamics gives the accelerations back")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from kinetree.errors import InputError, unknown_name
 from kinetree.result.result import Result
+from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
+from kinetree.study.extend import with_variables
 from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 from kinetree.study.surroundings import loads, wrenches
 from kinetree.study.tasks import Task, Work
@@ -35,34 +38,57 @@ def prepare(work: Assignment) -> Work:
         from kinetree.motion.refine import refine
 
         search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
-        search["progress"] = _progress(work)
+        search["progress"] = history = _History(work.progress)
         with work.origin.blamed("predict"):
             if not isinstance(asked, Problem):
                 phased = predict_phases(asked, **search)
-                return _checked(phased.to_result(), phased.parts if phased.solved else [])
+                return _checked(history.within(phased.to_result()), phased.parts if phased.solved else [])
             found = predict(asked, **search)
             if table.refine and found.solved:
-                found = refine(found, solver=table.solver, progress=search["progress"])
-        return _checked(found.to_result(), [found] if found.solved else [])
+                found = refine(found, solver=table.solver, progress=history)
+        return _checked(history.within(found.to_result()), [found] if found.solved else [])
 
     return run
 
 
+class _History:
+    """The iterations of a search (001, Fig. 10); tells the part that is done to whom it concerns."""
+
+    def __init__(self, tell: Callable[[float], None] | None) -> None:
+        self.tell, self.steps = tell, list[tuple[float, float]]()
+
+    def __call__(self, step: Any) -> None:
+        """Iterations have no end that is known; half of what is left is done with every twenty of them."""
+        self.steps.append((float(step.objective), float(step.infeasibility)))
+        if self.tell is not None:
+            self.tell(1.0 - 0.5 ** (step.iteration / 20))
+
+    def within(self, result: Result) -> Result:
+        """The result with the objective and the largest violation after every iteration."""
+        finite = [step for step in self.steps if np.isfinite(step).all()]
+        if not finite:
+            return result
+        objective, violation = np.array(finite).T
+        along = "iteration"
+        labels = {along: Variable((along,), np.arange(len(finite)), "1", "iteration of the search")}
+        more = {
+            "objective_history": Variable((along,), objective, "1", "objective after the iteration"),
+            "violation_history": Variable((along,), violation, "1", "largest violation after the iteration"),
+        }
+        return with_variables(result, more, labels)
+
+
 def _checked(result: Result, solved: list[Any]) -> Result:
     """The result; if it was solved, also checked by a simulation under its torques."""
-    from kinetree.study.prediction_check import check_by_simulation
+    from kinetree.study.prediction_check import check_by_pieces, check_by_simulation
 
     checks = [check_by_simulation(part).check() for part in solved]
+    if not all(check.passed for check in checks):  # wrong, or unstable
+        checks = [check_by_pieces(part).check() for part in solved]
     if not checks:
         return result
     worst = max(checks, key=lambda check: check.value)
     return replace(result, audit={**result.audit, "simulation": worst})
-
-
-def _progress(work: Assignment) -> Any:
-    """Iterations have no end that is known; half of what is left is done with every twenty of them."""
-    tell = work.progress
-    return None if tell is None else lambda step: tell(1.0 - 0.5 ** (step.iteration / 20))
 
 
 # ---- problems -------------------------------------------------------------------------------------------

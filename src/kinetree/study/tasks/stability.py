@@ -16,7 +16,6 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import Names, Numbers, Positive, Whole
 
 if TYPE_CHECKING:
-    from kinetree.study.forced_simulation import ForcedRun
     from kinetree.study.stability import Followed
 
 DURATION = 10.0  # s: T of 002, eq. 38
@@ -60,7 +59,8 @@ def prepare(work: Assignment) -> Work:
             try:
                 found = run_stability(duration, progress=work.progress, mechanism=mechanism, **dict(table))
             except InterruptedStability as partial:
-                found, stop = partial.found, {"stopped_at": duration, "stop_reason": "interrupted"}
+                found = partial.found
+                stop = {"stopped_at": float(found.runs[-1].time[-1]), "stop_reason": "interrupted"}
         arrays, labels = _arrays(found)
         settings = {"duration": duration, **dict(table)}
         return build_result(
@@ -73,28 +73,35 @@ def prepare(work: Assignment) -> Work:
 
 def _arrays(found: Followed) -> tuple[dict[str, Any], dict[str, Any]]:
     """Variables and the names of the algorithms along them."""
-    by_joint = ("algorithm", "time", "joint")
-    errors = np.stack([_spread(found.time, run) for run in found.runs])
+    by_joint, t = ("algorithm", "time", "joint"), found.time
+    q, qdd, errors = (
+        np.stack([_spread(t, run.time, getattr(run, name)) for run in found.runs])
+        for name in ("q", "qdd", "error")
+    )
+    power = np.stack([_spread(t, run.time, run.power[:, None])[:, 0] for run in found.runs])
     horizon = np.stack([run.horizon(found.limit) for run in found.runs])
     arrays: dict[str, Any] = {
-        "time": found.time,
+        "time": t,
         "q_reference": found.prescribed.q,
         "qd_reference": found.prescribed.qd,
         "qdd_reference": found.prescribed.qdd,
         "tau": found.torque,
+        "q": (by_joint, q, "{q_unit}", "simulated position", True),
+        "qdd": (by_joint, qdd, "{q_unit}/s^2", "simulated acceleration", True),
         "q_error": (by_joint, errors, "{q_unit}", "simulated less prescribed position", True),
         "horizon": (("algorithm", "joint"), horizon, "s", "time until the joint is off by the limit"),
         "growth_rate": (("time",), found.growth.rate, "1/s", "rate at which errors grow by themselves"),
         "amplification": (("time",), found.growth.amplification, "1", "error now per error at the start"),
         "power": (("time",), found.power, "W", "power of the torques in the prescribed motion"),
+        "simulated_power": (("algorithm", "time"), power, "W", "power of the torques as simulated", True),
     }
     names = [run.algorithm for run in found.runs]
     return arrays, {"algorithm": (("algorithm",), names, "", "algorithm of forward dynamics")}
 
 
-def _spread(time: Array, run: ForcedRun) -> Array:
-    """The errors of a run at other times; NaN once the run has ended."""
-    columns = [np.interp(time, run.time, column, right=np.nan) for column in run.error.T]
+def _spread(time: Array, own: Array, values: Array) -> Array:
+    """The values (k, n) of a run at other times; NaN once the run has ended."""
+    columns = [np.interp(time, own, column, right=np.nan) for column in values.T]
     return np.stack(columns, axis=1)
 
 

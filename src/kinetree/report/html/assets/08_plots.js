@@ -24,6 +24,7 @@ function ticks(low, high, wanted) {
   const step = [1, 2, 5, 10].map((x) => x * power).find((x) => x >= rough * 0.999);
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k++) found.push(k * step);
+  if (found.length < 3 && wanted < 9) return ticks(low, high, wanted + 1);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const large = Math.max(Math.abs(low), Math.abs(high)) >= 1e5 || step < 1e-4;
   return found.map((x) => [x, large ? numberText(Math.abs(x) < step / 1e6 ? 0 : x).replace(/\.?0+(e|$)/, "$1") : x.toFixed(digits).replace("-", "−")]);
@@ -43,6 +44,7 @@ class Plot {
     this.app = app;
     this.hidden = new Set();
     this.visible = true;
+    this.whole = !told.window; // whether rare peaks are seen, too
     const times = told.times.map(unpack);
     this.labels = [...new Set(told.lines.map((line) => line.label))];
     this.lines = told.lines.map((line) => {
@@ -62,10 +64,32 @@ class Plot {
     this.picture = drawn("svg", { role: "img", "aria-label": `${told.title} over time: ${this.labels.join(", ")}` });
     this.legend = made("div", { class: "legend" });
     this.element.append(caption, this.picture, this.legend);
+    this.notes();
     this.entries = this.labels.map((label, index) => this.entry(label, index));
     this.picture.addEventListener("pointermove", (event) => this.hover(event));
     this.picture.addEventListener("pointerdown", (event) => this.hover(event));
     this.picture.addEventListener("pointerleave", () => this.app.release());
+  }
+
+  // Below the names: what is broad, and peaks that are cut off until they are asked for.
+  notes() {
+    const { told, lines } = this;
+    const parts = lines.some((line) => line.asked) ? [made("span", {}, "broad: asked for")] : [];
+    if (told.window) {
+      const peak = Math.max(...lines.map((line) => line.values.reduce((most, x) => Math.max(most, Math.abs(x) || 0), 0)));
+      const button = made("button", { type: "button", class: "whole", "aria-pressed": "false" }, `peaks up to ${numberText(peak)} cut off: show`);
+      button.addEventListener("click", () => {
+        this.whole = !this.whole;
+        button.setAttribute("aria-pressed", String(this.whole));
+        button.textContent = this.whole ? "cut peaks off" : `peaks up to ${numberText(peak)} cut off: show`;
+        this.layout();
+      });
+      parts.push(button);
+    }
+    if (!parts.length) return;
+    const note = made("p", { class: "notes" });
+    note.append(...parts);
+    this.element.append(note);
   }
 
   entry(label, index) {
@@ -99,8 +123,8 @@ class Plot {
   }
 
   range(lines) {
-    let [low, high] = [Infinity, -Infinity];
-    for (const line of lines)
+    let [low, high] = this.whole ? [Infinity, -Infinity] : this.told.window;
+    for (const line of this.whole ? lines : [])
       for (const value of line.values) {
         const y = this.scale(value);
         if (y < low) low = y;
@@ -140,7 +164,7 @@ class Plot {
       picture.append(mark);
     }
     for (const limit of this.told.limits) this.drawLimit(limit);
-    this.drawLines();
+    this.drawLines(this.clip());
     this.cursor = drawn("line", { class: "cursor", y1: top, y2: bottom });
     picture.append(this.cursor);
     this.dots = this.labels.map((label, index) => {
@@ -161,9 +185,20 @@ class Plot {
     this.picture.append(mark);
   }
 
-  drawLines() {
+  // What lies outside the axes is not drawn.
+  clip() {
+    const { left, right, top, bottom } = this.box;
+    const id = `axes-${this.app.data.panels.indexOf(this.told)}`;
+    const path = drawn("clipPath", { id });
+    path.append(drawn("rect", { x: left - 2, y: top - 2, width: right - left + 4, height: bottom - top + 4 }));
+    this.picture.append(path);
+    return `url(#${id})`;
+  }
+
+  drawLines(clip) {
     const chosen = this.app.motion;
-    const order = this.shown().sort((a, b) => (a.motion === chosen) - (b.motion === chosen));
+    const rank = (line) => (line.asked ? 0 : 1 + (line.motion === chosen));
+    const order = this.shown().filter((line) => !line.asked || line.motion === chosen).sort((a, b) => rank(a) - rank(b));
     this.paths = order.map((line) => {
       const parts = [];
       let pen = "M";
@@ -175,7 +210,8 @@ class Plot {
         } else pen = "M";
       }
       const few = data.motions.length <= MOST_GHOSTS ? " few" : "";
-      const path = drawn("path", { class: line.motion === chosen ? "curve" : `curve other${few}`, d: parts.join(""), stroke: line.color, "stroke-dasharray": line.dash });
+      const kind = line.asked ? "curve asked" : line.motion === chosen ? "curve" : `curve other${few}`;
+      const path = drawn("path", { class: kind, d: parts.join(""), stroke: line.color, "stroke-dasharray": line.asked ? "" : line.dash, "clip-path": clip });
       this.picture.append(path);
       return { path, line };
     });
@@ -195,7 +231,7 @@ class Plot {
     this.cursor.setAttribute("x1", x);
     this.cursor.setAttribute("x2", x);
     this.labels.forEach((label, index) => {
-      const line = this.lines.find((found) => found.index === index && found.motion === this.app.motion);
+      const line = this.lines.find((found) => found.index === index && found.motion === this.app.motion && !found.asked);
       const dot = this.dots[index];
       let value = NaN;
       if (line && !this.hidden.has(label)) {
@@ -203,8 +239,9 @@ class Plot {
         [value] = between(line.values, 1, k, u);
       }
       const y = this.y(this.scale(value));
-      dot.setAttribute("visibility", Number.isFinite(y) ? "visible" : "hidden");
-      if (Number.isFinite(y)) {
+      const seen = y > this.box.top - 4 && y < this.box.bottom + 4;
+      dot.setAttribute("visibility", seen ? "visible" : "hidden");
+      if (seen) {
         dot.setAttribute("cx", x);
         dot.setAttribute("cy", y);
       }

@@ -1,0 +1,23 @@
+"""Write the tables and the curves: ``python -m benchmarks.operation_counts [folder]``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.operation_counts.curves import figure
+from benchmarks.operation_counts.tables import markdown
+
+
+def main(folder: str = ".") -> None:
+    """Write the tables and the curves."""
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    tables = markdown()
+    (place / "operation_counts.md").write_text(tables, encoding="utf-8")
+    figure().savefig(place / "operation_counts.png", dpi=90)
+    print(tables)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])

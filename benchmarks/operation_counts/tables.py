@@ -1,0 +1,138 @@
+"""Counts of the documents beside ours, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from benchmarks.operation_counts.documents import (
+    DOCUMENT,
+    FIXED,
+    FLOATING,
+    SLENDER,
+    SLENDER_TOTAL,
+    TABLE_6_8,
+    TABLE_6_9,
+    TABLE_7_3,
+)
+from benchmarks.operation_counts.measured import line, per_joint, slender_line, steps, total
+from benchmarks.operation_counts.mechanisms import KINDS, chain, general
+from benchmarks.operation_counts.operations import NONE, Ops
+from benchmarks.operation_counts.reasons import WHY, WHY_BASE, WHY_SLENDER, WHY_STEPS, WHY_TOTAL
+
+
+@cache
+def markdown() -> str:
+    """All tables as text."""
+    parts = [
+        _section("Operations per joint (004, Tables 6.10 and 7.5)", _per_joint_table()),
+        _section(
+            "Inverse dynamics on a fixed base, by step (004, Table 6.8)", _step_table("inverse", TABLE_6_8)
+        ),
+        _section(
+            "Forward dynamics on a fixed base, phi = tau - h given, by step (004, Table 6.9)",
+            _step_table("forward, phi given", TABLE_6_9),
+        ),
+        _section(
+            "Inverse dynamics on a floating base, by step (004, Table 7.3)",
+            _step_table("floating inverse", TABLE_7_3, floating=True),
+        ),
+        _section("Chains on a fixed base (004, section 6.3)", _formula_table()),
+        _section(
+            "Mechanisms on a fixed base (004, Tables 6.11 and 6.12)",
+            _total_table(FIXED, ("inverse", "forward, phi given")),
+        ),
+        _section(
+            "Mechanisms on a floating base (004, Tables 7.6 and 7.7)",
+            _total_table(FLOATING, ("floating inverse", "forward"), floating=True),
+        ),
+        _section("The floating base itself (004, Tables 7.3 and 7.4)", _base_table()),
+        _section("Slender links, per link of a long chain (002, section 4.1)", _slender_table()),
+    ]
+    return "\n".join(parts)
+
+
+def _section(title: str, rows: list[list[object]]) -> str:
+    lines = [f"### {title}", ""]
+    for k, row in enumerate(rows):
+        lines.append("| " + " | ".join(str(cell) for cell in row) + " |")
+        if k == 0:
+            lines.append("|" + "---|" * len(row))
+    return "\n".join([*lines, ""])
+
+
+def _per_joint_table() -> list[list[object]]:
+    rows: list[list[object]] = [["algorithm", "DOF of the joint", "document", "ours", "why"]]
+    for algorithm, rule in DOCUMENT.items():
+        floating = algorithm in ("floating inverse", "forward")
+        for eps, kind in enumerate(KINDS, start=1):
+            ours = sum(per_joint(algorithm, kind, floating).values(), NONE)
+            rows.append([algorithm, eps, rule.joint(eps), ours, WHY[algorithm] if eps == 1 else ""])
+    return rows
+
+
+def _step_table(
+    algorithm: str, table: dict[str, tuple[Ops, Ops]], floating: bool = False
+) -> list[list[object]]:
+    """Steps of a joint with one axis and of one with three."""
+    head = ["step", "document, 1 DOF", "ours", "document, 3 DOF", "ours", "why"]
+    one, three = (per_joint(algorithm, kind, floating) for kind in ("revolute", "spherical"))
+    rows: list[list[object]] = [list(head)]
+    for name, (first, further) in table.items():
+        why = WHY_STEPS[algorithm].get(name, "")
+        rows.append([name, first, one.get(name, NONE), first + further.times(2), three.get(name, NONE), why])
+    sums = [sum((x for x, _ in table.values()), NONE), sum((y for _, y in table.values()), NONE)]
+    ours = [sum(found.values(), NONE) for found in (one, three)]
+    rows.append(["sum", sums[0], ours[0], sums[0] + sums[1].times(2), ours[1], ""])
+    return rows
+
+
+def _formula_table() -> list[list[object]]:
+    """Ours as a formula in n, for chains of joints of one kind."""
+    rows: list[list[object]] = [["algorithm", "DOF of the joints", "document, n joints", "ours, n joints"]]
+    for algorithm in ("inverse", "forward, phi given"):
+        rule = DOCUMENT[algorithm]
+        for eps, kind in enumerate(KINDS, start=1):
+            slope, rest = line(algorithm, kind)
+            rows.append([algorithm, eps, _formula(rule.joint(eps), rule.rest), _formula(slope, rest)])
+    return rows
+
+
+def _formula(slope: Ops, rest: Ops) -> str:
+    return f"({slope.M}n {rest.M:+d})M ({slope.A}n {rest.A:+d})A"
+
+
+def _total_table(
+    cases: dict[str, Any], algorithms: Sequence[str], floating: bool = False
+) -> list[list[object]]:
+    head = ["algorithm", "mechanism", "n1, n2, n3", "document", "ours, general", "ours, the mechanism", "why"]
+    rows: list[list[object]] = [list(head)]
+    for algorithm in algorithms:
+        for name, (make, n, joints) in cases.items():
+            same_tree = total(algorithm, general(joints, floating))
+            numbers = ", ".join(map(str, n))
+            said, why = DOCUMENT[algorithm].total(*n), WHY_TOTAL.get(f"{algorithm} {name}", "")
+            rows.append([algorithm, name, numbers, said, same_tree, total(algorithm, make()), why])
+    return rows
+
+
+def _base_table() -> list[list[object]]:
+    rows: list[list[object]] = [["algorithm", "document", "ours", "why"]]
+    for algorithm, reason in WHY_BASE.items():
+        found = steps(algorithm, general(chain(["revolute"] * 3), True))
+        own = [
+            x for name, x in found.items() if name.endswith("base") or name in ("base acceleration", "P_0")
+        ]
+        rows.append([algorithm, DOCUMENT[algorithm].rest, sum(own, NONE), reason])
+    return rows
+
+
+def _slender_table() -> list[list[object]]:
+    rows: list[list[object]] = [["step", "document", "ours", "why"]]
+    slope, rest = slender_line()
+    for name, document in SLENDER.items():
+        rows.append([name, document, slope.get(name, NONE), WHY_SLENDER.get(name, "")])
+    ours = sum(slope.values(), NONE)
+    rows.append(["n links", _formula(*SLENDER_TOTAL), _formula(ours, rest), "1 sine and 1 cosine per link"])
+    return rows

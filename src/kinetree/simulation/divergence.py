@@ -1,0 +1,41 @@
+"""Whether a simulation has gone out of hand, where, and what to try."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.simulation.gimbal import lock_message
+from kinetree.simulation.options import FIXED, Options
+from kinetree.simulation.system import System
+
+FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
+
+
+def has_diverged(system: System, y: Array) -> bool:
+    """Whether a state (lanes, size) is not finite or faster than anything that moves."""
+    speed = float(np.abs(y[:, system.n : 2 * system.n]).max(initial=0.0))
+    return not (speed < FASTEST and np.isfinite(y).all())
+
+
+def diverged(system: System, options: Options, t: float, y: Array) -> str:
+    """Where and in which joint a simulation went out of hand, or locked, with the state y (lanes, size)."""
+    locked = lock_message(system, t, y)
+    if locked is not None:
+        return locked
+    n = system.n
+    speed = np.abs(np.nan_to_num(y[:, n : 2 * n], nan=np.inf)).max(axis=0)
+    joint = system.mechanism.joint_names[int(np.argmax(speed))]
+    return (
+        f"the simulation diverged at t = {t:.6g} s: fastest is joint '{joint}' with {speed.max():.3g} per "
+        f"second; {remedy(options)}"
+    )
+
+
+def remedy(options: Options) -> str:
+    """What to try when a simulation cannot go on."""
+    if options.method in FIXED:
+        return (
+            f"try a step shorter than {options.step:g} s, the method 'auto' or softer ground, stops and gains"
+        )
+    return "no step was short enough: try softer ground, stops and gains, or the method 'radau'"

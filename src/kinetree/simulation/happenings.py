@@ -1,0 +1,109 @@
+"""What can happen on the way of an integration: contact, limits, the user's events; which of it is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.kernels.integrate.integration import Events, Happening
+from kinetree.kernels.torque_law import AXIS
+from kinetree.result.records import Event
+from kinetree.simulation.options import Options
+from kinetree.simulation.system import System
+
+RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3
+TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
+LIMITS = ("upper", "lower")
+BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
+FROM_START = 1e-6  # s: a point that touches down by then, by rounding or its weight, was there from the start
+
+
+def watched_events(system: System, options: Options) -> Events | None:
+    """Built-in and user's events: contact is located and restarted at, the rest recorded or stopped at."""
+    for name in options.stop_at:
+        known = (*BUILT_IN, *(trigger.name for trigger in system.triggers))
+        if name not in known:
+            raise InputError(f"stop_at: {unknown_name('event', name, known)}")
+    if not _watched(system):
+        return None
+    action, direction = map(np.array, _rules(system, options))
+    switch = system.address("switch") if system.guards > 1 else 0
+    return Events(system.address("events"), system.n_events, action, direction, switch)
+
+
+def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
+    """What to do about each event, and in which direction it counts."""
+    points, guards = len(system.parts.points), (system.guards - 1) * len(system.parts.points)
+    contact = STOP if {TOUCH_DOWN, LIFT_OFF} & set(options.stop_at) else RESTART
+    stopped = system.parts.axes.view(np.int64)[:, AXIS.places["stopped"][0]] != 0
+    at_limit = [RESTART if has_stop else RECORD for has_stop in stopped]
+    if JOINT_LIMIT in options.stop_at:
+        at_limit = [STOP] * system.n
+    action: list[int] = [contact] * points + [SWITCH] * guards + 2 * at_limit
+    action += [STOP] * len(system.parts.locks)
+    action += [STOP if x.stop or x.name in options.stop_at else RECORD for x in system.triggers]
+    direction = [0] * (points + guards) + 2 * [0 if has_stop else -1 for has_stop in stopped]
+    direction += [-1] * len(system.parts.locks) + [trigger.direction for trigger in system.triggers]
+    return action, direction
+
+
+def _watched(system: System) -> bool:
+    """Whether there is any event that can happen."""
+    parts = system.parts
+    bounded = parts.axes.view(np.int64)[:, AXIS.places["bounded"][0]].any()
+    return bool(len(parts.points) or len(parts.locks) or len(system.triggers) or bounded)
+
+
+def event_place(system: System, index: int) -> tuple[str, Any]:
+    """Which family an event belongs to, and the number in it."""
+    sizes = {
+        "contact": len(system.parts.points),
+        "guard": (system.guards - 1) * len(system.parts.points),
+        "upper": system.n,
+        "lower": system.n,
+        "lock": len(system.parts.locks),
+        "trigger": len(system.triggers),
+    }
+    for family, size in sizes.items():
+        if index < size:
+            return family, index
+        index -= size
+    raise IndexError(index)
+
+
+def is_told(system: System, happening: Happening) -> bool:
+    """Whether an event is the user's business: no gimbal lock, no return from a stop, no foot at rest."""
+    family, _ = event_place(system, happening.index)
+    if family == "lock" or _holds_from_start(family, happening):
+        return False
+    return not (family in LIMITS and happening.direction > 0)
+
+
+def _holds_from_start(family: str, happening: Happening) -> bool:
+    """Whether a point touches down where it started."""
+    return family == "contact" and happening.direction < 0 and happening.t <= FROM_START
+
+
+def told(system: System, happening: Happening) -> Event:
+    """An event in words."""
+    family, k = event_place(system, happening.index)
+    if family == "contact":
+        kind = TOUCH_DOWN if happening.direction < 0 else LIFT_OFF
+        return Event(happening.t, kind, system.contact_names[k])
+    if family in LIMITS:
+        return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.mechanism.joint_names[k])
+    return Event(happening.t, "event", system.triggers[k].name)
+
+
+def is_end(system: System, options: Options, happening: Happening) -> bool:
+    """Whether an event ends the simulation; gimbal lock does not."""
+    family, _ = event_place(system, happening.index)
+    if _holds_from_start(family, happening):
+        return False
+    if family == "contact":
+        return (TOUCH_DOWN if happening.direction < 0 else LIFT_OFF) in options.stop_at
+    if family in LIMITS and happening.direction > 0:
+        return False
+    return family != "lock" and _rules(system, options)[0][happening.index] == STOP

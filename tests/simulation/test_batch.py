@@ -1,0 +1,88 @@
+"""Many motions at once: the same as one at a time, with the same energies and audit."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+ARM = kt.zoo.kuka_kr5()
+START = np.array([0.2, -0.4, 0.3, 0.1, -0.2, 0.5])
+
+
+def standing():
+    q = np.zeros(18)
+    q[2] = 0.55
+    q[[7, 10, 13, 16]], q[[8, 11, 14, 17]] = 0.3, -0.6
+    return q
+
+
+@pytest.mark.parametrize("count", [1, 3, 4, 9])
+def test_batch_is_many_single_simulations(count):
+    rng = np.random.default_rng(3)
+    q0, qd0 = rng.uniform(-1, 1, (2, count, 6))
+    tau = rng.uniform(-5, 5, (count, 6)) * [1, 1, 1, 1e-3, 1e-3, 1e-5]
+    batch = kt.simulate_batch(ARM, q0, qd0, 0.3, torque=tau, times=5, rtol=1e-11)
+    for k in range(count):
+        one = kt.simulate(ARM, q0[k], qd0[k], 0.3, torque=tau[k], times=5, rtol=1e-11)
+        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-8)
+        assert batch.qd.values[k] == pytest.approx(one.qd.values, abs=1e-7)
+
+
+def test_batch_does_not_depend_on_threads():
+    q0 = np.random.default_rng(5).uniform(-1, 1, (23, 6))
+    one, two = (kt.simulate_batch(ARM, q0, duration=0.2, times=3, threads=k).q.values for k in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_batch_of_controllers_and_grounds():
+    path = kt.trajectories.hold(START, 1.0)
+    laws = [kt.control.PD(path, kp, 10.0) for kp in (10.0, 100.0)]
+    some = {"duration": 0.2, "times": 3, "method": "radau"}
+    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), controller=laws, **some)
+    for k, law in enumerate(laws):
+        one = kt.simulate(ARM, START, controller=law, **some)
+        assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-9)
+    grounds = [kt.Ground(kt.Soil(stiffness=k)) for k in (1e3, 1e4)]
+    quadruped = kt.zoo.quadruped()
+    starts = np.tile(standing(), (2, 1))
+    batch = kt.simulate_batch(quadruped, starts, duration=0.2, ground=grounds, times=3, rtol=1e-7)
+    assert batch.q.values[0, -1, 2] < batch.q.values[1, -1, 2]
+
+
+def test_batches_have_the_energies_and_the_audit_of_single_simulations(rng):
+    starts, some = rng.uniform(-1, 1, (5, 6)), {"duration": 0.2, "times": 5, "torque": [1.0, 0, 0, 0, 0, 0.1]}
+    batch = kt.simulate_batch(ARM, starts, **some)
+    ones = [kt.simulate(ARM, start, method="dop853", **some) for start in starts]
+    for name in ("kinetic_energy", "potential_energy", "actuator_work", "joint_work", "energy_error"):
+        assert batch[name].dims == ("rollout", "time") and batch.units(name) == "J"
+        stacked = np.stack([one[name].values for one in ones])
+        assert batch[name].values == pytest.approx(stacked, abs=1e-7)
+    assert np.abs(batch.actuator_work.values).max() > 0.01
+    check = batch.audit["energy_balance"]
+    assert batch.passed and check.value < 1e-6 and "of 5" in check.sentence
+
+
+def test_the_audit_of_a_batch_finds_the_worst_motion():
+    starts = np.zeros((3, 6))
+    starts[1] = START
+    batch = kt.simulate_batch(ARM, starts, 5.0 * starts, duration=1.0, method="rk4", step=0.02, times=3)
+    worst = np.abs(batch.energy_error.values).max(axis=1)
+    assert worst[1] > 1e-4
+    assert "motion 1 of 3" in batch.audit["energy_balance"].sentence
+
+
+def test_a_batch_that_runs_away_is_an_error():
+    with pytest.raises(kt.SimulationError, match=r"rollouts? 0.*: the simulation diverged at t = .*joint"):
+        kt.simulate_batch(kt.zoo.gripper(), np.zeros((2, 4)), duration=200.0, method="rk4", step=10.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0] * 6,), r"q0 must be states \(m, 6\)"),
+        ((np.zeros((2, 6)), np.zeros((3, 6))), "do not fit together"),
+    ],
+)
+def test_bad_batches(arguments, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.simulate_batch(ARM, *arguments)
