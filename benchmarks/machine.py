@@ -15,10 +15,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from kinetree.kernels.layout import LANES
 from kinetree.kernels.lanes import FLAGS, fields, register_all
 from kinetree.kernels.lanes.blocks import lanes_at, stream
-from kinetree.kernels.layout import Layout, aligned
+from kinetree.kernels.layout import LANES, Layout, aligned
 
 PACKAGES = ("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "roboticstoolbox-python")
 CHAINS = 12  # independent sums: enough to keep two units with a latency of four or five cycles busy
