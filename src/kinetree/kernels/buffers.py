@@ -13,7 +13,7 @@ from kinetree.kernels.layout import aligned
 
 KEEP_VARIABLE = "KINETREE_KEEP_MB"
 LARGE = 1 << 14  # numbers; below, the allocator of the system is good enough
-_waiting: dict[int, list[Array]] = {}  # memory by its size
+waiting: dict[int, list[Array]] = {}  # memory by its size, for whoever asks next
 
 
 def new_array(*shape: int) -> Array:
@@ -25,7 +25,7 @@ def new_array(*shape: int) -> Array:
     if size < LARGE:
         return aligned(*shape)
     try:
-        memory = _waiting[size].pop()
+        memory = waiting[size].pop()
     except (KeyError, IndexError):
         memory = aligned(size)
     return np.asarray(_Loan(memory)).reshape(shape)
@@ -38,7 +38,7 @@ def new_result(shape: tuple[int, ...]) -> Array:
 
 def release() -> None:
     """Give all waiting memory back to the system."""
-    _waiting.clear()
+    waiting.clear()
 
 
 def _limit() -> float:
@@ -57,7 +57,7 @@ class _Loan:
         self.memory = memory
         self.__array_interface__: dict[str, Any] = memory.__array_interface__
 
-    def __del__(self, waiting: dict[int, list[Array]] = _waiting, limit: float = _limit()) -> None:
+    def __del__(self, waiting: dict[int, list[Array]] = waiting, limit: float = _limit()) -> None:
         size = self.memory.size
         if 8 * (size + sum(other * len(arrays) for other, arrays in list(waiting.items()))) > limit:
             waiting.clear()
