@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -37,7 +38,8 @@ def stops(t, q, qd):
     return 0 * q
 
 def slow(t, q, qd):
-    pathlib.Path("started").touch()
+    if t > 0:
+        pathlib.Path("started").touch()
     time.sleep(1e-3)
     return 0 * q
 
@@ -223,10 +225,10 @@ def test_an_interruption_before_the_work_leaves_nothing(folder, monkeypatch):
 
 def test_a_folder_without_permission_is_found_before_the_work(folder, monkeypatch):
     Path("locked").mkdir()
-    monkeypatch.setattr("kinetree.cli.run.os.access", lambda path, mode: path.name != "locked")
+    monkeypatch.setattr("kinetree.report.output.os.access", lambda path, mode: path.name != "locked")
     monkeypatch.setattr("kinetree.study.run.prepared", lambda *x: pytest.fail("ran"))
     result = kinetree("run", "fall.toml", "--output", "locked/new/x.nc")
-    assert result.exit_code == 2 and "no permission to write in locked" in result.stderr
+    assert result.exit_code == 2 and f"no permission to write in {folder}/locked" in result.stderr
 
 
 def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
@@ -236,7 +238,40 @@ def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
     monkeypatch.setattr("kinetree.model.files.os.replace", full)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 2 and "fall.nc: cannot be written: No space left on device" in result.stderr
+    assert "nor could it be kept in" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["fall.toml", "laws.py"]
+
+
+def test_a_disk_that_fills_up_during_the_work_costs_no_result(folder, monkeypatch):
+    refuge, real = folder / "refuge", os.replace
+    refuge.mkdir()
+
+    def full(source, target):
+        if not Path(target).is_relative_to(refuge):
+            raise OSError(28, "No space left on device")
+        real(source, target)
+
+    monkeypatch.setattr("kinetree.model.files.os.replace", full)
+    monkeypatch.setattr("tempfile.tempdir", str(refuge))
+    result = kinetree("run", "fall.toml", "--output", "new/inner/fall.nc")
+    (kept,) = refuge.rglob("*.nc")
+    assert result.exit_code == 2 and f"No space left on device; it is kept as {kept}" in result.stderr
+    assert kt.load_result(kept).complete
+    assert not Path("new").exists()
+
+
+def test_a_full_disk_is_found_before_the_work(folder, monkeypatch):
+    monkeypatch.setattr("kinetree.study.run.prepared", lambda *x: pytest.fail("ran"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, limits[1]))
+    try:
+        result = kinetree("run", "fall.toml", "--output", "new/fall.nc")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert result.exit_code == 2 and "new/fall.nc: cannot be written: " in result.stderr
+    assert not Path("new").exists()
 
 
 # ---- examples -------------------------------------------------------------------------------------------

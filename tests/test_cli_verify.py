@@ -33,6 +33,15 @@ def folder(tmp_path, monkeypatch):
 # ---- verify ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("command", ["verify", "derivatives", "bench"])
+def test_a_mechanism_that_cannot_move_is_refused(command):
+    still = kt.Builder("still")
+    still.world.fixed("weld").body("post")
+    kt.save(still.build(), "still.toml")
+    refused = kinetree(command, "still.toml")
+    assert refused.exit_code == 2 and "'still' has no degrees of freedom" in refused.stderr
+
+
 def test_verify_compares_every_formulation_with_every_quantity():
     told = json.loads(kinetree("verify", "gripper", "--states", 1, "--json").stdout)
     assert told["passed"] is True and 0 < told["worst"] < 1e-12
@@ -259,6 +268,10 @@ def test_conversions_that_cannot_be_are_refused():
         (["puma", "puma.xml"], "can be converted into .toml, .urdf"),
         (["puma.toml", "puma.toml", "--force"], "is the file to be read"),
         (["puma.toml", "x.toml", "--convention", "classic"], "a convention is for DH tables"),
+        (
+            ["puma.toml", "x.toml", "--floating-base"],
+            "--floating-base: for .urdf and .xml files, not for puma.toml",
+        ),
         (["none.csv", "x.toml"], "no such file"),
     ):
         result = kinetree("convert", *arguments)

@@ -54,8 +54,8 @@ class State:
     qdd: Array = field(default_factory=lambda: np.zeros(0))
 
 
-def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
-    """Values as a float64 array (..., n_dof), finite; an error names the joint that is not."""
+def fitting(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
+    """Values as a float64 array (..., n_dof), finite or not."""
     array = numbers(values, what)
     n = mechanism.n_dof
     if array.ndim == 0 or array.shape[-1] != n:
@@ -63,12 +63,29 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
             f"{what} must have shape (..., {n}), one value for each of the joints "
             f"{listed(mechanism.joint_names)}; got shape {array.shape}"
         )
+    return array
+
+
+def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
+    """Values as a float64 array (..., n_dof), finite; an error names the joint that is not."""
+    array = fitting(mechanism, values, what)
     if not math.isfinite(array.sum()) and not np.isfinite(array).all():
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        where = f" in state {place[0] if len(place) == 2 else place[:-1]}" if len(place) > 1 else ""
+        where = f" in {state_name(place[:-1])}" if len(place) > 1 else ""
         joint = mechanism.joint_names[place[-1]]
         raise InputError(f"{what} must be finite, got {array[place]} for joint '{joint}'{where}")
     return array
+
+
+def state_name(place: tuple[int, ...]) -> str:
+    """What messages call a state of a batch, or the only one.
+
+    >>> state_name((7,)), state_name((2, 3)), state_name(())
+    ('state 7', 'state (2, 3)', 'this state')
+    """
+    if not place:
+        return "this state"
+    return f"state {int(place[0]) if len(place) == 1 else tuple(int(k) for k in place)}"
 
 
 def random_state(

@@ -284,3 +284,13 @@ def test_every_error_is_a_kinetree_error():
     for error in (kt.InputError, kt.ModelError, kt.FileError, kt.SingularityError, kt.MissingExtraError):
         assert issubclass(error, kt.KinetreeError)
     assert issubclass(kt.InputError, ValueError) and issubclass(kt.SingularityError, ArithmeticError)
+
+
+def test_masked_numbers_are_no_numbers():
+    """Their values are there, but whoever masked them does not want them to be used."""
+    q = np.ma.masked_array(np.zeros((5, 6)), mask=np.arange(30).reshape(5, 6) == 7)
+    with pytest.raises(kt.InputError, match="some of them are masked"):
+        kt.gravity_torque(kt.zoo.kuka_kr5(), q)
+    whole = np.ma.masked_array(np.ones((5, 6)))
+    plain = kt.gravity_torque(kt.zoo.kuka_kr5(), np.ones((5, 6)))
+    assert np.array_equal(kt.gravity_torque(kt.zoo.kuka_kr5(), whole), plain)

@@ -1,5 +1,9 @@
 """Batches shorter than the lanes: one state after the other, with the answers and errors of longer ones."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -81,5 +85,40 @@ def test_one_singular_state_among_plain_ones_is_found(rng, count, threads):
     q = rng.uniform(-0.5, 0.5, (count, 3))
     assert np.isfinite(kt.forward_dynamics(top, q, still, still, threads=threads)).all()
     q[count // 2, 1] = np.pi / 2
-    with pytest.raises(kt.SingularityError, match=r"joint 'socket\.ry' moves no inertia.*gimbal lock"):
-        kt.forward_dynamics(top, q, still, still, threads=threads)
+    words = rf"joint 'socket\.ry' moves no inertia in state {count // 2} .*gimbal lock"
+    for ask in (kt.forward_dynamics, kt.forward_dynamics_derivatives):
+        with pytest.raises(kt.SingularityError, match=words):
+            ask(top, q, still, still, threads=threads)
+
+
+def test_a_singular_state_is_found_in_the_interpreter_too():
+    program = """
+import numpy as np, kinetree as kt
+robot = kt.Builder("top")
+robot.world.spherical("socket").body("top", kt.Inertia(1.0, (0, 0, 0.2), (0.1, 0.1, 0.1)))
+top, q, still = robot.build(), np.full((5, 3), 0.1), np.zeros((5, 3))
+q[3, 1] = np.pi / 2
+try:
+    kt.forward_dynamics(top, q, still, still)
+except kt.SingularityError as error:
+    print(error)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "KINETREE_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "in state 3 " in found.stdout
+
+
+@pytest.mark.parametrize("count", [*FEW, LANES])
+@pytest.mark.parametrize("threads", [0, 1.5, "two"])
+def test_a_senseless_number_of_threads_is_refused(count, threads):
+    x = np.zeros((count, 6))
+    for ask in (kt.inverse_dynamics, kt.forward_dynamics, kt.inverse_dynamics_derivatives):
+        with pytest.raises(kt.InputError, match="threads must be"):
+            ask(ROBOT, x, x, x, threads=threads)
+    with pytest.raises(kt.InputError, match="threads must be"):
+        kt.mass_matrix(ROBOT, x, threads=threads)

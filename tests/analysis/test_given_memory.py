@@ -46,7 +46,7 @@ def test_mass_matrix(batch, rng):
     for mechanism in (ARM, mimicking()):
         n = mechanism.n_dof
         q, out = states(mechanism, rng, *batch)[0], np.full((*batch, n, n), np.nan)
-        assert np.shares_memory(kt.mass_matrix(mechanism, q, out=out), out)
+        assert kt.mass_matrix(mechanism, q, out=out) is out
         assert np.array_equal(out, kt.mass_matrix(mechanism, q))
 
 
@@ -167,6 +167,57 @@ def test_unchecked_does_not_ask_about_singular_states():
         kt.forward_dynamics(robot, still, still, still)
     with kt.unchecked():
         assert kt.forward_dynamics(robot, still, still, still).shape == (8, 2)
+
+
+EVERYTHING = {
+    "tau": kt.inverse_dynamics,
+    "qdd": kt.forward_dynamics,
+    "M": lambda robot, q, qd, x: kt.mass_matrix(robot, q),
+    "h": lambda robot, q, qd, x: kt.bias_torque(robot, q, qd),
+    "g": lambda robot, q, qd, x: kt.gravity_torque(robot, q),
+    "dtau_dq": lambda *given: kt.inverse_dynamics_derivatives(*given).dtau_dq,
+    "dtau_dq packed": lambda *given: kt.inverse_dynamics_derivatives(*given, packed=True).dtau_dq,
+    "dqdd_dq": lambda *given: kt.forward_dynamics_derivatives(*given).dqdd_dq,
+    "d2tau": lambda *given: kt.torque_hessian(*given, given[-1]).q_q,
+    "reactions": kt.joint_reactions,
+    "dreaction_dq": lambda *given: kt.joint_reaction_derivatives(*given).dreaction_dq,
+    "T": lambda robot, q, qd, x: kt.kinetic_energy(robot, q, qd),
+    "places": lambda robot, q, qd, x: kt.forward_kinematics(robot, q).position,
+    "speeds": lambda robot, q, qd, x: kt.body_velocities(robot, q, qd),
+    "J": lambda robot, q, qd, x: kt.jacobian(robot, q, robot.body_names[-1]),
+}
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.parametrize("robot", [ARM, mimicking()], ids=lambda robot: robot.name)
+def test_unchecked_is_the_same_for_every_question_and_batch(name, robot, rng):
+    ask = EVERYTHING[name]
+    for batch in ((1,), (3,), (4,), (9,)):
+        x, bad = states(robot, rng, *batch), batch[0] // 2
+        with kt.unchecked():
+            expected = ask(robot, *x)
+        x[0][bad, 0] = np.nan
+        with pytest.raises(InputError, match=f"nan .* in state {bad}"):
+            ask(robot, *x)
+        with kt.unchecked():
+            found = ask(robot, *x)
+            alone = ask(robot, *(y[bad] for y in x))
+        assert np.isnan(found[bad]).any() and np.isnan(alone).any()
+        good = np.arange(len(found)) != bad
+        assert np.array_equal(found[good], expected[good])
+
+
+def test_unchecked_does_not_ask_about_singular_states_with_mimics(rng):
+    robot = kt.Builder("massless")
+    nothing = kt.Inertia(0.0, (0, 0, 0), np.zeros((3, 3)))
+    robot.world.revolute("a").body("b", kt.Inertia.sphere(1.0, 0.1))
+    robot.world.revolute("c", mimic=kt.Mimic("a")).body("d", nothing).revolute("e").body("f", nothing)
+    pair, still = robot.build(), np.zeros((5, 2))
+    with pytest.raises(SingularityError, match="'e' moves no inertia in state 0 "):
+        kt.forward_dynamics(pair, still, still, still)
+    with kt.unchecked():
+        assert np.isnan(kt.forward_dynamics(pair, still, still, still)).all()
+        assert kt.forward_dynamics_derivatives(pair, still, still, still).dqdd_dq.shape == (5, 2, 2)
 
 
 def test_unchecked_holds_for_its_own_thread(rng):

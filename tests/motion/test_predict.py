@@ -306,6 +306,13 @@ def test_starts_from_a_motion_and_from_another_mesh():
         ({"solver": "ipopt", "options": {"tol": 1.0}}, kt.InputError, "unknown option 'tol'"),
         ({"solver": "ipopt", "options": {"mu_strategy": "bold"}}, kt.InputError, "one of monotone, adaptive"),
         ({"solver": "ipopt", "options": {"max_soc": 1.5}}, kt.InputError, "of kind int"),
+        ({"solver": "ipopt", "options": {"max_soc": True}}, kt.InputError, "of kind int"),
+        ({"solver": "ipopt", "options": {"mu_init": np.nan}}, kt.InputError, "at least 0, got nan"),
+        ({"solver": "interior", "options": {"corrections": -3}}, kt.InputError, "at least 0, got -3"),
+        ({"solver": "interior", "options": {"first_barrier": 1.0}}, kt.InputError, "unknown option"),
+        ({"solver": "interior", "options": 3}, kt.InputError, "options map names to values, got 3"),
+        ({"options": {"corrections": 2}}, kt.InputError, "say which: solver='interior' takes 'corrections'"),
+        ({"options": {"tol": 2}}, kt.InputError, "say which: none takes 'tol'"),
         ({"solver": "uno", "options": {"preset": "best"}}, kt.InputError, "one of filtersqp"),
         ({"starts": 0}, kt.InputError, "at least 1, got 0"),
         ({"tolerance": -1.0}, kt.InputError, "between 0 and 0.1"),
@@ -319,6 +326,17 @@ def test_starts_from_a_motion_and_from_another_mesh():
 def test_bad_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         predict(minimum_time(segments=4), **arguments)
+
+
+def test_an_infeasible_motion_is_the_nearest_that_was_seen():
+    """The tip of the arm, which reaches 0.8 m, comes near a target at 2 m and not to the far side."""
+    constraints = [
+        Boundary("start", [0.0, -2.0], velocity=0.0),
+        PointPosition("link2", [2.0, 0.0, 0.0], point=(0.4, 0, 0), axes="xy"),
+    ]
+    lost = predict(Problem(kt.zoo.two_link(), objective=Time(), constraints=constraints, duration=(0.1, 5)))
+    assert not lost.solved and lost.exit_code == 3
+    assert lost.max_violation < 1.3
 
 
 def test_functions_that_give_no_numbers_are_named():

@@ -14,7 +14,15 @@ from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.threads import one_thread, thread_pools
 from kinetree.motion.start import slowed, straight_line
-from kinetree.motion.terms import Boundary, Jerk, SquaredTorque, Time, TorqueLimits, TorqueRateLimits
+from kinetree.motion.terms import (
+    Boundary,
+    CustomConstraint,
+    Jerk,
+    SquaredTorque,
+    Time,
+    TorqueLimits,
+    TorqueRateLimits,
+)
 from motion.problems import from_rest_to_rest, minimum_time
 
 QUICK = ("interior", "ipopt", "uno")
@@ -47,6 +55,19 @@ def slider():
 @pytest.fixture(scope="module")
 def truth():
     return predict(unlimited(), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e3, 1e9])
+def test_the_unit_of_a_function_of_ones_own_does_not_matter(unit):
+    """Torque limits in micro, kilo and giga: the same motion, the same limits reached, the same price."""
+    own = CustomConstraint(lambda s, q, qd, qdd, tau: unit * tau, [-10 * unit] * 2, [10 * unit] * 2)
+    found, expected = predict(minimum_time(constraints=[*ENDS, own])), predict(minimum_time())
+    assert found.solved
+    assert found.duration == pytest.approx(expected.duration, rel=1e-9)
+    assert [a.share for a in found.active] == [a.share for a in expected.active]
+    prices = [a.price * unit for a in found.active]
+    assert prices == pytest.approx([a.price for a in expected.active], rel=1e-5)
+    assert "10 N m" in str(expected.active[0]) and "  " not in str(found.active[0])
 
 
 @pytest.mark.parametrize("solver", [*QUICK, "slsqp"])

@@ -284,6 +284,9 @@ BAD = {
     "table": (lambda: StrengthLimit("joint1", [0, 1], [0, 1], [[1, 2]]), "shape"),
     "direction": (lambda: StrengthLimit("joint1", [0, 1], [0, 1], [[1, 2], [3, 4]], 2), "1 or -1"),
     "custom shape": (lambda: CustomConstraint(lambda s, *_: np.ones((3, 3)), size=2), "must return shape"),
+    "custom size": (lambda: CustomConstraint(lambda s, *_: np.ones((len(s), 2))), "takes size=k"),
+    "custom bounds": (lambda: CustomConstraint(lambda s, *_: s, [0, 0, 0], [1, 1]), "bounds of 3 numbers"),
+    "custom bound": (lambda: CustomConstraint(lambda s, *_: s, "low"), "a bound must be real numbers"),
 }
 
 

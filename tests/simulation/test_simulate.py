@@ -236,15 +236,48 @@ def test_law_that_returns_nan_keeps_the_motion_so_far():
     def law(t, q, qd):
         return np.full(6, np.nan if t > 0.1 else 0.0)
 
-    with pytest.raises(kt.SimulationError, match=r"torque for joint '.*' at t = 0\.1.* is nan") as caught:
+    with pytest.raises(kt.SimulationError, match=r"'law' returns nan for joint '.*' at t = 0\.1") as caught:
         kt.simulate(ARM, START, torque=law)
     assert caught.value.result.time.values[-1] <= 0.11
     assert not caught.value.result.complete
 
 
-def test_law_of_the_wrong_shape():
-    with pytest.raises(kt.SimulationError, match=r"must be 6 numbers.*got shape \(3,\)"):
-        kt.simulate(ARM, START, controller=lambda t, q, qd: np.zeros(3))
+@pytest.mark.parametrize("which", ["torque", "controller"])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (np.zeros(3), r"must be 6 numbers, for .*; got shape \(3,\)"),
+        (np.zeros((6, 1)), r"must be 6 numbers, for .*; got shape \(6, 1\)"),
+        (None, "must be real numbers, got None"),
+        (np.full(6, np.nan), "returns nan for joint"),
+    ],
+)
+def test_law_with_a_wrong_answer_from_the_start_is_wrong_input(which, answer, message):
+    def pull(t, q, qd):
+        return answer
+
+    with pytest.raises(kt.InputError, match=message) as refused:
+        kt.simulate(ARM, START, **{which: pull})
+    assert f"the {which} function 'pull'" in str(refused.value)
+
+
+def test_law_that_changes_its_shape_keeps_the_motion_so_far():
+    def law(t, q, qd):
+        return np.zeros(6 if t < 0.1 else 3)
+
+    with pytest.raises(kt.SimulationError, match=r"must be 6 numbers.*got shape \(3,\)") as caught:
+        kt.simulate(ARM, START, torque=law)
+    assert 0.0 < caught.value.result.time.values[-1] <= 0.11
+
+
+def test_law_with_other_arguments():
+    def pull(t):
+        return np.zeros(6)
+
+    with pytest.raises(
+        kt.InputError, match=r"the torque function 'pull' must take \(t, q, qd\); it takes \(t\)"
+    ):
+        kt.simulate(ARM, START, torque=pull)
 
 
 def test_law_that_raises():

@@ -179,6 +179,8 @@ BAD = {
     "negative torque limit": (START + END + "torque_limits = -1.0", "lower bound 1 is above upper bound -1"),
     "zero segments": (START + END + "degree = 0", "degree"),
     "negative duration": (START + END + "duration = [-1.0, 2.0]", "duration must be positive"),
+    "weight of another objective": (START + END + "torque_weight = 0.1", "for the objective 'mixed'"),
+    "too many samples": (START + END + "samples = 200_000", "at most 125000 per segment for 8 segments"),
     "turned duration": (START + END + "duration = [3.0, 2.0]", "lowest not above the highest"),
     "one phase": (START + END + "[[predict.phase]]", "at least two problems"),
     "phases with a fixed duration": (
@@ -196,3 +198,19 @@ def test_bad_studies_are_refused_before_solving(tmp_path, name):
     with pytest.raises(KinetreeError) as refused:
         prepared(written(tmp_path, text))
     assert reason in str(refused.value) and "study.toml" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ({"segments": 100_000_000}, "segments must be a whole number from 1 to 100000, got 100000000"),
+        (
+            {"objective": "mixed", "torque_weight": 2},
+            "torque weight u must be between 0",
+        ),
+    ],
+)
+def test_numbers_out_of_all_proportion_are_refused_at_once(tmp_path, setting, reason):
+    with pytest.raises(KinetreeError) as refused:
+        prepared(written(tmp_path, START + END), {"predict": setting})
+    assert reason in str(refused.value)

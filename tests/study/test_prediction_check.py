@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.terms import Jerk
 from kinetree.study import prediction_check
-from kinetree.study.prediction_check import check_by_pieces, check_by_simulation, torque_table
+from kinetree.study.prediction_check import came_about, check_by_pieces, check_by_simulation, torque_table
 from motion.problems import from_rest_to_rest, kuka, lifting, minimum_time, prismatic
 
 
@@ -48,10 +48,46 @@ def test_an_unstable_motion_comes_about_piece_by_piece():
     assert check_by_simulation(found).largest > 1e-3
     pieces = check_by_pieces(found)
     assert pieces.pieces == 20
-    assert pieces.largest < 1e-8
+    assert pieces.largest < 1e-6
     assert "20 pieces" in str(pieces)
-    assert "unstable" in pieces.check().sentence
     assert pieces.t[-1] == pytest.approx(1.0)
+    verdict = came_about(found)
+    assert verdict.passed
+    assert "in 20 pieces" in verdict.sentence and "unstable" in verdict.sentence
+
+
+@pytest.mark.parametrize("segments", [8, 60])
+def test_slightly_wrong_torques_do_not_pass_for_an_unstable_motion(monkeypatch, segments):
+    """However short the pieces: they stray as far as the whole does, within a factor."""
+    found = kt.predict(minimum_time(segments=segments))
+    assert "unstable" not in check_by_pieces(found).check().sentence
+    right = prediction_check._torques
+    monkeypatch.setattr(prediction_check, "_torques", lambda *given: 1.001 * right(*given))
+    whole, pieces = check_by_simulation(found).largest, check_by_pieces(found).largest
+    assert 0.3 * whole < pieces < 3.0 * whole
+    verdict = came_about(found)
+    assert not verdict.passed
+    assert verdict.value == whole and "unstable" not in verdict.sentence
+
+
+def test_a_simulation_that_breaks_off_does_not_pass():
+    found = check_by_simulation(kt.predict(minimum_time(segments=4)))
+    assert found.check().passed
+    broken = replace(found, complete=False)
+    assert not broken.check().passed
+    assert "broke off at" in broken.check().sentence
+
+
+def test_a_motion_that_cannot_be_simulated_is_judged_all_the_same():
+    """A massless hand takes torques, which are zero, but they tell nothing about its motion."""
+    arm = kt.Builder("arm")
+    upper = arm.world.revolute("shoulder").body("upper", kt.Inertia.rod(1.0, (0.4, 0, 0)))
+    upper.revolute("wrist", at=(0.4, 0, 0)).body("hand", kt.Inertia(0.0, (0, 0, 0), np.zeros((3, 3))))
+    ends = from_rest_to_rest([0.0, 0.0], [1.0, 1.0])
+    found = kt.predict(kt.Problem(arm.build(), objective=Jerk(), constraints=ends, duration=1.0))
+    verdict = came_about(found)
+    assert not verdict.passed
+    assert "not possible" in verdict.sentence and "wrist" in verdict.sentence
 
 
 def test_wrong_torques_are_noticed_piece_by_piece_too(monkeypatch):
@@ -88,5 +124,6 @@ def test_the_table_is_the_torque():
 
 
 def test_only_predictions_can_be_checked():
-    with pytest.raises(kt.InputError, match="needs a prediction"):
-        check_by_simulation(3)
+    for check in (check_by_simulation, check_by_pieces, came_about):
+        with pytest.raises(kt.InputError, match="needs a prediction"):
+            check(3)

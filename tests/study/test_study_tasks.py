@@ -293,6 +293,39 @@ def test_a_file_may_be_allowed_by_its_path(study, tmp_path, given):
     assert run(study(text), allow_code=[given.format(folder=tmp_path)], output={"samples": 5}).complete
 
 
+@pytest.mark.parametrize("task", ["torque", "trajectory", "objective"])
+def test_a_function_with_other_arguments_is_refused(study, tmp_path, task):
+    (tmp_path / "own.py").write_text("def odd(a, b):\n    return a\n")
+    objective = (
+        '[study]\ntask = "predict"\n[mechanism]\nzoo = "two_link"\n[predict]\nobjective = "function"\n'
+        'function = "own.py:odd"\nstart = { q = 0.0 }\nend = { q = 1.0 }\n'
+    )
+    trajectory = (
+        '[study]\ntask = "inverse"\n[mechanism]\nzoo = "two_link"\n[trajectory]\nkind = "function"\n'
+        'function = "own.py:odd"\nduration = 1.0\n'
+    )
+    texts = {
+        "torque": ('torque = "own.py:odd"\n' + FALL, "t, q, qd"),
+        "trajectory": (trajectory, "t"),
+        "objective": (objective, "s, q, qd, qdd, tau"),
+    }
+    text, wanted = texts[task]
+    with pytest.raises(
+        InputError, match=rf"own.py: function 'odd' must take \({wanted}\); it takes \(a, b\)"
+    ):
+        prepared(study(text), allow_code=["own.py"])
+
+
+def test_an_objective_that_returns_no_numbers_is_refused(study, tmp_path):
+    (tmp_path / "own.py").write_text('def odd(s, q, qd, qdd, tau):\n    return "much"\n')
+    text = (
+        '[study]\ntask = "predict"\n[mechanism]\nzoo = "two_link"\n[predict]\nobjective = "function"\n'
+        'function = "own.py:odd"\nstart = { q = 0.0 }\nend = { q = 1.0 }\n'
+    )
+    with pytest.raises(InputError, match="own objective returns must be real numbers, got 'much'"):
+        run(study(text), allow_code=["own.py"])
+
+
 def test_a_function_that_fails_tells_so_with_its_line(study, tmp_path):
     line = (tmp_path / "laws.py").read_text().splitlines().index('    raise RuntimeError("no more")') + 1
     with pytest.raises(FileError, match=rf"laws.py, line {line}: RuntimeError: no more") as refused:

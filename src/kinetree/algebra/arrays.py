@@ -23,6 +23,8 @@ def frozen(values: ArrayLike) -> Array:
 def numbers(values: ArrayLike, what: str, error: ErrorKind = InputError) -> Array:
     """Values as a float64 array, or an error that says what is not a number."""
     try:
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise TypeError("some of them are masked")
         raw = np.asarray(values)
         if raw.dtype.kind in "OSUbcMm":
             raise TypeError(f"its values are of type {raw.dtype}")

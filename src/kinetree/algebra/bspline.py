@@ -17,6 +17,7 @@ from kinetree.errors import InputError
 
 Integers = NDArray[np.int64]
 HIGHEST_DEGREE = 9
+MOST_SEGMENTS = 100_000
 CLOSE = 1e-12  # knots nearer than this are one knot
 
 
@@ -63,8 +64,8 @@ class BSplineBasis:
         >>> BSplineBasis.uniform(2, degree=1, clamped=False).knots.tolist()
         [-0.5, 0.0, 0.5, 1.0, 1.5]
         """
-        if type(segments) is not int or segments < 1:
-            raise InputError(f"segments must be a whole number of at least 1, got {segments!r}")
+        if type(segments) is not int or not 1 <= segments <= MOST_SEGMENTS:
+            raise InputError(f"segments must be a whole number from 1 to {MOST_SEGMENTS}, got {segments!r}")
         return cls.on(np.arange(segments + 1) / segments, degree, clamped=clamped)
 
     @classmethod

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, coupled, independent
+from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, body_loads
 from kinetree.errors import InputError, listed
@@ -40,7 +40,7 @@ class FormulationTable(tuple[Formulation, ...]):
 def formulations() -> FormulationTable:
     """The formulations that Kinetree knows: what each can do, its cost and its source.
 
-    Pass a name as ``formulation=`` to inverse_dynamics, mass_matrix, forward_dynamics, ...
+    Pass a name as ``formulation=`` to the functions that it can answer for, which are named as its abilities.
 
     >>> import kinetree as kt
     >>> [f.name for f in kt.formulations()][:2]
@@ -73,28 +73,65 @@ def answer(
     ``states`` are named arrays (..., n_dof), q first. The quantity is reduced to the independent joints.
     """
     tree = mechanism.tree
-    function = chosen(name, ability, tree)
     if tree.coupling is not None and ability == "forward_dynamics":
         raise InputError(f"formulation '{name}' cannot solve forward dynamics with mimic joints")
+    (full,) = answers(name, ability, mechanism, tree, states, wrenches)
+    return coupled(tree, full) if ability == "mass_matrix" else independent(tree, full)
+
+
+def answers(
+    name: str,
+    ability: str,
+    mechanism: Mechanism,
+    tree: Tree,
+    states: Sequence[tuple[str, ArrayLike]],
+    wrenches: Wrenches = None,
+) -> list[Array]:
+    """All parts of what a formulation tells about the axes of a tree of the mechanism, (..., part) each."""
+    function = chosen(name, ability, tree)
     values = [coordinates(mechanism, x, what) for what, x in states]
     arrays = [all_axes(tree, values[0])]
     arrays += [
         x if what == "tau" else all_rates(tree, x)
         for (what, _), x in zip(states[1:], values[1:], strict=True)
     ]
-    loads = _world_loads(mechanism, arrays[0], wrenches)
-    batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays), () if loads is None else loads.shape[:-2])
+    loads = _world_loads(mechanism, all_axes(mechanism.tree, values[0]), wrenches)
+    batch = batch_shape(*arrays, *([] if loads is None else [loads[..., 0]]))
     count = math.prod(batch)
-    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, -1) for x in arrays]
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(count, x.shape[-1]) for x in arrays]
     if loads is not None:
         loads = np.broadcast_to(loads, (*batch, *loads.shape[-2:])).reshape(count, *loads.shape[-2:])
-    results = []
+    results = [np.empty((count, *shape)) for shape in _shapes(ability, tree.n)]
     for k in range(count):
         extra = () if loads is None else (_listed(tree, loads[k]),)
-        results.append(np.asarray(function(tree, *(x[k] for x in rows), *extra), dtype=np.float64))
-    shape = (tree.n, tree.n) if ability == "mass_matrix" else (tree.n,)
-    full = np.array(results).reshape((*batch, *shape))
-    return coupled(tree, full) if ability == "mass_matrix" else independent(tree, full)
+        found = function(tree, *(x[k] for x in rows), *extra)
+        for result, part in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+            result[k] = part
+    return [result.reshape((*batch, *result.shape[1:])) for result in results]
+
+
+def _shapes(ability: str, n: int) -> list[tuple[int, ...]]:
+    """What a formulation tells of n axes, part by part."""
+    by_ability: dict[str, list[tuple[int, ...]]] = {
+        "mass_matrix": [(n, n)],
+        "joint_reactions": [(n, 6)],
+        "inverse_dynamics_derivatives": [(n,), *[(n, n)] * 3],
+        "joint_reaction_derivatives": [(n, 6), *[(n, 6, n)] * 3],
+    }
+    return by_ability.get(ability, [(n,)])
+
+
+def slopes_of(
+    name: str, ability: str, mechanism: Mechanism, tree: Tree, state: Sequence[ArrayLike], wrenches: Wrenches
+) -> tuple[Array, Array]:
+    """A quantity and its three derivatives by q, qd, qdd, (3, ...), of the axes of a tree, without loads."""
+    if wrenches is not None:
+        raise InputError(
+            f"formulation '{name}' offers no derivatives with wrenches on the bodies; leave formulation out"
+        )
+    states = list(zip(("q", "qd", "qdd"), state, strict=True))
+    values, *slopes = answers(name, ability, mechanism, tree, states)
+    return values, np.stack(slopes)
 
 
 def _world_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | None:

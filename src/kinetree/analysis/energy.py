@@ -6,12 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, evaluate
+from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, evaluate, given
 from kinetree.errors import InputError
 from kinetree.kernels import energy
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
-from kinetree.state import coordinates
 
 
 def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -75,8 +74,8 @@ def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike
 
 def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    q = all_axes(tree, given(mechanism, q, "q"))
+    qd = all_rates(tree, given(mechanism, qd, "qd"))
     (result,) = evaluate(energy.ENERGY, tree, [q, qd], [energy.SIZE])
     return result
 

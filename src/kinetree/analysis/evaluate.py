@@ -17,11 +17,11 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.buffers import new_array, new_result
 from kinetree.kernels.layout import LANES, Kernel
-from kinetree.kernels.run import run_batch, run_full, run_plain, single_call, unpack
+from kinetree.kernels.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
 from kinetree.kernels.unpack import full_places
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.state import coordinates
+from kinetree.state import coordinates, fitting
 
 _FLOAT = np.dtype(np.float64)
 _checking: ContextVar[bool] = ContextVar("checking", default=True)
@@ -158,6 +158,8 @@ def evaluate_plain(
     """
     if not is_plain(tree, inputs, 1):
         return None
+    if INTERPRET and kernel.suspicion is not None and _checking.get():
+        return None  # only compiled code judges its answers
     _check_threads(threads)
     shape = inputs[0].shape
     if shape[0] < LANES and _checking.get():
@@ -180,13 +182,16 @@ def _one_by_one(kernel: Kernel, tree: Tree, inputs: Sequence[Array]) -> Array | 
     return answers[0][None] if len(answers) == 1 else np.array(answers)  # type: ignore[index]
 
 
-def evaluate_few(kernel: Kernel, tree: Tree, inputs: Sequence[Any]) -> Array | None:
+def evaluate_few(
+    kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None
+) -> Array | None:
     """All that `evaluate_single` tells, for fewer plain states than there are lanes: (batch, rows, n).
 
     None if there are more, or they are not plain, or an answer needs a closer look.
     """
     if not is_plain(tree, inputs, 1) or len(inputs[0]) >= LANES:
         return None
+    _check_threads(threads)
     return _one_by_one(kernel, tree, inputs)
 
 
@@ -211,9 +216,10 @@ def copied(out: object, answer: Array, inputs: Sequence[Any]) -> Array:
 
 @contextmanager
 def unchecked() -> Iterator[None]:
-    """Within, answers of batches are not looked at, for inner loops: NaN in, NaN out, no SingularityError.
+    """Within, numbers are not looked at, for inner loops: NaN in, NaN out, no SingularityError.
 
-    Shapes and types are checked as ever. Holds for the current thread or task only.
+    Shapes and types are checked as ever, and so are loads and what other formulations are asked. Holds for
+    the current thread or task only.
 
     >>> import kinetree as kt, numpy as np
     >>> arm, still = kt.zoo.kuka_kr5(), np.zeros((8, 6))
@@ -230,8 +236,13 @@ def unchecked() -> Iterator[None]:
 
 
 def checking() -> bool:
-    """Whether answers are checked."""
+    """Whether numbers are checked."""
     return _checking.get()
+
+
+def given(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
+    """Values as a float64 array (..., n_dof); finite, or an error names the joint, unless nobody asks."""
+    return (coordinates if _checking.get() else fitting)(mechanism, values, what)
 
 
 def is_finite(result: Array) -> bool:
@@ -309,9 +320,9 @@ def axis_state(
 ) -> tuple[Array, Array, Array]:
     """Checked positions, velocities and accelerations of every axis, (..., n_axes)."""
     return (
-        all_axes(tree, coordinates(mechanism, q, "q")),
-        all_rates(tree, coordinates(mechanism, qd, "qd")),
-        all_rates(tree, coordinates(mechanism, qdd, "qdd")),
+        all_axes(tree, given(mechanism, q, "q")),
+        all_rates(tree, given(mechanism, qd, "qd")),
+        all_rates(tree, given(mechanism, qdd, "qdd")),
     )
 
 

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.rotation import GIMBAL_LOCK
-from kinetree.analysis.evaluate import check_finite, evaluate_packed, same_batch
+from kinetree.analysis.evaluate import check_finite, checking, evaluate_packed, given, same_batch
+from kinetree.analysis.forward import solved
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import InputError, SingularityError
@@ -16,7 +17,6 @@ from kinetree.kernels.floating import BASE, FLOATING_INVERSE
 from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
-from kinetree.state import coordinates
 
 
 def floating_base_inverse_dynamics(
@@ -40,12 +40,14 @@ def floating_base_inverse_dynamics(
         raise InputError(
             f"'{mechanism.name}' has no floating base: its joint '{first.name}' is {first.kind}, not free"
         )
-    q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
+    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     n_joints = mechanism.n_dof - BASE
-    given = finite(numbers(qdd_joints, "qdd_joints"), "qdd_joints")
-    if given.ndim == 0 or given.shape[-1] != n_joints:
-        raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {given.shape}")
-    qdd = np.concatenate([np.zeros((*given.shape[:-1], BASE)), given], axis=-1)
+    joints = numbers(qdd_joints, "qdd_joints")
+    if checking():
+        finite(joints, "qdd_joints")
+    if joints.ndim == 0 or joints.shape[-1] != n_joints:
+        raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {joints.shape}")
+    qdd = np.concatenate([np.zeros((*joints.shape[:-1], BASE)), joints], axis=-1)
     if base_is_alone(mechanism):
         base, tau = _freed(mechanism, q, qd, qdd, wrenches)
     else:
@@ -71,7 +73,7 @@ def _freed(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wren
     load = axis_loads(tree, body_loads(mechanism, q, wrenches))
     (base, tau, check), _ = evaluate_packed(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3])
     smallest = np.array([SINGULAR * gross_inertia(tree)[BASE - 1] ** 3, SINGULAR, GIMBAL_LOCK])
-    if not (np.abs(check) > smallest).all():
+    if checking() and not (np.abs(check) > smallest).all():
         raise SingularityError(_undefined(mechanism))
     check_finite([base, tau])
     return base, tau
@@ -83,10 +85,9 @@ def _solved(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wre
     M_00 = mass_matrix(mechanism, q)[..., :BASE, :BASE]
     scale = np.sqrt(np.abs(np.diagonal(M_00, axis1=-2, axis2=-1)))
     unit = M_00 / (scale[..., :, None] * scale[..., None, :] + np.finfo(float).tiny)
-    if np.any(np.linalg.cond(unit) > 1.0 / SINGULAR):
+    if checking() and np.any(np.linalg.cond(unit) > 1.0 / SINGULAR):
         raise SingularityError(_undefined(mechanism))
-    solved = np.asarray(np.linalg.solve(M_00, h_0[..., None])[..., 0], dtype=np.float64)
-    base, qdd = same_batch(-solved, qdd)
+    base, qdd = same_batch(-solved(M_00, h_0[..., None])[..., 0], qdd)
     qdd = np.concatenate([base, qdd[..., BASE:]], axis=-1)
     return base, inverse_dynamics(mechanism, q, qd, qdd, wrenches)
 

@@ -14,6 +14,7 @@ from kinetree.analysis.evaluate import (
     evaluate_packed,
     evaluate_plain,
     evaluate_single,
+    given,
 )
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -22,7 +23,7 @@ from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.state import coordinates
+from kinetree.state import state_name
 
 
 def forward_dynamics(
@@ -68,11 +69,11 @@ def forward_dynamics(
         batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads)
         if batch is not None:
             return batch
-    q = coordinates(mechanism, q, "q")
-    qd = coordinates(mechanism, qd, "qd")
-    tau = coordinates(mechanism, tau, "tau")
+    q = given(mechanism, q, "q")
+    qd = given(mechanism, qd, "qd")
+    tau = given(mechanism, tau, "tau")
     if tree.coupling is not None:
-        return _coupled(mechanism, q, qd, tau, wrenches)
+        return _coupled(mechanism, q, qd, tau, wrenches, threads)
     if wrenches is None:
         single = evaluate_single(ABA_ALONE, tree, q, qd, tau)
         if single is not None:
@@ -95,7 +96,8 @@ def check_pivots(tree: Tree, pivot: Array) -> None:
         state = tuple(np.argwhere(~good.all(axis=-1))[0])
         axis = int(np.flatnonzero(~good[state])[-1])  # elimination starts at the tips
         kind = "rotation" if tree.turns[axis] else "translation"
-        raise SingularityError(_singular(tree.axis_names[axis], f"{pivot[state][axis]:.3g} for its {kind}"))
+        size = f"{pivot[state][axis]:.3g} for its {kind}"
+        raise SingularityError(_singular(tree.axis_names[axis], state, size))
 
 
 def _least_pivots(tree: Tree) -> Array:
@@ -106,20 +108,39 @@ def _least_pivots(tree: Tree) -> Array:
     return least
 
 
-def _singular(joint: str, pivot: str) -> str:
+def _singular(joint: str, state: tuple[int, ...], pivot: str) -> str:
     return (
-        f"singular mass matrix: joint '{joint}' moves no inertia in this state (pivot {pivot}); give the "
-        "bodies beyond it mass and extent, or the joint an armature, and keep Euler-angle joints away from "
-        "gimbal lock"
+        f"singular mass matrix: joint '{joint}' moves no inertia in {state_name(state)} (pivot {pivot}); "
+        "give the bodies beyond it mass and extent, or the joint an armature, and keep Euler-angle joints "
+        "away from gimbal lock"
     )
 
 
-def _coupled(mechanism: Mechanism, q: Array, qd: Array, tau: Array, wrenches: Wrenches) -> Array:
+def _coupled(
+    mechanism: Mechanism, q: Array, qd: Array, tau: Array, wrenches: Wrenches, threads: int | None
+) -> Array:
     """With mimic joints: solve M qdd = tau - h in the independent coordinates."""
-    M = mass_matrix(mechanism, q)
-    _check_regular(mechanism, M)
+    M = mass_matrix(mechanism, q, threads=threads)
+    if checking():
+        _check_regular(mechanism, M)
     rest = tau - bias_torque(mechanism, q, qd, wrenches)
-    return np.asarray(np.linalg.solve(M, rest[..., None])[..., 0], dtype=np.float64)
+    qdd = solved(M, rest[..., None])[..., 0]
+    check_finite([qdd])
+    return qdd
+
+
+def solved(M: Array, b: Array) -> Array:
+    """x (..., n, k) with M x = b for M (..., n, n); NaN where M is singular, which others have noticed.
+
+    >>> solved(np.array([np.eye(2), np.zeros((2, 2))]), np.ones((2, 1))).ravel().tolist()
+    [1.0, 1.0, nan, nan]
+    """
+    try:
+        return np.asarray(np.linalg.solve(M, b), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        regular = np.linalg.slogdet(M).sign != 0.0
+        x = np.linalg.solve(np.where(regular[..., None, None], M, np.eye(M.shape[-1])), b)
+        return np.where(regular[..., None, None], x, np.nan)
 
 
 def _check_regular(mechanism: Mechanism, M: Array) -> None:
@@ -132,4 +153,4 @@ def _check_regular(mechanism: Mechanism, M: Array) -> None:
     if (values[..., 0] <= SINGULAR).any():
         place = tuple(np.argwhere(values[..., 0] <= SINGULAR)[0])
         joint = mechanism.joint_names[int(np.argmax(np.abs(vectors[place][:, 0])))]
-        raise SingularityError(_singular(joint, f"{values[(*place, 0)]:.3g}"))
+        raise SingularityError(_singular(joint, place, f"{values[(*place, 0)]:.3g}"))

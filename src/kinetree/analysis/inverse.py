@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.by_formulation import answer
+from kinetree.analysis.by_formulation import answer, answers
 from kinetree.analysis.evaluate import (
     all_axes,
     as_matrices,
@@ -21,6 +21,7 @@ from kinetree.analysis.evaluate import (
     evaluate_full,
     evaluate_plain,
     evaluate_single,
+    given,
     independent,
     is_finite,
     is_plain,
@@ -31,7 +32,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import FRAMES, Frame, coordinates
+from kinetree.state import FRAMES, Frame
 
 
 def inverse_dynamics(
@@ -118,7 +119,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     """
     tree = mechanism.tree
     rest = np.zeros(tree.n)
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    q = all_axes(tree, given(mechanism, q, "q"))
     (tau,) = evaluate(RNEA_UNLOADED, tree, [q, rest, rest], [tree.n])
     return independent(tree, tau - tree.stiffness * (q - tree.rest))
 
@@ -150,22 +151,22 @@ def mass_matrix(
                 return M  # type: ignore[no-any-return]
         except (KeyError, TypeError):
             pass
-    few = evaluate_few(CRBA, tree, (q,))
+    few = evaluate_few(CRBA, tree, (q,), threads)
     if few is not None:
         return few if out is None else copied(out, few, [q])
     plain: Any = q
     is_good = is_plain(tree, (plain,)) and is_finite(plain)
-    q = plain if is_good else all_axes(tree, coordinates(mechanism, q, "q"))
+    q = plain if is_good else all_axes(tree, given(mechanism, q, "q"))
     single = evaluate_single(CRBA, tree, q)
     if single is not None:
         return single if out is None else copied(out, single, [q])
     if tree.coupling is not None:
         M = coupled(tree, as_matrices(evaluate_full(CRBA, tree, [q], [], threads)[1], tree.n)[0])
         return M if out is None else copied(out, M, [q])
-    if out is not None:
-        checked_out(out, (*q.shape, tree.n), [q])
-    _, arrays = evaluate_full(CRBA, tree, [q], [], threads, out)
-    return arrays.reshape(*q.shape, tree.n)
+    if out is None:
+        return evaluate_full(CRBA, tree, [q], [], threads)[1].reshape(*q.shape, tree.n)
+    evaluate_full(CRBA, tree, [q], [], threads, checked_out(out, (*q.shape, tree.n), [q]))
+    return out
 
 
 def joint_reactions(
@@ -175,6 +176,8 @@ def joint_reactions(
     qdd: ArrayLike,
     wrenches: Wrenches = None,
     frame: Frame = "body",
+    *,
+    formulation: str | None = None,
 ) -> Array:
     """Wrench that each body's parent exerts on it through the joint, (..., n_bodies, 6): force, moment.
 
@@ -190,11 +193,17 @@ def joint_reactions(
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     tree = mechanism.jointed_tree
-    moving, _, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
-    load = axis_loads(tree, body_loads(mechanism, moving, wrenches))
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])
-    on_axes = reaction.reshape((*reaction.shape[:-1], tree.n, 2, 3))[..., tree.body_axis, :, :]
+    if formulation is None:
+        moving, _, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
+        load = axis_loads(tree, body_loads(mechanism, moving, wrenches))
+        q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
+        _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])
+    else:
+        states = [("q", q), ("qd", qd), ("qdd", qdd)]
+        (reaction,) = answers(formulation, "joint_reactions", mechanism, tree, states, wrenches)
+        q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
+    batch = reaction.shape[:-1] if formulation is None else reaction.shape[:-2]
+    on_axes = reaction.reshape((*batch, tree.n, 2, 3))[..., tree.body_axis, :, :]
     if frame == "body":
         axes = tree.body_rotation.transpose(0, 2, 1)
     else:

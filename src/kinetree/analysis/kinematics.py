@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
-from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate
+from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate, given
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import aimed_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.state import coordinates
 
 AT_ORIGIN = (0.0, 0.0, 0.0)
 _ORIGIN = np.zeros(3)
@@ -84,7 +83,7 @@ def forward_kinematics(mechanism: Mechanism, q: ArrayLike) -> Poses:
     [0.15, 0.0, 0.0]
     """
     tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    q = all_axes(tree, given(mechanism, q, "q"))
     rest = np.zeros(tree.n)
     rotation, position = body_poses(tree, axis_motion(tree, q, rest, rest))
     return Poses(rotation, position, mechanism.body_names)
@@ -100,8 +99,8 @@ def body_velocities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     [0.0, 0.15, 0.0, 0.0, 0.0, 1.0]
     """
     tree = mechanism.tree
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
-    qd = all_rates(tree, coordinates(mechanism, qd, "qd"))
+    q = all_axes(tree, given(mechanism, q, "q"))
+    qd = all_rates(tree, given(mechanism, qd, "qd"))
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
     v, w, r = *_carried(tree, motion.velocity), _offset(tree, motion)
     return np.concatenate([v + np.cross(w, r), w], axis=-1)
@@ -143,7 +142,7 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
                 return J  # type: ignore[no-any-return]
         except (KeyError, TypeError, ValueError):
             pass
-    q = all_axes(tree, coordinates(mechanism, q, "q"))
+    q = all_axes(tree, given(mechanism, q, "q"))
     (J,) = evaluate(JACOBIAN, tree, [q, vector(point, 3, "point")], [6 * tree.n])
     J = J.reshape((*q.shape[:-1], 6, tree.n))
     return J if tree.coupling is None else J @ tree.coupling.matrix

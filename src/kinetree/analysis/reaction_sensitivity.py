@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.evaluate import (
     axis_state,
     check_finite,
@@ -57,11 +59,12 @@ def joint_reaction_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
+    formulation: str | None = None,
 ) -> JointReactionDerivatives:
     """Joint reactions and their exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     Bodies on fixed joints are included. ``wrenches`` stay fixed in the frame they are given in. Closed form,
-    O(n depth).
+    O(n depth). ``formulation`` asks another derivation, without wrenches (:func:`formulations`).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -70,6 +73,8 @@ def joint_reaction_derivatives(
     (6, 6, 6)
     """
     tree, given = mechanism.jointed_tree, (q, qd, qdd)
+    if formulation is not None:
+        return _by_formulation(formulation, mechanism, given, wrenches)
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
@@ -87,6 +92,21 @@ def joint_reaction_derivatives(
         reaction = joint_reactions(mechanism, *given, wrenches)
         arrays[0] += evaluate_full(LOAD_REACTION, tree, [q, moments], [], threads)[1][0]
     slopes = arrays.reshape((3, *reaction.shape, tree.n))
+    return JointReactionDerivatives(
+        reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
+    )
+
+
+def _by_formulation(
+    name: str, mechanism: Mechanism, state: tuple[ArrayLike, ArrayLike, ArrayLike], wrenches: Wrenches
+) -> JointReactionDerivatives:
+    """By another derivation, state by state: from axes to the bodies that they carry, in body axes."""
+    tree = mechanism.jointed_tree
+    reaction, slopes = slopes_of(name, "joint_reaction_derivatives", mechanism, tree, state, wrenches)
+    to_body = np.zeros((len(tree.body_axis), 6, 6))
+    to_body[:, :3, :3] = to_body[:, 3:, 3:] = tree.body_rotation.transpose(0, 2, 1)
+    reaction = (to_body @ reaction[..., tree.body_axis, :, None])[..., 0]
+    slopes = to_body @ slopes[..., tree.body_axis, :, :]
     return JointReactionDerivatives(
         reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
     )

@@ -11,6 +11,7 @@ from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.evaluate import (
     Packed,
     as_matrices,
@@ -23,12 +24,13 @@ from kinetree.analysis.evaluate import (
     evaluate_full,
     evaluate_packed,
     evaluate_single,
+    given,
     independent,
     is_finite,
     is_plain,
     same_batch,
 )
-from kinetree.analysis.forward import check_pivots, forward_dynamics
+from kinetree.analysis.forward import check_pivots, forward_dynamics, solved
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.errors import InputError
@@ -37,7 +39,6 @@ from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import coordinates
 
 
 class InverseDynamicsDerivatives:
@@ -121,14 +122,16 @@ def inverse_dynamics_derivatives(
     *,
     threads: int | None = None,
     packed: bool = False,
+    formulation: str | None = None,
     out: InverseDynamicsDerivatives | None = None,
 ) -> InverseDynamicsDerivatives:
     """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
     O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``packed`` leaves the
-    matrices of a batch tree-sparse until they are asked for. ``out``, an earlier answer of the same shape,
-    lends its arrays to this one.
+    matrices of a batch tree-sparse until they are asked for. ``formulation`` asks another derivation, without
+    wrenches (:func:`formulations`). ``out``, an earlier answer of the same shape, lends its arrays to this
+    one.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -137,7 +140,7 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if wrenches is None and type(q) is ndarray and q.ndim == 1 and out is None:
+    if wrenches is None and type(q) is ndarray and q.ndim == 1 and out is None and formulation is None:
         try:  # one plain state, seen before: straight to the compiled code, which checks it
             single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if single is not None:
@@ -145,10 +148,12 @@ def inverse_dynamics_derivatives(
         except (KeyError, TypeError):
             pass
     if out is not None:
-        return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads)
+        return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads, formulation)
+    if formulation is not None:
+        return _by_formulation(formulation, mechanism, (q, qd, qdd), wrenches)
     plain: tuple[Any, Any, Any] = (q, qd, qdd)
     if wrenches is None and not packed:
-        few = evaluate_few(RNEA_GRADIENT, tree, plain)
+        few = evaluate_few(RNEA_GRADIENT, tree, plain, threads)
         if few is not None:
             return _of_few(few)
     q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
@@ -179,23 +184,39 @@ def _derivatives_into(
     state: tuple[Any, Any, Any],
     wrenches: Wrenches,
     threads: int | None,
+    formulation: str | None,
 ) -> InverseDynamicsDerivatives:
     """The answer in the arrays of an earlier one."""
     if not isinstance(out, InverseDynamicsDerivatives):
         raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
     tree = mechanism.tree
-    if type(out) is InverseDynamicsDerivativesOfBatch and wrenches is None and is_plain(tree, state):
+    is_simple = wrenches is None and formulation is None
+    if type(out) is InverseDynamicsDerivativesOfBatch and is_simple and is_plain(tree, state):
         shape = state[0].shape
         tau = checked_out(out.tau, shape, state)
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
         evaluate_full(RNEA_GRADIENT, tree, state, [tree.n], threads, matrices, [tau])
         _check_answer(mechanism, tau, *state)
         return out
-    found = inverse_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
+    found = inverse_dynamics_derivatives(
+        mechanism, *state, wrenches, threads=threads, formulation=formulation
+    )
     if out.tau.shape != found.tau.shape:
         raise InputError(f"out has torques of shape {out.tau.shape}, the answer's {found.tau.shape}")
     out._take(found)
     return out
+
+
+def _by_formulation(
+    name: str, mechanism: Mechanism, state: tuple[Any, Any, Any], wrenches: Wrenches
+) -> InverseDynamicsDerivatives:
+    """By another derivation, state by state."""
+    tree = mechanism.tree
+    tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
+    tau, matrices = independent(tree, tau), coupled(tree, slopes)
+    if tau.ndim == 1:
+        return InverseDynamicsDerivatives(np.concatenate([tau[None], *matrices]))
+    return InverseDynamicsDerivativesOfBatch(tau, matrices)
 
 
 def _check_answer(mechanism: Mechanism, tau: Array, *state: ArrayLike) -> None:
@@ -267,8 +288,8 @@ def forward_dynamics_derivatives(
                 return _of_rows(single)
         except (KeyError, TypeError):
             pass
-    q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
-    tau = coordinates(mechanism, tau, "tau")
+    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
+    tau = given(mechanism, tau, "tau")
     if tree.coupling is not None:
         return _coupled_derivatives(mechanism, q, qd, tau, wrenches, threads)
     loads = None
@@ -332,5 +353,5 @@ def _coupled_derivatives(
     """With mimic joints: solve with the mass matrix of the independent coordinates."""
     qdd = forward_dynamics(mechanism, q, qd, tau, wrenches)
     d = inverse_dynamics_derivatives(mechanism, q, qd, qdd, wrenches, threads=threads)
-    inverse = np.asarray(np.linalg.inv(d.dtau_dqdd), dtype=np.float64)
+    inverse = solved(d.dtau_dqdd, np.eye(mechanism.n_dof))
     return ForwardDynamicsDerivatives(qdd, -inverse @ d.dtau_dq, -inverse @ d.dtau_dqd, inverse)

@@ -17,6 +17,7 @@ from kinetree.analysis.evaluate import (
     evaluate,
     evaluate_full,
     evaluate_single,
+    given,
     independent,
     same_batch,
 )
@@ -25,7 +26,6 @@ from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import coordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def torque_hessian(
         except (KeyError, TypeError):
             pass
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    y = all_rates(tree, coordinates(mechanism, weight, "weight"))
+    y = all_rates(tree, given(mechanism, weight, "weight"))
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)

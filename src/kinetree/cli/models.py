@@ -10,19 +10,34 @@ from typing import Annotated
 import typer
 
 from kinetree.cli.app import AsJson, Force, Model, Quiet, app, console, output_option, told
-from kinetree.cli.names import complete_model
+from kinetree.cli.names import complete_model, complete_model_or_result
 from kinetree.errors import InputError
 
 
 @app.command()
-def info(model: Model, as_json: AsJson = False) -> None:
-    """Show a mechanism: tree, joints, modules, mobility.
+def info(
+    shown: Annotated[
+        str,
+        typer.Argument(
+            help="A mechanism (name or file), a study or a result (.nc).",
+            metavar="MODEL|RESULT",
+            autocompletion=complete_model_or_result,
+        ),
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show a mechanism (tree, joints, modules, mobility) or a result.
+
+    Of a result: task, variables, audit, settings, effort, and the versions it was made with.
 
     Example: kinetree info four_bar
     """
+    if Path(shown).suffix.lower() == ".nc":
+        _result_info(Path(shown), as_json)
+        return
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = mechanism_of(shown, lenient=True)
     if as_json:
         from kinetree.study.facts import mechanism_facts
 
@@ -31,6 +46,18 @@ def info(model: Model, as_json: AsJson = False) -> None:
     from kinetree.report.terminal import mechanism_report
 
     console().print(mechanism_report(mechanism))
+
+
+def _result_info(path: Path, as_json: bool) -> None:
+    from kinetree.result.netcdf import load_result
+
+    found = load_result(path)
+    if as_json:
+        from kinetree.result.facts import result_facts
+
+        typer.echo(json.dumps(result_facts(found), allow_nan=False))
+    else:
+        told(str(found))
 
 
 @app.command()
@@ -62,10 +89,11 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert between TOML, URDF, MJCF and DH tables.
+    """Convert TOML, URDF, MJCF and DH tables to TOML or URDF.
 
     What the other format cannot hold is left out and told. A DH table in CSV has a header such as
-    name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body.
+    name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body; joint is
+    its kind, such as revolute or prismatic.
 
     Example: kinetree convert arm.csv arm.urdf --convention classic
     """

@@ -35,6 +35,11 @@ def complete_result(incomplete: str) -> list[str]:
     return complete_path(incomplete, (".nc",))
 
 
+def complete_model_or_result(incomplete: str) -> list[str]:
+    """Mechanisms by name and file, and result files."""
+    return complete_zoo(incomplete) + complete_path(incomplete, (*MECHANISM_FILES, ".nc"))
+
+
 def complete_zoo(incomplete: str) -> list[str]:
     """Names of mechanisms that come along."""
     text = (PACKAGE / "model" / "zoo" / "__init__.py").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -127,13 +126,12 @@ def _outcome(
     study: str, path: Path, extras: _Extras, force: bool, settings: list[str], code: list[str], quiet: bool
 ) -> Outcome:
     """Check, run and save."""
-    from kinetree.report.output import check_output, write_file
+    from kinetree.report.output import check_output, write_file, write_or_keep
 
     if path.suffix.lower() != ".nc":
         raise FileError(f"{path}: a result is a file with the suffix .nc")
     paths = [path, *extras.check()]
     check_output(paths, force)
-    _check_folders(paths)
 
     from kinetree.result.netcdf import result_bytes
     from kinetree.study.file import parse_settings
@@ -144,7 +142,7 @@ def _outcome(
         ready = prepared(study, parse_settings(settings), code, progress)
         outcome = ready.outcome()
     if outcome.result is not None:
-        write_file(path, result_bytes(outcome.result))
+        write_or_keep(path, result_bytes(outcome.result))
         if extras.plot is not None:
             write_file(extras.plot, _picture(outcome, extras.plot.suffix))
         if extras.report is not None:
@@ -161,16 +159,6 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     until = f" until t = {result.stopped_at:g} s" if result.task in ("simulate", "control", "inverse") else ""
     why = "" if outcome.message == outcome.status else f"{outcome.message}; "
     return f"{why}what was computed{until} is in {saved}"
-
-
-def _check_folders(paths: list[Path]) -> None:
-    """Raise before the work if a file could not be written after it."""
-    for path in paths:
-        folder = path.parent
-        while not folder.exists() and folder != folder.parent:
-            folder = folder.parent
-        if not os.access(folder, os.W_OK):
-            raise FileError(f"{path}: cannot be written: no permission to write in {folder}")
 
 
 def _picture(outcome: Outcome, suffix: str) -> bytes:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kinetree.cli.app import FAILED, AsJson, Model, Quiet, app, console, progress_bar, told
+from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from kinetree.model.mechanism import Mechanism
 
 States = Annotated[int, typer.Option(help="How many random states.", min=1, max=1000, metavar="NUMBER")]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", min=0, metavar="NUMBER")]
@@ -29,9 +33,8 @@ def verify(
     """
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
-    from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = _movable(model)
     with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
         rows = agreement(mechanism, states, seed, progress)
     worst = max((row.difference for row in rows if row.difference is not None), default=0.0)
@@ -59,9 +62,8 @@ def derivatives(
     """
     from kinetree.analysis.derivative_check import check_derivatives
     from kinetree.report.terminal_checks import slope_table
-    from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = _movable(model)
     with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
         checks = check_derivatives(mechanism, states, seed, progress)
     worst = max((check.error for check in checks), default=0.0)
@@ -89,10 +91,9 @@ def bench(
     Example: kinetree bench quadruped --batch 10000
     """
     from kinetree.report.terminal_checks import speed_table
-    from kinetree.study.models import mechanism_of
     from kinetree.study.speed import measure_speed
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = _movable(model)
     with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
         rows = measure_speed(mechanism, batch, progress=progress)
     if as_json:
@@ -101,6 +102,16 @@ def bench(
     elif not quiet:
         told(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
         console().print(speed_table(rows, batch))
+
+
+def _movable(model: str) -> Mechanism:
+    """The mechanism, if there is anything to compare or to time."""
+    from kinetree.study.models import mechanism_of
+
+    mechanism = mechanism_of(model, lenient=True)
+    if not mechanism.n_dof:
+        raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
+    return mechanism
 
 
 def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ from kinetree.kernels.array_functions import load_array_functions
 from kinetree.kernels.disk_cache import cached
 from kinetree.kernels.lanes import FLAGS, fields, register_all, row_at, rows
 from kinetree.kernels.lanes.blocks import CHUNK, doubt, spreader
+from kinetree.kernels.lanes.number import INLINE, PART
 from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.trust import no_suspicion, suspicion_of
 from kinetree.kernels.unpack import full_places
@@ -97,7 +98,7 @@ def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
         function(tree, fields(memory, slots, lanes, start), first, second, out, *views)
 
     chosen = plain if entries is None else (packing, packing_twice, packing_thrice)[len(between)]
-    return numba.extending.register_jitable(forceinline=True, **_OPTIONS)(chosen)
+    return numba.extending.register_jitable(**INLINE)(chosen)
 
 
 def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
@@ -177,7 +178,7 @@ def single_state(kernel: Kernel) -> Callable[..., bool]:
     results_in = _result_rows(kernel.output_widths or (1,) * kernel.outputs)
     spread = _spread_one if kernel.entries is not None else _nowhere
 
-    @numba.extending.register_jitable(forceinline=True, **_OPTIONS)
+    @numba.extending.register_jitable(**INLINE)
     def on(memory, inputs, out):
         tree = fields(memory, TREE, 1, 0)
         n = tree.parent[-1]
@@ -206,10 +207,10 @@ def _result_rows(widths: tuple[int, ...]) -> Any:
         others, end = rest(flat, start + width * n, n)
         return (row_at(flat, start, width * n, 1), *others), end
 
-    return numba.extending.register_jitable(forceinline=True, **_OPTIONS)(rows_in)
+    return numba.extending.register_jitable(**INLINE)(rows_in)
 
 
-@numba.extending.register_jitable(**_OPTIONS)
+@numba.extending.register_jitable(**PART)
 def _spread_one(memory, place, count, out, start):
     """The full arrays of one state, from `start` on, by the places that follow its packed numbers."""
     order = memory[place + count + 1 :].view(np.int64)
@@ -218,7 +219,7 @@ def _spread_one(memory, place, count, out, start):
     return doubt(memory, place, place + count) == 0.0
 
 
-@numba.extending.register_jitable(**_OPTIONS)
+@numba.extending.register_jitable(**PART)
 def _nowhere(memory, place, count, out, start):
     return True
 

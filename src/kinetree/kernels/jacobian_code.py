@@ -23,7 +23,7 @@ from kinetree.kernels.force_slopes import (
 )
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.lanes import fields, row_at
-from kinetree.kernels.lanes.number import INLINE
+from kinetree.kernels.lanes.number import INLINE, PART
 from kinetree.kernels.layout import LANES, TREE
 from kinetree.kernels.number import nothing
 from kinetree.kernels.rates import joints_and_motion
@@ -42,10 +42,8 @@ from kinetree.kernels.rates_jacobian import (
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, NO_MODEL
 from kinetree.kernels.vectors import load3
 
-PLAIN = {**INLINE, "forceinline": False}
 
-
-@register_jitable(**PLAIN)
+@register_jitable(**PART)
 def _gradient(tree, work, packed, q, qd, qdd, tau):
     """Compiled once, called for the mechanism and for the law's model."""
     rnea_gradient.rnea_gradient(tree, work, packed, q, qd, qdd, tau)

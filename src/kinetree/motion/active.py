@@ -57,12 +57,13 @@ class ActiveBound:
         """The bound and when it is reached, in words."""
         when = " and ".join(_span(*interval) for interval in self.intervals[:SPANS])
         more = " and more" if len(self.intervals) > SPANS else ""
-        bound = f"{self.side} bound {self.bound:.6g} {self.unit}"
+        bound = f"{self.side} bound {self.bound:.6g} {self.unit}".rstrip()
         return f"{self.family}, {self.label}: {bound} reached {when}{more}"
 
     def worth(self, *, is_time: bool) -> str:
         """What one unit of room more would bring; ``is_time`` if the objective is the duration."""
-        change = f"1 {self.unit} {'more' if self.side == 'upper' else 'lower'}"
+        unit = f"1 {self.unit}".rstrip()
+        change = f"{unit} {'more' if self.side == 'upper' else 'lower'}"
         if is_time and self.price < 0.0:
             return f"{change} would save {-1e3 * self.price:.3g} ms"
         return f"{change} would change the objective by {self.price:+.3g}"

@@ -25,6 +25,7 @@ from kinetree.state import Wrench
 
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
 GAUSS = 3  # quadrature points in each segment
+MOST_SAMPLES = 1_000_000  # of a motion
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
 
 
@@ -189,6 +190,8 @@ def _setting(
             raise InputError(f"joint reaction: {unknown_name('body', name, mechanism.body_names)}")
     extended = with_reaction_axes(mechanism, (name for term in terms for name in term.reactions()))
     own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
+    if frozen is not None and not isinstance(frozen, Mapping):
+        raise InputError(f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {frozen!r}")
     stays = dict(frozen or {})
     for name, value in stays.items():
         if name not in mechanism.joint_names:
@@ -220,6 +223,11 @@ def _samples(basis: BSplineBasis, samples: int | ArrayLike) -> Array:
     if isinstance(samples, int) and not isinstance(samples, bool):
         if samples < 1:
             raise InputError(f"samples must be at least 1 per segment, got {samples}")
+        if samples * basis.segments > MOST_SAMPLES:
+            raise InputError(
+                f"samples must be at most {MOST_SAMPLES // basis.segments} per segment for {basis.segments} "
+                f"segments, got {samples}"
+            )
         return spread(basis, samples)
     s = finite(numbers(samples, "samples"), "samples")
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():

@@ -204,6 +204,8 @@ class Search:
             raise
         if watch.stopped is not None and watch.best is not None:
             outcome = replace(outcome, z=watch.best, status=watch.stopped)
+        elif outcome.status is Status.INFEASIBLE and watch.best is not None:  # it may have been nearer before
+            outcome.z = min(outcome.z, watch.best, key=lambda z: infeasibility(program, z))
         outcome = replace(outcome, seconds=perf_counter() - since, scale=program.scale, least=self.least)
         outcome.z = np.clip(outcome.z, program.x_lower, program.x_upper)
         if course is not None and watch.stopped is None:

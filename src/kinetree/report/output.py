@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
+import tempfile
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".pdf", ".svg", ".jpg")
 DPI = 110
+PROBE = bytes(4096)  # what must fit where a file is to be written
 
 
 def check_output(paths: Iterable[Path], force: bool = False) -> None:
@@ -27,6 +32,22 @@ def check_output(paths: Iterable[Path], force: bool = False) -> None:
         folder = path.parent
         if folder.exists() and not folder.is_dir():
             raise FileError(f"{path}: cannot be written: {folder} is no folder")
+        _check_room(path)
+
+
+def _check_room(path: Path) -> None:
+    """Raise if the folder of the file, or the one in which that would be made, takes no files."""
+    folder = Path(os.path.realpath(path)).parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"{path}: cannot be written: no permission to write in {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(PROBE)
+            file.flush()
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def check_picture(path: Path) -> None:
@@ -45,9 +66,32 @@ def picture_bytes(figure: Figure, suffix: str = ".png", dots: int = DPI) -> byte
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file completely or not at all; folders on the way are made."""
+    """Write a file completely or not at all; folders on the way are made, and stay only with the file."""
+    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
-    write_bytes(path, content)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+        write_bytes(path, content)
+    except FileError:
+        with contextlib.suppress(OSError):
+            for folder in missing:
+                folder.rmdir()
+        raise
+
+
+def write_or_keep(path: Path, content: bytes) -> None:
+    """Write a file that took long to compute; if that fails it is kept among the temporary files.
+
+    The error then says where.
+    """
+    try:
+        write_file(path, content)
+    except FileError as error:
+        refuge = Path(tempfile.gettempdir(), f"kinetree-{secrets.token_hex(4)}", path.name)
+        try:
+            write_file(refuge, content)
+        except FileError:
+            raise FileError(f"{error}; nor could it be kept in {refuge.parent.parent}") from None
+        raise FileError(f"{error}; it is kept as {refuge}") from None

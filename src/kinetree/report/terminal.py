@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -20,12 +22,19 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.study.demo import Demo
 
 NAME, QUIET = "bold", "dim"
+MOST, DEEPEST = 100, 12  # bodies that are drawn, one below the other and one on the other
 
 
 def mechanism_report(mechanism: Mechanism) -> Group:
-    """All that ``kinetree info`` prints: summary, tree, joints, modules, loops and contact points."""
+    """All that ``kinetree info`` prints: summary, tree, joints, modules, loops and contact points.
+
+    Of a huge mechanism it is the beginning of each, and how much more there is.
+    """
     parts: list[RenderableType] = [_summary(mechanism), "", body_tree(mechanism), ""]
     parts.append(joint_table(mechanism))
+    rows = sum(max(link.joint.n_dof, 1) for link in mechanism.links)
+    if rows > MOST:
+        parts.append(_more(rows - MOST, "row", "rows"))
     parts += ["", _modules(mechanism)]
     if mechanism.loops:
         ends = [f"{loop.name} ({loop.joint.kind}: {loop.body_a} - {loop.body_b})" for loop in mechanism.loops]
@@ -37,19 +46,30 @@ def mechanism_report(mechanism: Mechanism) -> Group:
 
 
 def body_tree(mechanism: Mechanism) -> Tree:
-    """The bodies as a tree that stands on the world, each with the joint that carries it."""
-    branches = {WORLD: Tree(Text(WORLD, style=QUIET), guide_style=QUIET)}
+    """The bodies as a tree that stands on the world, each with the joint that carries it.
+
+    Those too many or too deep are counted where they would be.
+    """
+    drawn = {WORLD: (Tree(Text(WORLD, style=QUIET), guide_style=QUIET), 0)}
+    seen_at, left_out = {WORLD: WORLD}, Counter[str]()
     for link in mechanism.links:
-        branches[link.body.name] = branches[link.parent].add(_body_label(link))
-    return branches[WORLD]
+        name, place = link.body.name, seen_at[link.parent]
+        branch, depth = drawn[place]
+        if place == link.parent and depth < DEEPEST and len(drawn) <= MOST:
+            drawn[name], place = (branch.add(_body_label(link)), depth + 1), name
+        else:
+            left_out[place] += 1
+        seen_at[name] = place
+    for place, count in left_out.items():
+        drawn[place][0].add(_more(count, "body", "bodies"))
+    return drawn[WORLD][0]
 
 
 def joint_table(mechanism: Mechanism) -> Table:
-    """One row per degree of freedom: joint, kind, motion, limits."""
+    """One row per degree of freedom, of the first ones: joint, kind, motion, limits."""
     table = plain_table("joint", "kind", "motion", "lower", "upper", "largest effort")
-    for link in mechanism.links:
-        for row in _joint_rows(link.joint):
-            table.add_row(*row)
+    for row in islice((row for link in mechanism.links for row in _joint_rows(link.joint)), MOST):
+        table.add_row(*row)
     return table
 
 
@@ -134,15 +154,27 @@ def _bounded(value: float, unit: str) -> str:
 def _modules(mechanism: Mechanism) -> Text:
     """The modules in which the bodies are drawn and the recursions run (004, section 4.1)."""
     lines = Text("Modules", style=NAME)
-    for module in mechanism.modules:
-        chain = " - ".join(module.bodies) or WORLD
+    for module in mechanism.modules[:MOST]:
+        chain = _joined(" - ", module.bodies) or WORLD
         origin = "" if module.parent is None else f"  (on M{module.parent})"
         lines.append(f"\n  M{module.number}: {chain}{origin}", style="not bold")
+    if len(mechanism.modules) > MOST:
+        lines.append(f"\n  ... {len(mechanism.modules) - MOST} more", style="not bold")
     return lines
 
 
 def _listed(title: str, entries: list[str]) -> Text:
-    return Text.assemble((title, NAME), "\n  ", ", ".join(entries))
+    return Text.assemble((title, NAME), "\n  ", _joined(", ", entries))
+
+
+def _joined(between: str, entries: Sequence[str]) -> str:
+    """The entries, of many the first ones and how many more there are."""
+    more = [] if len(entries) <= MOST else [f"... {len(entries) - MOST} more"]
+    return between.join([*entries[:MOST], *more])
+
+
+def _more(count: int, one: str, many: str) -> Text:
+    return Text(f"... {count} more {one if count == 1 else many} (--json tells all)", style=QUIET)
 
 
 def formulation_table(formulations: Iterable[Formulation]) -> Table:

@@ -63,7 +63,8 @@ def slope_table(checks: Iterable[SlopeCheck]) -> Table:
 def speed_table(rows: Sequence[Speed], batch: int) -> Table:
     """Time per state: in a batch, and one at a time in a column for each library."""
     libraries = list(dict.fromkeys(row.library for row in rows))
-    table = plain_table("quantity", f"batch of {batch}", *libraries)
+    alone = [f"one state, {name}" for name in libraries]
+    table = plain_table("quantity", f"batch of {batch}", *alone)
     for quantity in dict.fromkeys(row.quantity for row in rows):
         own = {row.library: row for row in rows if row.quantity == quantity}
         batched = next((row.batch for row in own.values() if row.batch is not None), None)

@@ -29,7 +29,7 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.surroundings import Surroundings, surroundings
 from kinetree.simulation.system import Observation, System
-from kinetree.simulation.torque import Law, read_law
+from kinetree.simulation.torque import Law, check_beginning, read_law
 from kinetree.state import Wrench, coordinates
 
 
@@ -81,8 +81,8 @@ def simulate(
     ``reactions`` adds the joint reaction wrenches to the result.
 
     Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
-    torque function fails; Ctrl-C returns what was computed. Warns with :class:`AccuracyWarning` when the
-    energy balance is off by more than ``energy_tolerance`` (relative).
+    torque function fails after the start; Ctrl-C returns what was computed. Warns with
+    :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative).
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)
@@ -94,6 +94,7 @@ def simulate(
     )
     start = _start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
+    check_beginning(law, *start)
     around = surroundings(ground, loads, stops)
 
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:

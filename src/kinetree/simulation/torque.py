@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, numbers
+from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, SimulationError, listed
 from kinetree.kernels.law_parts import LawParts
@@ -65,20 +66,33 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
 def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFunction:
     """The user's function, with its answer checked every time."""
     n, names = mechanism.n_dof, mechanism.joint_names
+    told = f"the {what} function '{getattr(function, '__name__', type(function).__name__)}'"
+    check_takes(function, "t, q, qd", told)
 
     def law(t: float, q: Array, qd: Array) -> Array:
         answer = function(t, q, qd)
-        tau = numbers(answer, f"the {what} at t = {t:g} s", SimulationError)
+        tau = numbers(answer, f"what {told} returns at t = {t:g} s", SimulationError)
         if tau.shape != (n,):
             raise SimulationError(
-                f"the {what} at t = {t:g} s must be {n} numbers, for {listed(names)}; got shape {tau.shape}"
+                f"what {told} returns at t = {t:g} s must be {n} numbers, for {listed(names)}; "
+                f"got shape {tau.shape}"
             )
         if not np.isfinite(tau).all():
             k = int(np.argmin(np.isfinite(tau)))
-            raise SimulationError(f"the {what} for joint '{names[k]}' at t = {t:g} s is {tau[k]}")
+            raise SimulationError(f"{told} returns {tau[k]} for joint '{names[k]}' at t = {t:g} s")
         return tau
 
     return law
+
+
+def check_beginning(law: Law, q: Array, qd: Array) -> None:
+    """Ask the user's function once at the start (n,): a wrong answer there is a wrong input."""
+    if law.function is None:
+        return
+    try:
+        law.function(0.0, q.copy(), qd.copy())
+    except SimulationError as error:
+        raise InputError(str(error)) from None
 
 
 def _controlled(mechanism: Mechanism, controller: Any) -> Law:

@@ -59,7 +59,7 @@ def check_study(study: PathLike) -> list[Finding]:
 class UnrunCode(Code):
     """The user's functions, looked for and not run."""
 
-    def function(self, name: str, what: str) -> Callable[..., Any]:
+    def function(self, name: str, what: str, arguments: str) -> Callable[..., Any]:
         """Something to call instead of the function, which must be defined in its file."""
         match = NAMED.fullmatch(name)
         if match is None:

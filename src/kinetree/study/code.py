@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kinetree.algebra.functions import check_takes
 from kinetree.errors import FileError, InputError, KinetreeError, listed, unknown_name
 from kinetree.model.files import read_text
 
@@ -28,8 +29,8 @@ class Code:
     allowed: Collection[str] = ()
     _modules: dict[str, ModuleType] = field(default_factory=dict)
 
-    def function(self, name: str, what: str) -> Callable[..., Any]:
-        """The function of a name such as "laws.py:my_law"; its file is run once."""
+    def function(self, name: str, what: str, arguments: str) -> Callable[..., Any]:
+        """The function of a name such as "laws.py:my_law" that takes the arguments; its file is run once."""
         match = NAMED.fullmatch(name)
         if match is None:
             raise InputError(f"{what} must name a function as 'file.py:name', got '{name}'")
@@ -48,6 +49,7 @@ class Code:
             ]
             raise InputError(f"{place}: {unknown_name('function', match['function'], known)}")
         function: Callable[..., Any] = found
+        check_takes(function, arguments, f"{place}: function '{match['function']}'")
         return function
 
     def check_allowed(self, texts: Collection[str]) -> None:

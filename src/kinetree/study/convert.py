@@ -52,7 +52,8 @@ def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> 
     place = Path(source)
     given = {name: value for name, value in options.items() if value}
     if given and place.suffix.lower() not in (".urdf", ".xml"):
-        raise InputError(f"{listed(given)}: options for .urdf and .xml files, not for {place}")
+        named = listed(f"--{name.replace('_', '-')}" for name in given)
+        raise InputError(f"{named}: for .urdf and .xml files, not for {place}")
     if given:
         return load(place, **given)
     if place.suffix.lower() != ".csv" or str(source) in zoo.ZOO:

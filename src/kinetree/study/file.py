@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -15,7 +16,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from kinetree.errors import FileError, InputError, listed, unknown_name
-from kinetree.model.file_origin import Place
+from kinetree.model.file_origin import Origin, Place
 from kinetree.model.files import PathLike, read_text
 from kinetree.model.schema import FileSchema
 from kinetree.model.schema_parts import Table
@@ -27,6 +28,8 @@ from kinetree.study.tasks import known_tasks
 from kinetree.study.values import Positive, choice
 
 SUFFIX = ".toml"
+OF_STUDIES = ("study", "mechanism", "initial", "trajectory", "predict")  # tables that no mechanism has
+OF_STUDIES_AT_ALL = re.compile(rf"^[\[\s\"']*({'|'.join(OF_STUDIES)})\b", re.MULTILINE)
 Settings = Mapping[str, Any]
 
 
@@ -83,10 +86,13 @@ def is_study(path: PathLike) -> bool:
     if Path(path).suffix.lower() != SUFFIX:
         return False
     try:
-        table = StudyOrigin.of_study(read_text(path), os.fspath(path)).table
+        text = read_text(path)
+        if not OF_STUDIES_AT_ALL.search(text):
+            return False  # before it is parsed, as mechanisms may be huge
+        table = Origin.of_text(text, os.fspath(path)).table
     except FileError:
         return False
-    return "study" in table or bool({"mechanism", "initial", "trajectory", "predict"} & {*table})
+    return any(name in table for name in OF_STUDIES)
 
 
 def study_of_table(

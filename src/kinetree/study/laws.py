@@ -49,7 +49,7 @@ def torque(work: Assignment) -> dict[str, Any]:
             return {"torque": joint_values(work.mechanism, table.constant, None, "constant")}
         if table.file is not None:
             return {"controller": _torque_file(work, table.file)}
-        return {"torque": work.code.function(table.function, "torque")}
+        return {"torque": work.code.function(table.function, "torque", "t, q, qd")}
 
 
 def _torque_file(work: Assignment, file: str) -> TorqueTable:
@@ -68,7 +68,7 @@ def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torqu
     with work.origin.blamed("controller"):
         _check_keys(table)
         if table.kind == "function":
-            function = work.code.function(str(table.function), "controller.function")
+            function = work.code.function(str(table.function), "controller.function", "t, q, qd")
             return lambda: function
         made = _made(work, table, motion)
         made.torque(work.mechanism, 0.0, *np.zeros((2, work.mechanism.n_dof)))

@@ -196,7 +196,7 @@ def _single_support(work: Assignment, table: TrajectoryTable, duration: float | 
 
 
 def _function(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
-    function = work.code.function(str(table.function), "trajectory.function")
+    function = work.code.function(str(table.function), "trajectory.function", "t")
     motion = FunctionTrajectory(function, work.mechanism.n_dof, _span(table, duration))
     motion.at(0.0)
     return motion

@@ -9,7 +9,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 from kinetree.kernels.lanes.memory import RowsType
-from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, LaneType, llvm_type, number_type
+from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, PART, LaneType, llvm_type, number_type
 
 CHUNK = 512  # entries of each state that are transposed at once on their way past the caches
 
@@ -189,4 +189,4 @@ def spreader(lanes):
             else:
                 direct(memory, start, order, 0, size, out, place, size)
 
-    return register_jitable(**{**INLINE, "forceinline": False})(spread)
+    return register_jitable(**PART)(spread)

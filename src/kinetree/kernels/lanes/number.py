@@ -9,7 +9,9 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import lower_builtin, lower_cast, models, register_model
 
 FLAGS = ("contract", "nsz", "arcp")  # fused multiply-add allowed; NaN stays NaN
-INLINE = {"forceinline": True, "error_model": "numpy", "fastmath": set(FLAGS)}
+UNWRAPPED = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for what only compiled code calls
+PART = {"error_model": "numpy", "fastmath": set(FLAGS), **UNWRAPPED}
+INLINE = {"forceinline": True, **PART}
 DOUBLE, INT64, INT32 = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 
 

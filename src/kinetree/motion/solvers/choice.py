@@ -29,9 +29,13 @@ def chosen_solvers(
 ) -> list[Solver]:
     """The solver asked for, or for "auto" those that are installed, the most suitable first.
 
-    Each is known to take the options.
+    The one asked for is known to take the options.
     """
+    if options is not None and not isinstance(options, Mapping):
+        raise InputError(f"options map names to values, got {options!r}")
     if name == "auto":
+        if options:
+            raise InputError(f"options are those of one solver, say which: {_takers(next(iter(options)))}")
         order = ("interior", "ipopt", "uno") if program.n <= LARGE else ("ipopt", "interior", "uno")
         found = [SOLVERS[key] for key in order if SOLVERS[key].is_installed()]
     elif name in SOLVERS:
@@ -42,3 +46,9 @@ def chosen_solvers(
     for solver in found:
         solver.checked_options(options)
     return found
+
+
+def _takers(option: str) -> str:
+    """Which solvers know an option."""
+    takers = [key for key, solver in SOLVERS.items() if option in solver.allowed]
+    return f"solver='{takers[0]}' takes '{option}'" if takers else f"none takes '{option}'"

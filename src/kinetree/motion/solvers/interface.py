@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 import time
@@ -123,13 +124,14 @@ class Solver(ABC):
             if name not in self.allowed:
                 raise InputError(f"{self.name}: {unknown_name('option', name, self.allowed)}")
             kind = self.allowed[name]
+            if kind is float and type(value) is int:
+                value = found[name] = float(value)
             if isinstance(kind, tuple):
                 good, wanted = value in kind, f"one of {listed(kind)}"
             else:
-                good = isinstance(value, kind) and not (isinstance(value, bool) and kind is not bool)
-                wanted = f"of kind {kind.__name__}"
-                if kind is float and type(value) is int:
-                    good, found[name] = True, float(value)
+                good, wanted = isinstance(value, kind) and type(value) is not bool, f"of kind {kind.__name__}"
+                if kind in (int, float):
+                    good, wanted = good and 0 <= value < math.inf, f"{wanted} and at least 0"
             if not good:
                 raise InputError(f"{self.name}: option '{name}' must be {wanted}, got {value!r}")
         return found

@@ -55,7 +55,7 @@ class InteriorPoint(Solver):
     """The default: interior point with condensed dense Newton steps."""
 
     name = "interior"
-    allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"first_barrier": float, "corrections": int}
+    allowed: ClassVar[Mapping[str, type | tuple[Any, ...]]] = {"corrections": int}
 
     @override
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
@@ -92,7 +92,7 @@ class _Search:
         self.rows = Rows(program, self.barrier)
         self.corrections = options.get("corrections", CORRECTIONS)
         warm = start.multipliers is not None
-        self.mu = WARM_BARRIER if warm else options.get("first_barrier", FIRST_BARRIER)
+        self.mu = WARM_BARRIER if warm else FIRST_BARRIER
         self.least_barrier = max(0.3 * settings.tolerance / max(self.barrier.n_bounds, 3), ROUNDING)
         self.iteration = 0
         z = self.barrier.inside(np.concatenate([start.z, self.barrier.lower[program.n :]]))[: program.n]
@@ -223,7 +223,7 @@ class _Search:
         self.at = Iterate(at.v, at.y, low, high)
 
     def _promised(self, newton: Newton) -> float:
-        """mu by Mehrotra's rule: the cube of how far an affine step could lower complementarity."""
+        """mu by Mehrotra's rule: the square of how far an affine step could lower complementarity."""
         at, bounds, mean = self.at, self.rows.bounds, self._mean()
         step = newton.step(self.c, 0.0)
         primal, dual = self._room(step.v, 1.0), self._dual_room(step, 1.0)

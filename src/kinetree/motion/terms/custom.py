@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, numbers
 from kinetree.errors import InputError
 from kinetree.motion.evaluation import At
 from kinetree.motion.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows
+from kinetree.motion.terms.effort import magnitude
 
 UserFunction = Callable[[Array, Array, Array, Array, Array], ArrayLike]
 UserSlopes = Callable[[Array, Array, Array, Array, Array], Sequence[ArrayLike | None]]
@@ -48,10 +49,10 @@ class CustomObjective(Objective):
 
 
 class CustomConstraint(Constraint):
-    """lower <= f(s, q, qd, qdd, tau) <= upper for a function of all samples that returns (m, k).
+    """lower <= f(s, q, qd, qdd, tau) <= upper for a function of all samples that returns (m,).
 
-    Equality of anything with anything: the difference of both with ``lower = upper = 0``. ``slopes`` as for
-    :class:`CustomObjective`, but (m, k, n_dof) each.
+    With ``size`` = k, or k bounds, it returns (m, k). Equality of anything with anything: the difference of
+    both with ``lower = upper = 0``. ``slopes`` as for :class:`CustomObjective`, but (m, k, n_dof) each.
     """
 
     family = "own constraint"
@@ -66,9 +67,14 @@ class CustomConstraint(Constraint):
         at: Where = "samples",
         slopes: UserSlopes | None = None,
     ) -> None:
-        self.function, self.at, self.size, self.family = function, at, size, name
-        self.slopes = slopes
-        self.lower, self.upper = (np.asarray(x, dtype=np.float64) * np.ones(size) for x in (lower, upper))
+        self.function, self.at, self.family, self.slopes = function, at, name, slopes
+        bounds = [numbers(x, f"{name}: a bound") for x in (lower, upper)]
+        self.size = max(size, *(x.size for x in bounds))
+        try:
+            self.lower, self.upper = (np.broadcast_to(x, (self.size,)) for x in bounds)
+        except ValueError:
+            shapes = ", ".join(str(x.shape) for x in bounds)
+            raise InputError(f"{name}: bounds of {self.size} numbers have shapes {shapes}") from None
         if np.isnan(self.lower).any() or np.isnan(self.upper).any() or (self.lower > self.upper).any():
             raise InputError(f"{name}: bounds must be numbers, the lower not above the upper")
 
@@ -78,7 +84,8 @@ class CustomConstraint(Constraint):
         function = _User(self.function, self.slopes, setting, self.size, self.family)
         labels = [f"number {k + 1}" for k in range(self.size)]
         s = setting.where(self.at, self.family)
-        return [Rows(function, s, self.lower, self.upper, self.family, labels, "", 1.0, "own")]
+        scale = magnitude(self.lower, self.upper)
+        return [Rows(function, s, self.lower, self.upper, self.family, labels, "", scale, "own")]
 
 
 class _User(Function):
@@ -139,11 +146,14 @@ class _User(Function):
         return [motion.q[:, self.own], motion.qd[:, self.own], motion.qdd[:, self.own], at.tau[:, self.own]]
 
     def _call(self, s: Array, state: list[Array]) -> Array:
-        found = np.asarray(self.function(s, *state), dtype=np.float64)
-        found = found[:, None] if found.ndim == 1 else found
+        given = numbers(self.function(s, *state), f"what {self.name} returns")
+        found = given[:, None] if given.ndim == 1 else given
         if found.shape != (len(s), self.size):
             wanted = f"({len(s)},)" if self.size == 1 else f"({len(s)}, {self.size})"
-            raise InputError(f"{self.name} must return shape {wanted}, got {found.shape}")
+            raise InputError(
+                f"{self.name} must return shape {wanted}, got {given.shape}; "
+                "a constraint of k numbers at each sample takes size=k"
+            )
         return found
 
     def _changes(

@@ -78,7 +78,7 @@ def time_and_torque(u: float) -> list[Objective]:
     [0.99, 0.01]
     """
     if not 0.0 <= u <= 1.0:
-        raise InputError(f"u must be between 0 (time) and 1 (torque), got {u}")
+        raise InputError(f"the torque weight u must be between 0 (time) and 1 (torque), got {u}")
     return [(1.0 - u) * Time(), u * SquaredTorque()]
 
 

@@ -80,14 +80,11 @@ class _History:
 
 def _checked(result: Result, solved: list[Any]) -> Result:
     """The result; if it was solved, also checked by a simulation under its torques."""
-    from kinetree.study.prediction_check import check_by_pieces, check_by_simulation
+    from kinetree.study.prediction_check import came_about
 
-    checks = [check_by_simulation(part).check() for part in solved]
-    if not all(check.passed for check in checks):  # wrong, or unstable
-        checks = [check_by_pieces(part).check() for part in solved]
-    if not checks:
+    if not solved:
         return result
-    worst = max(checks, key=lambda check: check.value)
+    worst = max((came_about(part) for part in solved), key=lambda check: (not check.passed, check.value))
     return replace(result, audit={**result.audit, "simulation": worst})
 
 
@@ -98,6 +95,8 @@ def _problem(work: Assignment, table: PredictTable) -> Problem:
     if table.start is None or table.end is None:
         missing = "start" if table.start is None else "end"
         raise InputError(f"predict.{missing} is missing: the state there, such as {{ q = [0.0, 1.0] }}")
+    if "torque_weight" in table.model_fields_set and table.objective != "mixed":
+        raise InputError(f"torque_weight is for the objective 'mixed'; the objective is '{table.objective}'")
     return _of_table(work, table, (table.start, table.end), loads(work))
 
 
@@ -155,7 +154,8 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
     if (table.objective == "function") != (table.function is not None):
         raise InputError("the objective 'function' and the key function = 'file.py:name' belong together")
     if table.objective == "function":
-        return terms.CustomObjective(work.code.function(str(table.function), "predict.function"))
+        own = work.code.function(str(table.function), "predict.function", "s, q, qd, qdd, tau")
+        return terms.CustomObjective(own)
     if table.objective == "mixed":
         return terms.time_and_torque(table.torque_weight)
     kinds: dict[str, Any] = {
