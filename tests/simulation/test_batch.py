@@ -56,7 +56,7 @@ def test_batches_have_the_energies_and_the_audit_of_single_simulations(rng):
     for name in ("kinetic_energy", "potential_energy", "actuator_work", "joint_work", "energy_error"):
         assert batch[name].dims == ("rollout", "time") and batch.units(name) == "J"
         stacked = np.stack([one[name].values for one in ones])
-        assert batch[name].values == pytest.approx(stacked, abs=1e-7)
+        assert batch[name].values == pytest.approx(stacked, rel=1e-7, abs=1e-7)
     assert np.abs(batch.actuator_work.values).max() > 0.01
     check = batch.audit["energy_balance"]
     assert batch.passed and check.value < 1e-6 and "of 5" in check.sentence
