@@ -37,7 +37,7 @@ from kinetree.motion.terms import (
 TIP = (0.4, 0.0, 0.0)
 KUKA_TORQUE, KUKA_SPEED = (200.0, 300.0, 150.0, 20.0, 10.0, 5.0), (2.7, 2.7, 2.7, 5.6, 6.3, 11.4)
 SEVEN_TORQUE, SPHERE = (120.0, 120.0, 60.0, 60.0, 30.0, 30.0, 10.0), ((0.9, 0.0, 0.3), 0.25)
-ROUNDS = 5
+ROUNDS = 15
 BOUNDS = (0.05, 5.0)
 
 

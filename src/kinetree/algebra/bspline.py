@@ -142,15 +142,16 @@ class BSplineBasis:
         p, t = self.degree, self.knots
         span = np.searchsorted(t, s, side="right") - 1
         span = np.minimum(span, int(np.searchsorted(t, 1.0, side="left")) - 1)
+        near = t[span + np.arange(1 - p, p + 1)[:, None]]  # the knots around each s, (2 p, m)
         values = np.zeros((len(s), derivatives + 1, p + 1))
-        lower = [np.ones((len(s), 1))]  # values of degree 0, 1, ..
+        lower = [np.ones((1, len(s)))]  # values of degree 0, 1, .., each (degree + 1, m)
         for d in range(1, p + 1):
-            lower.append(_raised(t, span, s, lower[-1], d))
+            lower.append(_raised(near[p - d : p + d], s, lower[-1]))
         for k in range(min(derivatives, p) + 1):
             row = lower[p - k]
             for d in range(p - k + 1, p + 1):
-                row = _differentiated(t, span, row, d)
-            values[:, k] = row
+                row = _differentiated(near[p - d : p + d], row)
+            values[:, k] = row.T
         return (span - p).astype(np.int64), values
 
     def matrix(self, s: ArrayLike, derivative: int = 0) -> sparse.csr_array:
@@ -209,22 +210,25 @@ def _checked_degree(degree: object) -> int:
     return degree
 
 
-def _raised(t: Array, span: Integers, s: Array, lower: Array, d: int) -> Array:
-    """Values of degree d, (m, d + 1), from those of degree d - 1: the recursion of Cox and de Boor."""
-    result = np.zeros((len(s), d + 1))
-    for j in range(d):
-        left, right = t[span - d + 1 + j], t[span + 1 + j]
-        share = lower[:, j] / (right - left)
-        result[:, j] += (right - s) * share
-        result[:, j + 1] += (s - left) * share
+def _raised(near: Array, s: Array, lower: Array) -> Array:
+    """Values of degree d, (d + 1, m), from those of degree d - 1: the recursion of Cox and de Boor.
+
+    ``near`` (2 d, m) are the d knots before and behind each s.
+    """
+    d = len(lower)
+    left, right = near[:d], near[d:]
+    share = lower / (right - left)
+    result = np.zeros((d + 1, len(s)))
+    result[:-1] = (right - s) * share
+    result[1:] += (s - left) * share
     return result
 
 
-def _differentiated(t: Array, span: Integers, row: Array, d: int) -> Array:
-    """Derivative weights over functions of degree d, from weights over those of degree d - 1."""
-    result = np.zeros((len(span), d + 1))
-    for j in range(d):
-        share = d * row[:, j] / (t[span + 1 + j] - t[span - d + 1 + j])
-        result[:, j] -= share
-        result[:, j + 1] += share
+def _differentiated(near: Array, row: Array) -> Array:
+    """Derivative weights over functions of degree d, (d + 1, m), from weights over those of degree d - 1."""
+    d = len(row)
+    share = d * row / (near[d:] - near[:d])
+    result = np.zeros((d + 1, row.shape[1]))
+    result[:-1] = -share
+    result[1:] += share
     return result
