@@ -119,8 +119,8 @@ def test_control_keeps_what_torques_alone_lose(name, follows):
 def test_two_integrators_fall_alike():
     """004, Fig. 6.4: a straight line."""
     result = run("gripper_two_ways")
-    explicit, implicit = result.q.values
-    assert 0.0 < np.abs(explicit - implicit).max() < 1e-7 < np.ptp(explicit)
+    by_error, in_equal_steps = result.q.values
+    assert 0.0 < np.abs(by_error - in_equal_steps).max() < 1e-7 < np.ptp(by_error)
 
 
 def test_the_inertias_of_the_slides():
