@@ -133,7 +133,10 @@ def integrate(
 
 def _count_sound(system: System, integration: Course) -> int:
     """How many outputs there are before the first that has diverged."""
-    wrong = np.array([has_diverged(system, y) for y in integration.out[: integration.n_out]], bool)
+    states = integration.out[: integration.n_out]
+    if not has_diverged(system, states.reshape(-1, states.shape[-1])):  # all of them at once
+        return len(states)
+    wrong = np.array([has_diverged(system, y) for y in states], bool)
     return int(np.argmax(wrong)) if wrong.any() else len(wrong)
 
 
