@@ -205,4 +205,4 @@ def kernel_call(quantity: Quantity, mechanism: kt.Mechanism, inputs: list[Array]
     size = sum(x.size for x in (*arrays, *extra))
     run = many_states(kernel, streamed=bool(extra) and size > running.STREAMING_WORTH and not kernel.scratch)
     memory = aligned(workspace_size(kernel, tree, LANES))
-    return partial(run, tree_table(tree), memory, 0, count, arrays, *extra)
+    return partial(run, tree_table(tree), memory, 0, count, (*arrays, *extra))

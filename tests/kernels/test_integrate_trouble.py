@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from kinetree.kernels.compile import compiled_callback
+from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.integrate.integration import Events, Integration, Status
 from support.odes import ADAPTIVE, FIXED, SIGNATURE, integration, pendulum, python_callback, sampling_callback
 

@@ -5,8 +5,7 @@ import sys
 
 from numba import types
 
-from kinetree.kernels import compile as machine
-from kinetree.kernels import disk_cache
+from kinetree.kernels import disk_cache, machine_code
 from kinetree.kernels.notice import Notice, hushed
 
 
@@ -50,9 +49,9 @@ def test_only_a_real_compilation_is_told(monkeypatch, tmp_path):
     def double(x):
         return 2.0 * x
 
-    assert machine.compiled_function(double, [types.float64], "double")(3.0) == 6.0
+    assert machine_code.compiled_function(double, [types.float64], "double")(3.0) == 6.0
     assert "compiling double (once)" in terminal.getvalue()
     terminal.truncate(0)
     terminal.seek(0)
-    assert machine.compiled_function(double, [types.float64], "double")(3.0) == 6.0  # from the disk
+    assert machine_code.compiled_function(double, [types.float64], "double")(3.0) == 6.0  # from the disk
     assert terminal.getvalue() == ""

@@ -137,7 +137,8 @@ def on_single(kernel, tree, inputs):
     found, n, names = single_call(kernel, tree)(*inputs), tree.n, rows_of(kernel)[1]
     if found is None:
         return None
-    rows, matrices = np.split(found.ravel(), [kernel.outputs * n])
+    parts = found if isinstance(found, tuple) else (found,)
+    rows, matrices = np.split(np.concatenate([x.ravel() for x in parts]), [kernel.outputs * n])
     answers = dict(zip(names, rows.reshape(-1, n), strict=True))
     return answers | {f"matrix {k}": x for k, x in enumerate(matrices.reshape(kernel.n_matrices, n, n))}
 

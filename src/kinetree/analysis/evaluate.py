@@ -18,7 +18,7 @@ from kinetree.errors import InputError
 from kinetree.kernels.buffers import new_array, new_result
 from kinetree.kernels.layout import LANES, Kernel
 from kinetree.kernels.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
-from kinetree.kernels.unpack import full_places
+from kinetree.kernels.unpack import place_words
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates, fitting
@@ -44,7 +44,7 @@ def evaluate_packed(
     kernel: Kernel, tree: Tree, inputs: Sequence[Array], sizes: Sequence[int], threads: int | None = None
 ) -> tuple[list[Array], Packed]:
     """The same for a kernel that packs matrices; they are unpacked when asked for."""
-    _check_threads(threads)
+    check_threads(threads)
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
@@ -100,7 +100,7 @@ def as_matrices(arrays: Array, n: int) -> Array:
 
 
 def _full_shape(kernel: Kernel, tree: Tree, count: int) -> tuple[int, int, int]:
-    arrays, entries = full_places(kernel, tree).shape
+    arrays, entries = place_words(kernel, tree)[:2].tolist()
     return arrays, count, entries
 
 
@@ -117,7 +117,7 @@ def evaluate_full(
 
     ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given.
     """
-    _check_threads(threads)
+    check_threads(threads)
     batch = batch_shape(*inputs)
     count = math.prod(batch)
     rows = [_plain_rows(x, batch, count) for x in inputs]
@@ -160,10 +160,10 @@ def evaluate_plain(
         return None
     if INTERPRET and kernel.suspicion is not None and _checking.get():
         return None  # only compiled code judges its answers
-    _check_threads(threads)
+    check_threads(threads)
     shape = inputs[0].shape
     if shape[0] < LANES and _checking.get():
-        few = _one_by_one(kernel, tree, inputs)
+        few = single_call(kernel, tree)(*inputs)
         return few if few is None or out is None else copied(out, few, inputs)
     result = new_result(shape) if out is None else checked_out(out, shape, inputs)
     if shape[0] < LANES:
@@ -173,26 +173,15 @@ def evaluate_plain(
     return result if trusted or not _checking.get() else None
 
 
-def _one_by_one(kernel: Kernel, tree: Tree, inputs: Sequence[Array]) -> Array | None:
-    """Answers (batch, ...) of a few plain states; None if one of them needs a closer look."""
-    call = single_call(kernel, tree)
-    answers = [call(*[x[k] for x in inputs]) for k in range(len(inputs[0]))]
-    if any(answer is None for answer in answers):
-        return None
-    return answers[0][None] if len(answers) == 1 else np.array(answers)  # type: ignore[index]
-
-
-def evaluate_few(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None
-) -> Array | None:
-    """All that `evaluate_single` tells, for fewer plain states than there are lanes: (batch, rows, n).
+def evaluate_few(kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None) -> Any:
+    """All that `evaluate_single` tells, for fewer plain states than there are lanes.
 
     None if there are more, or they are not plain, or an answer needs a closer look.
     """
     if not is_plain(tree, inputs, 1) or len(inputs[0]) >= LANES:
         return None
-    _check_threads(threads)
-    return _one_by_one(kernel, tree, inputs)
+    check_threads(threads)
+    return single_call(kernel, tree)(*inputs)
 
 
 def checked_out(out: object, shape: tuple[int, ...], inputs: Sequence[Any]) -> Array:
@@ -260,7 +249,8 @@ def check_finite(results: Sequence[Array]) -> None:
             )
 
 
-def _check_threads(threads: object) -> None:
+def check_threads(threads: object) -> None:
+    """Raise unless it is a number of threads, or None for as many as there are cores."""
     if threads is not None and (type(threads) is not int or threads < 1):
         raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
 
@@ -274,17 +264,18 @@ def _plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:
     return x.reshape(count, x.shape[-1])
 
 
-def evaluate_single(kernel: Kernel, tree: Tree, *inputs: Array) -> Array | None:
-    """All outputs of one state as one flat array; None if there is a batch or the answer needs a closer look.
+def evaluate_single(kernel: Kernel, tree: Tree, *inputs: Array) -> Any:
+    """What a direct call answers for one state; None if there is a batch or the answer needs a closer look.
 
-    It leaves a function in ``tree.memo[kernel]`` that later calls may use directly on plain arrays.
+    It leaves a function in ``tree.memo[kernel]`` that later calls may use directly.
     """
     if any(x.ndim != 1 for x in inputs):
         return None
-    try:
-        return single_call(kernel, tree)(*inputs)
-    except TypeError:  # read-only or strided arrays
-        return single_call(kernel, tree)(*(np.array(x) for x in inputs))
+    call = single_call(kernel, tree)
+    answer = call(*inputs)
+    if answer is None and any(not x.flags.c_contiguous for x in inputs):
+        answer = call(*(np.array(x) for x in inputs))
+    return answer
 
 
 def batch_shape(*arrays: Array) -> tuple[int, ...]:

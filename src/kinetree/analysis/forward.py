@@ -9,6 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import (
     check_finite,
+    check_threads,
     checking,
     copied,
     evaluate_packed,
@@ -48,6 +49,14 @@ def forward_dynamics(
     (4,)
     """
     tree = mechanism.tree
+    if wrenches is None and formulation is None and out is None:
+        check_threads(threads)
+        try:  # plain states, seen before: straight to the compiled code, which checks them
+            qdd = tree.memo[ABA_ALONE](q, qd, tau)
+            if qdd is not None:
+                return qdd  # type: ignore[no-any-return]
+        except KeyError:
+            pass
     if out is not None:
         if wrenches is None and formulation is None:
             batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads, out)
@@ -58,13 +67,6 @@ def forward_dynamics(
     if formulation is not None:
         states = [("q", q), ("qd", qd), ("tau", tau)]
         return answer(formulation, "forward_dynamics", mechanism, states, wrenches)
-    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            qdd = tree.memo[ABA_ALONE](q, qd, tau)
-            if qdd is not None:
-                return qdd  # type: ignore[no-any-return]
-        except (KeyError, TypeError):
-            pass
     if wrenches is None:
         batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads)
         if batch is not None:

@@ -13,6 +13,7 @@ from kinetree.analysis.evaluate import (
     all_axes,
     as_matrices,
     axis_state,
+    check_threads,
     checked_out,
     copied,
     coupled,
@@ -58,6 +59,14 @@ def inverse_dynamics(
     [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
+    if wrenches is None and formulation is None and out is None:
+        check_threads(threads)
+        try:  # plain states, seen before: straight to the compiled code, which checks them
+            tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
+            if tau is not None:
+                return tau  # type: ignore[no-any-return]
+        except KeyError:
+            pass
     if out is not None:
         if wrenches is None and formulation is None:
             batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads, out)
@@ -68,13 +77,6 @@ def inverse_dynamics(
     if formulation is not None:
         states = [("q", q), ("qd", qd), ("qdd", qdd)]
         return answer(formulation, "inverse_dynamics", mechanism, states, wrenches)
-    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
-            if tau is not None:
-                return tau  # type: ignore[no-any-return]
-        except (KeyError, TypeError):
-            pass
     if wrenches is None:
         batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads)
         if batch is not None:
@@ -141,16 +143,17 @@ def mass_matrix(
     [[5.0, 2.0], [2.0, 1.0]]
     """
     tree = mechanism.tree
-    if formulation is not None:
-        M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
-        return M if out is None else copied(out, M, [q])
-    if type(q) is np.ndarray and q.ndim == 1 and out is None:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
+    if formulation is None and out is None:
+        check_threads(threads)
+        try:  # a few plain states, seen before: straight to the compiled code, which checks them
             M = tree.memo[CRBA](q)
             if M is not None:
                 return M  # type: ignore[no-any-return]
-        except (KeyError, TypeError):
+        except KeyError:
             pass
+    if formulation is not None:
+        M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
+        return M if out is None else copied(out, M, [q])
     few = evaluate_few(CRBA, tree, (q,), threads)
     if few is not None:
         return few if out is None else copied(out, few, [q])

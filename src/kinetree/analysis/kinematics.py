@@ -135,13 +135,12 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
     """
     k = mechanism.body_index(body)
     tree = aimed_tree(mechanism.tree, k)
-    if type(q) is np.ndarray and q.ndim == 1:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            J = tree.memo[JACOBIAN](q, _ORIGIN if point is AT_ORIGIN else np.array(point, dtype=np.float64))
-            if J is not None:
-                return J  # type: ignore[no-any-return]
-        except (KeyError, TypeError, ValueError):
-            pass
+    try:  # one plain state, seen before: straight to the compiled code, which checks it
+        J = tree.memo[JACOBIAN](q, _ORIGIN if point is AT_ORIGIN else np.array(point, dtype=np.float64))
+        if J is not None:
+            return J.reshape(6, tree.n)  # type: ignore[no-any-return]
+    except (KeyError, TypeError, ValueError):
+        pass
     q = all_axes(tree, given(mechanism, q, "q"))
     (J,) = evaluate(JACOBIAN, tree, [q, vector(point, 3, "point")], [6 * tree.n])
     J = J.reshape((*q.shape[:-1], 6, tree.n))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,6 +10,7 @@ from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.evaluate import (
     axis_state,
     check_finite,
+    check_threads,
     evaluate_full,
     evaluate_single,
     same_batch,
@@ -21,9 +20,9 @@ from kinetree.analysis.loads import Wrenches, load_moments
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
 
 
-@dataclass(frozen=True, eq=False)
 class JointReactionDerivatives:
     """Joint reactions and their derivatives, numerator first.
 
@@ -32,8 +31,10 @@ class JointReactionDerivatives:
     these components, side by side in ``slopes`` (3, ..., n_bodies, 6, n_dof).
     """
 
-    reaction: Array
-    slopes: Array
+    __slots__ = ("reaction", "slopes")
+
+    def __init__(self, reaction: Array, slopes: Array) -> None:
+        self.reaction, self.slopes = reaction, slopes
 
     @property
     def dreaction_dq(self) -> Array:
@@ -75,6 +76,14 @@ def joint_reaction_derivatives(
     tree, given = mechanism.jointed_tree, (q, qd, qdd)
     if formulation is not None:
         return _by_formulation(formulation, mechanism, given, wrenches)
+    if wrenches is None:
+        check_threads(threads)
+        try:  # a few plain states, seen before: straight to the compiled code, which checks them
+            found = tree.memo[REACTION_GRADIENT](q, qd, qdd)
+            if found is not None:
+                return JointReactionDerivatives(_by_body(tree, found[0]), found[1])
+        except KeyError:
+            pass
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
@@ -82,12 +91,11 @@ def joint_reaction_derivatives(
     else:
         single = evaluate_single(REACTION_GRADIENT, tree, q, qd, qdd)
         if single is not None:
-            on_axes, slopes = single[:6].reshape(tree.n, 6), single[6:]
-            return JointReactionDerivatives(on_axes[tree.body_axis], slopes.reshape(3, -1, 6, tree.n))
+            return JointReactionDerivatives(_by_body(tree, single[0]), single[1])
     (reaction,), arrays = evaluate_full(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
     check_finite([reaction])
     if wrenches is None:
-        reaction = reaction.reshape((*reaction.shape[:-1], tree.n, 6))[..., tree.body_axis, :]
+        reaction = _by_body(tree, reaction)
     else:
         reaction = joint_reactions(mechanism, *given, wrenches)
         arrays[0] += evaluate_full(LOAD_REACTION, tree, [q, moments], [], threads)[1][0]
@@ -95,6 +103,14 @@ def joint_reaction_derivatives(
     return JointReactionDerivatives(
         reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
     )
+
+
+def _by_body(tree: Tree, reaction: Array) -> Array:
+    """What axes transmit, (..., 6 n), as wrenches of the bodies that they carry, (..., n_bodies, 6)."""
+    wrench = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
+    if "bodies in order" not in tree.memo:
+        tree.memo["bodies in order"] = np.array_equal(tree.body_axis, np.arange(tree.n))
+    return wrench if tree.memo["bodies in order"] else wrench[..., tree.body_axis, :]
 
 
 def _by_formulation(

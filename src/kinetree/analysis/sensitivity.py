@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
@@ -17,6 +15,7 @@ from kinetree.analysis.evaluate import (
     as_matrices,
     axis_state,
     check_finite,
+    check_threads,
     checked_out,
     coupled,
     evaluate,
@@ -45,52 +44,22 @@ class InverseDynamicsDerivatives:
     """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
     ``tau`` (..., n_dof); ``dtau_dq`` (stiffness, N m/rad), ``dtau_dqd`` (damping, N m s/rad) and
-    ``dtau_dqdd`` (the mass matrix, kg m^2), each (..., n_dof, n_dof). For a single state these are views of
-    ``rows`` (1 + 3 n_dof, n_dof).
+    ``dtau_dqdd`` (the mass matrix, kg m^2), each (..., n_dof, n_dof), are views of ``matrices``
+    (3, ..., n_dof, n_dof).
     """
 
-    __slots__ = ("dtau_dq", "dtau_dqd", "dtau_dqdd", "rows")
-
-    def __init__(self, rows: Array) -> None:
-        stiffness, damping, inertia = _thirds(rows.shape[1])
-        self.rows = rows
-        self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = rows[stiffness], rows[damping], rows[inertia]
-
-    @property
-    def tau(self) -> Array:
-        """Torques and forces."""
-        return self.rows[0]  # type: ignore[no-any-return]
-
-    def _take(self, other: InverseDynamicsDerivatives) -> None:
-        """Become a copy of another answer of the same shape."""
-        for name in ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"):
-            getattr(self, name)[...] = getattr(other, name)
-
-
-@cache
-def _thirds(n: int) -> tuple[slice, slice, slice]:
-    """The rows of three n x n matrices, after one row."""
-    return slice(1, n + 1), slice(n + 1, 2 * n + 1), slice(2 * n + 1, 3 * n + 1)
-
-
-class InverseDynamicsDerivativesOfBatch(InverseDynamicsDerivatives):
-    """The same for a batch: views of ``matrices`` (3, ..., n_dof, n_dof)."""
+    __slots__ = ("dtau_dq", "dtau_dqd", "dtau_dqdd", "matrices", "tau")
 
     def __init__(self, tau: Array, matrices: Array) -> None:
-        self.rows, self.matrices = tau, matrices
-        self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = matrices
-
-    @property
-    def tau(self) -> Array:
-        """Torques and forces."""
-        return self.rows
+        self.tau, self.matrices = tau, matrices
+        self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = matrices[0], matrices[1], matrices[2]
 
 
-class PackedInverseDynamicsDerivatives(InverseDynamicsDerivativesOfBatch):
+class PackedInverseDynamicsDerivatives(InverseDynamicsDerivatives):
     """The same as the kernel leaves it: ``packed`` is tree-sparse, full matrices are made when asked for."""
 
     def __init__(self, tau: Array, packed: Packed) -> None:
-        self.rows, self.packed = tau, packed
+        self.tau, self.packed = tau, packed
 
     @cached_property
     def matrices(self) -> Array:  # type: ignore[override]
@@ -140,12 +109,13 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if wrenches is None and type(q) is ndarray and q.ndim == 1 and out is None and formulation is None:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            single = tree.memo[RNEA_GRADIENT](q, qd, qdd)
-            if single is not None:
-                return InverseDynamicsDerivatives(single)
-        except (KeyError, TypeError):
+    if wrenches is None and out is None and formulation is None:
+        check_threads(threads)
+        try:  # a few plain states, seen before: straight to the compiled code, which checks them
+            found = tree.memo[RNEA_GRADIENT](q, qd, qdd)
+            if found is not None and not (packed and found[0].ndim > 1):
+                return InverseDynamicsDerivatives(*found)
+        except KeyError:
             pass
     if out is not None:
         return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads, formulation)
@@ -155,13 +125,13 @@ def inverse_dynamics_derivatives(
     if wrenches is None and not packed:
         few = evaluate_few(RNEA_GRADIENT, tree, plain, threads)
         if few is not None:
-            return _of_few(few)
+            return InverseDynamicsDerivatives(*few)
     q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
     single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
     if single is not None:
-        return InverseDynamicsDerivatives(single)
+        return InverseDynamicsDerivatives(*single)
     if packed:
         (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
         _check_answer(mechanism, tau, q, qd, qdd)
@@ -169,13 +139,7 @@ def inverse_dynamics_derivatives(
     (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
     _check_answer(mechanism, tau, q, qd, qdd)
     matrices = coupled(tree, as_matrices(arrays, tree.n))
-    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), matrices)
-
-
-def _of_few(rows: Array) -> InverseDynamicsDerivativesOfBatch:
-    """From the rows of a few states, tau and three matrices, (batch, 1 + 3 n, n)."""
-    matrices = rows[:, 1:].reshape(len(rows), 3, rows.shape[2], rows.shape[2])
-    return InverseDynamicsDerivativesOfBatch(rows[:, 0], np.ascontiguousarray(matrices.swapaxes(0, 1)))
+    return InverseDynamicsDerivatives(independent(tree, tau), matrices)
 
 
 def _derivatives_into(
@@ -191,7 +155,7 @@ def _derivatives_into(
         raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
     tree = mechanism.tree
     is_simple = wrenches is None and formulation is None
-    if type(out) is InverseDynamicsDerivativesOfBatch and is_simple and is_plain(tree, state):
+    if type(out) is InverseDynamicsDerivatives and is_simple and is_plain(tree, state):
         shape = state[0].shape
         tau = checked_out(out.tau, shape, state)
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
@@ -203,7 +167,7 @@ def _derivatives_into(
     )
     if out.tau.shape != found.tau.shape:
         raise InputError(f"out has torques of shape {out.tau.shape}, the answer's {found.tau.shape}")
-    out._take(found)
+    out.tau[...], out.matrices[...] = found.tau, found.matrices
     return out
 
 
@@ -213,10 +177,7 @@ def _by_formulation(
     """By another derivation, state by state."""
     tree = mechanism.tree
     tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
-    tau, matrices = independent(tree, tau), coupled(tree, slopes)
-    if tau.ndim == 1:
-        return InverseDynamicsDerivatives(np.concatenate([tau[None], *matrices]))
-    return InverseDynamicsDerivativesOfBatch(tau, matrices)
+    return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, slopes))
 
 
 def _check_answer(mechanism: Mechanism, tau: Array, *state: ArrayLike) -> None:
@@ -228,7 +189,7 @@ def _check_answer(mechanism: Mechanism, tau: Array, *state: ArrayLike) -> None:
 
 def _loaded_derivatives(
     mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, threads: int | None
-) -> InverseDynamicsDerivativesOfBatch:
+) -> InverseDynamicsDerivatives:
     """The same with loads on the bodies."""
     tree = mechanism.tree
     load = axis_loads(tree, body_loads(mechanism, q, wrenches))
@@ -239,22 +200,21 @@ def _loaded_derivatives(
     _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
     arrays[0] += loads
     matrices = coupled(tree, as_matrices(arrays, tree.n))
-    return InverseDynamicsDerivativesOfBatch(independent(tree, tau), matrices)
+    return InverseDynamicsDerivatives(independent(tree, tau), matrices)
 
 
-@dataclass(frozen=True, eq=False)
 class ForwardDynamicsDerivatives:
     """Acceleration and its derivatives, numerator first: ``dqdd_dq[..., i, k]`` = d qdd_i / d q_k.
 
     ``qdd`` (..., n_dof); ``dqdd_dq``, ``dqdd_dqd`` and ``dqdd_dtau`` (the inverse mass matrix), each
-    (..., n_dof, n_dof).
+    (..., n_dof, n_dof), are views of ``matrices`` (3, ..., n_dof, n_dof).
     """
 
-    qdd: Array
-    dqdd_dq: Array
-    dqdd_dqd: Array
-    dqdd_dtau: Array
-    matrices: Array | None = field(default=None, repr=False)  # all three, if they lie side by side
+    __slots__ = ("dqdd_dq", "dqdd_dqd", "dqdd_dtau", "matrices", "qdd")
+
+    def __init__(self, qdd: Array, matrices: Array) -> None:
+        self.qdd, self.matrices = qdd, matrices
+        self.dqdd_dq, self.dqdd_dqd, self.dqdd_dtau = matrices[0], matrices[1], matrices[2]
 
 
 def forward_dynamics_derivatives(
@@ -281,12 +241,13 @@ def forward_dynamics_derivatives(
     tree = mechanism.tree
     if out is not None:
         return _slopes_into(out, mechanism, (q, qd, tau), wrenches, threads)
-    if wrenches is None and type(q) is ndarray and q.ndim == 1:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            single = tree.memo[ABA_GRADIENT](q, qd, tau)
-            if single is not None:
-                return _of_rows(single)
-        except (KeyError, TypeError):
+    if wrenches is None:
+        check_threads(threads)
+        try:  # a few plain states, seen before: straight to the compiled code, which checks them
+            found = tree.memo[ABA_GRADIENT](q, qd, tau)
+            if found is not None:
+                return ForwardDynamicsDerivatives(found[0][0], found[1])
+        except KeyError:
             pass
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     tau = given(mechanism, tau, "tau")
@@ -303,7 +264,7 @@ def forward_dynamics_derivatives(
     else:
         single = evaluate_single(ABA_GRADIENT, tree, q, qd, tau)
         if single is not None:
-            return _of_rows(single)
+            return ForwardDynamicsDerivatives(single[0][0], single[1])
     n = tree.n
     (qdd, pivot, _), arrays = evaluate_full(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
     check_pivots(tree, pivot)
@@ -311,7 +272,7 @@ def forward_dynamics_derivatives(
     matrices = as_matrices(arrays, n)
     if loads is not None:
         matrices[0] -= matrices[2] @ loads.reshape(matrices.shape[1:])
-    return ForwardDynamicsDerivatives(qdd, matrices[0], matrices[1], matrices[2], matrices)
+    return ForwardDynamicsDerivatives(qdd, matrices)
 
 
 def _slopes_into(
@@ -325,7 +286,7 @@ def _slopes_into(
     if not isinstance(out, ForwardDynamicsDerivatives):
         raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
     tree = mechanism.tree
-    if out.matrices is not None and wrenches is None and is_plain(tree, state):
+    if wrenches is None and is_plain(tree, state):
         shape, pivot, torque = state[0].shape, np.empty(state[0].shape), np.empty(state[0].shape)
         qdd = checked_out(out.qdd, shape, state)
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
@@ -336,15 +297,8 @@ def _slopes_into(
     found = forward_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
     if out.qdd.shape != found.qdd.shape:
         raise InputError(f"out has accelerations of shape {out.qdd.shape}, the answer's {found.qdd.shape}")
-    for name in ("qdd", "dqdd_dq", "dqdd_dqd", "dqdd_dtau"):
-        getattr(out, name)[...] = getattr(found, name)
+    out.qdd[...], out.matrices[...] = found.qdd, found.matrices
     return out
-
-
-def _of_rows(rows: Array) -> ForwardDynamicsDerivatives:
-    """From the rows of a single state: qdd, pivots, tau and three matrices, (3 + 3 n, n)."""
-    n = rows.shape[1]
-    return ForwardDynamicsDerivatives(rows[0], rows[3 : n + 3], rows[n + 3 : 2 * n + 3], rows[2 * n + 3 :])
 
 
 def _coupled_derivatives(
@@ -354,4 +308,5 @@ def _coupled_derivatives(
     qdd = forward_dynamics(mechanism, q, qd, tau, wrenches)
     d = inverse_dynamics_derivatives(mechanism, q, qd, qdd, wrenches, threads=threads)
     inverse = solved(d.dtau_dqdd, np.eye(mechanism.n_dof))
-    return ForwardDynamicsDerivatives(qdd, -inverse @ d.dtau_dq, -inverse @ d.dtau_dqd, inverse)
+    matrices = np.stack([-inverse @ d.dtau_dq, -inverse @ d.dtau_dqd, inverse])
+    return ForwardDynamicsDerivatives(qdd, matrices)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,6 +11,7 @@ from kinetree.analysis.evaluate import (
     as_matrices,
     axis_state,
     check_finite,
+    check_threads,
     coupled,
     evaluate,
     evaluate_full,
@@ -28,19 +27,38 @@ from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
 
 
-@dataclass(frozen=True, eq=False)
 class TorqueHessian:
     """Derivatives of weight . tau, first and second.
 
-    ``tau``, ``dq``, ``dqd``, ``dqdd`` (..., n_dof): torque and gradient. Second derivatives, each
-    (..., n_dof, n_dof): ``q_q``, ``q_qd`` (row q, column qd), ``qd_qd``, ``q_qdd``. All others are zero.
+    ``tau``, ``dq``, ``dqd``, ``dqdd`` (..., n_dof): torque and gradient, side by side in ``first``. Second
+    derivatives, each (..., n_dof, n_dof), side by side in ``second``: ``q_q``, ``q_qd`` (row q, column qd),
+    ``qd_qd``, ``q_qdd``. All others are zero.
     """
 
-    tau: Array
-    dq: Array
-    dqd: Array
-    dqdd: Array
-    second: Array  # q-q, q-qd, qd-qd and q-qdd, (4, ..., n_dof, n_dof)
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: Array, second: Array) -> None:
+        self.first, self.second = first, second
+
+    @property
+    def tau(self) -> Array:
+        """Torques and forces."""
+        return self.first[0]  # type: ignore[no-any-return]
+
+    @property
+    def dq(self) -> Array:
+        """Gradient with respect to positions."""
+        return self.first[1]  # type: ignore[no-any-return]
+
+    @property
+    def dqd(self) -> Array:
+        """Gradient with respect to velocities."""
+        return self.first[2]  # type: ignore[no-any-return]
+
+    @property
+    def dqdd(self) -> Array:
+        """Gradient with respect to accelerations."""
+        return self.first[3]  # type: ignore[no-any-return]
 
     @property
     def q_q(self) -> Array:
@@ -95,12 +113,13 @@ def torque_hessian(
     (18, 18)
     """
     tree = mechanism.tree
-    if wrenches is None and type(q) is np.ndarray and q.ndim == 1:
-        try:  # one plain state, seen before: straight to the compiled code, which checks it
-            single = tree.memo[RNEA_HESSIAN](q, qd, qdd, weight)
-            if single is not None:
-                return _of_rows(single)
-        except (KeyError, TypeError):
+    if wrenches is None:
+        check_threads(threads)
+        try:  # a few plain states, seen before: straight to the compiled code, which checks them
+            found = tree.memo[RNEA_HESSIAN](q, qd, qdd, weight)
+            if found is not None:
+                return TorqueHessian(*found)
+        except KeyError:
             pass
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     y = all_rates(tree, given(mechanism, weight, "weight"))
@@ -110,7 +129,7 @@ def torque_hessian(
     else:
         single = evaluate_single(RNEA_HESSIAN, tree, q, qd, qdd, y)
         if single is not None:
-            return _of_rows(single)
+            return TorqueHessian(*single)
     results, arrays = evaluate_full(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
     check_finite(results)
     second = as_matrices(arrays, tree.n)
@@ -121,11 +140,4 @@ def torque_hessian(
         results[0], _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
         _, (bends,) = evaluate_full(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
         second[0] += bends.reshape(second.shape[1:])
-    tau, dq, dqd, dqdd = (independent(tree, x) for x in results)
-    return TorqueHessian(tau, dq, dqd, dqdd, coupled(tree, second))
-
-
-def _of_rows(rows: Array) -> TorqueHessian:
-    """From the rows of a single state, (4 + 4 n, n)."""
-    n = rows.shape[1]
-    return TorqueHessian(rows[0], rows[1], rows[2], rows[3], rows[4:].reshape(4, n, n))
+    return TorqueHessian(independent(tree, np.stack(results)), coupled(tree, second))

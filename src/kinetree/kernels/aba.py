@@ -226,5 +226,5 @@ def irregular_pivots(tree, work, qdd):
 
 
 ABA = Kernel(aba, SLOTS, inputs=4, outputs=2)
-ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2)
-ABA_ALONE = Kernel(aba_alone, SLOTS, inputs=3, outputs=1, suspicion=irregular_pivots)
+ABA_UNLOADED = Kernel(aba_unloaded, SLOTS, inputs=3, outputs=2, output_widths=(1, 1))
+ABA_ALONE = Kernel(aba_alone, SLOTS, inputs=3, outputs=1, output_widths=(1,), suspicion=irregular_pivots)

@@ -193,5 +193,6 @@ ABA_GRADIENT = Kernel(
     scratch=(FACTORS,),
     targets=((0, 0, True), (1, 1, True), (2, 2, True)),
     square=True,
+    output_widths=(1, 1, 1),
     suspicion=irregular_factors,
 )

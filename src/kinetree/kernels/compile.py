@@ -1,6 +1,8 @@
-"""Kernels as machine code: two shapes of each, compiled on first use and cached on disk.
+"""Kernels as machine code: the shapes of each, compiled on first use and cached on disk.
 
-``single_state`` runs one state with the lowest latency; ``many_states`` runs blocks of lanes.
+``single_state`` runs one state with the lowest latency; ``many_states`` runs blocks of lanes, ``full_states``
+unpacks them too. All are C functions of words: addresses, numbers of states, and *pairs* (address, numbers
+per state) that tell arrays; `direct` leads to them from Python.
 """
 
 from __future__ import annotations
@@ -12,62 +14,54 @@ from typing import Any
 import numba
 import numpy as np
 from numba import types
-from numba.core.ccallback import CFunc
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.array_functions import load_array_functions
-from kinetree.kernels.disk_cache import cached
-from kinetree.kernels.lanes import FLAGS, fields, register_all, row_at, rows
+from kinetree.kernels.direct import range_call
+from kinetree.kernels.lanes import fields
 from kinetree.kernels.lanes.blocks import CHUNK, doubt, spreader
 from kinetree.kernels.lanes.number import INLINE, PART
+from kinetree.kernels.lanes.objects import doubles, fetch_states, integers, rows_by_pairs, word
 from kinetree.kernels.layout import LANES, TREE, Kernel, aligned, n_pairs, tree_table
-from kinetree.kernels.trust import no_suspicion, suspicion_of
-from kinetree.kernels.unpack import full_places
+from kinetree.kernels.machine_code import compiled_callback
+from kinetree.kernels.trust import doubt_of_rows, no_suspicion, suspicion_of
+from kinetree.kernels.unpack import place_words
 from kinetree.model.tree import Tree
 
-load_array_functions()
-_MATRIX, _VECTOR = types.Array(types.float64, 2, "C"), types.Array(types.float64, 1, "C")
-_BLOCKS = types.Array(types.float64, 4, "C")
-_PLACES, _FULL = types.Array(types.int64, 2, "C"), types.Array(types.float64, 3, "C")
-_OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
+_SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)
 
 
 @functools.cache
 def many_states(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Callable[..., bool]:
-    """run(table, memory, begin, end, arrays[, packed]) for states begin..end of arrays (batch, k).
+    """run(table, memory, begin, end, arrays) for states begin..end of arrays (batch, k).
 
     Answers whether all outputs can be trusted. At least `lanes` states; the last block overlaps its
     predecessor when their number is no multiple.
-    ``memory`` is workspace, `workspace_size` long. ``packed`` has the shape (blocks, rows, width, lanes);
-    ``streamed`` writes it past the caches, for results of many megabytes.
+    ``memory`` is workspace, `workspace_size` long. Of kernels that pack, the last of the arrays is
+    (blocks, rows, width, lanes); ``streamed`` writes it past the caches, for results of many megabytes.
     """
+    return range_call(many_body(kernel, lanes, streamed=streamed))
+
+
+@functools.cache
+def many_body(kernel: Kernel, lanes: int = LANES, *, streamed: bool = False) -> Any:
+    """The machine code of `many_states`."""
     step, suspect, slots = _stepper(kernel, lanes, streamed), suspicion_of(kernel, lanes), kernel.slots
+    count, packs = kernel.inputs + kernel.outputs, kernel.entries is not None
 
-    def run(table, memory, begin, end, arrays):
-        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
+    def run(table, memory, size, begin, end, pairs, unused, not_used, idle):
+        work, out = doubles(memory, size), doubles(word(pairs, 2 * count) if packs else memory, size)
+        tree, slot, suspicion = fields(doubles(table, 0), TREE, 1, 0), fields(work, slots, lanes, 0), 0.0
+        block = word(pairs, 2 * count + 1) if packs else 0
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
-            views = rows(arrays, first, lanes)
-            step(tree, memory, 0, memory, 0, views)
-            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
-        return suspicion == 0.0
+            fetch_states(pairs, count, first + lanes, lanes)
+            views = rows_by_pairs(pairs, count, first, lanes)
+            step(tree, work, 0, out, b // lanes * block, views)
+            suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
+        return 1 if suspicion == 0.0 else 0
 
-    def run_packed(table, memory, begin, end, arrays, packed):
-        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
-        size = packed.shape[1] * packed.shape[2] * packed.shape[3]
-        for b in range(begin, end, lanes):
-            first = min(b, end - lanes)
-            views = rows(arrays, first, lanes)
-            step(tree, memory, 0, packed, b // lanes * size, views)
-            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
-        return suspicion == 0.0
-
-    arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
-    signature = [_MATRIX, _VECTOR, types.intp, types.intp, arrays]
-    if kernel.entries is not None:
-        shape = "streamed" if streamed else "packed"
-        return _compiled(run_packed, [*signature, _BLOCKS], f"{kernel.name}-{shape}", lanes, nogil=True)
-    return _compiled(run, signature, f"{kernel.name}-many", lanes, nogil=True)
+    shape = "many" if not packs else "streamed" if streamed else "packed"
+    return compiled_callback(run, _RANGE, f"{kernel.name}-{shape}", lanes)
 
 
 def _stepper(kernel: Kernel, lanes: int, streamed: bool = False) -> Any:
@@ -109,46 +103,56 @@ def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
 
 @functools.cache
 def full_states(kernel: Kernel, lanes: int = LANES) -> Callable[..., bool]:
-    """run(table, memory, start, begin, end, arrays, places, full, streamed): unpacked block by block.
+    """run(table, memory, begin, end, arrays, start, places, streamed): unpacked block by block.
 
     ``memory`` is workspace up to ``start``, then room for one packed block (`packed_room`) that never leaves
-    the caches; ``places`` and ``full`` as `spreader` wants them.
+    the caches. The last of the arrays is the full one, (arrays, states, entries); ``places`` is the address
+    of `place_words`.
     """
-    step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
-    suspect = suspicion_of(kernel, lanes)
-
-    def run(table, memory, start, begin, end, arrays, places, full, streamed):
-        tree, work, suspicion = fields(table, TREE, 1, 0), fields(memory, slots, lanes, 0), 0.0
-        for b in range(begin, end, lanes):
-            first = min(b, end - lanes)
-            views = rows(arrays, first, lanes)
-            step(tree, memory, 0, memory, start, views)
-            suspicion += suspect(tree, work, views, rows(arrays, first, 1))
-            spread(memory, start, places, full, first, streamed)
-        return suspicion == 0.0
-
-    arrays = types.UniTuple(_MATRIX, kernel.inputs + kernel.outputs)
-    signature = [_MATRIX, _VECTOR, types.intp, types.intp, types.intp, arrays, _PLACES, _FULL, types.boolean]
-    return _compiled(run, signature, f"{kernel.name}-full", lanes, nogil=True)
+    return range_call(full_body(kernel, lanes))
 
 
 @functools.cache
-def unpack_states(lanes: int = LANES) -> Callable[..., None]:
-    """run(memory, begin, end, packed, places, full, streamed): full arrays from packed ones of any kernel.
+def full_body(kernel: Kernel, lanes: int = LANES) -> Any:
+    """The machine code of `full_states`."""
+    step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
+    suspect, count = suspicion_of(kernel, lanes), kernel.inputs + kernel.outputs
 
-    ``memory`` has room for one packed block (`packed_room`).
+    def run(table, memory, size, begin, end, pairs, start, places, streamed):
+        work, order, full = doubles(memory, size), integers(places, 0), doubles(word(pairs, 2 * count), 0)
+        tree, slot, suspicion = fields(doubles(table, 0), TREE, 1, 0), fields(work, slots, lanes, 0), 0.0
+        states = word(pairs, 2 * count + 1) // order[1]
+        for b in range(begin, end, lanes):
+            first = min(b, end - lanes)
+            fetch_states(pairs, count, first + lanes, lanes)
+            views = rows_by_pairs(pairs, count, first, lanes)
+            step(tree, work, 0, work, start, views)
+            suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
+            spread(work, start, order, full, states, first, streamed != 0)
+        return 1 if suspicion == 0.0 else 0
+
+    return compiled_callback(run, _RANGE, f"{kernel.name}-full", lanes)
+
+
+@functools.cache
+def unpack_states(lanes: int = LANES) -> Callable[..., bool]:
+    """run(memory, memory, begin, end, (packed, full), 0, places, streamed): full arrays from packed ones.
+
+    ``memory`` has room for one packed block (`packed_room`); the rest as `full_states` wants it.
     """
     spread = spreader(lanes)
 
-    def run(memory, begin, end, packed, places, full, streamed):
-        size, flat = packed.shape[1] * packed.shape[2] * lanes, packed.reshape(-1)
+    def run(unused, memory, size, begin, end, pairs, start, places, streamed):
+        work, packed, block = doubles(memory, size), doubles(word(pairs, 0), 0), word(pairs, 1)
+        order, full = integers(places, 0), doubles(word(pairs, 2), 0)
+        states = word(pairs, 3) // order[1]
         for b in range(begin, end, lanes):
-            for k in range(size):
-                memory[k] = flat[b // lanes * size + k]
-            spread(memory, 0, places, full, min(b, full.shape[1] - lanes), streamed)
+            for k in range(block):
+                work[k] = packed[b // lanes * block + k]
+            spread(work, start, order, full, states, min(b, states - lanes), streamed != 0)
+        return 1
 
-    signature = [_VECTOR, types.intp, types.intp, _BLOCKS, _PLACES, _FULL, types.boolean]
-    return _compiled(run, signature, "unpack", lanes, nogil=True)
+    return range_call(compiled_callback(run, _RANGE, "unpack", lanes))
 
 
 def packed_room(numbers: int, lanes: int) -> int:
@@ -156,71 +160,45 @@ def packed_room(numbers: int, lanes: int) -> int:
     return lanes * (numbers + 1 + CHUNK)
 
 
-# how a tuple of inputs is passed one by one: numba unpacks arguments quicker than tuples
-_SPREAD: dict[int, Callable[[Any], Any]] = {
-    1: lambda on: lambda memory, a, out: on(memory, (a,), out),
-    2: lambda on: lambda memory, a, b, out: on(memory, (a, b), out),
-    3: lambda on: lambda memory, a, b, c, out: on(memory, (a, b, c), out),
-    4: lambda on: lambda memory, a, b, c, d, out: on(memory, (a, b, c, d), out),
-}
-
-
 @functools.cache
-def single_state(kernel: Kernel) -> Callable[..., bool]:
-    """run(memory, *inputs, out) for one state; False if a size is wrong or something is not finite.
+def single_state(kernel: Kernel) -> Any:
+    """Machine code (memory, size, pairs) for one state; 0 if something is not finite.
 
-    ``memory`` holds the model table, the workspace and what is packed (`single_memory`). ``out`` takes all
-    outputs and then the full arrays of kernels that pack, row by row of n numbers: (rows, n), or (n,) for one
-    row. The GIL is kept, so that threads may share the memory.
+    ``memory`` holds the model table, the workspace and what is packed (`single_memory`). Pairs tell inputs,
+    outputs and, of kernels that pack, the full arrays. The GIL is kept, so that threads may share the memory.
     """
-    slots, width, sizes = kernel.slots, TREE.width, kernel.input_sizes or (0,) * kernel.inputs
+    slots, width, inputs, count = kernel.slots, TREE.width, kernel.inputs, kernel.inputs + kernel.outputs
     suspicion, step = kernel.suspicion or no_suspicion, _stepper(kernel, 1)
-    results_in = _result_rows(kernel.output_widths or (1,) * kernel.outputs)
+    look_before, look_after = doubt_of_rows(0, inputs, 1), doubt_of_rows(inputs, count, 1)
     spread = _spread_one if kernel.entries is not None else _nowhere
 
-    @numba.extending.register_jitable(**INLINE)
-    def on(memory, inputs, out):
+    def run(address, size, pairs):
+        memory, views = doubles(address, size), rows_by_pairs(pairs, count, 0, 1)
         tree = fields(memory, TREE, 1, 0)
-        n = tree.parent[-1]
-        for array, size in zip(inputs, sizes):  # noqa: B905  (numba knows no strict)
-            if array.size != (size or n) or doubt(array, 0, array.size) != 0.0:
-                return False
-        start, place, flat = ((n + 1) * width + 7) // 8 * 8, tree.first[-1], out.reshape(-1)
-        results, end = results_in(flat, 0, n)
-        step(tree, memory, start, memory, place, rows(inputs, 0, 1) + results)
-        if doubt(flat, 0, end) != 0.0 or not spread(memory, place, tree.carries[-1], flat, end):
-            return False
-        return suspicion(tree, fields(memory, slots, 1, start), *results) == 0.0
+        start, place = ((tree.parent[-1] + 1) * width + 7) // 8 * 8, tree.first[-1]
+        if look_before(views) != 0.0:
+            return 0
+        step(tree, memory, start, memory, place, views)
+        if look_after(views) != 0.0 or not spread(memory, place, tree.carries[-1], pairs + 16 * count):
+            return 0
+        return 1 if suspicion(tree, fields(memory, slots, 1, start), *views[inputs:]) == 0.0 else 0
 
-    out = _VECTOR if kernel.has_one_row else _MATRIX
-    signature = [*[_VECTOR] * (kernel.inputs + 1), out]
-    return _compiled(_SPREAD[kernel.inputs](on), signature, f"{kernel.name}-single", 1, nogil=False)
-
-
-def _result_rows(widths: tuple[int, ...]) -> Any:
-    """rows_in(flat, start, n): a row of width * n numbers for each width, and where they end."""
-    if not widths:
-        return numba.extending.register_jitable(lambda flat, start, n: ((), start))
-    width, rest = widths[0], _result_rows(widths[1:])
-
-    def rows_in(flat, start, n):
-        others, end = rest(flat, start + width * n, n)
-        return (row_at(flat, start, width * n, 1), *others), end
-
-    return numba.extending.register_jitable(**INLINE)(rows_in)
+    return compiled_callback(run, _SINGLE, f"{kernel.name}-single")
 
 
 @numba.extending.register_jitable(**PART)
-def _spread_one(memory, place, count, out, start):
-    """The full arrays of one state, from `start` on, by the places that follow its packed numbers."""
-    order = memory[place + count + 1 :].view(np.int64)
-    for k in range(order.size):
-        out[start + k] = memory[place + order[k]]
+def _spread_one(memory, place, count, pair):
+    """The full arrays of one state, by the places that follow its packed numbers; whether all is finite."""
+    order, out, apart = memory[place + count + 1 :].view(np.int64), doubles(word(pair, 0), 0), word(pair, 1)
+    arrays, entries = order[0], order[1]
+    for m in range(arrays):
+        for k in range(entries):
+            out[m * apart + k] = memory[place + order[2 + m * entries + k]]
     return doubt(memory, place, place + count) == 0.0
 
 
 @numba.extending.register_jitable(**PART)
-def _nowhere(memory, place, count, out, start):
+def _nowhere(memory, place, count, pair):
     return True
 
 
@@ -231,7 +209,7 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
     place = start + workspace_size(kernel, tree, 1)
     packed, order = 0, np.zeros(0, dtype=np.int64)
     if kernel.entries is not None:
-        packed, order = kernel.entries.width * kernel.n_packed(tree), full_places(kernel, tree).ravel()
+        packed, order = kernel.entries.width * kernel.n_packed(tree), place_words(kernel, tree)
     memory = aligned(place + packed + 1 + order.size)
     memory[:] = 0.0
     memory[: table.size] = table.ravel()
@@ -239,36 +217,3 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
     integers[TREE.places["first"][0]], integers[TREE.places["carries"][0]] = place, packed
     integers[place + packed + 1 :] = order
     return memory
-
-
-def _compiled(
-    run: Callable[..., Any], signature: list[Any], name: str, lanes: int, *, nogil: bool, **more: bool
-) -> Callable[..., Any]:
-    """Compile for one signature, from the disk cache if this very code is there."""
-    register_all()
-    dispatcher = numba.njit(nogil=nogil, **more, **_OPTIONS)(run)
-    with cached(dispatcher, run, name, lanes):
-        dispatcher.compile(tuple(signature))
-    dispatcher.disable_compile()
-    return dispatcher
-
-
-def compiled_function(function: Callable[..., Any], signature: list[Any], name: str) -> Callable[..., Any]:
-    """A plain function of floats and arrays as machine code that runs without the GIL.
-
-    It may not allocate: its arrays are not counted, which would cost more than many a short helper does.
-    """
-    return _compiled(function, signature, name, 1, nogil=True, _nrt=False)
-
-
-def compiled_callback(function: Callable[..., Any], signature: Any, name: str) -> Any:
-    """A function as a C callback: ``.address`` is where it starts, for as long as the object lives.
-
-    The signature is numba's, for example ``int64(float64, CPointer(float64), CPointer(float64))``.
-    """
-    register_all()
-    kind = (signature.args, signature.return_type)
-    callback: Any = CFunc(function, kind, locals={}, options={"nopython": True, **_OPTIONS})
-    with cached(callback, function, name, 1):
-        callback.compile()
-    return callback

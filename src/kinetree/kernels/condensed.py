@@ -213,7 +213,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Machine code of one of the functions above."""
     from numba import types
 
-    from kinetree.kernels.compile import compiled_function
+    from kinetree.kernels.machine_code import compiled_function
 
     kinds = {
         "v": types.Array(types.float64, 1, "C"),

@@ -54,4 +54,12 @@ def crba(tree, work, out, q):
             j = tree.parent[tree.top[j]]
 
 
-CRBA = Kernel(crba, SLOTS, inputs=1, outputs=0, entries=ENTRIES, targets=((0, 0, False), (0, 0, True)))
+CRBA = Kernel(
+    crba,
+    SLOTS,
+    inputs=1,
+    outputs=0,
+    entries=ENTRIES,
+    targets=((0, 0, False), (0, 0, True)),
+    output_widths=(),
+)

@@ -9,7 +9,7 @@ from numba import carray
 from numba.extending import register_jitable
 
 from kinetree.kernels import aba, rnea_gradient
-from kinetree.kernels.compile import compiled_callback
+from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD, in_world
 from kinetree.kernels.floating import BASE

@@ -50,8 +50,8 @@ class Kernel:
     tell which entry goes into which full matrix, transposed or not; or ``places(tree)`` tells, for
     any full arrays, which packed number each entry is (see `full_places`).
 
-    For single states: outputs have ``output_widths`` numbers per axis, inputs one per axis or, where
-    ``input_sizes`` are not 0, as many; ``suspicion(tree, work, *outputs)`` is zero where the answer
+    For direct calls and single states: outputs have ``output_widths`` numbers per axis, inputs one per axis
+    or, where ``input_sizes`` are not 0, as many. ``suspicion(tree, work, *outputs)`` is zero where the answer
     can be trusted.
     """
 
@@ -78,11 +78,6 @@ class Kernel:
     def n_matrices(self) -> int:
         """How many full matrices its packed results make."""
         return 1 + max((matrix for _, matrix, _ in self.targets), default=-1)
-
-    @property
-    def has_one_row(self) -> bool:
-        """Whether the answer for a single state is one row of a number per axis."""
-        return self.entries is None and (self.output_widths or (1,) * self.outputs) == (1,)
 
     def n_packed(self, tree: Tree) -> int:
         """How many rows its packed results have for a tree; counted once."""

@@ -229,7 +229,7 @@ def compiled(function: Callable[..., None]) -> Callable[..., None]:
     """Machine code of one of the functions above."""
     from numba import types
 
-    from kinetree.kernels.compile import compiled_function
+    from kinetree.kernels.machine_code import compiled_function
 
     kinds: dict[str, Any] = {str(k): types.Array(types.float64, k, "C") for k in range(1, 6)}
     kinds |= {"f": types.float64, "n": types.int64, "s": types.Array(types.float64, 4, "A")}

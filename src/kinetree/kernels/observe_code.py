@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import types
 
-from kinetree.kernels.compile import compiled_function
+from kinetree.kernels.machine_code import compiled_function
 from kinetree.kernels.lanes.calls import address_of, call
 
 _VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")

@@ -10,7 +10,7 @@ from numba import carray, types
 from numba.extending import register_jitable
 
 from kinetree.kernels import aba, floating, rnea
-from kinetree.kernels.compile import compiled_callback
+from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.kernels import run
 from kinetree.kernels.layout import LANES, Kernel, cleared, tree_table
-from kinetree.kernels.unpack import full_places
+from kinetree.kernels.unpack import place_words
 from kinetree.model.tree import Tree
 
 
@@ -25,7 +25,7 @@ class Repeated:
         self.kernel, self.tree, self.count = kernel, tree, count
         self.shape = (0, 0, 0)
         if kernel.entries is not None:
-            arrays, entries = full_places(kernel, tree).shape
+            arrays, entries = (int(x) for x in place_words(kernel, tree)[:2])
             self.shape = (arrays, count, entries)
         numbers = self.shape[0] * count * self.shape[2]
         self.plainly = run.INTERPRET or count < LANES or numbers >= run.THREADING_WORTH
@@ -38,14 +38,14 @@ class Repeated:
         return many_states(self.kernel), tree_table(self.tree), memory
 
     @cached_property
-    def _full(self) -> tuple[Any, Array, Array, int, Any]:
+    def _full(self) -> tuple[Any, Array, Array, int, int]:
         from kinetree.kernels.compile import full_states, packed_room, workspace_size
 
         kernel, tree = self.kernel, self.tree
         assert kernel.entries is not None
         start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
         memory = cleared(start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES))
-        return full_states(kernel), tree_table(tree), memory, start, full_places(kernel, tree)
+        return full_states(kernel), tree_table(tree), memory, start, place_words(kernel, tree).ctypes.data
 
     def fill(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Fill the outputs, (count, k), of a kernel that packs nothing."""
@@ -62,5 +62,5 @@ class Repeated:
             run.run_full(self.kernel, self.tree, inputs, outputs, full)
         else:
             call, table, memory, start, places = self._full
-            call(table, memory, start, 0, self.count, (*inputs, *outputs), places, full, False)
+            call(table, memory, 0, self.count, (*inputs, *outputs, full), start, places, False)
         return full

@@ -106,4 +106,4 @@ def rnea_unloaded(tree, work, q, qd, qdd, tau):
 
 
 RNEA = Kernel(rnea, SLOTS, inputs=4, outputs=2)
-RNEA_UNLOADED = Kernel(rnea_unloaded, SLOTS, inputs=3, outputs=1)
+RNEA_UNLOADED = Kernel(rnea_unloaded, SLOTS, inputs=3, outputs=1, output_widths=(1,))

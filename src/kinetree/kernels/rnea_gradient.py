@@ -82,4 +82,6 @@ def rnea_gradient(tree, work, out, q, qd, qdd, tau):
             j = tree.parent[tree.top[j]]
 
 
-RNEA_GRADIENT = Kernel(rnea_gradient, SLOTS, inputs=3, outputs=1, entries=ENTRIES, targets=TARGETS)
+RNEA_GRADIENT = Kernel(
+    rnea_gradient, SLOTS, inputs=3, outputs=1, entries=ENTRIES, targets=TARGETS, output_widths=(1,)
+)

@@ -150,4 +150,6 @@ def rnea_hessian(tree, work, out, q, qd, qdd, y, tau, dq, dqd, dqdd):
 
 
 RNEA_ADJOINT = Kernel(rnea_adjoint, SLOTS, inputs=4, outputs=4, output_widths=(1, 1, 1, 1))
-RNEA_HESSIAN = Kernel(rnea_hessian, SLOTS, inputs=4, outputs=4, entries=ENTRIES, targets=TARGETS)
+RNEA_HESSIAN = Kernel(
+    rnea_hessian, SLOTS, inputs=4, outputs=4, entries=ENTRIES, targets=TARGETS, output_widths=(1, 1, 1, 1)
+)

@@ -6,19 +6,24 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.buffers import new_array
 from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, cleared, n_pairs, tree_table
-from kinetree.kernels.unpack import full_places, unpacked
+from kinetree.kernels.unpack import full_places, place_words, unpacked
 from kinetree.model.tree import Tree
+
+if TYPE_CHECKING:
+    from kinetree.kernels.direct import StateCall
 
 Answer = TypeVar("Answer")
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
 THREADING_WORTH = 1 << 17  # numbers to move before a second thread pays
+RANGES = 8  # that large batches are cut into, for each thread
+WITH_GIL = 1 << 15  # numbers of an answer for which the GIL is not given away
 STREAMING_WORTH = 1 << 20  # packed numbers that no cache holds
 
 
@@ -55,9 +60,12 @@ def run_plain(
 
 def _many(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, list[Array]]:
     """What running a kernel on many states of a tree takes, and workspaces that no thread uses at present."""
-    from kinetree.kernels.compile import many_states, workspace_size
+    from kinetree.kernels.compile import many_body, many_states, workspace_size
 
-    return many_states(kernel), tree_table(tree), workspace_size(kernel, tree, LANES), []
+    table, room, ways_in = tree_table(tree), workspace_size(kernel, tree, LANES), _ways_in(kernel, tree)
+    if ways_in is not None:
+        ways_in.take_many(many_body(kernel), table, aligned(room))
+    return many_states(kernel), table, room, []
 
 
 def run_batch(
@@ -87,14 +95,14 @@ def run_batch(
     from kinetree.kernels.compile import many_states, workspace_size
 
     packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
-    table, arrays = tree_table(tree), (*inputs, *outputs)
-    size = sum(x.size for x in (*arrays, packed))
+    table, arrays = tree_table(tree), (*inputs, *outputs, packed)
+    size = sum(x.size for x in arrays)
     run = many_states(kernel, streamed=size > STREAMING_WORTH and not kernel.scratch)
     spare: list[Array] = tree.memo.setdefault(("spare workspaces", kernel), [])
 
     def work(begin: int, end: int) -> None:
         memory = spare.pop() if spare else aligned(workspace_size(kernel, tree, LANES))
-        run(table, memory, begin, end, arrays, packed)
+        run(table, memory, begin, end, arrays)
         spare.append(memory)
 
     over_threads(work, count, LANES, _thread_count(threads, size))
@@ -123,90 +131,114 @@ def run_full(
         run, table, start, room, places, spare = tree.memo["full", kernel]
     except KeyError:
         run, table, start, room, places, spare = tree.memo["full", kernel] = _full(kernel, tree)
-    arrays, streamed = (*inputs, *outputs), full.size > STREAMING_WORTH
+    arrays, streamed = (*inputs, *outputs, full), full.size > STREAMING_WORTH
 
     def work(begin: int, end: int) -> bool:
         memory = spare.pop() if spare else cleared(room)
-        trusted: bool = run(table, memory, start, begin, end, arrays, places, full, streamed)
+        trusted: bool = run(table, memory, begin, end, arrays, start, places, streamed)
         spare.append(memory)
         return trusted
 
     if threads == 1 or (threads is None and full.size < THREADING_WORTH // 2):
         return work(0, count)
-    size = sum(x.size for x in arrays) + full.size
-    return all(over_threads(work, count, LANES, _thread_count(threads, size)))
+    return all(over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays))))
 
 
-def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, int, Any, list[Array]]:
+def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, int, int, list[Array]]:
     """What unpacking at once takes, and memory that no thread uses at present."""
-    from kinetree.kernels.compile import full_states, packed_room, workspace_size
+    from kinetree.kernels.compile import full_body, full_states, packed_room, workspace_size
 
     assert kernel.entries is not None
     start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
     room = start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
-    return full_states(kernel), tree_table(tree), start, room, full_places(kernel, tree), []
+    table, places, ways_in = tree_table(tree), place_words(kernel, tree).ctypes.data, _ways_in(kernel, tree)
+    if ways_in is not None:
+        ways_in.take_many(full_body(kernel), table, cleared(room), start, places)
+    return full_states(kernel), table, start, room, places, []
 
 
 def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int | None = None) -> None:
     """Fill the full arrays (arrays, batch, entries) from what a kernel packed."""
-    places, count, lanes = full_places(kernel, tree), full.shape[1], packed.shape[3]
+    count, lanes = full.shape[1], packed.shape[3]
     if lanes == 1 or count < lanes:
-        full[:] = unpacked(packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count], places)
+        by_state = packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count]
+        full[:] = unpacked(by_state, full_places(kernel, tree))
         return
     from kinetree.kernels.compile import packed_room, unpack_states
 
-    run, streamed = unpack_states(), full.size > STREAMING_WORTH
+    run, streamed, places = unpack_states(), full.size > STREAMING_WORTH, place_words(kernel, tree)
 
     def work(begin: int, end: int) -> None:
         memory = cleared(packed_room(packed.shape[1] * packed.shape[2], lanes))
-        run(memory, begin, end, packed, places, full, streamed)
+        run(memory, memory, begin, end, (packed, full), 0, places.ctypes.data, streamed)
 
     over_threads(work, count, lanes, _thread_count(threads, full.size))
 
 
-def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
+def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Any]:
     """A function of one state's inputs, plain arrays (n,), with the least overhead; made once per tree.
 
-    Returns (rows, n), rows of the outputs and then of the full arrays of packing kernels, or (n,) where there
-    is one row only; None where an input or the answer needs a closer look. Raises TypeError on anything but
-    plain arrays.
+    Answers as `StateCall` tells; None where an input is not plain, or the answer needs a closer look. It takes
+    a few states (batch, n) as well, and more once `run_plain` or `run_full` was asked; ``tree.memo[kernel]``
+    is the same function.
     """
-    if kernel not in tree.memo:
-        tree.memo[kernel] = _new_call(kernel, tree)
-    call: Callable[..., Array | None] = tree.memo[kernel]
-    return call
+    ways_in = _ways_in(kernel, tree)
+    if ways_in is None:
+        return _no_answer
+    if not ways_in.knows_single:
+        from kinetree.kernels.compile import single_memory, single_state
+
+        ways_in.take_single(single_state(kernel), single_memory(kernel, tree))
+    return ways_in.call
 
 
-def _new_call(kernel: Kernel, tree: Tree) -> Callable[..., Array | None]:
-    if tree.coupling is not None or tree.n == 0 or INTERPRET:
-        return lambda *inputs: None
-    from kinetree.kernels.compile import single_memory, single_state
+def _no_answer(*inputs: object) -> None:
+    """What cannot be asked directly."""
 
-    run, memory, empty = single_state(kernel), single_memory(kernel, tree), np.empty
-    rows = sum(kernel.output_widths or (1,) * kernel.outputs)
+
+def _ways_in(kernel: Kernel, tree: Tree) -> StateCall | None:
+    """How Python gets into a kernel directly, made once per tree; None if it does not."""
+    key = "ways into", kernel
+    if key not in tree.memo:
+        if kernel.output_widths is None or tree.coupling is not None or tree.n == 0 or INTERPRET:
+            tree.memo[key], tree.memo[kernel] = None, _no_answer
+        else:
+            ways_in = tree.memo[key] = _new_way(kernel, tree)
+            tree.memo[kernel] = ways_in.call
+    found: StateCall | None = tree.memo[key]
+    return found
+
+
+def _new_way(kernel: Kernel, tree: Tree) -> StateCall:
+    from kinetree.kernels.direct import StateCall
+
+    n, arrays, entries = tree.n, 0, 0
     if kernel.entries is not None:
-        rows += full_places(kernel, tree).size // tree.n
-    shape = tree.n if kernel.has_one_row else (rows, tree.n)
-
-    def call_with_three(a: Array, b: Array, c: Array) -> Array | None:
-        out = empty(shape)
-        return out if run(memory, a, b, c, out) else None
-
-    def call(*inputs: Array) -> Array | None:
-        out = empty(shape)
-        return out if run(memory, *inputs, out) else None
-
-    return call_with_three if kernel.inputs == 3 else call  # packing arguments costs a tenth of it all
+        arrays, entries = place_words(kernel, tree)[:2].tolist()
+    inputs = [size or n for size in kernel.input_sizes or (0,) * kernel.inputs]
+    outputs = [width * n for width in kernel.output_widths or ()]
+    shape = (n, n) if kernel.targets else (entries // (6 * n), 6, n)  # matrices, or wrenches of bodies
+    limit = WITH_GIL // (sum(outputs) + arrays * entries)
+    return StateCall(inputs, outputs, arrays, shape if arrays else (), limit)
 
 
 def over_threads(work: Callable[[int, int], Answer], count: int, lanes: int, threads: int) -> list[Answer]:
-    """Answers of work(begin, end) for ranges of states, cut at whole blocks, none shorter than a block."""
+    """Answers of work(begin, end) for ranges of states, cut at whole blocks, none shorter than a block.
+
+    Each thread takes one range after the other, so that none waits long for a slower one.
+    """
     blocks = count // lanes
-    parts = max(1, min(threads, blocks))
-    cuts = [blocks * k // parts * lanes for k in range(parts)]
-    if parts == 1:
+    threads = max(1, min(threads, blocks))
+    if threads == 1:
         return [work(0, count)]
-    return list(_pool().map(work, cuts, [*cuts[1:], count]))
+    parts = min(blocks, RANGES * threads)
+    cuts = [blocks * k // parts * lanes for k in range(parts)]
+    waiting = zip(cuts, [*cuts[1:], count], strict=True)
+
+    def some(_: int) -> list[Answer]:
+        return [work(begin, end) for begin, end in waiting]
+
+    return [answer for answers in _pool().map(some, range(threads)) for answer in answers]
 
 
 def available_cores() -> int:

@@ -15,22 +15,30 @@ from kinetree.kernels.number import lanewise
 def suspicion_of(kernel: Kernel, lanes: int) -> Any:
     """suspect(tree, work, views, plain): not zero if an output of a block of states needs a closer look.
 
+    An input, of kernels that only pack.
+
     ``views`` are rows of lanes, ``plain`` the same memory as one row per array, where all states of the
     block follow each other.
     """
-    told, inputs = kernel.suspicion or no_suspicion, kernel.inputs
+    told, inputs, count = kernel.suspicion or no_suspicion, kernel.inputs, kernel.inputs + kernel.outputs
+    looked_at = doubt_of_rows(inputs, count, lanes) if kernel.outputs else doubt_of_rows(0, inputs, lanes)
 
     def suspect(tree, work, views, plain):
-        total = summed(told(tree, work, *views[inputs:]))
-        for row in plain[inputs:]:
+        return summed(told(tree, work, *views[inputs:])) + looked_at(plain)
+
+    return numba.extending.register_jitable(**INLINE)(suspect)
+
+
+def doubt_of_rows(begin: int, end: int, lanes: int) -> Any:
+    """look(rows): zero if all numbers of some of the rows, for as many states, are finite, else NaN."""
+
+    def look(rows):
+        total = 0.0
+        for row in rows[begin:end]:
             total += doubt(row, 0, lanes * len(row))
         return total
 
-    def nothing_to_suspect(tree, work, views, plain):
-        return 0.0
-
-    chosen = suspect if kernel.outputs else nothing_to_suspect
-    return numba.extending.register_jitable(**INLINE)(chosen)
+    return numba.extending.register_jitable(**INLINE)(look if end > begin else lambda rows: 0.0)
 
 
 @lanewise

@@ -79,7 +79,7 @@ def mass_inverse(tree, work, packed, out, q):
             out.inverse[i * n + c] = work.x[i]
 
 
-UDU = Kernel(udu, SLOTS, inputs=1, outputs=0, entries=ENTRIES, targets=((0, 0, False),))
+UDU = Kernel(udu, SLOTS, inputs=1, outputs=0, entries=ENTRIES, targets=((0, 0, False),), output_widths=())
 MASS_INVERSE = Kernel(
     mass_inverse,
     SLOTS,
@@ -89,4 +89,5 @@ MASS_INVERSE = Kernel(
     scratch=(ENTRIES,),
     targets=((0, 0, False),),
     square=True,
+    output_widths=(),
 )

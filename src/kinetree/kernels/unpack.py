@@ -12,13 +12,20 @@ from kinetree.model.tree import Tree
 
 
 def full_places(kernel: Kernel, tree: Tree) -> Any:
-    """(arrays, entries): the packed number of each entry, all rows one after the other; made once per tree.
+    """(arrays, entries): the packed number of each entry, all rows one after the other.
 
     One past the last packed number stands for zero.
     """
+    words = place_words(kernel, tree)
+    return words[2:].reshape(words[0], words[1])
+
+
+def place_words(kernel: Kernel, tree: Tree) -> Any:
+    """How many full arrays there are, how many entries each has, and their places; made once per tree."""
     key = "places of", kernel
     if key not in tree.memo:
-        tree.memo[key] = np.ascontiguousarray((kernel.places or _by_targets(kernel))(tree), dtype=np.int64)
+        places = (kernel.places or _by_targets(kernel))(tree)
+        tree.memo[key] = np.concatenate([places.shape, places.ravel()], dtype=np.int64)
     return tree.memo[key]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter
 
-from kinetree.kernels.catalogue import PLAIN, all_kernels
+from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.layout import LANES
 from kinetree.kernels.notice import hushed
 
@@ -44,7 +44,7 @@ def _pieces() -> Iterator[Piece]:
             yield f"{kernel.name}, large batches", partial(many_states, kernel, streamed=True)
         if kernel.targets or kernel.places:
             yield f"{kernel.name}, full arrays", partial(full_states, kernel)
-        if kernel in PLAIN or kernel.output_widths:
+        if kernel.output_widths is not None:
             yield f"{kernel.name}, single state", partial(single_state, kernel)
     yield from _simulation_pieces()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba import types
 
-from kinetree.kernels.compile import compiled_function
+from kinetree.kernels.machine_code import compiled_function
 from kinetree.kernels.integrate.events import begin_events, finder, switch_modes
 from kinetree.kernels.integrate.explicit import Method, dop853, dopri5
 from kinetree.kernels.integrate.fixed import rk4, semi_implicit_euler

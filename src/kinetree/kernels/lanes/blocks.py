@@ -149,10 +149,11 @@ def doubt(array, begin, end):
 
 
 def spreader(lanes):
-    """spread(memory, start, places, full, first, streamed): a block's packed numbers to all its states.
+    """spread(memory, start, places, full, states, first, streamed): a block's packed numbers to its states.
 
     The packed numbers start at ``start``; a zero and room for chunks, which end the memory, follow.
-    ``places`` (arrays, entries); ``full`` (arrays, states, entries) is filled from state ``first`` on.
+    ``places`` has the number of arrays, of entries, and then which packed number each entry is; ``full``
+    (arrays, states, entries), flat, is filled from state ``first`` on.
     """
 
     def direct(memory, start, order, begin, end, out, place, size):
@@ -175,18 +176,17 @@ def spreader(lanes):
 
     direct, past_caches = (register_jitable(**INLINE)(f) for f in (direct, past_caches))
 
-    def spread(memory, start, places, full, first, streamed):
-        out, size, states = full.reshape(-1), full.shape[2], full.shape[1]
-        room = memory.size - lanes * CHUNK
-        for m in range(full.shape[0]):
-            order, place = places[m], (m * states + first) * size
+    def spread(memory, start, places, full, states, first, streamed):
+        size, room = places[1], memory.size - lanes * CHUNK
+        for m in range(places[0]):
+            order, place = 2 + m * size, (m * states + first) * size
             if streamed:
                 for t in range(0, size, CHUNK):
                     end = min(t + CHUNK, size)
-                    direct(memory, start, order, t, end, memory, room, CHUNK)
+                    direct(memory, start, places, order + t, order + end, memory, room, CHUNK)
                     for lane in range(lanes):
-                        past_caches(memory, room + lane * CHUNK, end - t, out, place + lane * size + t)
+                        past_caches(memory, room + lane * CHUNK, end - t, full, place + lane * size + t)
             else:
-                direct(memory, start, order, 0, size, out, place, size)
+                direct(memory, start, places, order, order + size, full, place, size)
 
     return register_jitable(**PART)(spread)
