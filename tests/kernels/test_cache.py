@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import kinetree
+from kinetree.kernels.stored_code import FILE
 
 PENDULUM = """
 import numpy as np, kinetree as kt
@@ -27,7 +28,7 @@ def torque(cache, package=None):
 
 
 def machine_code(cache):
-    return {file.relative_to(cache): file.stat().st_mtime_ns for file in cache.rglob("*.nbc")}
+    return {file.relative_to(cache): file.stat().st_mtime_ns for file in cache.rglob(FILE)}
 
 
 def test_the_next_process_finds_the_code_and_other_sources_do_not(tmp_path):

@@ -1,5 +1,7 @@
 """The kernel cache never gives wrong code and never stops anyone: stale, damaged, shared or forbidden."""
 
+import ctypes
+import json
 import os
 import shutil
 import subprocess
@@ -10,11 +12,12 @@ import numpy as np
 import pytest
 
 import kinetree
-from kinetree.kernels import compile as engine
-from kinetree.kernels import disk_cache
+from kinetree.kernels import code as codes
+from kinetree.kernels import disk_cache, stored_code
 from kinetree.kernels.layout import Kernel, Layout, aligned, outward, tree_table
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.rnea import RNEA_UNLOADED
+from kinetree.kernels.workspace import single_memory, workspace_size
 from support.cases import assert_close
 from support.kernels import interpreted, on_batch, random_inputs, zoo
 
@@ -26,7 +29,7 @@ state = np.zeros((3, 1))
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     torque = kt.inverse_dynamics(robot.build(), *state)[0]
-    from kinetree.kernels.compile import single_state
+    from kinetree.kernels.code import single_state
     from kinetree.kernels.disk_cache import cache_folder
     folder = cache_folder()
 from kinetree.kernels.rnea import RNEA_UNLOADED
@@ -70,7 +73,8 @@ def swing(package, **environment):
 
 
 def files(folder):
-    return {file.relative_to(folder): file.stat().st_mtime_ns for file in folder.rglob("*.nb?")}
+    found = [*folder.rglob("*.nb?"), *folder.rglob(stored_code.FILE)]
+    return {file.relative_to(folder): file.stat().st_mtime_ns for file in found}
 
 
 # ---- the stamp ----------------------------------------------------------------------------------------
@@ -102,8 +106,8 @@ def test_other_numbers_of_lanes_live_side_by_side(lanes, rng, monkeypatch):
     inputs = random_inputs(RNEA_UNLOADED, tree, rng, 19)
     expected = interpreted(RNEA_UNLOADED, tree, inputs, monkeypatch)["tau"]
     tau = np.zeros_like(expected)
-    run = engine.many_states(RNEA_UNLOADED, lanes)
-    memory = aligned(engine.workspace_size(RNEA_UNLOADED, tree, lanes))
+    run = codes.many_states(RNEA_UNLOADED, lanes)
+    memory = aligned(workspace_size(RNEA_UNLOADED, tree, lanes))
     run(tree_table(tree), memory, 0, 19, (*inputs, tau))
     assert_close(tau, expected, 1e-14)
     assert_close(on_batch(RNEA_UNLOADED, tree, inputs)["tau"], expected, 1e-14)
@@ -177,14 +181,15 @@ DOUBLED, SQUARED = (Kernel(f, Layout(unused=1), inputs=1, outputs=1) for f in (d
 
 def compiled(kernel=DOUBLED):
     """Compiled anew, or found on disk."""
-    return engine.single_state.__wrapped__(kernel)
+    return codes.single_state.__wrapped__(kernel)
 
 
 def assert_right(run, kernel=DOUBLED):
     tree = zoo()["random 1"].tree
-    q, out, memory = np.linspace(1.0, 2.0, tree.n), np.zeros(tree.n), engine.single_memory(kernel, tree)
+    q, out, memory = np.linspace(1.0, 2.0, tree.n), np.zeros(tree.n), single_memory(kernel, tree)
     pairs = np.array([q.ctypes.data, tree.n, out.ctypes.data, tree.n])
-    assert run.ctypes(memory.ctypes.data, memory.size, pairs.ctypes.data) == 1
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)(run.address)
+    assert call(memory.ctypes.data, memory.size, pairs.ctypes.data) == 1
     assert np.array_equal(out, q + q if kernel is DOUBLED else q * q)
 
 
@@ -206,11 +211,10 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_files_are_replaced(cache, suffix, damage):
+def test_damaged_files_are_replaced(cache, damage):
     compiled()
-    (file,) = cache.rglob(f"*.{suffix}")
+    (file,) = (cache / name for name in files(cache))
     file.write_bytes(DAMAGES[damage](file.read_bytes()))
     recovered = compiled()
     assert hits(recovered) == 0
@@ -220,18 +224,53 @@ def test_damaged_files_are_replaced(cache, suffix, damage):
 
 def test_removed_files_are_replaced(cache):
     compiled()
-    for file in cache.rglob("*.nbc"):
-        file.unlink()
+    for name in files(cache):
+        (cache / name).unlink()
     assert_right(compiled())
     assert hits(compiled()) == 1
 
 
 def test_full_disks_do_not_stop_anyone(cache, monkeypatch):
-    def full(self, *arguments):
+    def full(*arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    monkeypatch.setattr("os.replace", full)
     assert_right(compiled())
+    assert not [file for file in cache.rglob("*") if file.is_file()]
+
+
+@pytest.mark.parametrize(
+    "change", [{"symbol": "nobody"}, {"needs": ["no_such_function"]}, {"needs": 3}, {"checksum": ""}]
+)
+def test_code_that_cannot_run_here_is_made_anew(cache, change):
+    """LLVM would end the process for a function that is nowhere."""
+    compiled()
+    (file,) = (cache / name for name in files(cache))
+    head, _, rest = file.read_bytes().partition(b"\n")
+    file.write_bytes(json.dumps(json.loads(head) | change).encode() + b"\n" + rest)
+    recovered = compiled()
+    assert hits(recovered) == 0
+    assert_right(recovered)
+
+
+def test_code_of_the_same_symbol_lives_side_by_side(cache):
+    """numba names functions by a counter that starts anew in every process."""
+    compiled(DOUBLED)
+    compiled(SQUARED)
+    folders = [cache / name for name in files(cache)]
+    heads = [json.loads(file.read_bytes().partition(b"\n")[0]) for file in folders]
+    assert len(heads) == 2
+    loaded = {kernel: compiled(kernel) for kernel in (DOUBLED, SQUARED)}
+    for kernel, run in loaded.items():
+        assert hits(run) == 1
+        assert_right(run, kernel)
+
+
+def test_stored_code_needs_no_numba(package, tmp_path):
+    told = "import sys; print('numba' in sys.modules)\n"
+    code = PENDULUM + told
+    first, again = (finish(start(package, code, KINETREE_CACHE_DIR=str(tmp_path)))[-1] for _ in range(2))
+    assert (first, again) == ("True", "False")
 
 
 def test_blocked_subfolder_never_leads_to_another_cache(cache):

@@ -8,7 +8,7 @@ import pytest
 
 import kinetree.kernels
 from kinetree.kernels.catalogue import PLAIN, all_kernels
-from kinetree.kernels.compile import many_states
+from kinetree.kernels.code import many_states
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.warmup import warmup
 from support.kernels import (

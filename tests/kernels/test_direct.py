@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from kinetree.kernels import run as running
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
-from kinetree.kernels.compile import many_states, workspace_size
+from kinetree.kernels.code import many_states
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import LANES, aligned, tree_table
@@ -20,6 +20,7 @@ from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.kernels.run import run_full, run_plain, single_call
+from kinetree.kernels.workspace import workspace_size
 from support.kernels import random_inputs
 
 PACKING = (CRBA, RNEA_GRADIENT, ABA_GRADIENT, RNEA_HESSIAN, REACTION_GRADIENT)

@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
-from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.integrate.integration import Events, Integration, Status
+from kinetree.kernels.machine_code import compiled_callback
 from support.odes import ADAPTIVE, FIXED, SIGNATURE, integration, pendulum, python_callback, sampling_callback
 
 METHODS = ADAPTIVE + FIXED

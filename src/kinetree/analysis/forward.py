@@ -79,7 +79,7 @@ def forward_dynamics(
     if wrenches is None:
         single = evaluate_single(ABA_ALONE, tree, q, qd, tau)
         if single is not None:
-            return single
+            return single  # type: ignore[no-any-return]
         (qdd, pivot), _ = evaluate_packed(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
     else:
         load = axis_loads(tree, body_loads(mechanism, q, wrenches))

@@ -85,7 +85,7 @@ def inverse_dynamics(
     if wrenches is None:
         single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
         if single is not None:
-            return single
+            return single  # type: ignore[no-any-return]
         (tau,) = evaluate(RNEA_UNLOADED, tree, [q, qd, qdd], [tree.n], threads)
     else:
         load = axis_loads(tree, body_loads(mechanism, q, wrenches))

@@ -67,17 +67,17 @@ class PackedInverseDynamicsDerivatives(InverseDynamicsDerivatives):
         return coupled(self.packed.tree, self.packed.matrices)
 
     @property
-    def dtau_dq(self) -> Array:  # type: ignore[override]
+    def dtau_dq(self) -> Array:
         """Stiffness: N m/rad."""
         return self.matrices[0]  # type: ignore[no-any-return]
 
     @property
-    def dtau_dqd(self) -> Array:  # type: ignore[override]
+    def dtau_dqd(self) -> Array:
         """Damping: N m s/rad."""
         return self.matrices[1]  # type: ignore[no-any-return]
 
     @property
-    def dtau_dqdd(self) -> Array:  # type: ignore[override]
+    def dtau_dqdd(self) -> Array:
         """Mass matrix: kg m^2."""
         return self.matrices[2]  # type: ignore[no-any-return]
 

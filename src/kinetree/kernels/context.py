@@ -172,8 +172,9 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int], str
         "table_order": parts.table[1].shape[1] if parts.table else 0,
         **start,
     }
+    integers = memory.view(np.int64)
     for name, value in whole_numbers.items():
-        memory.view(np.int64)[HEADER.places[name][0]] = value
+        integers[HEADER.places[name][0]] = value
     for name in ("period", "lock_margin", "slow", "skin", "calm"):
         memory[HEADER.places[name][0]] = getattr(parts, name)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -17,85 +18,39 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import llvmlite.binding
-import numba
-from numba.core.caching import FunctionCache
-
-from kinetree.kernels.notice import Notice
 
 SOURCES = Path(__file__).parent
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that nobody loads is deleted
 
 
-@contextlib.contextmanager
-def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Iterator[None]:
-    """Compile in here: machine code comes from the disk cache or goes there; a notice tells if it is made."""
-    with Notice(name) as notice, warnings.catch_warnings():
-        warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
-        folder = cache_folder()
-        if folder is not None and _is_writable(folder / stamp(lanes) / name):  # numba would go elsewhere
-            _mark_used(folder, stamp(lanes))
-            compiler._cache = _StampedCache.at(folder / stamp(lanes) / name, run)
-            compiler._cache.is_missing = notice.show
-        else:
-            notice.show()
-        yield
-
-
-class _StampedCache(FunctionCache):
-    """numba's cache in a folder whose name already tells all that shapes the code.
-
-    numba's own key hashes the closure of the function, which differs from process to process when functions
-    are built inside functions, and does not see what they call.
-    """
-
-    @classmethod
-    def at(cls, folder: Path, run: Callable[..., Any]) -> _StampedCache:
-        """The cache of one compiled function in a folder of its own."""
-        saved = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = str(folder)
-        try:
-            return cls(run)
-        finally:
-            numba.config.CACHE_DIR = saved
-
-    is_missing: Callable[[], None]
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        return sig, codegen.magic_tuple(), "stamped"
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code on disk; None, and the index emptied, if the files are damaged."""
-        found = None
-        try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # garbage unpickles to anything
-            with contextlib.suppress(OSError):
-                self.flush()
-        if found is None:
-            self.is_missing()
-        return found
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep the machine code, if the disk takes it."""
-        with contextlib.suppress(OSError):
-            super().save_overload(sig, data)
+def code_folder(name: str, lanes: int) -> Path | None:
+    """Where machine code of that name lies; None if nothing can be written there."""
+    folder = cache_folder()
+    if folder is None or not _is_writable(folder / stamp(lanes) / name):
+        return None
+    _mark_used(folder, stamp(lanes))
+    return folder / stamp(lanes) / name
 
 
 @functools.cache
 def stamp(lanes: int) -> str:
     """What shapes the machine code: sources, lanes, numba, LLVM, Python and the processor."""
     cpu = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
-    versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
+    versions = (_numba_version(), llvmlite.__version__, sys.version_info[:2])
     key = hashlib.sha256(repr((lanes, versions, cpu, os.environ.get("NUMBA_CPU_NAME"))).encode())
     for file in sorted(SOURCES.rglob("*.py")):
         key.update(file.name.encode() + file.read_bytes())
     return key.hexdigest()[:16]
+
+
+def _numba_version() -> bytes:
+    """What numba says of itself, without importing it, which takes a third of a second."""
+    package = importlib.util.find_spec("numba")
+    return Path(str(package.origin)).with_name("_version.py").read_bytes() if package else b""
 
 
 @functools.cache

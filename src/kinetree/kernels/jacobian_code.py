@@ -9,7 +9,6 @@ from numba import carray
 from numba.extending import register_jitable
 
 from kinetree.kernels import aba, rnea_gradient
-from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD, in_world
 from kinetree.kernels.floating import BASE
@@ -25,6 +24,7 @@ from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.lanes import fields, row_at
 from kinetree.kernels.lanes.number import INLINE, PART
 from kinetree.kernels.layout import LANES, TREE
+from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.number import nothing
 from kinetree.kernels.rates import joints_and_motion
 from kinetree.kernels.rates_code import RATES, forces_in_state, law_in_state

@@ -9,8 +9,8 @@ import numba
 from numba.core.ccallback import CFunc
 
 from kinetree.kernels.array_functions import load_array_functions
-from kinetree.kernels.disk_cache import cached
 from kinetree.kernels.lanes import FLAGS, register_all
+from kinetree.kernels.numba_cache import cached
 
 load_array_functions()
 _OPTIONS = {"error_model": "numpy", "fastmath": set(FLAGS)}
@@ -29,14 +29,18 @@ def compiled_function(function: Callable[..., Any], signature: list[Any], name: 
     return dispatcher
 
 
-def compiled_callback(function: Callable[..., Any], signature: Any, name: str, lanes: int = 1) -> Any:
+def compiled_callback(
+    function: Callable[..., Any], signature: Any, name: str, lanes: int = 1, *, alone: bool = False
+) -> Any:
     """A function as a C callback: ``.address`` is where it starts, for as long as the object lives.
 
-    The signature is numba's, for example ``int64(float64, CPointer(float64), CPointer(float64))``.
+    The signature is numba's, for example ``int64(float64, CPointer(float64), CPointer(float64))``. ``alone``
+    does without numba's counting of arrays, so that the code can be kept without numba.
     """
     register_all()
     kind = (signature.args, signature.return_type)
-    callback: Any = CFunc(function, kind, locals={}, options={"nopython": True, **_OPTIONS})
+    options = {"nopython": True, "_nrt": not alone, **_OPTIONS}
+    callback: Any = CFunc(function, kind, locals={}, options=options)
     with cached(callback, function, name, lanes):
         callback.compile()
     return callback

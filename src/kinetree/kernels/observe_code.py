@@ -7,8 +7,8 @@ from typing import Any
 
 from numba import types
 
-from kinetree.kernels.machine_code import compiled_function
 from kinetree.kernels.lanes.calls import address_of, call
+from kinetree.kernels.machine_code import compiled_function
 
 _VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
 _PLACES = types.UniTuple(types.int64, 5)

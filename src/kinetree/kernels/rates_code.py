@@ -10,13 +10,13 @@ from numba import carray, types
 from numba.extending import register_jitable
 
 from kinetree.kernels import aba, floating, rnea
-from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.lanes import fields, row_at
 from kinetree.kernels.lanes.number import INLINE
 from kinetree.kernels.layout import TREE
+from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.rates import (
     GUARDS,
     LOCK,

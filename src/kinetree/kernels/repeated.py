@@ -32,14 +32,16 @@ class Repeated:
 
     @cached_property
     def _many(self) -> tuple[Any, Array, Array]:
-        from kinetree.kernels.compile import many_states, workspace_size
+        from kinetree.kernels.code import many_states
+        from kinetree.kernels.workspace import workspace_size
 
         memory = cleared(workspace_size(self.kernel, self.tree, LANES))
         return many_states(self.kernel), tree_table(self.tree), memory
 
     @cached_property
     def _full(self) -> tuple[Any, Array, Array, int, int]:
-        from kinetree.kernels.compile import full_states, packed_room, workspace_size
+        from kinetree.kernels.code import full_states
+        from kinetree.kernels.workspace import packed_room, workspace_size
 
         kernel, tree = self.kernel, self.tree
         assert kernel.entries is not None

@@ -60,11 +60,12 @@ def run_plain(
 
 def _many(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, list[Array]]:
     """What running a kernel on many states of a tree takes, and workspaces that no thread uses at present."""
-    from kinetree.kernels.compile import many_body, many_states, workspace_size
+    from kinetree.kernels.code import many_code, many_states
+    from kinetree.kernels.workspace import workspace_size
 
     table, room, ways_in = tree_table(tree), workspace_size(kernel, tree, LANES), _ways_in(kernel, tree)
     if ways_in is not None:
-        ways_in.take_many(many_body(kernel), table, aligned(room))
+        ways_in.take_many(many_code(kernel), table, aligned(room))
     return many_states(kernel), table, room, []
 
 
@@ -92,7 +93,8 @@ def run_batch(
     if kernel.entries is None:
         run_plain(kernel, tree, inputs, outputs, threads)
         return None
-    from kinetree.kernels.compile import many_states, workspace_size
+    from kinetree.kernels.code import many_states
+    from kinetree.kernels.workspace import workspace_size
 
     packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
     table, arrays = tree_table(tree), (*inputs, *outputs, packed)
@@ -146,14 +148,15 @@ def run_full(
 
 def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, int, int, list[Array]]:
     """What unpacking at once takes, and memory that no thread uses at present."""
-    from kinetree.kernels.compile import full_body, full_states, packed_room, workspace_size
+    from kinetree.kernels.code import full_code, full_states
+    from kinetree.kernels.workspace import packed_room, workspace_size
 
     assert kernel.entries is not None
     start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
     room = start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
     table, places, ways_in = tree_table(tree), place_words(kernel, tree).ctypes.data, _ways_in(kernel, tree)
     if ways_in is not None:
-        ways_in.take_many(full_body(kernel), table, cleared(room), start, places)
+        ways_in.take_many(full_code(kernel), table, cleared(room), start, places)
     return full_states(kernel), table, start, room, places, []
 
 
@@ -164,7 +167,8 @@ def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int 
         by_state = packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count]
         full[:] = unpacked(by_state, full_places(kernel, tree))
         return
-    from kinetree.kernels.compile import packed_room, unpack_states
+    from kinetree.kernels.code import unpack_states
+    from kinetree.kernels.workspace import packed_room
 
     run, streamed, places = unpack_states(), full.size > STREAMING_WORTH, place_words(kernel, tree)
 
@@ -178,15 +182,16 @@ def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int 
 def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Any]:
     """A function of one state's inputs, plain arrays (n,), with the least overhead; made once per tree.
 
-    Answers as `StateCall` tells; None where an input is not plain, or the answer needs a closer look. It takes
-    a few states (batch, n) as well, and more once `run_plain` or `run_full` was asked; ``tree.memo[kernel]``
-    is the same function.
+    Answers as `StateCall` tells; None where an input is not plain, or the answer needs a closer look. It
+    takes a few states (batch, n) as well, and more once `run_plain` or `run_full` was asked.
+    ``tree.memo[kernel]`` is the same function.
     """
     ways_in = _ways_in(kernel, tree)
     if ways_in is None:
         return _no_answer
     if not ways_in.knows_single:
-        from kinetree.kernels.compile import single_memory, single_state
+        from kinetree.kernels.code import single_state
+        from kinetree.kernels.workspace import single_memory
 
         ways_in.take_single(single_state(kernel), single_memory(kernel, tree))
     return ways_in.call

@@ -35,7 +35,7 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
 
 def _pieces() -> Iterator[Piece]:
     """Name and compilation of every shape of every kernel; importing the compiler takes a moment too."""
-    from kinetree.kernels.compile import full_states, many_states, single_state, unpack_states
+    from kinetree.kernels.code import full_states, many_states, single_state, unpack_states
 
     yield "full arrays from packed ones", unpack_states
     for kernel in all_kernels():

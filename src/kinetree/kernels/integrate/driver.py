@@ -8,7 +8,6 @@ from typing import Any
 
 from numba import types
 
-from kinetree.kernels.machine_code import compiled_function
 from kinetree.kernels.integrate.events import begin_events, finder, switch_modes
 from kinetree.kernels.integrate.explicit import Method, dop853, dopri5
 from kinetree.kernels.integrate.fixed import rk4, semi_implicit_euler
@@ -37,6 +36,7 @@ from kinetree.kernels.integrate.settings import (
 )
 from kinetree.kernels.integrate.steps import shortest_step
 from kinetree.kernels.lanes.calls import BLOCK, address_of, call, load_block, store_block
+from kinetree.kernels.machine_code import compiled_function
 
 SIGNATURE = [
     SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,

@@ -10,8 +10,7 @@ from numba.extending import intrinsic, register_jitable
 
 from kinetree.kernels.lanes.memory import RowsType
 from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, PART, LaneType, llvm_type, number_type
-
-CHUNK = 512  # entries of each state that are transposed at once on their way past the caches
+from kinetree.kernels.workspace import CHUNK
 
 
 def _data(context, builder, sig, args, k):

@@ -1,9 +1,10 @@
 """Memory by its address, and Python's own objects as compiled code sees them: words at known places."""
 
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
+from numba.np.arrayobj import populate_array
 
 from kinetree.kernels.lanes.memory import RowsType
 from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64
@@ -82,30 +83,31 @@ def new_array(typing, address, kind, rank, shape):
     return types.intp(types.intp, types.intp, types.intp, types.intp), build
 
 
-def _pointers_to(kind, element):
+def _arrays_of(kind, element):
+    """array(address, size): what lies at an address as an array that belongs to nobody."""
+    array_type = types.Array(kind, 1, "C")
+
     @intrinsic
-    def pointer(typing, address):
+    def array(typing, address, size):
         def build(context, builder, sig, args):
-            return builder.inttoptr(args[0], element.as_pointer())
+            array = context.make_array(array_type)(context, builder)
+            width = ir.Constant(INT64, 8)
+            populate_array(
+                array,
+                data=builder.inttoptr(args[0], element.as_pointer()),
+                shape=cgutils.pack_array(builder, [args[1]]),
+                strides=cgutils.pack_array(builder, [width]),
+                itemsize=width,
+                meminfo=None,
+            )
+            return array._getvalue()
 
-        return types.CPointer(kind)(types.intp), build
+        return array_type(types.intp, types.intp), build
 
-    return pointer
-
-
-_to_doubles, _to_integers = _pointers_to(types.float64, DOUBLE), _pointers_to(types.int64, INT64)
+    return array
 
 
-@register_jitable(**INLINE)
-def doubles(address, size):
-    """Numbers at an address as an array."""
-    return carray(_to_doubles(address), (size,))
-
-
-@register_jitable(**INLINE)
-def integers(address, size):
-    """Whole numbers at an address as an array."""
-    return carray(_to_integers(address), (size,))
+doubles, integers = _arrays_of(types.float64, DOUBLE), _arrays_of(types.int64, INT64)
 
 
 @intrinsic
