@@ -63,6 +63,16 @@ def test_arrays_are_copies_that_cannot_be_changed():
         result.q.values[0, 0] = 1.0
 
 
+def test_results_of_one_mechanism_do_not_share_what_can_be_changed():
+    arm = zoo.two_link_prismatic()
+    first, second = build({}, arm), build({}, arm)
+    with pytest.raises(ValueError, match="read-only"):
+        first.q_unit.values[0] = "cm"
+    first.dataset.q_unit.attrs["long_name"] = "another"
+    assert second.q_unit.attrs["long_name"] != "another"
+    assert second.equals(build({}, zoo.two_link_prismatic()))
+
+
 def test_the_mechanism_is_the_very_object(rng):
     mechanism = zoo.gripper()
     assert small_result(mechanism, rng).mechanism is mechanism
@@ -86,6 +96,14 @@ def test_kinds_of_numbers():
     )
     kinds = {name: result[name].dtype.kind for name in ("q", "count", "length", "down", "phase")}
     assert kinds == {"q": "f", "count": "i", "length": "f", "down": "b", "phase": "U"}
+
+
+def test_large_numbers_are_numbers():
+    height = np.array([1e200, -1e300, 0.0, 1e-300, 1.0])
+    assert build({"height": ("time", height, "m", "height")}).height.values.tolist() == height.tolist()
+    height[3] = -np.inf
+    with pytest.raises(InputError, match=r"'height' must be finite, got -inf at time 0\.75 s"):
+        build({"height": ("time", height, "m", "height")})
 
 
 def test_missing_entries_only_where_they_may_be():

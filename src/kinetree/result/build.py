@@ -59,9 +59,12 @@ def build_result(
     sizes = {name: len(label.values) for name, label in labels.items() if label.dims == (name,)}
     arrays = {name: _checked(name, variable, sizes, labels) for name, variable in told.items()}
     if happened:
-        arrays |= {name: Variable((EVENT,), *entry) for name, entry in event_variables(happened).items()}
+        arrays |= {
+            name: Variable((EVENT,), _read_only(values), unit, meaning)
+            for name, (values, unit, meaning) in event_variables(happened).items()
+        }
     return Result(
-        partial(labelled_dataset, labels, {name: _read_only(array) for name, array in arrays.items()}),  # type: ignore[arg-type]
+        partial(labelled_dataset, labels, arrays),  # type: ignore[arg-type]
         mechanism,
         task,
         plain(settings or {}, "settings"),
@@ -112,23 +115,38 @@ def _labels(
     t = finite(numbers(time, "time"), "time")
     if t.ndim != 1 or not len(t):
         raise InputError(f"time must be a vector of at least one number, got shape {t.shape}")
-    back = np.flatnonzero(np.diff(t) < 0)
-    if len(back):
-        k = int(back[0])
+    back = t[1:] < t[:-1]
+    if back.any():
+        k = int(np.argmax(back))
         raise InputError(f"time must not decrease, got {t[k]:g} s and then {t[k + 1]:g} s at index {k + 1}")
-    labels = {"time": Variable(("time",), t, "s", "time")}
-    labels |= mechanism_coordinates(mechanism, {dim for x in variables.values() for dim in x.dims})
+    dims = {dim for x in variables.values() for dim in x.dims}
+    own = {name: label for name, label in _mechanism_labels(mechanism).items() if label.dims[0] in dims}
+    labels = {"time": Variable(("time",), _read_only(t), "s", "time"), **own}
     for name, given in more.items():
         if name in labels or name in variables:
             raise InputError(f"coordinate '{name}' is there already")
         labels[name] = _variable(name, given)
     if n_events:
         labels[EVENT] = Variable((EVENT,), np.arange(n_events), "1", "index of the event")
-    return {name: _read_only(_label_checked(name, label, labels)) for name, label in labels.items()}
+    known = {"time", *own}
+    return {
+        name: label if name in known else _label_checked(name, label, labels)
+        for name, label in labels.items()
+    }
+
+
+def _mechanism_labels(mechanism: Mechanism) -> Variables:
+    """The labels of all dimensions that a mechanism names, checked; made once."""
+    memo = mechanism.tree.memo
+    if "labels" not in memo:
+        labels = mechanism_coordinates(mechanism)
+        memo["labels"] = {name: _label_checked(name, label, labels) for name, label in labels.items()}
+    made: Variables = memo["labels"]
+    return made
 
 
 def _label_checked(name: str, label: Variable, labels: Variables) -> Variable:
-    """The label with an array that is as long as its dimension."""
+    """The label with a read-only array that is as long as its dimension."""
     if len(label.dims) != 1 or label.dims[0] not in labels:
         hint = f"allowed: {listed(x for x in labels if labels[x].dims == (x,))}"
         raise InputError(f"coordinate '{name}' must have one dimension, got ({listed(label.dims)}); {hint}")
@@ -137,40 +155,54 @@ def _label_checked(name: str, label: Variable, labels: Variables) -> Variable:
 
 
 def _checked(name: str, variable: Variable, sizes: Mapping[str, int], labels: Variables) -> Variable:
-    """The variable with an array of the right shape; an error names the joint, body, ... of a bad entry."""
+    """The variable with a read-only array of its shape; an error names the joint, ... of a bad entry."""
     if name in labels:
         raise InputError(f"variable '{name}' has the name of a coordinate")
     for dim in variable.dims:
         if dim not in sizes:
             raise InputError(f"variable '{name}': {unknown_name('dimension', dim, sizes)}")
-    return variable._replace(
-        values=_values(name, variable, labels, tuple(sizes[dim] for dim in variable.dims))
-    )
+    shape = tuple([sizes[dim] for dim in variable.dims])
+    return variable._replace(values=_values(name, variable, labels, shape))
 
 
 def _values(name: str, variable: Variable, labels: Variables, shape: tuple[int, ...]) -> np.ndarray:
-    """Float, integer, truth or text array of the shape, finite unless entries may be missing."""
+    """A read-only array of the shape: floats, finite unless entries may be missing, or of other kinds."""
+    array = _read_only(_typed(name, variable))
+    if array.shape != shape:
+        meant = ", ".join(f"{n} {dim}" for n, dim in zip(shape, variable.dims, strict=True))
+        raise InputError(f"'{name}' must have shape {shape} ({meant}), got shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        _check_missing(name, variable, labels, array)
+    return array
+
+
+def _typed(name: str, variable: Variable) -> np.ndarray:
+    """The values as an array of floats, integers, truth values or texts."""
     array = np.asarray(variable.values)
-    if array.dtype.kind == "U" or (array.dtype.kind == "O" and all(isinstance(x, str) for x in array.flat)):
+    if type(variable.values) is np.ndarray and array.dtype == np.float64:
+        return array
+    kind = array.dtype.kind
+    if kind == "U" or (kind == "O" and all(isinstance(x, str) for x in array.flat)):
         for text in array.flat:
             unicode(str(text), f"an entry of '{name}'")
         array = array.astype(np.str_)
         if variable.unit:
             raise InputError(f"'{name}' must be numbers, got texts; texts have the unit ''")
-    elif array.dtype.kind in "iu" and variable.unit == "1":
+    elif kind in "iu" and variable.unit == "1":
         array = array.astype(np.int64)
-    elif array.dtype.kind != "b" or variable.unit != "1":
+    elif kind != "b" or variable.unit != "1":
         array = numbers(variable.values, f"'{name}'")
-    if array.shape != shape:
-        meant = ", ".join(f"{n} {dim}" for n, dim in zip(shape, variable.dims, strict=True))
-        raise InputError(f"'{name}' must have shape {shape} ({meant}), got shape {array.shape}")
-    if array.dtype.kind == "f" and not variable.may_be_missing and not np.isfinite(array).all():
+    return array
+
+
+def _check_missing(name: str, variable: Variable, labels: Variables, array: np.ndarray) -> None:
+    """Raise unless the entries that are not finite are missing, and may be."""
+    if not variable.may_be_missing:
         place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
         where = ", ".join(_label(labels, dim, k) for dim, k in zip(variable.dims, place, strict=True))
         raise InputError(f"'{name}' must be finite, got {array[place]} at {where or 'its only entry'}")
-    if array.dtype.kind == "f" and np.isinf(array).any():
+    if np.isinf(array).any():
         raise InputError(f"'{name}' may have missing entries (NaN) but no infinite ones")
-    return array
 
 
 def _label(labels: Variables, dim: str, k: int) -> str:
@@ -179,10 +211,10 @@ def _label(labels: Variables, dim: str, k: int) -> str:
     return f"{dim} {labels[dim].values[k]:g} s" if dim == "time" else f"{dim} '{labels[dim].values[k]}'"
 
 
-def _read_only(variable: Variable) -> Variable:
-    copy = np.array(variable.values)
+def _read_only(values: np.ndarray) -> np.ndarray:
+    copy = np.array(values)
     copy.setflags(write=False)
-    return variable._replace(values=copy)
+    return copy
 
 
 def _checked_audit(audit: Mapping[str, Check]) -> dict[str, Check]:

@@ -19,6 +19,7 @@ from kinetree.errors import InputError
 
 PACKAGES = ("kinetree", "numpy", "numba")
 DEEPEST = 50  # tables within tables
+OF_NUMPY = np.ndarray | np.generic
 
 
 class Event(NamedTuple):
@@ -78,9 +79,9 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     """
     if depth > DEEPEST:
         raise InputError(f"{what} is nested more than {DEEPEST} deep")
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, OF_NUMPY):
         value = value.tolist()
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, int):  # truth values are
         return value
     if isinstance(value, str):
         return unicode(value, what)

@@ -79,8 +79,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 }
 
 
-def mechanism_coordinates(mechanism: Mechanism, dims: set[str]) -> dict[str, Variable]:
-    """The labels along the dimensions that a mechanism names, for those of them that are used."""
+def mechanism_coordinates(mechanism: Mechanism) -> dict[str, Variable]:
+    """The labels and the units along the dimensions that a mechanism names."""
     turns = mechanism.tree.turns[independent_axes(mechanism)]
     labels: dict[str, tuple[tuple[str, ...], str]] = {
         "joint": (mechanism.joint_names, "degree of freedom"),
@@ -96,15 +96,16 @@ def mechanism_coordinates(mechanism: Mechanism, dims: set[str]) -> dict[str, Var
         "component_unit": ("component", ["N"] * 3 + ["N m"] * 3, "unit of the component"),
     }
     found = {dim: Variable((dim,), _texts(names), "", what) for dim, (names, what) in labels.items()}
-    found |= {name: Variable((dim,), _texts(texts), "", what) for name, (dim, texts, what) in units.items()}
-    return {name: variable for name, variable in found.items() if variable.dims[0] in dims}
+    return found | {
+        name: Variable((dim,), _texts(texts), "", what) for name, (dim, texts, what) in units.items()
+    }
 
 
 def units_along(template: str, dims: Dims, coordinates: Mapping[str, Variable]) -> np.ndarray:
     """The unit of every entry, as texts that broadcast over the dimensions: (1, n) or (1, 1) for (time, n).
 
     >>> import kinetree as kt
-    >>> labels = mechanism_coordinates(kt.zoo.two_link_prismatic(), {"joint"})
+    >>> labels = mechanism_coordinates(kt.zoo.two_link_prismatic())
     >>> units_along("{q_unit}/s", ("time", "joint"), labels).tolist()
     [['m/s', 'rad/s']]
     """

@@ -39,15 +39,20 @@ class Energies:
     @cached_property
     def exchanged(self) -> Array:
         """The largest amount of energy in play (...,), beside which the error is to be seen."""
-        works = (self.potential, self.actuator, self.ground, self.joint, self.external)
-        most: Array = np.max([_largest(self.kinetic), *(_largest(_gained(x)) for x in works)], axis=0)
+        works = np.array([self.potential, self.actuator, self.ground, self.joint, self.external])
+        most: Array = np.maximum(_largest(self.kinetic), _furthest(works).max(axis=0))
         return most
+
+    @cached_property
+    def worst(self) -> Array:
+        """The largest size of the error (...,)."""
+        return _largest(self.error)
 
     @property
     def relative_error(self) -> Array:
         """Worst error (...,), less what rounding makes of such energies, beside the energy in play."""
         rounding = ROUNDING * _largest(np.abs(self.kinetic) + np.abs(self.potential))
-        worst = np.maximum(0.0, _largest(self.error) - rounding)
+        worst = np.maximum(0.0, self.worst - rounding)
         relative: Array = worst / np.where(self.exchanged > 0.0, self.exchanged, 1.0)
         return relative
 
@@ -68,6 +73,13 @@ def _gained(values: Array) -> Array:
     """Less the first, over the times (..., k)."""
     gained: Array = values - values[..., :1]
     return gained
+
+
+def _furthest(values: Array) -> Array:
+    """The largest size of what was gained since the first, over the times (..., k)."""
+    first = values[..., 0]
+    furthest: Array = np.maximum(values.max(axis=-1) - first, first - values.min(axis=-1))
+    return furthest
 
 
 def _largest(values: Array) -> Array:
@@ -98,7 +110,7 @@ def energy_check(found: Energies, tolerance: float) -> Check:
     """The verdict on the balance, of the worst if there are several motions."""
     relative = np.atleast_1d(found.relative_error)
     worst = int(np.argmax(relative))
-    apart, play = (float(np.atleast_1d(x)[worst]) for x in (_largest(found.error), found.exchanged))
+    apart, play = (float(np.atleast_1d(x)[worst]) for x in (found.worst, found.exchanged))
     which = "" if len(relative) == 1 else f" in motion {worst} of {len(relative)}"
     sentence = (
         "energy gained equals the work of actuators, ground, joints and loads; "

@@ -113,21 +113,24 @@ class _Job:
             check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         watched = lanes == 1 and watches_locks(mechanism, options)
         self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
+        self._told = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options = options
 
     def run(self, states: Array) -> None:
         """Fill the rows of the states (m, k, 2 n) with the work done (m, k, 4)."""
-        n, out = self.system.n, self.integration.out
+        moving, out = 2 * self.system.n, self.integration.out.swapaxes(0, 1)
         filled, starts = self._starts()
+        own = states[self.rows[0] : self.rows[-1] + 1]  # rows of a job follow each other
         for k, start in enumerate(starts):
-            rows = self.rows[k * self.lanes : (k + 1) * self.lanes]
+            here = slice(k * self.lanes, (k + 1) * self.lanes)
             if self.constant is not None:
                 self.system.set_constant(self.constant[filled[k]])
             self.integration.rewind(start)
-            self._advance(rows)
-            states[rows, :, : 2 * n] = out[:, : len(rows), : 2 * n].swapaxes(0, 1)
-            states[rows, :, 2 * n :] = out[:, : len(rows), -SUMS:].swapaxes(0, 1)
+            self._advance(self.rows[here])
+            target = own[here]
+            target[..., :moving] = out[: len(target), :, :moving]
+            target[..., moving:] = out[: len(target), :, -SUMS:]
 
     def _starts(self) -> tuple[Any, Array]:
         """Rows (blocks, lanes), the last filled up with rows of its own, and states (blocks, lanes, size)."""
@@ -145,8 +148,7 @@ class _Job:
             status = self.integration.advance(1_000_000)
         if status is Status.CALLBACK:
             self.system.raise_problem()
-        out = self.integration.out.reshape(-1, self.system.size)
-        if status is not Status.DONE or has_diverged(self.system, out):
+        if status is not Status.DONE or has_diverged(self.system, self._told):
             some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
             told = diverged(self.system, self.options, self.integration.t, self.integration.y)
             raise SimulationError(f"{some}: {told}")

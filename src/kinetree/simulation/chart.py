@@ -190,10 +190,17 @@ class Piece:
 def observe(pieces: Sequence[Piece], *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
     """What happened in all pieces, one after the other."""
     seen, energy, reaction = zip(*(piece.observe(reactions=reactions) for piece in pieces), strict=True)
-    together = np.concatenate(reaction) if reactions else None
+    together = joined(reaction) if reactions else None
     return _joined(Observation, seen), _joined(Energies, energy), together
 
 
 def _joined(kind: type[Any], parts: Sequence[Any]) -> Any:
     """Records of arrays (k, ...) as one."""
+    if len(parts) == 1:
+        return parts[0]
     return kind(*(np.concatenate([getattr(part, x.name) for part in parts]) for x in fields(kind)))
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """Arrays (k, ...) one after the other; a single one is not copied."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -60,11 +60,15 @@ class Course:
     @property
     def times(self) -> Array:
         """All times of the output."""
+        if not self._before:
+            return self._now.times
         return np.concatenate([*(x.times[: x.n_out] for x in self._before), self._now.times])
 
     @property
     def out(self) -> Array:
         """The states at the times, (times, lanes, size); the first n_out are written."""
+        if not self._before:
+            return self._now.out
         return np.concatenate([*(x.out[: x.n_out] for x in self._before), self._now.out])
 
     @property

@@ -14,6 +14,8 @@ FASTEST = 1e9  # rad/s or m/s: beyond it a simulation has diverged
 
 def has_diverged(system: System, y: Array) -> bool:
     """Whether a state (lanes, size) is not finite or faster than anything that moves."""
+    if y.size and -FASTEST < np.minimum.reduce(y, axis=None) and np.maximum.reduce(y, axis=None) < FASTEST:
+        return False  # NaN is neither below nor above
     speed = float(np.abs(y[:, system.n : 2 * system.n]).max(initial=0.0))
     return not (speed < FASTEST and np.isfinite(y).all())
 

@@ -25,7 +25,7 @@ from kinetree.model.joint import PARAMETERS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.result.records import Event
-from kinetree.simulation.chart import Chart, Piece, SwitchedJoint, View
+from kinetree.simulation.chart import Chart, Piece, SwitchedJoint, View, joined
 from kinetree.simulation.options import Options, Trigger
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
@@ -212,9 +212,10 @@ class Charts:
     def finish(self) -> Array:
         """The outputs (k, 1, size) in the user's coordinates."""
         self.home.present = self.home
-        for piece in self.pieces:
-            piece.system.context.log[:] = self.system.context.log
-        return np.concatenate([piece.user for piece in self.pieces])
+        others = [piece.system for piece in self.pieces if piece.system is not self.system]
+        for system in others:
+            system.context.log[:] = self.system.context.log
+        return joined([piece.user for piece in self.pieces])
 
     def messages(self) -> tuple[str, ...]:
         """What the user should know about the switches."""

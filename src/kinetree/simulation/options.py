@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -144,6 +145,8 @@ def _step(step: float, duration: float) -> float:
 
 def positive(value: object, what: str, unit: str = "") -> float:
     """A number above zero."""
+    if type(value) is float and 0.0 < value < math.inf:
+        return value
     x = number(value, what)
     if x <= 0.0:
         raise InputError(f"{what} must be > 0{' ' + unit if unit else ''}, got {x:g}")

@@ -12,7 +12,7 @@ from kinetree.errors import KinetreeError, SimulationError
 from kinetree.kernels.context import SUMS
 from kinetree.kernels.integrate.integration import Integration, Status
 from kinetree.result.records import Event
-from kinetree.simulation.chart import Piece
+from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
@@ -121,10 +121,10 @@ def integrate(
         run.reason = diverged(charts.system, options, integration.times[done], integration.out[done])
     elif run.reason is not None:
         run.stopped_at = integration.t
-    charts.close_piece(*_last_outputs(run, charts, integration))
+    charts.close_piece(*_last_outputs(run, charts, integration, done))
     run.states, run.pieces = charts.finish(), charts.pieces
     run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
-    run.times = np.concatenate([piece.times for piece in run.pieces])
+    run.times = joined([piece.times for piece in run.pieces])
     run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
     happened = [told(system, x) for x in integration.event_log if is_told(system, x)]
     run.events = sorted(happened + charts.switches, key=lambda event: event.time)
@@ -140,10 +140,9 @@ def _count_sound(system: System, integration: Course) -> int:
     return int(np.argmax(wrong)) if wrong.any() else len(wrong)
 
 
-def _last_outputs(run: Run, charts: Charts, integration: Course) -> tuple[Array, Array]:
+def _last_outputs(run: Run, charts: Charts, integration: Course, sound: int) -> tuple[Array, Array]:
     """Times and states since the last switch, and where it stopped if that lies beyond."""
     system = charts.home
-    sound = _count_sound(system, integration)
     times, states = charts.outputs(integration.times, integration.out, sound)
     beyond = (
         run.reason is not None
@@ -173,9 +172,10 @@ def _advance_through_locks(integration: Course, charts: Charts, progress: Progre
 
 def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
-    steps, mark = 64, (integration.statistics["steps"], integration.t)
+    steps, before = 64, integration.statistics["steps"]
+    mark = before, integration.t
     while True:
-        begin, before = perf_counter(), integration.statistics["steps"]
+        begin = perf_counter()
         status = integration.advance(steps)
         progress(integration.t)
         if status is not Status.RUNNING:
@@ -183,14 +183,15 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         if has_diverged(charts.system, integration.y):
             return Status.NOT_FINITE
         integration.consider(charts.system)
-        mark = _moved_on(integration, mark)
-        taken, seconds = integration.statistics["steps"] - before, max(perf_counter() - begin, 1e-6)
-        steps = int(min(max(taken * PIECE / seconds, 16), 1_000_000))
+        count = integration.statistics["steps"]
+        mark = _moved_on(integration, count, mark)
+        seconds = max(perf_counter() - begin, 1e-6)
+        steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
 
 
-def _moved_on(integration: Course, mark: tuple[int, float]) -> tuple[int, float]:
+def _moved_on(integration: Course, steps: int, mark: tuple[int, float]) -> tuple[int, float]:
     """The steps and the time from which progress counts; raises if there is none in very many steps."""
-    steps, t, options = integration.statistics["steps"], integration.t, integration.options
+    t, options = integration.t, integration.options
     fixed = options.method in FIXED
     if t - mark[1] > (options.step if fixed else STUCK_TIME * options.duration):
         return steps, t
