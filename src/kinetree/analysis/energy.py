@@ -34,6 +34,13 @@ def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
     return still[..., energy.POTENTIAL] - _fixed_moment(mechanism) @ mechanism.gravity
 
 
+def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
+    """Kinetic and potential energy (...) in J, from one evaluation."""
+    found = _quantities(mechanism, q, qd)
+    fixed = _fixed_moment(mechanism) @ mechanism.gravity
+    return found[..., energy.KINETIC], found[..., energy.POTENTIAL] - fixed
+
+
 def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
     """Centre of mass of the whole mechanism in the world, (..., 3) in m.
 
@@ -81,10 +88,12 @@ def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 def _fixed_moment(mechanism: Mechanism) -> Array:
-    """First moment of the bodies that are fixed to the world (3,)."""
+    """First moment of the bodies that are fixed to the world (3,); summed once."""
     tree = mechanism.tree
-    fixed = tree.body_axis == WORLD_AXIS
-    R, p = tree.body_rotation[fixed], tree.body_position[fixed]
-    moment = (R @ tree.body_first_moment[fixed][:, :, None])[..., 0] + tree.body_mass[fixed][:, None] * p
-    total: Array = moment.sum(axis=0)
+    if "fixed moment" not in tree.memo:
+        fixed = tree.body_axis == WORLD_AXIS
+        R, p = tree.body_rotation[fixed], tree.body_position[fixed]
+        moment = (R @ tree.body_first_moment[fixed][:, :, None])[..., 0] + tree.body_mass[fixed][:, None] * p
+        tree.memo["fixed moment"] = moment.sum(axis=0)
+    total: Array = tree.memo["fixed moment"]
     return total

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.energy import kinetic_energy, potential_energy
+from kinetree.analysis.energy import kinetic_and_potential
 from kinetree.kernels.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
@@ -92,8 +92,7 @@ def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array) -> Energies
     """From positions and velocities (..., k, n_dof) and the integrated work (..., k, 4)."""
     assert sums.shape[-1] == SUMS
     return Energies(
-        kinetic_energy(mechanism, q, qd),
-        potential_energy(mechanism, q),
+        *kinetic_and_potential(mechanism, q, qd),
         sums[..., ACTUATOR],
         sums[..., GROUND],
         sums[..., JOINT],

@@ -21,7 +21,7 @@ class Continued(Integration):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._set(pending_sample=0)
-        self._first = self._s.copy()
+        self._first = self._bytes.copy()
 
 
 class Course:
