@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import kinetree as kt
+from kinetree.cli import app
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -54,6 +56,15 @@ TWO_PARENTS = urdf().replace(
     "</robot>", '<joint name="rod" type="fixed"><parent link="base"/><child link="fore"/></joint></robot>'
 )
 TOML = 'name = "arm"\n[[body]]\nname = "upper"\njoint = { name = "shoulder", kind = "revolute" }\n'
+CYCLE = 'name = "arm"\n' + "".join(
+    f'[[body]]\nname = "b{k}"\nparent = "b{(k + 1) % 50}"\njoint = {{ name = "j{k}", kind = "revolute" }}\n'
+    for k in range(50)
+)
+
+
+def named(name):
+    return TOML.replace('"upper"', f'"{name}"')
+
 
 MODELS = {
     "1 empty": ("arm.urdf", "", ["arm.urdf", "empty"]),
@@ -136,6 +147,39 @@ MODELS = {
         TOML.replace('"revolute"', '"prismatic", upper = "90 deg"'),
         ["upper", "length (m)", "90 deg"],
     ),
+    "decimal comma in TOML": ("arm.toml", TOML + "mass = 1,5\n", ["line 5", "decimal point", "mass = 1,5"]),
+    "lines that end in CR": ("arm.toml", TOML.replace("\n", "\r"), ["line 1", r'"arm"\r[[body]]\r']),
+    "own parent in TOML": ("arm.toml", TOML + 'parent = "upper"\n', ["line 2", "cycle: upper -> upper"]),
+    "same body twice": ("arm.toml", TOML + TOML[13:], ["line 5", "more than one body is called 'upper'"]),
+    "same joint twice": (
+        "arm.toml",
+        TOML + TOML[13:].replace('"upper"', '"fore"'),
+        ["line 5", "more than one joint is called 'shoulder'"],
+    ),
+    "mimic of nothing": (
+        "arm.toml",
+        TOML.replace('"revolute"', '"revolute", mimic = { joint = "elbow" }'),
+        ["line 2", "'shoulder' mimics 'elbow'"],
+    ),
+    "long cycle": ("arm.toml", CYCLE, ["line 2", "cycle: b0 -> b1 -> ", " -> ... -> b0; "]),
+    "huge mass": ("arm.toml", TOML + "mass = 1e300\n", ["line 2", "upper", "at most 1e+60 kg", "1e+300"]),
+    "huge centre": ("arm.toml", TOML + "mass = 1\ncenter = [0, -1e61, 0]\n", ["upper", "1e+60 m", "-1e+61"]),
+    "huge inertia": (
+        "arm.urdf",
+        urdf(INERTIA=tensor(ixx="1e99", iyy="1e99")),
+        ["line 3", "inertia must be at most 1e+60", "1e+99"],
+    ),
+    "huge length": (
+        "arm.urdf",
+        urdf(LIMIT='<origin xyz="1e200 0 0"/>'),
+        ["shoulder", "position must be at most 1e+60 m", "1e+200"],
+    ),
+    "digits of another script": ("arm.urdf", with_mass("\u0663"), ["line 3", "must be a number", "\u0663"]),
+    "name of an escape": ("arm.toml", named(r"\u009b31m"), ["line 2", "control character", r"\x9b31m"]),
+    "name that is reordered": ("arm.toml", named(r"\u202ereppu"), ["control character", r"\u202ereppu"]),
+    "name over two lines": ("arm.toml", named(r"up\u2028per"), ["control character", r"up\u2028per"]),
+    "name that is not seen": ("arm.toml", named(r"\u200b"), ["can be seen", r"\u200b"]),
+    "endless name": ("arm.toml", named("x" * 2000), ["line 2", "2000 characters", "1000"]),
     "suffix": ("arm.docx", "x", [".docx", ".toml", ".urdf", ".xml"]),
 }
 
@@ -149,8 +193,19 @@ def test_bad_models_are_refused_in_words(case, tmp_path):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(kt.KinetreeError) as caught:
         kt.load(path)
+    said = str(caught.value)
     for word in words:
-        assert word in str(caught.value), str(caught.value)
+        assert word in said, said
+    assert said.isprintable() and len(said) < 400 + len(str(path)), said
+    result = CliRunner().invoke(app, ["convert", str(path), str(tmp_path / "new.toml")])
+    assert (result.exit_code, result.stderr) == (2, f"error: {said}\n")
+    assert not (tmp_path / "new.toml").exists()
+
+
+def test_a_study_is_no_mechanism(tmp_path):
+    (tmp_path / "fall.toml").write_text('[study]\ntask = "simulate"\n', encoding="utf-8")
+    with pytest.raises(kt.FileError, match=r"fall\.toml: is a study, not a mechanism; run it"):
+        kt.load(tmp_path / "fall.toml")
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path):

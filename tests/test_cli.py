@@ -16,6 +16,7 @@ from kinetree.cli import app
 from kinetree.model import zoo
 from kinetree.study.models import shipped
 from support import reference
+from support.stand_ins import interrupted
 
 COMMANDS = ("demo", "info", "draw", "zoo", "schema")
 PENDULUM = """
@@ -202,9 +203,6 @@ def test_bad_usage_is_exit_code_2(arguments):
 
 
 def test_an_interruption_is_exit_code_130(tmp_path, monkeypatch):
-    def interrupted(progress):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("kinetree.study.demo.run_demo", interrupted)
     result = kinetree("demo", "--output", tmp_path / "demo")
     assert result.exit_code == 130

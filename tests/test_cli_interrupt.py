@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from support.stand_ins import disk_full, interrupted
 
 LAWS = """
 import os, signal
@@ -210,9 +211,6 @@ def test_a_stability_study_keeps_the_algorithm_that_is_under_way(place, monkeypa
 
 
 def test_a_study_that_has_nothing_yet_leaves_nothing(place, monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("kinetree.analysis.inverse.inverse_dynamics", interrupted)
     result = kinetree("run", "gripper_inverse_dynamics")
     assert result.exit_code == 130 and "before there was anything to save" in result.stderr
@@ -240,9 +238,6 @@ def test_a_prediction_keeps_its_last_iterate(place):
 
 @pytest.mark.parametrize("command", [["verify", "puma"], ["derivatives", "puma"], ["bench", "puma"]])
 def test_other_commands_say_that_they_were_interrupted(command, monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("kinetree.study.models.mechanism_of", interrupted)
     result = kinetree(*command)
     assert (result.exit_code, result.stderr) == (130, "interrupted\n")
@@ -267,10 +262,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("case", WRITERS)
 def test_a_full_disk_is_told_and_leaves_no_half_file(case, place, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("kinetree.model.files.os.fsync", full)
+    monkeypatch.setattr("kinetree.model.files.os.fsync", disk_full)
     result = kinetree(*WRITERS[case])
     assert result.exit_code == 2 and "cannot be written: No space left on device" in result.stderr
     assert list(place.iterdir()) == []

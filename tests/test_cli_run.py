@@ -17,6 +17,7 @@ import kinetree as kt
 from kinetree.cli import app
 from kinetree.cli.examples import complete_example
 from kinetree.study.examples import example_names
+from support.stand_ins import disk_full, interrupted, memory_full
 
 FALL = """
 [study]
@@ -214,9 +215,6 @@ def test_a_terminated_process_leaves_a_result(folder):
 
 
 def test_an_interruption_before_the_work_leaves_nothing(folder, monkeypatch):
-    def interrupted(*arguments, **options):
-        raise KeyboardInterrupt
-
     monkeypatch.setattr("kinetree.simulation.simulate.simulate", interrupted)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 130 and "before there was anything to save" in result.stderr
@@ -232,10 +230,7 @@ def test_a_folder_without_permission_is_found_before_the_work(folder, monkeypatc
 
 
 def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
-    def full(*paths):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("kinetree.model.files.os.replace", full)
+    monkeypatch.setattr("kinetree.model.files.os.replace", disk_full)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 2 and "fall.nc: cannot be written: No space left on device" in result.stderr
     assert "nor could it be kept in" in result.stderr
@@ -248,7 +243,7 @@ def test_a_disk_that_fills_up_during_the_work_costs_no_result(folder, monkeypatc
 
     def full(source, target):
         if not Path(target).is_relative_to(refuge):
-            raise OSError(28, "No space left on device")
+            disk_full()
         real(source, target)
 
     monkeypatch.setattr("kinetree.model.files.os.replace", full)
@@ -343,10 +338,7 @@ def test_more_samples_than_can_be_kept_are_refused(folder):
 
 
 def test_too_little_memory_is_told(folder, monkeypatch):
-    def full(*arguments, **options):
-        raise MemoryError
-
-    monkeypatch.setattr("kinetree.study.run.prepared", full)
+    monkeypatch.setattr("kinetree.study.run.prepared", memory_full)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 2 and "ask for fewer samples" in result.stderr
 

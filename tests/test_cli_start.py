@@ -14,6 +14,7 @@ from kinetree.cli.app import name_of
 from kinetree.cli.commands import COMMANDS, SECTIONS
 from kinetree.cli.names import complete_model, complete_path, complete_result, complete_zoo
 from kinetree.model import zoo
+from support.stand_ins import interrupted
 
 HEAVY = ("numpy", "scipy", "numba", "matplotlib", "xarray", "h5py", "rich", "mujoco")
 QUICK = {
@@ -174,9 +175,6 @@ def test_what_the_package_shows_can_be_imported_from():
 def test_an_interrupt_while_the_command_is_loaded_shows_no_traceback(monkeypatch, capsys):
     import kinetree.cli
     from kinetree.__main__ import main
-
-    def interrupted():
-        raise KeyboardInterrupt
 
     monkeypatch.setattr(kinetree.cli, "main", interrupted)
     with pytest.raises(SystemExit) as ended:

@@ -10,6 +10,8 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+HELPFUL = 20  # messages about unknown names that suggest another one
+
 
 class KinetreeError(Exception):
     """Base of every error that Kinetree raises on purpose."""
@@ -56,8 +58,13 @@ def listed(choices: Iterable[object], most: int = 12) -> str:
     return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
 
 
-def unknown_name(kind: str, name: object, choices: Iterable[object]) -> str:
-    """Message for a name that is none of the choices, with the nearest one suggested."""
+def unknown_name(kind: str, name: object, choices: Iterable[object], told: int = 0) -> str:
+    """Message for a name that is none of the choices, with the nearest one suggested.
+
+    Only the first messages of many help with a choice, as to find it takes time: ``told`` were there before.
+    """
+    if told >= HELPFUL:
+        return f"unknown {kind} '{name}'"
     names = [str(choice) for choice in choices]
     near = difflib.get_close_matches(str(name), names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""

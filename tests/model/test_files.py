@@ -17,6 +17,7 @@ from kinetree.model.files import load, read_text, save, write_text
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.toml_file import toml_text
+from support.stand_ins import interrupted
 
 
 @pytest.fixture
@@ -151,10 +152,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(
 def test_interrupted_save_leaves_no_half_file(
     tmp_path: Path, arm: Mechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(_: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "fsync", interrupt)
+    monkeypatch.setattr(os, "fsync", interrupted)
     with pytest.raises(KeyboardInterrupt):
         save(arm, tmp_path / "arm.toml")
     assert leftovers(tmp_path) == []

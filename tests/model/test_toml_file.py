@@ -231,7 +231,7 @@ def test_written_text_reads_well() -> None:
 
 def test_what_cannot_be_written_is_refused() -> None:
     builder = Builder("m")
-    builder.world.free("j").body("half \ud800")
+    builder.world.free("j").body("b", shapes=[Shape("mesh", frozen([1, 1, 1]), file="half \ud800")])
     with pytest.raises(FileError, match="surrogate"):
         toml_text(builder.build())
     with pytest.raises(InputError, match="Mechanism"):

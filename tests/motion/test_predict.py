@@ -219,36 +219,6 @@ def test_the_hand_reaches_a_point():
 
 
 # ---- when it does not work out -----------------------------------------------------------------------
-def test_a_target_out_of_reach_is_named():
-    far = PointPosition("link2", [2.0, 0.0, 0.0], point=(0.4, 0, 0), axes="xy")
-    constraints = [Boundary("start", [0.0, 0.5], 0.0), far]
-    found = predict(
-        Problem(kt.zoo.two_link(), objective=Time(), constraints=constraints, duration=(0.1, 5.0))
-    )
-    assert not found.solved
-    assert found.exit_code == 3
-    assert found.violations[0].family == "end-effector position"
-    assert found.violations[0].amount == pytest.approx(1.2, abs=0.05)
-    assert "out of reach" in str(found)
-
-
-def test_too_short_a_duration_is_named():
-    found = predict(minimum_time(duration=0.3))
-    assert found.exit_code == 3
-    assert found.violations[0].family == "torque limit"
-    assert "duration" in str(found.explanation)
-    assert "joint" in found.violations[0].label
-
-
-def test_a_torque_limit_below_gravity_is_named():
-    arm = kt.zoo.two_link(gravity=(0, -9.81, 0))
-    ends = [Boundary(at, [q, 0.0], 0.0, 0.0) for at, q in (("start", 0.0), ("end", 0.5))]
-    found = predict(Problem(arm, objective=Time(), constraints=[*ends, TorqueLimits({"joint1": 1.0})]))
-    assert found.exit_code == 3
-    assert found.violations[0].label == "joint1"
-    assert "holding still at the start against gravity and loads takes 3.924" in str(found)
-
-
 def test_ctrl_c_keeps_the_best_iterate():
     for solver in SOLVERS:
         sent = []
@@ -326,17 +296,6 @@ def test_starts_from_a_motion_and_from_another_mesh():
 def test_bad_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         predict(minimum_time(segments=4), **arguments)
-
-
-def test_an_infeasible_motion_is_the_nearest_that_was_seen():
-    """The tip of the arm, which reaches 0.8 m, comes near a target at 2 m and not to the far side."""
-    constraints = [
-        Boundary("start", [0.0, -2.0], velocity=0.0),
-        PointPosition("link2", [2.0, 0.0, 0.0], point=(0.4, 0, 0), axes="xy"),
-    ]
-    lost = predict(Problem(kt.zoo.two_link(), objective=Time(), constraints=constraints, duration=(0.1, 5)))
-    assert not lost.solved and lost.exit_code == 3
-    assert lost.max_violation < 1.3
 
 
 def test_functions_that_give_no_numbers_are_named():

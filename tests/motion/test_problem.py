@@ -139,6 +139,24 @@ def test_terms_are_weighed_from_both_sides():
     assert (Time() * 3.0).weight == (3.0 * Time()).weight == 3.0
 
 
+@pytest.mark.parametrize("weight", [-1.0, -1e-300, np.nan, np.inf, "1"])
+def test_weights_are_numbers_that_are_not_negative(weight):
+    with pytest.raises(kt.InputError, match=r"weight of SquaredTorque must be .*, got") as caught:
+        weight * SquaredTorque()
+    assert (repr(weight) if isinstance(weight, str) else f"{weight:g}") in str(caught.value)
+    assert (0.0 * SquaredTorque()).weight == 0.0
+
+
+def test_a_rest_on_the_way_that_is_too_heavy_is_seen_before_solving():
+    arm = kt.zoo.two_link(gravity=(0, -9.81, 0))
+    rest = Boundary(0.3, [0.0, 0.0], 0.0, 0.0)
+    limits = [TorqueLimits(upper=x) for x in (3.0, 5.0)]
+    weak, strong = (Problem(arm, objective=Time(), constraints=[rest, x]) for x in limits)
+    (sentence,) = weak.conflicts()
+    assert "joint1: holding still at s = 0.3 against gravity and loads takes 3.924 N m" in sentence
+    assert strong.conflicts() == []
+
+
 def test_the_same_condition_twice_is_no_contradiction():
     assert minimum_time(also=[Boundary("start", {"joint1": 0.0})]).n_variables == 39
 

@@ -9,6 +9,7 @@ from kinetree.model import files, zoo
 from kinetree.result import netcdf
 from kinetree.result.netcdf import load_result
 from support.results import small_result
+from support.stand_ins import interrupted
 
 
 def leftovers(folder):
@@ -71,10 +72,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(step, tmp_path, rng, m
 
 @pytest.mark.parametrize("where", ["fsync", "while composing"])
 def test_interrupted_save_leaves_nothing_behind(where, tmp_path, rng, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(*((os, "fsync") if where == "fsync" else (netcdf, "_write")), interrupt)
+    monkeypatch.setattr(*((os, "fsync") if where == "fsync" else (netcdf, "_write")), interrupted)
     with pytest.raises(KeyboardInterrupt):
         small_result(zoo.two_link(), rng).save(tmp_path / "run.nc")
     assert leftovers(tmp_path) == []

@@ -11,6 +11,8 @@ from kinetree.algebra.arrays import Array, ErrorKind, array_key, frozen, same_ar
 from kinetree.algebra.rotation import rotation_from_rpy, rotation_matrix
 from kinetree.errors import InputError
 
+UNTURNED = frozen(np.eye(3))
+
 
 @dataclass(frozen=True, eq=False)
 class Placement:
@@ -20,7 +22,7 @@ class Placement:
     Placement(position=[0.0, 2.0, 1.0])
     """
 
-    rotation: Array = field(default_factory=lambda: frozen(np.eye(3)))
+    rotation: Array = field(default_factory=lambda: UNTURNED)
     position: Array = field(default_factory=lambda: frozen(np.zeros(3)))
 
     @classmethod
@@ -35,7 +37,7 @@ class Placement:
         """A checked placement from a position and either a rotation matrix or roll-pitch-yaw angles (rad)."""
         if rotation is not None and rpy is not None:
             raise error(f"{what}: give either a rotation matrix or roll-pitch-yaw angles, not both")
-        R = frozen(np.eye(3))
+        R = UNTURNED
         if rotation is not None:
             R = rotation_matrix(rotation, f"{what}: rotation", error)
         if rpy is not None:
@@ -57,7 +59,12 @@ class Placement:
     @property
     def is_identity(self) -> bool:
         """Whether both frames coincide."""
-        return bool(np.array_equal(self.rotation, np.eye(3)) and not self.position.any())
+        return not self.is_turned and not self.position.any()
+
+    @property
+    def is_turned(self) -> bool:
+        """Whether the axes of both frames differ."""
+        return self.rotation is not UNTURNED and not np.array_equal(self.rotation, UNTURNED)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placement) and same_arrays(
@@ -68,5 +75,5 @@ class Placement:
         return hash(array_key(self.rotation, self.position))
 
     def __repr__(self) -> str:
-        turned = "" if np.array_equal(self.rotation, np.eye(3)) else f"rotation={self.rotation.tolist()}, "
+        turned = f"rotation={self.rotation.tolist()}, " if self.is_turned else ""
         return f"Placement({turned}position={self.position.tolist()})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass, field
+from unicodedata import category
 
 from kinetree.algebra.arrays import Array, array_key, same_arrays, vector
 from kinetree.algebra.placement import Placement
@@ -11,14 +13,29 @@ from kinetree.model.inertia import Inertia
 
 WORLD = "world"
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "mesh": 3}
+LONGEST_NAME = 1000  # characters
+CONTROL = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, halves of characters, ends of lines and paragraphs
+REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # what stands behind is shown elsewhere
 
 
 def checked_name(name: object, what: str) -> str:
-    """A name that can be printed, looked up and written to a file."""
+    """A name that can be printed, looked up and written to a file.
+
+    >>> checked_name("Gelenk_äöü", "a joint")
+    'Gelenk_äöü'
+    """
     if not isinstance(name, str) or not name.strip():
         raise ModelError(f"{what} needs a name that is a non-empty text, got {name!r}")
-    if any(ord(c) < 32 for c in name):
-        raise ModelError(f"{what} has a control character in its name {name!r}; use printable characters")
+    if len(name) > LONGEST_NAME:
+        raise ModelError(
+            f"{what} has a name of {len(name)} characters, {reprlib.repr(name)}; allowed are {LONGEST_NAME}"
+        )
+    if name.isprintable():
+        return name
+    if any(category(c) in CONTROL or c in REORDERING for c in name):
+        raise ModelError(f"{what} has a control character in its name {name!a}; use printable characters")
+    if all(category(c) == "Cf" or c.isspace() for c in name):
+        raise ModelError(f"{what} needs a name that can be seen, got {name!a}")
     return name
 
 

@@ -42,7 +42,7 @@ def _urdf(path: Path) -> list[Finding]:
 
 def _mjcf(path: Path) -> list[Finding]:
     """MuJoCo compiles the file and stops at its first fault."""
-    from kinetree.model.check_urdf import line_of
+    from kinetree.model.check_urdf import placed
     from kinetree.model.suspicions import suspicions
     from kinetree.model.xml_file import parse_xml
 
@@ -57,7 +57,4 @@ def _mjcf(path: Path) -> list[Finding]:
         Finding(file, None, WARNING, "not-used", str(warning.message).removeprefix(f"{file}: "))
         for warning in heard
     ]
-    root = parse_xml(read_text(path), file)
-    return found + [
-        Finding(file, line_of(root, x), WARNING, x.rule, x.message) for x in suspicions(mechanism)
-    ]
+    return found + placed(suspicions(mechanism), parse_xml(read_text(path), file), file)

@@ -35,11 +35,15 @@ from kinetree.model.toml_parts import (
 
 RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
 BY_THEMSELVES = ("degrees-as-radians", "millimetres-as-metres", "inertia-does-not-fit", "no-room-to-move")
-REPEATED = re.compile(r"more than one (?P<kind>[a-z ]+) is called '(?P<name>.*)'; ")
+REPEATED = re.compile(r"more than one (?P<kind>[a-z ]+) is called ")
+Problem = tuple[Place, Mapping[str, Any]]  # where, and what pydantic says
 
 
 class Part(NamedTuple):
-    """A list of tables of the file: its key, its schema, what makes a part of it and what checks pieces."""
+    """A list of tables of the file: its key, its schema, what makes a part of it.
+
+    Where no part can be made, the pieces tell all that is wrong with it.
+    """
 
     key: str
     schema: type[BaseModel]
@@ -54,6 +58,11 @@ def _joint_alone(table: BodyTable) -> Joint:
 def _row_alone(table: DhRowTable) -> Mechanism:
     row = {key: x for key, x in dh_row_of(table).items() if key not in ("name", "parent", "mimic")}
     return from_dh([row], name="row")
+
+
+def _checked_row(table: DhRowTable) -> dict[str, Any]:
+    _row_alone(table)
+    return dh_row_of(table)
 
 
 PARTS = (
@@ -71,7 +80,7 @@ PARTS = (
     ),
     Part("loop", LoopTable, loop_of, (loop_of,)),
     Part("contact", ContactTable, contact_point_of, (contact_point_of,)),
-    Part("dh.row", DhRowTable, dh_row_of, (_row_alone,)),
+    Part("dh.row", DhRowTable, _checked_row, (_row_alone,)),
 )
 
 
@@ -86,12 +95,12 @@ def check_mechanism_toml(text: str, file: str) -> list[Finding]:
 
 def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Place = ()) -> list[Finding]:
     """The findings in a mechanism that was parsed; ``above`` is its place in a larger file."""
-    found = schema_findings(origin, MechanismTable, lines, above)
-    bad = {place for place, _ in _schema_errors(origin, MechanismTable)}
-    parts, wrong = _parts(origin, bad)
+    problems = _schema_errors(origin, MechanismTable)
+    found = _schema_findings(origin, MechanismTable, problems, lines, above)
+    parts, wrong = _parts(origin, [place for place, _ in problems])
     found += wrong
     whole = not found and bool(origin.table)
-    found += _tree_findings(origin, parts, lines, above) if whole else _orphans(origin, lines, above)
+    found += _tree_findings(origin, parts) if whole else _orphans(origin, lines, above)
     found += _raw_angles(origin, lines, above)
     mechanism: Mechanism | None
     try:
@@ -109,6 +118,16 @@ def schema_findings(
     origin: Origin, model: type[BaseModel], lines: Mapping[Place, int], above: Place = ()
 ) -> list[Finding]:
     """What the schema of a file refuses: unknown and missing keys, wrong values."""
+    return _schema_findings(origin, model, _schema_errors(origin, model), lines, above)
+
+
+def _schema_findings(
+    origin: Origin,
+    model: type[BaseModel],
+    problems: Sequence[Problem],
+    lines: Mapping[Place, int],
+    above: Place,
+) -> list[Finding]:
     return [
         Finding(
             origin.source,
@@ -117,7 +136,7 @@ def schema_findings(
             RULE_OF.get(problem["type"], "wrong-value"),
             complaint(problem, model),
         )
-        for place, problem in _schema_errors(origin, model)
+        for place, problem in problems
     ]
 
 
@@ -126,7 +145,7 @@ def nearest_line(place: Place, lines: Mapping[Place, int]) -> int | None:
     return next((lines[place[:k]] for k in range(len(place), 0, -1) if place[:k] in lines), None)
 
 
-def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[tuple[Place, Mapping[str, Any]]]:
+def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[Problem]:
     try:
         model.model_validate(dict(origin.table))
     except ValidationError as error:
@@ -134,38 +153,38 @@ def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[tuple[Place, 
     return []
 
 
-def _parts(origin: Origin, bad: set[Place]) -> tuple[dict[str, list[Any]], list[Finding]]:
+def _parts(origin: Origin, bad: Sequence[Place]) -> tuple[dict[str, list[Any]], list[Finding]]:
     """The parts of the mechanism that can exist, and findings about those that cannot."""
     made: dict[str, list[Any]] = {part.key: [] for part in PARTS}
     found: list[Finding] = []
     for part in PARTS:
         path = ARRAYS[part.key]
+        broken = {place[: len(path) + 1] for place in bad}
         for k, entry in enumerate(origin.entries(part.key)):
-            if any(place[: len(path) + 1] == (*path, k) for place in bad):
+            if (*path, k) in broken:
                 continue
             table = part.schema.model_validate(entry)
-            complaints = [x for piece in part.pieces for x in _complaints(origin, (*path, k), piece, table)]
-            found += [
-                x for text in complaints for x in of_error(text, origin.source, f"impossible-{path[-1]}")
-            ]
-            if not complaints:
-                made[part.key].append(part.make(table))
+            try:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    made[part.key].append(part.make(table))
+            except ModelError:
+                for text in _complaints(origin, (*path, k), part.pieces, table):
+                    found += of_error(text, origin.source, f"impossible-{path[-1]}")
     return made, found
 
 
 def _complaints(
-    origin: Origin, place: Place, make: Callable[[Any], object], table: BaseModel
+    origin: Origin, place: Place, pieces: Sequence[Callable[[Any], object]], table: BaseModel
 ) -> Iterator[str]:
-    try:
-        with origin.blamed(*place), np.errstate(over="ignore", invalid="ignore"):
-            make(table)
-    except ModelError as error:
-        yield str(error).replace("DH row 0 ('link1'): ", "")  # a row by itself is the first
+    for piece in pieces:
+        try:
+            with origin.blamed(*place), np.errstate(over="ignore", invalid="ignore"):
+                piece(table)
+        except ModelError as error:
+            yield str(error).replace("DH row 0 ('link1'): ", "")  # a row by itself is the first
 
 
-def _tree_findings(
-    origin: Origin, parts: Mapping[str, list[Any]], lines: Mapping[Place, int], above: Place
-) -> Iterator[Finding]:
+def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[Finding]:
     """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
     if origin.table.get("dh") is not None:
         return
@@ -173,36 +192,25 @@ def _tree_findings(
         repeated = REPEATED.match(fault)
         if repeated is not None and repeated["kind"] == "degree of freedom":
             continue
-        if repeated is not None:
-            place = _last(origin, repeated["kind"], repeated["name"])
-            line = nearest_line((*above, *place), lines)
-            yield Finding(origin.source, line, ERROR, "repeated-name", fault)
-            continue
         try:
             with origin.blamed():
                 raise ModelError(fault)
         except ModelError as error:
-            yield from of_error(error, origin.source, "impossible-tree")
-
-
-def _last(origin: Origin, kind: str, name: str) -> Place:
-    """The last entry that has a name."""
-    key = {"contact point": "contact", "joint": "body", "degree of freedom": "body"}.get(kind, kind)
-    owner = "body" if kind == "body" else "contact" if key == "contact" else "joint"
-    found = [k for k, entry in enumerate(origin.entries(key)) if name in _names(entry, k, owner, row=False)]
-    return (key, found[-1]) if found else (key,)
+            yield from of_error(error, origin.source, "repeated-name" if repeated else "impossible-tree")
 
 
 def _orphans(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:
     """Bodies on unknown parents, in a file that is broken elsewhere."""
     entries = [entry for entry in origin.entries("body") if isinstance(entry, Mapping)]
-    names = [WORLD, *(str(entry.get("name")) for entry in entries)]
+    names = dict.fromkeys([WORLD, *(str(entry.get("name")) for entry in entries)])
+    lost = 0
     for k, entry in enumerate(origin.entries("body")):
         parent = entry.get("parent", WORLD) if isinstance(entry, Mapping) else WORLD
         if isinstance(parent, str) and parent not in names:
             line = nearest_line((*above, "body", k, "parent"), lines)
-            message = f"parent of {origin.label('body', k)}: {unknown_name('body', parent, names)}"
+            message = f"parent of {origin.label('body', k)}: {unknown_name('body', parent, names, lost)}"
             yield Finding(origin.source, line, ERROR, "impossible-tree", message)
+            lost += 1
 
 
 def _remains(links: Sequence[Link]) -> Mechanism | None:
@@ -226,30 +234,14 @@ def _placed(x: Suspicion, origin: Origin, lines: Mapping[Place, int], above: Pla
 
 
 def _place(x: Suspicion, origin: Origin) -> Place:
-    """Where in the file the part that a suspicion names is described."""
+    """Where in the file that is which a suspicion is about."""
     if x.kind == "mechanism":
         return (x.key,)
-    rows = origin.table.get("dh") is not None and x.kind in ("body", "joint")
-    array = ARRAYS["dh.row"] if rows else ("body",) if x.kind == "joint" else (x.kind,)
-    entries: Any = origin.table
-    for key in array:
-        entries = entries[key]
-    for k, entry in enumerate(entries):
-        solid = next((key for key in SOLIDS if key in entry), None)
-        if x.name in _names(entry, k, x.kind, rows) and x.kind == "body" and solid is not None:
-            return (*array, k, solid, x.key)
-        if x.name in _names(entry, k, x.kind, rows):
-            return (*array, k, "joint", x.key) if x.kind == "joint" and not rows else (*array, k, x.key)
-    return array
-
-
-def _names(entry: Mapping[str, Any], k: int, kind: str, row: bool) -> tuple[object, ...]:
-    if kind != "joint":
-        return (entry.get("name", f"link{k + 1}"),)
-    if row:
-        return (entry.get("joint_name", f"joint{k + 1}"),)
-    joint = entry.get("joint")
-    return (joint.get("name") if isinstance(joint, Mapping) else None, f"{entry.get('name')}_joint")
+    for key, k in origin.places(x.kind, x.name):
+        solid = [part for part in SOLIDS if x.kind == "body" and part in origin.entries(key)[k]]
+        inside = ["joint"] if x.kind == "joint" and key == "body" else solid[:1]
+        return (*ARRAYS[key], k, *inside, x.key)
+    return ()
 
 
 def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ CHILD_OF_KEY = {
     "lower": "limit", "upper": "limit", "velocity_limit": "limit", "at": "origin", "mass": "inertial",
     "center": "inertial", "inertia": "inertial",
 }  # fmt: skip
+KINDS_OF_TAGS = {"link": "body", "body": "body", "joint": "joint"}
 
 
 def check_urdf(path: Path) -> list[Finding]:
@@ -40,28 +41,30 @@ def check_urdf(path: Path) -> list[Finding]:
     for warning in heard:
         (said,) = of_error(str(warning.message), file, "not-used")
         found.append(Finding(file, said.line, WARNING, said.rule, said.message))
-    return found + [
-        Finding(file, line_of(robot, x), WARNING, x.rule, x.message) for x in suspicions(mechanism)
-    ]
+    return found + placed(suspicions(mechanism), robot, file)
 
 
-def line_of(root: Element, x: Suspicion) -> int | None:
-    """The line of the element that a suspicion is about: by its name, and of the child that holds the key."""
-    tags = {"body": ("link", "body"), "joint": ("joint",)}.get(x.kind, ())
+def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
+    """Suspicions with the lines of the elements that they are about, or of the children with the keys."""
+    named: dict[tuple[str, str], Element] = {}
     waiting = [root]
     while waiting:
         element = waiting.pop()
-        if element.tag in tags and element.attributes.get("name") == x.name:
-            inner = element.all(CHILD_OF_KEY.get(x.key, x.key))
-            return (inner[0] if inner else element).line
+        if element.tag in KINDS_OF_TAGS and "name" in element.attributes:
+            named[KINDS_OF_TAGS[element.tag], element.attributes["name"]] = element
         waiting.extend(element.children)
-    return None
+    found = []
+    for x in told:
+        owner = named.get((x.kind, x.name))
+        inner = [] if owner is None else [*owner.all(CHILD_OF_KEY.get(x.key, x.key)), owner]
+        found.append(Finding(file, inner[0].line if inner else None, WARNING, x.rule, x.message))
+    return found
 
 
 def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]:
     """Rule and text of every complaint, element by element."""
     yield from _tried("syntax", lambda: check_robot(robot))
-    links, joints = Names("link"), Names("joint")
+    links, joints, lost = Names("link"), Names("joint"), 0
     for named in (links, joints):
         for element in robot.all(named.tag):
             yield from _tried("repeated-name", named.add, element)
@@ -75,10 +78,12 @@ def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]
         else:
             for part in (placement, lambda joint: joint_of(joint, mimic_of(joint))):
                 yield from _tried("impossible-joint", part, element)
-            yield from _tried("impossible-tree", lambda joint: carriers_of(links.known, {"": joint}), element)
+            astray = list(_tried("impossible-tree", carriers_of, links.known, {"": element}, lost))
+            yield from astray
+            lost += len(astray)
 
 
-def _tried(rule: str, check: Callable[..., object], *arguments: Element) -> Iterable[tuple[str, str]]:
+def _tried(rule: str, check: Callable[..., object], *arguments: object) -> Iterable[tuple[str, str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

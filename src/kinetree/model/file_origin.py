@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -17,7 +18,12 @@ from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
 ARRAYS = {"body": ("body",), "loop": ("loop",), "contact": ("contact",), "dh.row": ("dh", "row")}
-MENTIONED = re.compile(r"(?P<key>body|loop|contact point) '(?P<name>.*?)'|DH row (?P<row>\d+)")
+MENTIONED = re.compile(
+    r"(?P<key>body|joint|loop|contact point) '(?P<name>.*?)'|DH row (?P<row>\d+)"
+    r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
+)
+DECIMAL_COMMA = re.compile(r"= *[-+]?\d+,\d+ *(#.*)?$")
+LONGEST_LABEL = 100  # characters of a name that messages call a part by
 MOST_ERRORS = 8  # shown at once
 SYNTAX_HINTS = {
     "Cannot overwrite a value": "a key is given twice",
@@ -72,7 +78,8 @@ class Origin:
         """How messages call one of them: by its name, or by its number."""
         entry = self.entries(key)[index]
         name = entry.get("name") if isinstance(entry, Mapping) else None
-        return f"{key} '{name}'" if isinstance(name, str) and name.isprintable() else f"{key}[{index}]"
+        usable = isinstance(name, str) and name.isprintable() and len(name) <= LONGEST_LABEL
+        return f"{key} '{name}'" if usable else f"{key}[{index}]"
 
     @contextmanager
     def blamed(self, *place: int | str) -> Iterator[None]:
@@ -89,20 +96,50 @@ class Origin:
     def _where_of(self, said: str) -> str:
         """The source, with the line of the body, loop, contact point or row that a message names first."""
         found = MENTIONED.search(said)
-        if found and found["row"]:
+        if found is None:
+            return self.source
+        if found["row"]:
             return self._line("dh.row", int(found["row"]))
-        if found:
-            key = found["key"].removesuffix(" point")
-            for index in range(len(self.entries(key))):
-                if self.label(key, index) == f"{key} '{found['name']}'":
-                    return self._line(key, index)
-        return self.source
+        kind = found["repeated"] or found["key"] or "body"
+        name = found["twice"] or found["name"] or found["first"]
+        places = self.places(kind.removesuffix(" point"), name)
+        return self._line(*places[-1 if found["repeated"] else 0]) if places else self.source
+
+    def places(self, kind: str, name: str) -> Sequence[tuple[str, int]]:
+        """Where a body, joint, loop or contact of this name is described: the array and the index in it."""
+        return self._places.get((kind, name), ())
+
+    @cached_property
+    def _places(self) -> dict[tuple[str, str], list[tuple[str, int]]]:
+        found: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        for key in ARRAYS:
+            for index, entry in enumerate(self.entries(key)):
+                for kind, name in _names(key, index, entry) if isinstance(entry, Mapping) else ():
+                    if isinstance(name, str):
+                        found.setdefault((kind, name), []).append((key, index))
+        return found
 
     def explained(self, error: ValidationError, model: type[BaseModel]) -> FileError:
         """The schema's complaints in our words, one per line."""
         texts = [f"{self.where(x['loc'])}: {complaint(x, model)}" for x in error.errors(include_url=False)]
         more = [f"... and {len(texts) - MOST_ERRORS} more"] if len(texts) > MOST_ERRORS else []
         return FileError("\n".join([*texts[:MOST_ERRORS], *more]))
+
+
+def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """The kinds and names of what an entry of an array describes; a joint without a name gets its body's."""
+    if key in ("loop", "contact"):
+        yield key, entry.get("name")
+    if key == "loop":
+        yield "joint", entry.get("name")
+    if key == "body":
+        joint, name = entry.get("joint"), entry.get("name")
+        given = joint.get("name") if isinstance(joint, Mapping) else None
+        yield "body", name
+        yield "joint", f"{name}_joint" if given is None else given
+    if key == "dh.row":
+        yield "body", entry.get("name", f"link{index + 1}")
+        yield "joint", entry.get("joint_name", f"joint{index + 1}")
 
 
 def dotted(place: Place) -> str:
@@ -191,5 +228,8 @@ def _syntax_error(said: str, text: str, source: str) -> str:
     shown = lines[line - 1].strip()
     if shown.count("{") > shown.count("}"):
         reason = UNCLOSED
+    if DECIMAL_COMMA.search(shown):
+        reason = "write a decimal point, not a comma"
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in shown)
     return f"{source}, line {line}, column {column}: broken TOML: {reason}, in: {shown}"

@@ -13,6 +13,7 @@ from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import ModelError
 
 ROUNDING = 1e-9  # relative slack of the physical checks
+LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them are finite numbers, too
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +38,15 @@ class Inertia:
         mass = number(self.mass, "mass", ModelError)
         if mass < 0:
             raise ModelError(f"mass must be >= 0 kg, got {mass:g}")
+        if mass > LARGEST:
+            raise ModelError(f"mass must be at most {LARGEST:g} kg, got {mass:g}")
+        center, moment = vector(self.center, 3, "centre of mass", ModelError), _moment(self.moment)
+        for array, what, unit in ((center, "centre of mass", "m"), (moment, "inertia", "kg m^2")):
+            if max(map(abs, array.ravel().tolist())) > LARGEST:
+                raise ModelError(f"{what} must be at most {LARGEST:g} {unit}, got {array.tolist()}")
         object.__setattr__(self, "mass", mass)
-        object.__setattr__(self, "center", vector(self.center, 3, "centre of mass", ModelError))
-        object.__setattr__(self, "moment", _moment(self.moment))
+        object.__setattr__(self, "center", center)
+        object.__setattr__(self, "moment", moment)
         _check_physical(self.moment, self.allow_unphysical)
 
     @property
@@ -198,15 +205,17 @@ def _check_physical(moment: Array, allow_unphysical: bool) -> None:
     """Positive semidefinite, and principal moments that some mass distribution has."""
     small, middle, large = np.linalg.eigvalsh(moment)
     slack = ROUNDING * max(abs(small), abs(large))
+    semidefinite = small >= -slack
+    if semidefinite and (allow_unphysical or large <= small + middle + slack):
+        return
     shown = ", ".join(f"{x:.6g}" for x in (small, middle, large))
-    if small < -slack:
+    if not semidefinite:
         raise ModelError(f"inertia must be positive semidefinite; its principal moments are {shown} kg m^2")
-    if not allow_unphysical and large > small + middle + slack:
-        raise ModelError(
-            f"inertia violates the triangle inequality: of its principal moments {shown} kg m^2 the largest "
-            "exceeds the sum of the others, which no body has; correct it or accept it with allow_unphysical "
-            "(= true in TOML; for URDF and MJCF an option of load, --allow-unphysical of kinetree convert)"
-        )
+    raise ModelError(
+        f"inertia violates the triangle inequality: of its principal moments {shown} kg m^2 the largest "
+        "exceeds the sum of the others, which no body has; correct it or accept it with allow_unphysical "
+        "(= true in TOML; for URDF and MJCF an option of load, --allow-unphysical of kinetree convert)"
+    )
 
 
 def _sizes(values: ArrayLike, what: str) -> Array:

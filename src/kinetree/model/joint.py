@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import pairwise
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -228,7 +230,10 @@ def _parameter(joint: str, key: str, n: int, value: object) -> Array:
     """One checked parameter as an array (n_dof,)."""
     default, smallest = PARAMETERS[key]
     if value is None:
-        return frozen(np.full(n, default))
+        return _default(n, default)
+    if isinstance(value, float) and (isfinite(value) or (key in UNLIMITED and not isnan(value))):
+        if smallest is None or value >= smallest:
+            return frozen(np.full(n, value))  # most are like this, and large files have many
     what = f"joint '{joint}': {key}"
     array = numbers(value, what, ModelError)  # type: ignore[arg-type]
     if array.shape not in ((), (n,)):
@@ -240,6 +245,12 @@ def _parameter(joint: str, key: str, n: int, value: object) -> Array:
     if smallest is not None and (array < smallest).any():
         raise ModelError(f"{what} must be >= {smallest:g}, got {array.tolist()}")
     return frozen(np.broadcast_to(array, (n,)))
+
+
+@cache
+def _default(n: int, value: float) -> Array:
+    """The array that all joints with this default share; it is read-only."""
+    return frozen(np.full(n, value))
 
 
 def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:

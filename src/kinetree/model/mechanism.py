@@ -15,12 +15,14 @@ from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, ModelError, listed, unknown_name
 from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.inertia import LARGEST
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
 from kinetree.model.tree import Tree, compile_tree
 
 EARTH = (0.0, 0.0, -9.81)
+LONGEST_CYCLE = 12  # bodies of a cycle that are named
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ def faults(
         yield f"mechanism '{name}' has no bodies; it needs at least one"
     bodies = [link.body.name for link in links]
     yield from _repeated(bodies, "body")
+    yield from _too_far(links)
     yield from _unrooted(links)
     yield from _repeated([link.joint.name for link in links] + [loop.name for loop in loops], "joint")
     yield from _repeated([x for link in links for x in link.joint.dof_names], "degree of freedom")
@@ -180,6 +183,13 @@ def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:
             yield f"more than one {kind} is called '{name}'; {kind} names must differ"
 
 
+def _too_far(links: Sequence[Link]) -> Iterator[str]:
+    for link in links:
+        if max(map(abs, link.placement.position.tolist())) > LARGEST:
+            position = link.placement.position.tolist()
+            yield f"joint '{link.joint.name}': position must be at most {LARGEST:g} m, got {position}"
+
+
 def _unattached(what: str, bodies: Iterable[str], choices: Sequence[str]) -> Iterator[str]:
     for body in bodies:
         if body not in choices:
@@ -190,6 +200,7 @@ def _unrooted(links: Sequence[Link]) -> Iterator[str]:
     """Bodies whose parents lead not to the world: to an unknown body, or around in a cycle."""
     by_body = {link.body.name: link for link in links}
     seen: set[str] = {WORLD}
+    lost = 0
     for start in by_body:
         path: dict[str, None] = {}  # bodies from this one towards the root
         body = start
@@ -198,11 +209,15 @@ def _unrooted(links: Sequence[Link]) -> Iterator[str]:
             body = by_body[body].parent
         if body in path:
             names = list(path)
-            cycle = " -> ".join([*names[names.index(body) :], body])
-            yield f"the bodies form a cycle: {cycle}; a loop must be closed by a cut joint (loop)"
+            cycle = [*names[names.index(body) :], body]
+            shown = cycle if len(cycle) <= LONGEST_CYCLE else [*cycle[: LONGEST_CYCLE - 2], "...", body]
+            yield (
+                f"the bodies form a cycle: {' -> '.join(shown)}; a loop must be closed by a cut joint (loop)"
+            )
         elif body not in seen:
             *_, child = path
-            yield f"parent of body '{child}': {unknown_name('body', body, (WORLD, *by_body))}"
+            yield f"parent of body '{child}': {unknown_name('body', body, (WORLD, *by_body), lost)}"
+            lost += 1
         seen.update(path)
 
 

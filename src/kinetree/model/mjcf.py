@@ -165,6 +165,8 @@ def _check_asset_files(elements: list[Element], inside: MeshFolder) -> None:
     named = {x.attributes[key] for x in elements for key in FOLDER_ATTRIBUTES if key in x.attributes}
     folders = [_slashes(name) for name in sorted(named)]
     for element in elements:
+        if not _file_names(element):
+            continue
         main, own = inside.start or Path(), Path(element.source).parent
         starts = [*(main / x for x in folders), main, *(own / x for x in folders), own]
         for name in _file_names(element):

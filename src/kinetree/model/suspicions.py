@@ -143,7 +143,8 @@ def _gravity(mechanism: Mechanism) -> Iterator[Suspicion]:
 # ---- masses ---------------------------------------------------------------------------------------------
 
 
-def _inertias(mechanism: Mechanism) -> Iterator[Suspicion]:
+def inertia_suspicions(mechanism: Mechanism) -> Iterator[Suspicion]:
+    """Inertias that no body has, or none of the body's size and mass."""
     for link, size in _sized(mechanism):
         name, inertia = link.body.name, link.body.inertia
         if inertia.mass == 0.0 or not inertia.moment.any():
@@ -211,21 +212,23 @@ def _same_axes(mechanism: Mechanism) -> Iterator[Suspicion]:
     links = {link.body.name: link for link in mechanism.links}
     for link in mechanism.links:
         parent = links.get(link.parent)
-        if parent is None or {link.joint.kind, parent.joint.kind} - {"revolute", "prismatic"}:
+        if parent is None or link.joint.kind != parent.joint.kind:
+            continue
+        if link.joint.kind not in ("revolute", "prismatic"):
             continue
         before, axis = parent.joint.axes[0], link.placement.rotation @ link.joint.axes[0]
-        parallel = np.linalg.norm(np.cross(before, axis)) < 1e-9
-        between = float(np.linalg.norm(np.cross(before, link.placement.position)))
-        if (
-            parallel
-            and link.joint.kind == parent.joint.kind
-            and (between < 1e-9 or link.joint.kind == "prismatic")
-        ):
+        parallel = _distance(axis, before) < 1e-9
+        if parallel and (link.joint.kind == "prismatic" or _distance(link.placement.position, before) < 1e-9):
             yield Suspicion(
                 "zero-length-link", "joint", link.joint.name, "at",
                 f"joint '{link.joint.name}' has the same axis as '{parent.joint.name}' before it: link "
                 f"'{link.parent}' has no length between them, and they do the same",
             )  # fmt: skip
+
+
+def _distance(point: Array, axis: Array) -> float:
+    """Of a point (3,) from the line through the origin along a unit axis (3,)."""
+    return float(np.linalg.norm(point - (point @ axis) * axis))
 
 
 def _locked_at_zero(mechanism: Mechanism) -> Iterator[Suspicion]:
@@ -288,6 +291,6 @@ def _sized(mechanism: Mechanism) -> Iterator[tuple[Link, float]]:
 
 Rule = Callable[[Mechanism], Iterator[Suspicion]]
 RULES: tuple[Rule, ...] = (
-    _degrees, _millimetres, _grams, _gravity, _inertias, _massless, _limits, _same_axes, _locked_at_zero,
-    _useless,
+    _degrees, _millimetres, _grams, _gravity, inertia_suspicions, _massless, _limits, _same_axes,
+    _locked_at_zero, _useless,
 )  # fmt: skip

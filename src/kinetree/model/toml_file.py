@@ -56,6 +56,8 @@ def mechanism_of(origin: Origin) -> Mechanism:
     """The mechanism of a table that was parsed, with messages that say where in its file a fault is."""
     if not origin.table:
         raise FileError(f"{origin.source}: is empty; a mechanism needs a name and at least one [[body]]")
+    if "study" in origin.table:
+        raise FileError(f"{origin.source}: is a study, not a mechanism; run it: kinetree run {origin.source}")
     try:
         file = MechanismTable.model_validate(dict(origin.table))
     except ValidationError as error:

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 
 Path = tuple[int | str, ...]
 BARE = re.compile(r"[A-Za-z0-9_-]+")
-QUOTES = ('"""', "'''", '"', "'")
+# texts in quotes and comments, which may hold any bracket; up to two more quotes may end a text over lines
+QUOTED = re.compile(
+    r"""
+      \"{3} (?: \\. | [^\\] )*? \"{3,5}
+    | '{3} .*? '{3,5}
+    | " (?: \\. | [^"\\\n] )* "
+    | ' [^'\n]* '
+    | \# [^\n]*
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 
 
 def key_lines(text: str) -> dict[Path, int]:
@@ -56,8 +66,9 @@ def _keys(text: str) -> list[str]:
     """The dotted key that a text begins with."""
     keys, rest = [], text.lstrip()
     while rest:
-        if rest[0] in "\"'":
-            end = _closing(rest, 0, rest[0])
+        quoted = QUOTED.match(rest)
+        if quoted is not None:
+            end = quoted.end()
             keys.append(str(tomllib.loads(f"x = {rest[:end]}")["x"]))
         else:
             match = BARE.match(rest)
@@ -73,45 +84,15 @@ def _keys(text: str) -> list[str]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Line and text of every statement; one that goes over several lines counts where it begins."""
-    lines, k = text.split("\n"), 0
-    while k < len(lines):
-        begin, statement = k, lines[k]
-        while not _complete(statement) and k + 1 < len(lines):
-            k += 1
-            statement += "\n" + lines[k]
-        if statement.strip() and not statement.lstrip().startswith("#"):
-            yield begin + 1, statement
-        k += 1
+    """Line, from 1, of every statement, and the text of the line it begins on."""
+    depth = 0  # open brackets, also those that stand for a text over several lines
+    bare = QUOTED.sub(_brackets_of_lines, text)
+    for k, (line, signs) in enumerate(zip(text.split("\n"), bare.split("\n"), strict=True), start=1):
+        if depth <= 0 and signs.strip():
+            yield k, line
+        depth = max(depth, 0) + signs.count("[") + signs.count("{") - signs.count("]") - signs.count("}")
 
 
-def _complete(statement: str) -> bool:
-    """Whether all brackets and quotes of a statement are closed."""
-    depth, k = 0, 0
-    while k < len(statement):
-        quote = next((q for q in QUOTES if statement.startswith(q, k)), None)
-        if quote is not None:
-            k = _closing(statement, k, quote)
-            if k < 0:
-                return False
-            continue
-        if statement[k] == "#":
-            end = statement.find("\n", k)
-            k = len(statement) if end < 0 else end
-            continue
-        depth += (statement[k] in "[{") - (statement[k] in "]}")
-        k += 1
-    return depth <= 0
-
-
-def _closing(text: str, begin: int, quote: str) -> int:
-    """Where a text in quotes ends, or -1."""
-    k = begin + len(quote)
-    while k < len(text):
-        if text[k] == "\\" and quote[0] == '"':
-            k += 2
-        elif text.startswith(quote, k):
-            return k + len(quote)
-        else:
-            k += 1
-    return -1
+def _brackets_of_lines(quoted: re.Match[str]) -> str:
+    """What takes the place of a text in quotes, a bracket open over its lines, or of a comment, nothing."""
+    return "" if quoted[0].startswith("#") else "[" + "\n" * quoted[0].count("\n") + "]"

@@ -94,7 +94,8 @@ def joint_of(name: str, keys: JointTable | LoopTable) -> Joint:
     joint = Joint.of_kind(name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, **given)
     written = keys.axes if keys.axes is not None else [keys.axis] * joint.n_dof
     exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]
-    return replace(joint, axes=frozen(exact).reshape(-1, 3))
+    axes = frozen(exact).reshape(-1, 3)
+    return joint if np.array_equal(axes, joint.axes) else replace(joint, axes=axes)
 
 
 def _mimic(table: MimicTable) -> Mimic:
@@ -110,8 +111,9 @@ def _exact(unit: Any, written: str | list[float] | None) -> Any:
 
 def _check_degrees(kind: str, keys: JointParameters) -> None:
     """Degrees are for turning axes only."""
-    given = {key: getattr(keys, key) for key in PARAMETERS}
-    given["mimic.offset"] = None if keys.mimic is None else keys.mimic.offset
+    given = {key: value for key in PARAMETERS if (value := getattr(keys, key)) is not None}
+    if keys.mimic is not None:
+        given["mimic.offset"] = keys.mimic.offset
     turns = TURNS.get(kind, ())
     for key, value in given.items():
         each = value if isinstance(value, list) else [value] * len(turns)

@@ -137,14 +137,17 @@ def _by_name(robot: Element, tag: str) -> Named:
     return names.known
 
 
-def carriers_of(links: Named, joints: Named) -> Named:
-    """For each link that is a child, the joint that carries it; in the order of the joints."""
+def carriers_of(links: Named, joints: Named, told: int = 0) -> Named:
+    """For each link that is a child, the joint that carries it; in the order of the joints.
+
+    ``told``: how many unknown links were told before.
+    """
     carriers: Named = {}
     for joint in joints.values():
         parent, child = (joint.needed(role).text("link") for role in ("parent", "child"))
         for role, link in (("parent", parent), ("child", child)):
             if link not in links:
-                raise ModelError(f"{joint.needed(role).place}: {unknown_name('link', link, links)}")
+                raise ModelError(f"{joint.needed(role).place}: {unknown_name('link', link, links, told)}")
         if parent == child:
             raise ModelError(f"{joint.place}: link '{child}' is its own parent")
         if child in carriers:

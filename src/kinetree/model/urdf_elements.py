@@ -104,9 +104,11 @@ def _inertia(inertial: Element | None, allow_unphysical: bool) -> Inertia:
     xx, xy, xz, yy, yz, zz = (tensor.number(key) for key in TENSOR)
     moment: Any = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     place = placement(inertial)
-    return _placed(
-        inertial, lambda: Inertia(mass, moment=moment, allow_unphysical=allow_unphysical).moved(place)
-    )
+    if place.is_turned:
+        return _placed(
+            inertial, lambda: Inertia(mass, moment=moment, allow_unphysical=allow_unphysical).moved(place)
+        )
+    return _placed(inertial, lambda: Inertia(mass, place.position, moment, allow_unphysical))
 
 
 def _shape(drawn: Element, folder: MeshFolder) -> Shape:

@@ -76,21 +76,24 @@ class Element:
         """An attribute that is one number; infinity and NaN pass, their owner judges them."""
         if default is not None and key not in self.attributes:
             return default
-        return float(self.numbers(key, 1)[0])
+        return self._number(key, *self._words(key, 1))
 
     def numbers(self, key: str, count: int, default: Collection[float] | None = None) -> Array:
         """An attribute that is a number of numbers separated by blanks."""
         if default is not None and key not in self.attributes:
             return frozen(list(default))
+        return frozen([self._number(key, word) for word in self._words(key, count)])
+
+    def _words(self, key: str, count: int) -> list[str]:
         words = self.text(key).split()
         if len(words) != count:
             wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
             raise FileError(f"{self.place}: {key} must be {wanted}, got '{self.text(key)}'{_comma(words)}")
-        return frozen([self._number(key, word) for word in words])
+        return words
 
     def _number(self, key: str, word: str) -> float:
         try:
-            if "_" in word:
+            if "_" in word or not word.isascii():
                 raise ValueError
             return float(word)
         except ValueError:

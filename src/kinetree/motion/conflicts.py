@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.motion.mechanics import Mechanics
 from kinetree.motion.places import Place
+from kinetree.motion.profile import Motion
 from kinetree.motion.terms.contract import LinearRows, Rows, unit_of
 from kinetree.motion.terms.functions import Rate, Torque
 from kinetree.motion.terms.reach import Position
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from kinetree.motion.problem import Problem
 
 ROOM = 1e-9
-ENDS = ((0.0, "start"), (1.0, "end"))
+SAME_INSTANT = 1e-12
+ENDS = {0.0: "at the start", 1.0: "at the end"}
+TORQUE_LIMIT = "torque limit"
 
 
 def conflicts(problem: Problem) -> list[str]:
@@ -72,21 +75,45 @@ def _too_fast(problem: Problem) -> Iterator[str]:
 
 def _too_heavy(problem: Problem) -> Iterator[str]:
     """Poses held still whose torque exceeds the limit."""
-    for s, where in ENDS:
+    for s, where in _instants(problem):
         for who, takes in _overloaded(problem, s, still=True):
-            yield f"{who}: holding still at the {where} against gravity and loads takes {takes}"
+            yield f"{who}: holding still {where} against gravity and loads takes {takes}"
 
 
 def strained(problem: Problem) -> Iterator[str]:
-    """Poses that are too heavy to hold where the motion begins or ends, but may accelerate."""
-    for s, where in ENDS:
+    """Poses at rest that boundary conditions ask for and that are too heavy to hold, but may accelerate."""
+    for s, where in _instants(problem):
         if any(_overloaded(problem, s, still=True)):
             continue
         for who, takes in _overloaded(problem, s, still=False):
             yield (
-                f"{who}: gravity and loads at rest at the {where} take {takes}; "
+                f"{who}: gravity and loads at rest {where} take {takes}; "
                 f"the joint cannot hold this pose, only swing through it"
             )
+
+
+def _instants(problem: Problem) -> list[tuple[float, str]]:
+    """When boundary conditions ask for something, and how messages call it."""
+    asked = {
+        float(rows.s[0])
+        for rows in problem.bounded
+        if isinstance(rows, LinearRows) and rows.family == "boundary condition"
+    }
+    return [(s, ENDS.get(s, f"at s = {s:g}")) for s in sorted(asked)]
+
+
+def torque_limits(problem: Problem) -> Iterator[tuple[Rows, Torque]]:
+    """The limits of torques, with the torques that they limit."""
+    for rows in problem.bounded:
+        if isinstance(rows, Rows) and isinstance(rows.function, Torque) and rows.family == TORQUE_LIMIT:
+            yield rows, rows.function
+
+
+def holding_torques(problem: Problem, motion: Motion, s: Array) -> Array:
+    """What gravity and loads take in the poses of a motion at s (m,) if they are at rest, (m, n)."""
+    zero = np.zeros_like(motion.q)
+    mechanics = Mechanics(problem.setting.extended, problem.setting.profiles.moving, problem.loads(s))
+    return mechanics.torques(motion._replace(qd=zero, qdd=zero))
 
 
 def _overloaded(problem: Problem, s: float, *, still: bool) -> Iterator[tuple[str, str]]:
@@ -96,23 +123,28 @@ def _overloaded(problem: Problem, s: float, *, still: bool) -> Iterator[tuple[st
         return
     profiles = problem.setting.profiles
     motion = profiles.at([s]).motion(profiles.unknowns(np.tile(pose, (problem.basis.n_control, 1)), 1.0))
-    zero = np.zeros_like(motion.q)
-    loads = problem.loads(np.array([s]))
-    mechanics = Mechanics(problem.setting.extended, profiles.moving, loads)
-    tau = mechanics.torques(motion._replace(qd=zero, qdd=zero))[0]
-    for rows in problem.bounded:
-        if isinstance(rows, Rows) and isinstance(rows.function, Torque) and s in rows.s:
-            yield from _exceeded(rows, rows.function, tau)
+    tau = holding_torques(problem, motion, np.array([s]))[0]
+    for rows, function in torque_limits(problem):
+        for m in np.flatnonzero(np.abs(rows.s - s) < SAME_INSTANT)[:1]:
+            low, high = (bounds[m] for bounds in limits_of(rows))
+            for k, row in enumerate(function.rows):
+                if not low[k] - ROOM <= tau[row] <= high[k] + ROOM:
+                    takes = f"{tau[row]:.4g} {unit_of(rows, k)}, but {allowed(low[k], high[k], rows, k)}"
+                    yield f"{rows.family}, {rows.labels[k]}", takes
 
 
-def _exceeded(rows: Rows, function: Torque, tau: Array) -> Iterator[tuple[str, str]]:
-    if np.ndim(rows.upper) > 1 or rows.family != "torque limit":
-        return
-    low, high = np.ravel(rows.lower), np.ravel(rows.upper)
-    for k, row in enumerate(function.rows):
-        if not low[k] - ROOM <= tau[row] <= high[k] + ROOM:
-            allowed = f"{low[k]:g} to {high[k]:g} {unit_of(rows, k)} are allowed"
-            yield f"{rows.family}, {rows.labels[k]}", f"{tau[row]:.4g} {unit_of(rows, k)}, but {allowed}"
+def limits_of(rows: Rows) -> tuple[Array, Array]:
+    """Lower and upper bounds at all samples, (m, k) each."""
+    shape = len(rows.s), rows.function.size
+    low, high = (np.broadcast_to(np.asarray(x, dtype=np.float64), shape) for x in (rows.lower, rows.upper))
+    return low + 0.0, high + 0.0  # no minus zero in messages
+
+
+def allowed(low: float, high: float, rows: Rows, k: int) -> str:
+    """The bounds of the k-th number of rows in words."""
+    if low == high:
+        return f"only {low:g} {unit_of(rows, k)} is allowed"
+    return f"{low:g} to {high:g} {unit_of(rows, k)} are allowed"
 
 
 def _pose_at_rest(problem: Problem, s: float, *, still: bool) -> Array | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.active import ACTIVE, ActiveBound
-from kinetree.motion.conflicts import strained
-from kinetree.motion.hints import swinging, whirling
+from kinetree.motion.conflicts import TORQUE_LIMIT, strained
+from kinetree.motion.hints import swinging, too_weak, undriven, whirling
 from kinetree.motion.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.terms.effort import Time
@@ -130,15 +130,19 @@ def _advice(
         yield from _finer(problem, outcome, check)
         return
     found = problem.conflicts()
-    yield from found
-    yield from strained(problem)
+    held = [*found, *strained(problem)]
+    yield from held
     if outcome.status is Status.UNPROVEN:
         yield "Go on from here, perhaps with another solver: predict(problem, start=prediction, solver=...)."
         return
     if outcome.status in UNFINISHED:
         yield "Go on from here: predict(problem, start=prediction), with a higher limit."
         return
-    families = {v.family for v in violated}
+    for sentence in too_weak(problem, x, violated):
+        if not any(sentence.split(":")[0] == other.split(":")[0] for other in held):
+            yield sentence
+    still = undriven(problem)
+    families = {v.family for v in violated if v.family != TORQUE_LIMIT or v.label not in still}
     yield from _too_many_equations(problem)
     yield from _longer(problem, families & HURRIED, float(x[-1]))
     if not found:
@@ -150,6 +154,8 @@ def _advice(
 
 def _too_many_equations(problem: Problem) -> Iterator[str]:
     """Equations at many instants may leave a spline no choice."""
+    if len(undriven(problem)) == problem.setting.profiles.n:
+        return  # fewer of them would not help: nothing drives the mechanism
     program = problem.program
     count = int((program.lower == program.upper).sum())
     if count > CROWDED * program.n:

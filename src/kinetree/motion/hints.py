@@ -1,18 +1,18 @@
-"""What is odd about a motion although it is the best: joints that whirl, poses that only a swing passes."""
+"""What is odd about a motion: joints that whirl, poses that only a swing passes, limits too low for any."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.mechanics import Mechanics
+from kinetree.errors import listed
+from kinetree.motion.conflicts import TORQUE_LIMIT, allowed, holding_torques, limits_of, torque_limits
 from kinetree.motion.problem import Problem
 from kinetree.motion.terms.contract import Rows, unit_of
-from kinetree.motion.terms.functions import Torque
 from kinetree.motion.terms.limits import JointLimits
-from kinetree.motion.verify import Check
+from kinetree.motion.verify import Check, Violation
 
 WHIRL = 2.0 * np.pi  # rad that a joint may turn further than its boundary conditions ask for
 BEYOND = 1e-3  # of a torque limit by which a pose must be too heavy
@@ -43,15 +43,11 @@ def whirling(problem: Problem, check: Check) -> Iterator[str]:
 def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
     """Poses on the way that are too heavy to hold: each number of swings has a best motion of its own."""
     profiles = problem.setting.profiles
-    motion = profiles.at(check.s).motion(x)
-    rest = motion._replace(qd=np.zeros_like(motion.q), qdd=np.zeros_like(motion.q))
-    tau = Mechanics(problem.setting.extended, profiles.moving, problem.loads(check.s)).torques(rest)
-    for rows in problem.bounded:
-        if not (isinstance(rows, Rows) and isinstance(rows.function, Torque)):
+    tau = holding_torques(problem, profiles.at(check.s).motion(x), check.s)
+    for rows, function in torque_limits(problem):
+        if np.ndim(rows.upper) > 1 or len(rows.s) < 2:
             continue
-        if rows.family != "torque limit" or np.ndim(rows.upper) > 1 or len(rows.s) < 2:
-            continue
-        held = tau[:, rows.function.rows]
+        held = tau[:, function.rows]
         low, high, scale = (np.asarray(x, dtype=np.float64) for x in (rows.lower, rows.upper, rows.scale))
         excess = np.maximum(held - high, low - held) / scale
         m, k = (int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
@@ -62,3 +58,43 @@ def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
                 "another number of swings may be better; predict(problem, starts=10) tries several."
             )
             return
+
+
+def undriven(problem: Problem) -> dict[str, str]:
+    """Joints that may exert only one torque all the time, and which."""
+    found = {}
+    for rows, function in torque_limits(problem):
+        low, high = limits_of(rows)
+        for k in range(function.size):
+            if len(rows.s) > 1 and (low[:, k] == high[:, k]).all() and np.ptp(low[:, k]) == 0.0:
+                found[rows.labels[k]] = f"{low[0, k]:g} {unit_of(rows, k)}"
+    return found
+
+
+def too_weak(problem: Problem, x: Array, violated: Sequence[Violation]) -> Iterator[str]:
+    """Joints whose torque limits cannot do what is asked: not driven at all, or too weak for their poses."""
+    still = [f"{joint} ({torque})" for joint, torque in undriven(problem).items()]
+    if still:
+        yield (
+            f"{TORQUE_LIMIT}: joints that may exert only one torque are not driven: {listed(still)}; allow "
+            "more, such as TorqueLimits(upper=1.0), or ask nothing of their motion."
+        )
+    worst = {v.label: v for v in reversed(violated) if v.family == TORQUE_LIMIT}
+    for rows, function in torque_limits(problem):
+        for k, label in enumerate(rows.labels):
+            if label in worst:
+                yield from _too_heavy_there(problem, x, worst[label], rows, k, int(function.rows[k]))
+
+
+def _too_heavy_there(
+    problem: Problem, x: Array, worst: Violation, rows: Rows, k: int, row: int
+) -> Iterator[str]:
+    """What the pose takes in which a limit is exceeded most, if that alone is too much."""
+    s = worst.t / float(x[-1])
+    tau = holding_torques(problem, problem.setting.profiles.at([s]).motion(x), np.array([s]))[0, row]
+    low, high = (bounds[int(np.abs(rows.s - s).argmin()), k] for bounds in limits_of(rows))
+    if not low - BEYOND * abs(low) <= tau <= high + BEYOND * abs(high):
+        yield (
+            f"{TORQUE_LIMIT}, {worst.label}: already holding the pose at t = {worst.t:.4g} s against gravity "
+            f"and loads takes {tau:.4g} {worst.unit}, but {allowed(low, high, rows, k)}."
+        )

@@ -7,7 +7,7 @@ phase only, so the Hessian of the whole consists of those of the phases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -209,25 +209,23 @@ class PhasesProgram(NonlinearProgram):
     @override
     def hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """Entries of the Hessian of the Lagrangian, lower triangle."""
-        found = [
-            program.hessian(part, factor * self._factor(program), own)
-            for program, part, own in self._with_multipliers(z, multipliers)
-        ]
-        return self._tied(z, np.concatenate(found), multipliers)
+        return self._curvature(Program.hessian, z, factor, multipliers)
 
     @override
     def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """The same without the second derivatives of torques in the objective."""
-        found = [
-            program.straight_hessian(part, factor * self._factor(program), own)
-            for program, part, own in self._with_multipliers(z, multipliers)
-        ]
-        return self._tied(z, np.concatenate(found), multipliers)
+        return self._curvature(Program.straight_hessian, z, factor, multipliers)
 
-    def _with_multipliers(self, z: Array, multipliers: Array) -> list[tuple[Program, Array, Array]]:
-        """Every phase with its unknowns and its multipliers."""
-        own = [multipliers[a:b] for a, b in pairwise(self.row_starts)]
-        return [(*each, y) for each, y in zip(self._each(z), own, strict=True)]
+    def _curvature(
+        self, hessian: Callable[[Program, Array, float, Array], Array], z: Array, factor: float, y: Array
+    ) -> Array:
+        """Entries of one of the Hessians: those of every phase, with its own unknowns and multipliers."""
+        own = [y[a:b] for a, b in pairwise(self.row_starts)]
+        found = [
+            hessian(program, part, factor * self._factor(program), multipliers)
+            for (program, part), multipliers in zip(self._each(z), own, strict=True)
+        ]
+        return self._tied(z, np.concatenate(found), y)
 
     def _tied(self, z: Array, entries: Array, multipliers: Array) -> Array:
         """Entries with the curvature of the junctions added."""

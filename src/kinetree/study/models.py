@@ -10,7 +10,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.model import zoo
 from kinetree.model.files import load
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.suspicions import suspicions
+from kinetree.model.suspicions import inertia_suspicions
 from kinetree.model.toml_file import mechanism_from_toml
 
 FILE_SUFFIXES = (".toml", ".urdf", ".xml")
@@ -58,7 +58,7 @@ def _looked_at(path: str) -> Mechanism:
     if os.path.splitext(path)[1].lower() not in FOREIGN:
         return load(path)
     mechanism = load(path, allow_unphysical=True)
-    for found in suspicions(mechanism):
+    for found in inertia_suspicions(mechanism):
         if found.rule == UNPHYSICAL:
             warnings.warn(f"{path}: {found.message.removesuffix(', which was allowed')}", stacklevel=3)
     return mechanism

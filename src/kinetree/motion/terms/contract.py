@@ -118,8 +118,13 @@ class Objective(ABC):
     quadrature_error = 1e-3  # relative difference of two quadratures that counts as none
 
     def __rmul__(self, factor: float) -> Self:
-        weighted = copy(self)
-        weighted.weight = self.weight * number(factor, f"weight of {type(self).__name__}")
+        weighted, what = copy(self), f"weight of {type(self).__name__}"
+        weighted.weight = self.weight * number(factor, what)
+        if weighted.weight < 0.0:
+            raise InputError(
+                f"{what} must be 0 or more, as terms are minimised, got {weighted.weight:g}; to maximise "
+                "something, give its negative as a CustomObjective"
+            )
         return weighted
 
     __mul__ = __rmul__
