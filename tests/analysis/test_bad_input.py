@@ -294,3 +294,23 @@ def test_masked_numbers_are_no_numbers():
     whole = np.ma.masked_array(np.ones((5, 6)))
     plain = kt.gravity_torque(kt.zoo.kuka_kr5(), np.ones((5, 6)))
     assert np.array_equal(kt.gravity_torque(kt.zoo.kuka_kr5(), whole), plain)
+
+
+def boom():
+    """A slide on a turntable: its moment of inertia grows with the square of q."""
+    robot = kt.Builder("boom")
+    robot.world.revolute("table").body("disk", ROD).prismatic("slide", axis="x").body("load", ROD)
+    return robot.build()
+
+
+@pytest.mark.parametrize("batch", [(), (1,), (3,), (6,), (2, 3), (5000,)])
+def test_overflow_of_the_mass_matrix_is_told(batch):
+    q, robot = np.zeros((*batch, 2)), boom()
+    for _ in range(2):  # the second time straight through compiled code
+        assert np.isfinite(kt.mass_matrix(robot, q)).all()
+        q[..., 1].flat[-1] = 1e200
+        with pytest.raises(kt.InputError, match="overflows"):
+            kt.mass_matrix(robot, q)
+        with kt.unchecked():
+            assert not np.isfinite(kt.mass_matrix(robot, q)).all()
+        q[...] = 0.0

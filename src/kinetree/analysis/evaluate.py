@@ -115,7 +115,8 @@ def evaluate_full(
 ) -> tuple[list[Array], Array]:
     """Outputs (..., size) and full arrays (m, ..., entries) of a kernel that packs, unpacked while in cache.
 
-    ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given.
+    ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given. Raises where full
+    arrays without outputs overflow; outputs are the caller's to check.
     """
     check_threads(threads)
     batch = batch_shape(*inputs)
@@ -124,8 +125,8 @@ def evaluate_full(
     results = results or [new_result((count, size)) for size in sizes]
     shape = _full_shape(kernel, tree, count)
     flat = new_array(*shape) if full is None else full.reshape(shape)
-    if tree.n and count:
-        run_full(kernel, tree, rows, results, flat, threads)
+    if tree.n and count and not run_full(kernel, tree, rows, results, flat, threads) and not results:
+        check_finite([flat])
     shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
     return shaped, flat.reshape(shape[0], *batch, shape[2])
 

@@ -18,6 +18,7 @@ from kinetree.kernels.lanes.objects import doubles, fetch_states, integers, rows
 from kinetree.kernels.layout import TREE, Kernel
 from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.trust import doubt_of_rows, no_suspicion, suspicion_of
+from kinetree.kernels.workspace import packed_room
 
 _SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)
 
@@ -77,6 +78,7 @@ def full_body(kernel: Kernel, lanes: int) -> Any:
     """The code of `full_states`."""
     step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
     suspect, count = suspicion_of(kernel, lanes), kernel.inputs + kernel.outputs
+    only_packs, behind = kernel.outputs == 0, packed_room(0, lanes)
 
     def run(table, memory, size, begin, end, pairs, start, places, streamed):
         work, order, full = doubles(memory, size), integers(places, 0), doubles(word(pairs, 2 * count), 0)
@@ -88,6 +90,8 @@ def full_body(kernel: Kernel, lanes: int) -> Any:
             views = rows_by_pairs(pairs, count, first, lanes)
             step(tree, work, 0, work, start, views)
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
+            if only_packs:
+                suspicion += doubt(work, start, size - behind)
             spread(work, start, order, full, states, first, streamed != 0)
         return 1 if suspicion == 0.0 else 0
 

@@ -15,13 +15,11 @@ from kinetree.kernels.number import lanewise
 def suspicion_of(kernel: Kernel, lanes: int) -> Any:
     """suspect(tree, work, views, plain): not zero if an output of a block of states needs a closer look.
 
-    An input, of kernels that only pack.
-
     ``views`` are rows of lanes, ``plain`` the same memory as one row per array, where all states of the
     block follow each other.
     """
     told, inputs, count = kernel.suspicion or no_suspicion, kernel.inputs, kernel.inputs + kernel.outputs
-    looked_at = doubt_of_rows(inputs, count, lanes) if kernel.outputs else doubt_of_rows(0, inputs, lanes)
+    looked_at = doubt_of_rows(inputs, count, lanes)
 
     def suspect(tree, work, views, plain):
         return summed(told(tree, work, *views[inputs:])) + looked_at(plain)
