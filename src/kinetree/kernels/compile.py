@@ -14,7 +14,7 @@ from kinetree.kernels.code import full_name, many_name, single_name
 from kinetree.kernels.lanes import fields
 from kinetree.kernels.lanes.blocks import doubt, spreader
 from kinetree.kernels.lanes.number import INLINE
-from kinetree.kernels.lanes.objects import doubles, fetch_states, integers, rows_by_pairs, word
+from kinetree.kernels.lanes.objects import doubles, integers, rows_by_pairs, word
 from kinetree.kernels.layout import TREE, Kernel
 from kinetree.kernels.machine_code import compiled_callback
 from kinetree.kernels.trust import doubt_of_rows, no_suspicion, suspicion_of
@@ -34,7 +34,6 @@ def many_body(kernel: Kernel, lanes: int, streamed: bool) -> Any:
         block = word(pairs, 2 * count + 1) if packs else 0
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
-            fetch_states(pairs, count, first + lanes, lanes)
             views = rows_by_pairs(pairs, count, first, lanes)
             step(tree, work, 0, out, b // lanes * block, views)
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
@@ -86,7 +85,6 @@ def full_body(kernel: Kernel, lanes: int) -> Any:
         states = word(pairs, 2 * count + 1) // order[1]
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
-            fetch_states(pairs, count, first + lanes, lanes)
             views = rows_by_pairs(pairs, count, first, lanes)
             step(tree, work, 0, work, start, views)
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))

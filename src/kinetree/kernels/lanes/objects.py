@@ -3,13 +3,12 @@
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, register_jitable
+from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from kinetree.kernels.lanes.memory import RowsType
-from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64
+from kinetree.kernels.lanes.number import DOUBLE, INT32, INT64
 
-CACHE_LINE = 64  # bytes
 _FLOAT64 = 12  # NumPy's number of the type
 
 
@@ -108,31 +107,6 @@ def _arrays_of(kind, element):
 
 
 doubles, integers = _arrays_of(types.float64, DOUBLE), _arrays_of(types.int64, INT64)
-
-
-@intrinsic
-def prefetch(typing, address):
-    """Ask for a cache line that will be needed soon; any address will do."""
-
-    def build(context, builder, sig, args):
-        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        read, keep, data = (ir.Constant(number, k) for k in (0, 3, 1))
-        builder.call(function, [builder.inttoptr(args[0], pointer), read, keep, data])
-        return context.get_dummy_value()
-
-    return types.void(types.intp), build
-
-
-@register_jitable(**INLINE)
-def fetch_states(pairs, count, first, states):
-    """Have the states from `first` on, of arrays told by pairs, brought from memory meanwhile."""
-    for k in range(count):
-        size = 8 * word(pairs, 2 * k + 1)
-        start = word(pairs, 2 * k) + first * size
-        for place in range(start, start + states * size, CACHE_LINE):
-            prefetch(place)
 
 
 @intrinsic(prefer_literal=True)
