@@ -130,7 +130,7 @@ def test_memory_of_large_arrays_serves_again():
     assert not any(waiting.values())  # the view is still in use
     view[:] = 1.0
     del view
-    assert [x.size for x in waiting[2 * LARGE]] == [2 * LARGE]
+    assert [x.size for x, _ in waiting[2 * LARGE]] == [2 * LARGE]
     b = new_array(2 * LARGE)
     assert b.__array_interface__["data"][0] == address
     c = new_array(2 * LARGE)

@@ -174,6 +174,23 @@ def evaluate_plain(
     return result if trusted or not _checking.get() else None
 
 
+def evaluate_plain_full(
+    kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None
+) -> tuple[Array, Array] | None:
+    """Outputs (k, batch, size) and full arrays (m, batch, entries) of plain states (see `is_plain`).
+
+    Of kernels that pack, their outputs of one size. None if the states are not plain, or fewer than there are
+    lanes, or the answer needs a closer look.
+    """
+    if not is_plain(tree, inputs):
+        return None
+    count, n, widths = len(inputs[0]), tree.n, kernel.output_widths or (0,)
+    outputs = new_result((kernel.outputs, count, widths[0] * n))
+    full = new_array(*_full_shape(kernel, tree, count))
+    trusted = run_full(kernel, tree, inputs, tuple(outputs), full, threads)
+    return (outputs, full) if trusted or not _checking.get() else None
+
+
 def evaluate_few(kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None) -> Any:
     """All that `evaluate_single` tells, for fewer plain states than there are lanes.
 

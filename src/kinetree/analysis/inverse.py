@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -21,11 +19,10 @@ from kinetree.analysis.evaluate import (
     evaluate_few,
     evaluate_full,
     evaluate_plain,
+    evaluate_plain_full,
     evaluate_single,
     given,
     independent,
-    is_finite,
-    is_plain,
 )
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -157,9 +154,10 @@ def mass_matrix(
     few = evaluate_few(CRBA, tree, (q,), threads)
     if few is not None:
         return few if out is None else copied(out, few, [q])
-    plain: Any = q
-    is_good = is_plain(tree, (plain,)) and is_finite(plain)
-    q = plain if is_good else all_axes(tree, given(mechanism, q, "q"))
+    many = evaluate_plain_full(CRBA, tree, (q,), threads) if out is None else None
+    if many is not None:
+        return many[1].reshape(-1, tree.n, tree.n)
+    q = all_axes(tree, given(mechanism, q, "q"))
     single = evaluate_single(CRBA, tree, q)
     if single is not None:
         return single if out is None else copied(out, single, [q])

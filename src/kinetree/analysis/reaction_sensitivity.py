@@ -12,6 +12,7 @@ from kinetree.analysis.evaluate import (
     check_finite,
     check_threads,
     evaluate_full,
+    evaluate_plain_full,
     evaluate_single,
     same_batch,
 )
@@ -84,6 +85,10 @@ def joint_reaction_derivatives(
                 return JointReactionDerivatives(_by_body(tree, found[0]), found[1])
         except KeyError:
             pass
+        many = evaluate_plain_full(REACTION_GRADIENT, tree, given, threads)
+        if many is not None:
+            reaction, slopes = many[0][0], many[1].reshape(3, -1, tree.n_bodies, 6, tree.n)
+            return JointReactionDerivatives(_by_body(tree, reaction), slopes)
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)

@@ -22,6 +22,7 @@ from kinetree.analysis.evaluate import (
     evaluate_few,
     evaluate_full,
     evaluate_packed,
+    evaluate_plain_full,
     evaluate_single,
     given,
     independent,
@@ -126,6 +127,9 @@ def inverse_dynamics_derivatives(
         few = evaluate_few(RNEA_GRADIENT, tree, plain, threads)
         if few is not None:
             return InverseDynamicsDerivatives(*few)
+        many = evaluate_plain_full(RNEA_GRADIENT, tree, plain, threads)
+        if many is not None:
+            return InverseDynamicsDerivatives(many[0][0], many[1].reshape(3, -1, tree.n, tree.n))
     q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
@@ -249,6 +253,9 @@ def forward_dynamics_derivatives(
                 return ForwardDynamicsDerivatives(found[0][0], found[1])
         except KeyError:
             pass
+        many = evaluate_plain_full(ABA_GRADIENT, tree, (q, qd, tau), threads)
+        if many is not None:
+            return ForwardDynamicsDerivatives(many[0][0], many[1].reshape(3, -1, tree.n, tree.n))
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     tau = given(mechanism, tau, "tau")
     if tree.coupling is not None:

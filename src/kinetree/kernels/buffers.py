@@ -13,7 +13,8 @@ from kinetree.kernels.layout import aligned
 
 KEEP_VARIABLE = "KINETREE_KEEP_MB"
 LARGE = 1 << 14  # numbers; below, the allocator of the system is good enough
-waiting: dict[int, list[Array]] = {}  # memory by its size, for whoever asks next
+Waiting = tuple[Array, dict[str, Any]]  # memory and how NumPy tells of it
+waiting: dict[int, list[Waiting]] = {}  # by its size, for whoever asks next
 
 
 def new_array(*shape: int) -> Array:
@@ -25,10 +26,11 @@ def new_array(*shape: int) -> Array:
     if size < LARGE:
         return aligned(*shape)
     try:
-        memory = waiting[size].pop()
+        loan = _Loan(*waiting[size].pop())
     except (KeyError, IndexError):
         memory = aligned(size)
-    return np.asarray(_Loan(memory)).reshape(shape)
+        loan = _Loan(memory, memory.__array_interface__)
+    return np.asarray(loan).reshape(shape)
 
 
 def new_result(shape: tuple[int, ...]) -> Array:
@@ -53,13 +55,12 @@ class _Loan:
 
     __slots__ = ("__array_interface__", "memory")
 
-    def __init__(self, memory: Array) -> None:
-        self.memory = memory
-        self.__array_interface__: dict[str, Any] = memory.__array_interface__
+    def __init__(self, memory: Array, interface: dict[str, Any]) -> None:
+        self.memory, self.__array_interface__ = memory, interface
 
-    def __del__(self, waiting: dict[int, list[Array]] = waiting, limit: float = _limit()) -> None:
+    def __del__(self, waiting: dict[int, list[Waiting]] = waiting, limit: float = _limit()) -> None:
         size = self.memory.size
         if 8 * (size + sum(other * len(arrays) for other, arrays in list(waiting.items()))) > limit:
             waiting.clear()
         if 8 * size <= limit:
-            waiting.setdefault(size, []).append(self.memory)
+            waiting.setdefault(size, []).append((self.memory, self.__array_interface__))
