@@ -9,7 +9,9 @@ from kinetree.kernels.layout import TREE, Kernel, aligned, n_pairs, tree_table
 from kinetree.kernels.unpack import place_words
 from kinetree.model.tree import Tree
 
-CHUNK = 512  # entries of each state that are transposed at once on their way past the caches
+CHUNK = 128  # entries of each state that are transposed at once on their way past the caches
+LINE = 8  # numbers of a cache line
+ROW = CHUNK + LINE  # a chunk, and before it what did not fill a line
 
 
 def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
@@ -20,7 +22,7 @@ def workspace_size(kernel: Kernel, tree: Tree, lanes: int) -> int:
 
 def packed_room(numbers: int, lanes: int) -> int:
     """Numbers of memory for as many packed ones, one that stays zero, and the chunks of `spreader`."""
-    return lanes * (numbers + 1 + CHUNK)
+    return lanes * (numbers + 1 + ROW)
 
 
 def single_memory(kernel: Kernel, tree: Tree) -> Array:

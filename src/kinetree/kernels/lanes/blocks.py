@@ -10,7 +10,7 @@ from numba.extending import intrinsic, register_jitable
 
 from kinetree.kernels.lanes.memory import RowsType
 from kinetree.kernels.lanes.number import DOUBLE, INLINE, INT32, INT64, PART, LaneType, llvm_type, number_type
-from kinetree.kernels.workspace import CHUNK
+from kinetree.kernels.workspace import CHUNK, LINE, ROW
 
 
 def _data(context, builder, sig, args, k):
@@ -163,28 +163,37 @@ def spreader(lanes):
             for lane in range(lanes):
                 out[place + lane * size + t - begin] = memory[start + order[t] * lanes + lane]
 
-    def past_caches(memory, chunk, count, out, place):
-        head = min(-(address(out) + place) % lanes, count)
-        whole = head + (count - head) // lanes * lanes
-        for k in range(head):
-            stream(out, place + k, memory[chunk + k])
-        for k in range(head, whole, lanes):
-            stream(out, place + k, lanes_at(memory, chunk + k, lanes))
-        for k in range(whole, count):
-            stream(out, place + k, memory[chunk + k])
+    def past_caches(memory, row, t, count, is_last, out, place):
+        """Entries t, t + 1, ... of one state, in a row behind those that wait: whole cache lines of them."""
+        ready = row + LINE - (address(out) + place + t) % LINE if t > 0 else row + LINE
+        begin = place + t - (row + LINE - ready)
+        if t == 0:  # up to the first whole line
+            head = min(-(address(out) + place) % LINE, count)
+            for k in range(head):
+                out[begin + k] = memory[ready + k]
+            ready, begin = ready + head, begin + head
+        whole = (row + LINE + count - ready) // LINE * LINE
+        for k in range(0, whole, lanes):
+            stream(out, begin + k, lanes_at(memory, ready + k, lanes))
+        if is_last:
+            for k in range(whole, row + LINE + count - ready):
+                out[begin + k] = memory[ready + k]
+        for k in range(0, LINE, lanes):  # what is left waits before the next ones
+            put_states(memory, row + k, 0, (lanes_at(memory, row + count + k, lanes),))
 
     direct, past_caches = (register_jitable(**INLINE)(f) for f in (direct, past_caches))
 
     def spread(memory, start, places, full, states, first, streamed):
-        size, room = places[1], memory.size - lanes * CHUNK
+        size, room = places[1], memory.size - lanes * ROW
         for m in range(places[0]):
             order, place = 2 + m * size, (m * states + first) * size
             if streamed:
                 for t in range(0, size, CHUNK):
-                    end = min(t + CHUNK, size)
-                    direct(memory, start, places, order + t, order + end, memory, room, CHUNK)
+                    count = min(CHUNK, size - t)
+                    direct(memory, start, places, order + t, order + t + count, memory, room + LINE, ROW)
                     for lane in range(lanes):
-                        past_caches(memory, room + lane * CHUNK, end - t, full, place + lane * size + t)
+                        row, is_last = room + lane * ROW, t + count == size
+                        past_caches(memory, row, t, count, is_last, full, place + lane * size)
             else:
                 direct(memory, start, places, order, order + size, full, place, size)
 
