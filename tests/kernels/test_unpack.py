@@ -56,13 +56,13 @@ def test_block_by_block_equals_all_at_once(kernel, count, rng):
 @unpacking
 def test_past_the_caches_the_same_is_written(kernel, rng, monkeypatch):
     """With odd and even numbers of entries, at any address."""
-    for name in ("random 1", "random 3"):
+    for name in ("two_link_point_masses", "random 1", "random 3"):
         tree = tree_for(kernel, MODELS[name])
         inputs = random_inputs(kernel, tree, rng, 9)
         _, expected = full_of(kernel, tree, inputs)
         with monkeypatch.context() as patch:
             patch.setattr(run, "STREAMING_WORTH", 0)
-            for shift in range(4):
+            for shift in range(8):  # of a cache line
                 memory = np.full(expected.size + 8, np.nan)
                 full = memory[shift : shift + expected.size].reshape(expected.shape)
                 outputs = [np.zeros((9, width(k, tree.n))) for k in rows_of(kernel)[1]]
