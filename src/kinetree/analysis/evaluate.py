@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.buffers import new_array, new_result
+from kinetree.kernels.call_words import PLAIN
 from kinetree.kernels.layout import LANES, Kernel
 from kinetree.kernels.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
 from kinetree.kernels.unpack import place_words
@@ -115,8 +116,8 @@ def evaluate_full(
 ) -> tuple[list[Array], Array]:
     """Outputs (..., size) and full arrays (m, ..., entries) of a kernel that packs, unpacked while in cache.
 
-    ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given. Raises where full
-    arrays without outputs overflow; outputs are the caller's to check.
+    ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given. Raises where an
+    answer overflows.
     """
     check_threads(threads)
     batch = batch_shape(*inputs)
@@ -125,8 +126,8 @@ def evaluate_full(
     results = results or [new_result((count, size)) for size in sizes]
     shape = _full_shape(kernel, tree, count)
     flat = new_array(*shape) if full is None else full.reshape(shape)
-    if tree.n and count and not run_full(kernel, tree, rows, results, flat, threads) and not results:
-        check_finite([flat])
+    if tree.n and count and not run_full(kernel, tree, rows, results, flat, threads):
+        check_finite([*results, flat])
     shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
     return shaped, flat.reshape(shape[0], *batch, shape[2])
 
@@ -134,14 +135,16 @@ def evaluate_full(
 def is_plain(tree: Tree, inputs: Sequence[Any], least: int = LANES) -> bool:
     """Whether inputs are plain arrays (batch, n), such as compiled code takes without a look at the values.
 
-    For kernels whose outputs are n numbers each. NaN in the input is NaN in the output of that state, so
-    compiled code finds it there; then the caller looks closer.
+    For kernels whose inputs are n numbers each. Compiled code tells whether the answer, and what it came
+    from, can be trusted; if not, the caller looks closer.
     """
     shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()
     if len(shape) != 2 or shape[1] != tree.n or not tree.n or shape[0] < least or tree.coupling is not None:
         return False
     for x in inputs:
-        if type(x) is not np.ndarray or x.shape != shape or x.dtype is not _FLOAT or not x.flags.carray:
+        if type(x) is not np.ndarray or x.shape != shape or x.dtype is not _FLOAT:
+            return False
+        if x.flags.num & PLAIN != PLAIN:
             return False
     return True
 
@@ -169,9 +172,9 @@ def evaluate_plain(
     result = new_result(shape) if out is None else checked_out(out, shape, inputs)
     if shape[0] < LANES:
         run_batch(kernel, tree, inputs, [result])
-        return result
-    trusted = run_plain(kernel, tree, inputs, (result,), threads)
-    return result if trusted or not _checking.get() else None
+    elif not run_plain(kernel, tree, inputs, (result,), threads) and _checking.get():
+        return None
+    return result if out is None else out
 
 
 def evaluate_plain_full(
@@ -179,46 +182,41 @@ def evaluate_plain_full(
 ) -> tuple[Array, Array] | None:
     """Outputs (k, batch, size) and full arrays (m, batch, entries) of plain states (see `is_plain`).
 
-    Of kernels that pack, their outputs of one size. None if the states are not plain, or fewer than there are
-    lanes, or the answer needs a closer look.
+    Of kernels that pack, their outputs of one size. None if the states are not plain, or the answer needs a
+    closer look.
     """
-    if not is_plain(tree, inputs):
+    if not is_plain(tree, inputs, 1) or (INTERPRET and kernel.suspicion is not None and _checking.get()):
         return None
     count, n, widths = len(inputs[0]), tree.n, kernel.output_widths or (0,)
+    if count < LANES and _checking.get():
+        few = single_call(kernel, tree)(*inputs)
+        if few is None:
+            return None
+        outputs, full = few if kernel.outputs else (np.zeros(0), few)
+        shape = _full_shape(kernel, tree, count)
+        return outputs.reshape(kernel.outputs, count, widths[0] * n), full.reshape(shape)
     outputs = new_result((kernel.outputs, count, widths[0] * n))
     full = new_array(*_full_shape(kernel, tree, count))
     trusted = run_full(kernel, tree, inputs, tuple(outputs), full, threads)
     return (outputs, full) if trusted or not _checking.get() else None
 
 
-def evaluate_few(kernel: Kernel, tree: Tree, inputs: Sequence[Any], threads: int | None = None) -> Any:
-    """All that `evaluate_single` tells, for fewer plain states than there are lanes.
-
-    None if there are more, or they are not plain, or an answer needs a closer look.
-    """
-    if not is_plain(tree, inputs, 1) or len(inputs[0]) >= LANES:
-        return None
-    check_threads(threads)
-    return single_call(kernel, tree)(*inputs)
-
-
 def checked_out(out: object, shape: tuple[int, ...], inputs: Sequence[Any]) -> Array:
-    """An array that an answer of that shape can be written to, apart from all inputs."""
+    """An array that an answer of that shape can be written to, apart from all inputs, as a plain one."""
     if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape:
         what = f"{out.dtype} of shape {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise InputError(f"out must be a float64 array of shape {shape}, got {what}")
-    if not (out.flags.c_contiguous and out.flags.writeable):
-        raise InputError("out must be contiguous (in C order) and writable")
+    if not (out.flags.c_contiguous and out.flags.aligned and out.flags.writeable):
+        raise InputError("out must be contiguous (in C order), aligned and writable")
     if any(isinstance(x, np.ndarray) and np.may_share_memory(out, x) for x in inputs):
         raise InputError("out must not share memory with the input")
-    return out
+    return out if type(out) is np.ndarray and out.dtype is _FLOAT else np.asarray(out).view(np.float64)
 
 
 def copied(out: object, answer: Array, inputs: Sequence[Any]) -> Array:
     """An answer in the array that was given for it."""
-    array = checked_out(out, answer.shape, inputs)
-    array[...] = answer
-    return array
+    checked_out(out, answer.shape, inputs)[...] = answer
+    return out  # type: ignore[return-value]
 
 
 @contextmanager
@@ -254,7 +252,10 @@ def given(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
 
 def is_finite(result: Array) -> bool:
     """Whether all entries are finite, or nobody asks."""
-    return not _checking.get() or math.isfinite(result.sum()) or bool(np.isfinite(result).all())
+    if not _checking.get():
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(result.sum()) or bool(np.isfinite(result).all())
 
 
 def check_finite(results: Sequence[Array]) -> None:
@@ -274,11 +275,11 @@ def check_threads(threads: object) -> None:
 
 
 def _plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:
-    """The states one after the other, (count, k), contiguous and writable as compiled code wants them."""
+    """The states one after the other, (count, k), plain as compiled code wants them."""
     if x.shape[:-1] != batch:
         x = np.broadcast_to(x, (*batch, x.shape[-1]))
-    if not (x.flags.c_contiguous and x.flags.writeable):
-        x = np.array(x, order="C")
+    if type(x) is not np.ndarray or x.dtype is not _FLOAT or x.flags.num & PLAIN != PLAIN:
+        x = np.array(x, dtype=np.float64, order="C")
     return x.reshape(count, x.shape[-1])
 
 

@@ -49,8 +49,8 @@ def forward_dynamics(
     (4,)
     """
     tree = mechanism.tree
+    check_threads(threads)
     if wrenches is None and formulation is None and out is None:
-        check_threads(threads)
         try:  # plain states, seen before: straight to the compiled code, which checks them
             qdd = tree.memo[ABA_ALONE](q, qd, tau)
             if qdd is not None:

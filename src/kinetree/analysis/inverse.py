@@ -16,7 +16,6 @@ from kinetree.analysis.evaluate import (
     copied,
     coupled,
     evaluate,
-    evaluate_few,
     evaluate_full,
     evaluate_plain,
     evaluate_plain_full,
@@ -56,8 +55,8 @@ def inverse_dynamics(
     [0.932, 0.1962, 0.0491, 0.0491]
     """
     tree = mechanism.tree
+    check_threads(threads)
     if wrenches is None and formulation is None and out is None:
-        check_threads(threads)
         try:  # plain states, seen before: straight to the compiled code, which checks them
             tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
             if tau is not None:
@@ -140,8 +139,8 @@ def mass_matrix(
     [[5.0, 2.0], [2.0, 1.0]]
     """
     tree = mechanism.tree
+    check_threads(threads)
     if formulation is None and out is None:
-        check_threads(threads)
         try:  # a few plain states, seen before: straight to the compiled code, which checks them
             M = tree.memo[CRBA](q)
             if M is not None:
@@ -151,12 +150,9 @@ def mass_matrix(
     if formulation is not None:
         M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
         return M if out is None else copied(out, M, [q])
-    few = evaluate_few(CRBA, tree, (q,), threads)
-    if few is not None:
-        return few if out is None else copied(out, few, [q])
-    many = evaluate_plain_full(CRBA, tree, (q,), threads) if out is None else None
-    if many is not None:
-        return many[1].reshape(-1, tree.n, tree.n)
+    plain = evaluate_plain_full(CRBA, tree, (q,), threads) if out is None else None
+    if plain is not None:
+        return plain[1].reshape(-1, tree.n, tree.n)
     q = all_axes(tree, given(mechanism, q, "q"))
     single = evaluate_single(CRBA, tree, q)
     if single is not None:

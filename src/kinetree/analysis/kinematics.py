@@ -135,14 +135,15 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
     """
     k = mechanism.body_index(body)
     tree = aimed_tree(mechanism.tree, k)
+    place = _ORIGIN if point is AT_ORIGIN else vector(point, 3, "point")
     try:  # one plain state, seen before: straight to the compiled code, which checks it
-        J = tree.memo[JACOBIAN](q, _ORIGIN if point is AT_ORIGIN else np.array(point, dtype=np.float64))
+        J = tree.memo[JACOBIAN](q, place)
         if J is not None:
             return J.reshape(6, tree.n)  # type: ignore[no-any-return]
-    except (KeyError, TypeError, ValueError):
+    except KeyError:
         pass
     q = all_axes(tree, given(mechanism, q, "q"))
-    (J,) = evaluate(JACOBIAN, tree, [q, vector(point, 3, "point")], [6 * tree.n])
+    (J,) = evaluate(JACOBIAN, tree, [q, place], [6 * tree.n])
     J = J.reshape((*q.shape[:-1], 6, tree.n))
     return J if tree.coupling is None else J @ tree.coupling.matrix
 

@@ -85,9 +85,9 @@ def joint_reaction_derivatives(
                 return JointReactionDerivatives(_by_body(tree, found[0]), found[1])
         except KeyError:
             pass
-        many = evaluate_plain_full(REACTION_GRADIENT, tree, given, threads)
-        if many is not None:
-            reaction, slopes = many[0][0], many[1].reshape(3, -1, tree.n_bodies, 6, tree.n)
+        plain = evaluate_plain_full(REACTION_GRADIENT, tree, given, threads)
+        if plain is not None:
+            reaction, slopes = plain[0][0], plain[1].reshape(3, -1, tree.n_bodies, 6, tree.n)
             return JointReactionDerivatives(_by_body(tree, reaction), slopes)
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:

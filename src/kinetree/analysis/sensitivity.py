@@ -17,16 +17,15 @@ from kinetree.analysis.evaluate import (
     check_finite,
     check_threads,
     checked_out,
+    copied,
     coupled,
     evaluate,
-    evaluate_few,
     evaluate_full,
     evaluate_packed,
     evaluate_plain_full,
     evaluate_single,
     given,
     independent,
-    is_finite,
     is_plain,
     same_batch,
 )
@@ -110,11 +109,11 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
-    if wrenches is None and out is None and formulation is None:
-        check_threads(threads)
+    check_threads(threads)
+    if wrenches is None and out is None and formulation is None and not (packed and np.ndim(q) > 1):
         try:  # a few plain states, seen before: straight to the compiled code, which checks them
             found = tree.memo[RNEA_GRADIENT](q, qd, qdd)
-            if found is not None and not (packed and found[0].ndim > 1):
+            if found is not None:
                 return InverseDynamicsDerivatives(*found)
         except KeyError:
             pass
@@ -122,15 +121,11 @@ def inverse_dynamics_derivatives(
         return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads, formulation)
     if formulation is not None:
         return _by_formulation(formulation, mechanism, (q, qd, qdd), wrenches)
-    plain: tuple[Any, Any, Any] = (q, qd, qdd)
     if wrenches is None and not packed:
-        few = evaluate_few(RNEA_GRADIENT, tree, plain, threads)
-        if few is not None:
-            return InverseDynamicsDerivatives(*few)
-        many = evaluate_plain_full(RNEA_GRADIENT, tree, plain, threads)
-        if many is not None:
-            return InverseDynamicsDerivatives(many[0][0], many[1].reshape(3, -1, tree.n, tree.n))
-    q, qd, qdd = plain if is_plain(tree, plain) else axis_state(mechanism, tree, q, qd, qdd)
+        plain = evaluate_plain_full(RNEA_GRADIENT, tree, (q, qd, qdd), threads)
+        if plain is not None:
+            return InverseDynamicsDerivatives(plain[0][0], plain[1].reshape(3, -1, tree.n, tree.n))
+    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     if wrenches is not None:
         return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
     single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
@@ -138,10 +133,9 @@ def inverse_dynamics_derivatives(
         return InverseDynamicsDerivatives(*single)
     if packed:
         (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-        _check_answer(mechanism, tau, q, qd, qdd)
+        check_finite([tau])
         return PackedInverseDynamicsDerivatives(independent(tree, tau), sparse)
     (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-    _check_answer(mechanism, tau, q, qd, qdd)
     matrices = coupled(tree, as_matrices(arrays, tree.n))
     return InverseDynamicsDerivatives(independent(tree, tau), matrices)
 
@@ -163,15 +157,16 @@ def _derivatives_into(
         shape = state[0].shape
         tau = checked_out(out.tau, shape, state)
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
+        axis_state(mechanism, tree, *state)
         evaluate_full(RNEA_GRADIENT, tree, state, [tree.n], threads, matrices, [tau])
-        _check_answer(mechanism, tau, *state)
         return out
     found = inverse_dynamics_derivatives(
         mechanism, *state, wrenches, threads=threads, formulation=formulation
     )
     if out.tau.shape != found.tau.shape:
         raise InputError(f"out has torques of shape {out.tau.shape}, the answer's {found.tau.shape}")
-    out.tau[...], out.matrices[...] = found.tau, found.matrices
+    copied(out.tau, found.tau, state)
+    copied(out.matrices, found.matrices, state)
     return out
 
 
@@ -182,13 +177,6 @@ def _by_formulation(
     tree = mechanism.tree
     tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
     return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, slopes))
-
-
-def _check_answer(mechanism: Mechanism, tau: Array, *state: ArrayLike) -> None:
-    """Raise if torques are not finite: because of the state, which is named, or because they overflow."""
-    if not is_finite(tau):
-        axis_state(mechanism, mechanism.tree, *state)
-        check_finite([tau])
 
 
 def _loaded_derivatives(
@@ -253,9 +241,9 @@ def forward_dynamics_derivatives(
                 return ForwardDynamicsDerivatives(found[0][0], found[1])
         except KeyError:
             pass
-        many = evaluate_plain_full(ABA_GRADIENT, tree, (q, qd, tau), threads)
-        if many is not None:
-            return ForwardDynamicsDerivatives(many[0][0], many[1].reshape(3, -1, tree.n, tree.n))
+        plain = evaluate_plain_full(ABA_GRADIENT, tree, (q, qd, tau), threads)
+        if plain is not None:
+            return ForwardDynamicsDerivatives(plain[0][0], plain[1].reshape(3, -1, tree.n, tree.n))
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
     tau = given(mechanism, tau, "tau")
     if tree.coupling is not None:
@@ -297,14 +285,16 @@ def _slopes_into(
         shape, pivot, torque = state[0].shape, np.empty(state[0].shape), np.empty(state[0].shape)
         qdd = checked_out(out.qdd, shape, state)
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
+        for value, name in zip(state, ("q", "qd", "tau"), strict=True):
+            given(mechanism, value, name)
         evaluate_full(ABA_GRADIENT, tree, state, [tree.n] * 3, threads, matrices, [qdd, pivot, torque])
-        if is_finite(qdd):
-            check_pivots(tree, pivot)
-            return out
+        check_pivots(tree, pivot)
+        return out
     found = forward_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
     if out.qdd.shape != found.qdd.shape:
         raise InputError(f"out has accelerations of shape {out.qdd.shape}, the answer's {found.qdd.shape}")
-    out.qdd[...], out.matrices[...] = found.qdd, found.matrices
+    copied(out.qdd, found.qdd, state)
+    copied(out.matrices, found.matrices, state)
     return out
 
 

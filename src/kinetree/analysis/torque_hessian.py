@@ -122,9 +122,9 @@ def torque_hessian(
                 return TorqueHessian(*found)
         except KeyError:
             pass
-        many = evaluate_plain_full(RNEA_HESSIAN, tree, (q, qd, qdd, weight), threads)
-        if many is not None:
-            return TorqueHessian(many[0], many[1].reshape(4, -1, tree.n, tree.n))
+        plain = evaluate_plain_full(RNEA_HESSIAN, tree, (q, qd, qdd, weight), threads)
+        if plain is not None:
+            return TorqueHessian(plain[0], plain[1].reshape(4, -1, tree.n, tree.n))
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     y = all_rates(tree, given(mechanism, weight, "weight"))
     if wrenches is not None:

@@ -9,10 +9,10 @@ DATA, RANK, SHAPE, DTYPE, FLAGS = HEAD, HEAD + 1, HEAD + 2, HEAD + 5, HEAD + 6
 PLAIN = 0x0101  # contiguous in C order, aligned
 ITEMS = tuple.__basicsize__ // 8  # where a tuple's items start
 MOST = 16  # arrays that one call takes
-PAIR_WORDS = 2 * MOST
+PAIR_WORDS = 2 * MOST + 2  # and full arrays
 
 # words that both kinds of function know
-NDARRAY, FLOAT64, NONE, KEEP, DROP, NEW, PACK, COMMON = range(8)
+NDARRAY, FLOAT64, NONE, NEW, KEEP, DROP, NEW_TUPLE, SET_ITEM, COMMON = range(9)
 # of a StateCall: machine code is 0 until there is some; sizes and shapes fill the rest
 SINGLE, MEMORY, SIZE, MANY, TABLE, WORKSPACE, ROOM, START, PLACES = range(COMMON, COMMON + 9)
 LIMIT, INPUTS, OUTPUTS, EQUAL, TOTAL, FULL, RANK_OF_FULL, SHAPE_OF_FULL = range(PLACES + 1, PLACES + 9)

@@ -17,9 +17,9 @@ from kinetree.kernels.lanes.number import INLINE
 from kinetree.kernels.lanes.objects import doubles, integers, rows_by_pairs, word
 from kinetree.kernels.layout import TREE, Kernel
 from kinetree.kernels.machine_code import compiled_callback
-from kinetree.kernels.trust import doubt_of_rows, no_suspicion, suspicion_of
-from kinetree.kernels.workspace import packed_room
+from kinetree.kernels.trust import doubt_of_rows, excess_of_rows, no_suspicion, suspicion_of
 
+ENDLESS = 1 << 60  # of arrays whose size nobody asks for
 _SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)
 
 
@@ -29,8 +29,12 @@ def many_body(kernel: Kernel, lanes: int, streamed: bool) -> Any:
     count, packs = kernel.inputs + kernel.outputs, kernel.entries is not None
 
     def run(table, memory, size, begin, end, pairs, unused, not_used, idle):
-        work, out = doubles(memory, size), doubles(word(pairs, 2 * count) if packs else memory, size)
-        tree, slot, suspicion = fields(doubles(table, 0), TREE, 1, 0), fields(work, slots, lanes, 0), 0.0
+        work, out = doubles(memory, size), doubles(word(pairs, 2 * count) if packs else memory, ENDLESS)
+        tree, slot, suspicion = (
+            fields(doubles(table, ENDLESS), TREE, 1, 0),
+            fields(work, slots, lanes, 0),
+            0.0,
+        )
         block = word(pairs, 2 * count + 1) if packs else 0
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
@@ -77,19 +81,24 @@ def full_body(kernel: Kernel, lanes: int) -> Any:
     """The code of `full_states`."""
     step, spread, slots = _stepper(kernel, lanes), spreader(lanes), kernel.slots
     suspect, count = suspicion_of(kernel, lanes), kernel.inputs + kernel.outputs
-    only_packs, behind = kernel.outputs == 0, packed_room(0, lanes)
 
     def run(table, memory, size, begin, end, pairs, start, places, streamed):
-        work, order, full = doubles(memory, size), integers(places, 0), doubles(word(pairs, 2 * count), 0)
-        tree, slot, suspicion = fields(doubles(table, 0), TREE, 1, 0), fields(work, slots, lanes, 0), 0.0
+        work, order, full = (
+            doubles(memory, size),
+            integers(places, ENDLESS),
+            doubles(word(pairs, 2 * count), ENDLESS),
+        )
+        tree, slot, suspicion = (
+            fields(doubles(table, ENDLESS), TREE, 1, 0),
+            fields(work, slots, lanes, 0),
+            0.0,
+        )
         states = word(pairs, 2 * count + 1) // order[1]
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
             views = rows_by_pairs(pairs, count, first, lanes)
             step(tree, work, 0, work, start, views)
             suspicion += suspect(tree, slot, views, rows_by_pairs(pairs, count, first, 1))
-            if only_packs:
-                suspicion += doubt(work, start, size - behind)
             spread(work, start, order, full, states, first, streamed != 0)
         return 1 if suspicion == 0.0 else 0
 
@@ -101,8 +110,8 @@ def unpack_body(lanes: int) -> Any:
     spread = spreader(lanes)
 
     def run(unused, memory, size, begin, end, pairs, start, places, streamed):
-        work, packed, block = doubles(memory, size), doubles(word(pairs, 0), 0), word(pairs, 1)
-        order, full = integers(places, 0), doubles(word(pairs, 2), 0)
+        work, packed, block = doubles(memory, size), doubles(word(pairs, 0), ENDLESS), word(pairs, 1)
+        order, full = integers(places, ENDLESS), doubles(word(pairs, 2), ENDLESS)
         states = word(pairs, 3) // order[1]
         for b in range(begin, end, lanes):
             for k in range(block):
@@ -117,7 +126,7 @@ def single_body(kernel: Kernel) -> Any:
     """The code of `single_state`."""
     slots, width, inputs, count = kernel.slots, TREE.width, kernel.inputs, kernel.inputs + kernel.outputs
     suspicion, step = kernel.suspicion or no_suspicion, _stepper(kernel, 1)
-    look_before, look_after = doubt_of_rows(0, inputs, 1), doubt_of_rows(inputs, count, 1)
+    look_before, look_after = excess_of_rows(0, inputs, 1), doubt_of_rows(inputs, count, 1)
     spread = _spread_one if kernel.entries is not None else _nowhere
 
     def run(address, size, pairs):
@@ -140,8 +149,8 @@ def single_body(kernel: Kernel) -> Any:
 def _spread_one(address, memory, place, count, pair):
     """The full arrays of one state, by the places that follow its packed numbers; whether all is finite."""
     order, out, apart = (
-        integers(address + 8 * (place + count + 1), 0),
-        doubles(word(pair, 0), 0),
+        integers(address + 8 * (place + count + 1), ENDLESS),
+        doubles(word(pair, 0), ENDLESS),
         word(pair, 1),
     )
     arrays, entries = order[0], order[1]

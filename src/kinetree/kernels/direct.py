@@ -51,8 +51,15 @@ from kinetree.kernels.stored_code import stored_or_made
 
 _FAST_CALL = 0x0080  # METH_FASTCALL: (self, arguments, count)
 _NEW_ARRAY = 93  # of NumPy's table of functions
-_alive: list[Any] = []  # machine code that functions lead to
 _REASON = ctypes.create_string_buffer(b"kernels take contiguous arrays of float64")
+
+
+_NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+    ("PyCFunction_NewEx", ctypes.pythonapi)
+)
+_POINTER_OF = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 
 
 class StateCall:
@@ -75,7 +82,7 @@ class StateCall:
         words[SHAPE_OF_FULL : SHAPE_OF_FULL + len(shape)] = shape
         words[SIZES : SIZES + len(inputs) + len(outputs)] = *inputs, *outputs
         self._kept: list[object] = []
-        self.call: Callable[..., Any] = _built_in(_state_entry(), words)
+        self.call: Callable[..., Any] = _built_in(_state_entry(), words, self._kept)
 
     @property
     def knows_single(self) -> bool:
@@ -114,8 +121,7 @@ def range_call(body: Any) -> Callable[..., bool]:
         words[place] = _address(function)
     words[TRUE], words[FALSE], words[TYPE_ERROR] = id(True), id(False), id(TypeError)
     words[WHY] = ctypes.addressof(_REASON)
-    _alive.append(body)
-    return _built_in(_range_entry(), words)
+    return _built_in(_range_entry(), words, [body])
 
 
 @functools.cache
@@ -150,23 +156,22 @@ class _Method(ctypes.Structure):
 
 
 @functools.cache
-def _method(address: int) -> _Method:
-    return _Method(b"kernel", address, _FAST_CALL, None)
+def _method(entry: Any) -> _Method:
+    """How Python calls machine code, which lives as long."""
+    return _Method(b"kernel", entry.address, _FAST_CALL, None)
 
 
-def _built_in(entry: Any, words: Any) -> Callable[..., Any]:
-    """A built-in function whose `self` is an array of words."""
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    function: Callable[..., Any] = make(ctypes.addressof(_method(entry.address)), words, None)
+def _built_in(entry: Any, words: Any, kept: list[Any]) -> Callable[..., Any]:
+    """A built-in function whose `self` is an array of words, and which keeps alive what they point to."""
+    function: Callable[..., Any] = _NEW_FUNCTION(ctypes.addressof(_method(entry)), words, kept)
     return function
 
 
 def _common_words() -> list[int]:
     api = ctypes.pythonapi
-    keep, drop, pack = (_address(function) for function in (api.Py_IncRef, api.Py_DecRef, api.PyTuple_Pack))
-    new = _numpy_function(_NEW_ARRAY)
-    return [id(np.ndarray), id(np.dtype(np.float64)), id(None), keep, drop, new, pack]
+    functions = (api.Py_IncRef, api.Py_DecRef, api.PyTuple_New, api.PyTuple_SetItem)
+    known = [id(np.ndarray), id(np.dtype(np.float64)), id(None), _numpy_function(_NEW_ARRAY)]
+    return [*known, *(_address(function) for function in functions)]
 
 
 def _address(function: Any) -> int:
@@ -180,6 +185,5 @@ def _numpy_function(place: int) -> int:
         core = importlib.import_module("numpy._core._multiarray_umath")
     except ImportError:  # NumPy 1
         core = importlib.import_module("numpy.core._multiarray_umath")
-    table = ctypes.pythonapi.PyCapsule_GetPointer
-    table.restype, table.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.cast(table(core._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))[place] or 0
+    table = ctypes.cast(_POINTER_OF(core._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return table[place] or 0

@@ -28,9 +28,9 @@ from kinetree.kernels.call_words import (
     MOST,
     NDARRAY,
     NEW,
+    NEW_TUPLE,
     NONE,
     OUTPUTS,
-    PACK,
     PAIR_WORDS,
     PLACES,
     PLAIN,
@@ -40,6 +40,7 @@ from kinetree.kernels.call_words import (
     RESTORE,
     ROOM,
     SAVE,
+    SET_ITEM,
     SHAPE,
     SHAPE_OF_FULL,
     SINGLE,
@@ -198,19 +199,25 @@ def state_entry() -> Any:
             return _kept(context, word(context, NONE))
         has_outputs, has_full = word(context, OUTPUTS) > 0, word(context, FULL) > 0
         answer = _new_outputs(context, states) if has_outputs else 0
-        full = _new_full(context, states) if has_full else 0
-        pairs, is_good = room(PAIR_WORDS), True
-        if (has_outputs and answer == 0) or (has_full and full == 0):  # no memory
-            _drop(context, answer)
-            _drop(context, full)
+        pairs, full = room(PAIR_WORDS), 0
+        if has_outputs and answer == 0:  # no memory
             return 0
+        if has_full:
+            full = _new_full(context, states)
+            if full == 0:
+                _drop(context, answer)
+                return 0
         _tell_pairs(context, pairs, arguments, answer, full, states)
         is_good = _is_answered(context, pairs, states)
         if is_good and not has_full:
             return answer
         if is_good and not has_outputs:
             return full
-        both = ask(word(context, PACK), (2, answer, full)) if is_good else _kept(context, word(context, NONE))
+        both = ask(word(context, NEW_TUPLE), (2,)) if is_good else _kept(context, word(context, NONE))
+        if is_good and both != 0:
+            ask(word(context, SET_ITEM), (both, 0, answer))
+            ask(word(context, SET_ITEM), (both, 1, full))
+            return both
         _drop(context, answer)
         _drop(context, full)
         return both
@@ -223,8 +230,8 @@ def range_entry() -> Any:
 
     def enter(self, arguments, count):
         context, arrays, integer = word(self, DATA), word(arguments, 4), word(word(self, DATA), INTEGER)
-        pairs, extra, how_many = room(PAIR_WORDS), room(3), word(arrays, ITEMS - 1)
-        is_good = how_many <= MOST and count <= 8
+        pairs, extra, how_many = room(PAIR_WORDS), room(3), word(arrays, HEAD)
+        is_good = how_many <= MOST and 5 <= count <= 8
         for k in range(how_many + 2 if is_good else 0):  # the table and the memory come first
             array = word(arguments, k) if k < 2 else word(arrays, ITEMS + k - 2)
             if not _is_plain(context, array):

@@ -24,6 +24,7 @@ import llvmlite.binding
 
 SOURCES = Path(__file__).parent
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
+HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that nobody loads is deleted
 
 
@@ -38,10 +39,13 @@ def code_folder(name: str, lanes: int) -> Path | None:
 
 @functools.cache
 def stamp(lanes: int) -> str:
-    """What shapes the machine code: sources, lanes, numba, LLVM, Python and the processor."""
+    """What shapes the machine code: sources, lanes, numba and its settings, LLVM, Python, the processor."""
     cpu = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     versions = (_numba_version(), llvmlite.__version__, sys.version_info[:2])
-    key = hashlib.sha256(repr((lanes, versions, cpu, os.environ.get("NUMBA_CPU_NAME"))).encode())
+    build = (object.__basicsize__, tuple.__basicsize__, getattr(sys, "abiflags", ""))
+    names = sorted(name for name in os.environ if name.startswith("NUMBA_") and name not in HARMLESS)
+    settings = [(name, os.environ[name]) for name in names]
+    key = hashlib.sha256(repr((lanes, versions, build, cpu, settings)).encode())
     for file in sorted(SOURCES.rglob("*.py")):
         key.update(file.name.encode() + file.read_bytes())
     return key.hexdigest()[:16]
@@ -67,11 +71,10 @@ def _mark_used(folder: Path, present: str) -> None:
 @functools.cache
 def cache_folder() -> Path | None:
     """The first folder that can be written: the user's choice, the user's cache, the temporary folder."""
-    wanted = os.environ.get(CACHE_VARIABLE)
-    candidates = [Path(wanted)] if wanted else []
-    candidates += [_user_cache() / "kinetree", Path(tempfile.gettempdir()) / f"kinetree-{_user()}"]
+    wanted, temporary = first_choice(), Path(tempfile.gettempdir()) / f"kinetree-{_user()}"
+    candidates = [wanted, *([] if wanted == _user_cache() else [_user_cache()]), temporary]
     for k, folder in enumerate(candidates):
-        if _is_writable(folder):
+        if _is_writable(folder) and (folder != temporary or _is_mine(folder)):
             if k > 0:
                 _warn(f"cannot write to the kernel cache '{candidates[0]}'; using '{folder}' instead")
             return folder
@@ -79,12 +82,20 @@ def cache_folder() -> Path | None:
     return None
 
 
+def first_choice() -> Path:
+    """Where machine code should lie: the user's choice, or the user's cache."""
+    wanted = os.environ.get(CACHE_VARIABLE)
+    return Path(wanted) if wanted else _user_cache()
+
+
 def _user_cache() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        home = Path.home() / "Library" / "Caches"
+    else:
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home / "kinetree"
 
 
 def _user() -> str:
@@ -93,11 +104,17 @@ def _user() -> str:
 
 def _is_writable(folder: Path) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return True
     except OSError:
         return False
+
+
+def _is_mine(folder: Path) -> bool:
+    """Whether nobody else can put machine code there: its name in the shared folder is easily guessed."""
+    found = folder.stat()
+    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
 
 
 def _warn(message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
 THREADING_WORTH = 1 << 17  # numbers to move before a second thread pays
+HAS_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()  # direct calls share memory and rely on it
 RANGES = 8  # that large batches are cut into, for each thread
 WITH_GIL = 1 << 15  # numbers of an answer for which the GIL is not given away
 STREAMING_WORTH = 1 << 20  # packed numbers that no cache holds
@@ -32,12 +34,12 @@ def run_plain(
 ) -> bool:
     """Fill outputs (batch, k) from inputs (batch, k) for a kernel that packs nothing, at least LANES states.
 
-    All are plain: C-contiguous, writable, float64; TypeError if one is not. Answers whether all outputs can
+    All are plain: C-contiguous, aligned, float64; TypeError if one is not. Answers whether all outputs can
     be trusted.
     """
     if INTERPRET:
         _interpreted(kernel, tree, inputs, outputs)
-        return all(bool(np.isfinite(x).all()) for x in outputs)
+        return all(bool(np.isfinite(x).all()) for x in (*inputs, *outputs))
     try:
         run, table, room, spare = tree.memo["many", kernel]
     except KeyError:
@@ -121,14 +123,14 @@ def run_full(
 ) -> bool:
     """The same with what the kernel packs unpacked at once, into ``full`` (arrays, batch, entries).
 
-    Answers whether all outputs can be trusted, or, without outputs, all that is packed.
+    Answers whether all outputs and all that is packed can be trusted.
     """
     count = len(inputs[0])
     if INTERPRET or count < LANES:
         packed = run_batch(kernel, tree, inputs, outputs, threads)
         assert packed is not None
         unpack(kernel, tree, packed, full, threads)
-        return all(bool(np.isfinite(x).all()) for x in outputs or [full])
+        return all(bool(np.isfinite(x).all()) for x in (*inputs, *outputs, full))
     try:
         run, table, start, room, places, spare = tree.memo["full", kernel]
     except KeyError:
@@ -205,11 +207,17 @@ def _ways_in(kernel: Kernel, tree: Tree) -> StateCall | None:
     """How Python gets into a kernel directly, made once per tree; None if it does not."""
     key = "ways into", kernel
     if key not in tree.memo:
-        if kernel.output_widths is None or tree.coupling is not None or tree.n == 0 or INTERPRET:
-            tree.memo[key], tree.memo[kernel] = None, _no_answer
-        else:
-            ways_in = tree.memo[key] = _new_way(kernel, tree)
-            tree.memo[kernel] = ways_in.call
+        if (
+            kernel.output_widths is None
+            or tree.coupling is not None
+            or tree.n == 0
+            or INTERPRET
+            or not HAS_GIL
+        ):
+            tree.memo[kernel] = _no_answer
+            tree.memo[key] = None
+        else:  # of several threads that come here at once, one is first
+            tree.memo[kernel] = tree.memo.setdefault(key, _new_way(kernel, tree)).call
     found: StateCall | None = tree.memo[key]
     return found
 
@@ -243,7 +251,11 @@ def over_threads(work: Callable[[int, int], Answer], count: int, lanes: int, thr
     def some(_: int) -> list[Answer]:
         return [work(begin, end) for begin, end in waiting]
 
-    return [answer for answers in _pool().map(some, range(threads)) for answer in answers]
+    try:
+        found = _pool().map(some, range(threads))
+    except RuntimeError:  # the interpreter is about to end and starts no threads any more
+        return [work(0, count)]
+    return [answer for answers in found for answer in answers]
 
 
 def available_cores() -> int:

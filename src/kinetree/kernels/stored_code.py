@@ -16,7 +16,7 @@ from typing import Any
 
 from llvmlite import binding as llvm
 
-from kinetree.kernels.disk_cache import code_folder
+from kinetree.kernels.disk_cache import code_folder, first_choice, stamp
 
 FILE = "code"
 OF_NUMBA = "numba_"  # how functions begin that numba's code calls only to raise an exception, which none does
@@ -47,14 +47,16 @@ class StoredCode:
 
 def stored_or_made(name: str, lanes: int, make: Callable[[], Any]) -> Any:
     """The machine code of that name, with its ``address``: from the disk, or made."""
-    folder = code_folder(name, lanes)
-    found = None if folder is None else _read(folder / FILE)
+    found = _read(first_choice() / stamp(lanes) / name / FILE)  # which need not be writable
+    if found is None:
+        folder = code_folder(name, lanes)
+        found = None if folder is None else _read(folder / FILE)
     return make() if found is None else found
 
 
 def keep(folder: Path, code: bytes, symbol: str, needs: list[str]) -> None:
     """Put code on the disk, whole or not at all."""
-    head = {"symbol": symbol, "needs": needs, "checksum": hashlib.sha256(code).hexdigest()}
+    head = {"symbol": symbol, "needs": needs, "checksum": _checksum(symbol, needs, code)}
     handle, path = tempfile.mkstemp(dir=folder)
     try:
         with open(handle, "wb") as file:
@@ -71,11 +73,15 @@ def _read(file: Path) -> StoredCode | None:
     try:
         line, _, code = file.read_bytes().partition(b"\n")
         head = json.loads(line)
-        if hashlib.sha256(code).hexdigest() != head["checksum"]:
+        if _checksum(head["symbol"], head["needs"], code) != head["checksum"]:
             return None
         return StoredCode(code, head["symbol"], head["needs"])
-    except (OSError, ValueError, LookupError, TypeError, RuntimeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
         return None
+
+
+def _checksum(symbol: str, needs: list[str], code: bytes) -> str:
+    return hashlib.sha256(repr((symbol, needs)).encode() + code).hexdigest()
 
 
 def _new_engine() -> Any:

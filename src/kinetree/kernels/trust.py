@@ -6,7 +6,7 @@ from typing import Any
 
 import numba
 
-from kinetree.kernels.lanes.blocks import doubt, summed
+from kinetree.kernels.lanes.blocks import doubt, excess, summed
 from kinetree.kernels.lanes.number import INLINE
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.number import lanewise
@@ -19,21 +19,33 @@ def suspicion_of(kernel: Kernel, lanes: int) -> Any:
     block follow each other.
     """
     told, inputs, count = kernel.suspicion or no_suspicion, kernel.inputs, kernel.inputs + kernel.outputs
-    looked_at = doubt_of_rows(inputs, count, lanes)
+    look_before, look_after = excess_of_rows(0, inputs, lanes), doubt_of_rows(inputs, count, lanes)
 
     def suspect(tree, work, views, plain):
-        return summed(told(tree, work, *views[inputs:])) + looked_at(plain)
+        return summed(told(tree, work, *views[inputs:])) + (look_before(plain) + look_after(plain))
 
     return numba.extending.register_jitable(**INLINE)(suspect)
 
 
+def excess_of_rows(begin: int, end: int, lanes: int) -> Any:
+    """look(rows): zero if the fourth power of all numbers of some of the rows is finite, else NaN.
+
+    Of inputs: an output need not show them all, where nothing hangs on an axis; and products of larger ones
+    may overflow in derivatives while the answer itself does not.
+    """
+    return _look(excess, begin, end, lanes)
+
+
 def doubt_of_rows(begin: int, end: int, lanes: int) -> Any:
     """look(rows): zero if all numbers of some of the rows, for as many states, are finite, else NaN."""
+    return _look(doubt, begin, end, lanes)
 
+
+def _look(at: Any, begin: int, end: int, lanes: int) -> Any:
     def look(rows):
         total = 0.0
         for row in rows[begin:end]:
-            total += doubt(row, 0, lanes * len(row))
+            total += at(row, 0, lanes * len(row))
         return total
 
     return numba.extending.register_jitable(**INLINE)(look if end > begin else lambda rows: 0.0)

@@ -25,7 +25,8 @@ def place_words(kernel: Kernel, tree: Tree) -> Any:
     key = "places of", kernel
     if key not in tree.memo:
         places = (kernel.places or _by_targets(kernel))(tree)
-        tree.memo[key] = np.concatenate([places.shape, places.ravel()], dtype=np.int64)
+        words = np.concatenate([places.shape, places.ravel()], dtype=np.int64)
+        return tree.memo.setdefault(key, words)  # others keep its address only: it is never replaced
     return tree.memo[key]
 
 
