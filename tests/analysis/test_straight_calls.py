@@ -70,7 +70,9 @@ def test_no_input_is_overlooked_where_nothing_hangs_on_a_joint(call, batch, bad,
 def test_infinite_slopes_of_finite_torques_are_told(count):
     biped = kt.zoo.planar_biped()
     q = np.full((count, biped.n_dof), 0.3)
-    fast = np.full_like(q, 2e153)
+    fast = np.full_like(q, 3e153)
+    with kt.unchecked():
+        assert np.isfinite(kt.inverse_dynamics(biped, q, fast, q)).all()
     for _ in range(2):
         with pytest.raises(kt.InputError, match="overflows"):
             kt.inverse_dynamics_derivatives(biped, q, fast, q)

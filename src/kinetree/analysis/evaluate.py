@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -113,11 +113,12 @@ def evaluate_full(
     threads: int | None = None,
     full: Array | None = None,
     results: list[Array] | None = None,
+    explain: Callable[[list[Array]], None] | None = None,
 ) -> tuple[list[Array], Array]:
     """Outputs (..., size) and full arrays (m, ..., entries) of a kernel that packs, unpacked while in cache.
 
     ``full`` (m, ..., entries) and ``results``, contiguous, are filled if they are given. Raises where an
-    answer overflows.
+    answer overflows, but lets ``explain(outputs)`` say first why it cannot be trusted.
     """
     check_threads(threads)
     batch = batch_shape(*inputs)
@@ -127,6 +128,8 @@ def evaluate_full(
     shape = _full_shape(kernel, tree, count)
     flat = new_array(*shape) if full is None else full.reshape(shape)
     if tree.n and count and not run_full(kernel, tree, rows, results, flat, threads):
+        if explain is not None:
+            explain(results)
         check_finite([*results, flat])
     shaped = [result.reshape((*batch, result.shape[-1])) for result in results]
     return shaped, flat.reshape(shape[0], *batch, shape[2])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
 
 
 class InverseDynamicsDerivatives:
@@ -261,13 +262,20 @@ def forward_dynamics_derivatives(
         if single is not None:
             return ForwardDynamicsDerivatives(single[0][0], single[1])
     n = tree.n
-    (qdd, pivot, _), arrays = evaluate_full(ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads)
+    (qdd, pivot, _), arrays = evaluate_full(
+        ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads, explain=partial(_check_pivots_of, tree)
+    )
     check_pivots(tree, pivot)
     check_finite([qdd])
     matrices = as_matrices(arrays, n)
     if loads is not None:
         matrices[0] -= matrices[2] @ loads.reshape(matrices.shape[1:])
     return ForwardDynamicsDerivatives(qdd, matrices)
+
+
+def _check_pivots_of(tree: Tree, outputs: list[Array]) -> None:
+    """Raise where a pivot among the outputs (acceleration, pivots, torque) is rounding error."""
+    check_pivots(tree, outputs[1])
 
 
 def _slopes_into(
@@ -287,7 +295,8 @@ def _slopes_into(
         matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
         for value, name in zip(state, ("q", "qd", "tau"), strict=True):
             given(mechanism, value, name)
-        evaluate_full(ABA_GRADIENT, tree, state, [tree.n] * 3, threads, matrices, [qdd, pivot, torque])
+        results, explain = [qdd, pivot, torque], partial(_check_pivots_of, tree)
+        evaluate_full(ABA_GRADIENT, tree, state, [tree.n] * 3, threads, matrices, results, explain)
         check_pivots(tree, pivot)
         return out
     found = forward_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
