@@ -67,15 +67,6 @@ def _mass_matrix_packed(mechanism: kt.Mechanism, q: Array, **options: Any) -> ob
     return evaluate_packed(CRBA, mechanism.tree, [q], [], **options)
 
 
-def _torque_gradients(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
-    d = kt.inverse_dynamics_derivatives(mechanism, *state, **options)
-    return d.dtau_dq, d.dtau_dqd, d.dtau_dqdd
-
-
-def _torque_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
-    return kt.inverse_dynamics_derivatives(mechanism, *state, packed=True, **options)
-
-
 def _reaction_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
     tree = mechanism.jointed_tree
     return evaluate_packed(REACTION_GRADIENT, tree, state, [6 * tree.n], **options)
@@ -116,8 +107,8 @@ QUANTITIES = {
             RNEA_GRADIENT,
             MOTION,
             lambda t: [t.n],
-            _torque_gradients,
-            _torque_gradients_packed,
+            kt.inverse_dynamics_derivatives,
+            partial(kt.inverse_dynamics_derivatives, packed=True),
         ),
         Quantity(
             "forward dynamics gradients",

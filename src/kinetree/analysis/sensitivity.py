@@ -111,7 +111,12 @@ def inverse_dynamics_derivatives(
     """
     tree = mechanism.tree
     check_threads(threads)
-    if wrenches is None and out is None and formulation is None and not (packed and np.ndim(q) > 1):
+    if (
+        wrenches is None
+        and out is None
+        and formulation is None
+        and not (packed and getattr(q, "ndim", 2) > 1)
+    ):
         try:  # a few plain states, seen before: straight to the compiled code, which checks them
             found = tree.memo[RNEA_GRADIENT](q, qd, qdd)
             if found is not None:
