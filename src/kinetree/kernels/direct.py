@@ -16,44 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.kernels.call_words import (
-    BODY,
-    COMMON,
-    EQUAL,
-    FALSE,
-    FULL,
-    INPUTS,
-    INTEGER,
-    LIMIT,
-    MANY,
-    MEMORY,
-    MOST,
-    OUTPUTS,
-    PLACES,
-    RANK_OF_FULL,
-    REFUSE,
-    RESTORE,
-    ROOM,
-    SAVE,
-    SHAPE_OF_FULL,
-    SINGLE,
-    SIZE,
-    SIZES,
-    START,
-    TABLE,
-    TOTAL,
-    TRUE,
-    TYPE_ERROR,
-    WHY,
-    WORKSPACE,
-)
+from kinetree.kernels import call_words as at
 from kinetree.kernels.stored_code import stored_or_made
 
 _FAST_CALL = 0x0080  # METH_FASTCALL: (self, arguments, count)
 _NEW_ARRAY = 93  # of NumPy's table of functions
 _REASON = ctypes.create_string_buffer(b"kernels take contiguous arrays of float64")
-
-
 _NEW_FUNCTION = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
@@ -74,33 +42,33 @@ class StateCall:
         self, inputs: Sequence[int], outputs: Sequence[int], full: int, shape: Sequence[int], limit: int
     ) -> None:
         """Sizes of all inputs and outputs; how many full arrays, of which shape; states with the GIL."""
-        self._words = words = np.zeros(SIZES + MOST, dtype=np.int64)
-        words[:COMMON] = _common_words()
-        words[[LIMIT, INPUTS, OUTPUTS, TOTAL]] = limit, len(inputs), len(outputs), sum(outputs)
-        words[EQUAL] = outputs[0] if len(set(outputs)) == 1 else 0
-        words[FULL], words[RANK_OF_FULL] = full, len(shape)
-        words[SHAPE_OF_FULL : SHAPE_OF_FULL + len(shape)] = shape
-        words[SIZES : SIZES + len(inputs) + len(outputs)] = *inputs, *outputs
+        self._words = words = np.zeros(at.SIZES + at.MOST, dtype=np.int64)
+        words[: at.COMMON] = _common_words()
+        words[[at.LIMIT, at.INPUTS, at.OUTPUTS, at.TOTAL]] = limit, len(inputs), len(outputs), sum(outputs)
+        words[at.EQUAL] = outputs[0] if len(set(outputs)) == 1 else 0
+        words[at.FULL], words[at.RANK_OF_FULL] = full, len(shape)
+        words[at.SHAPE_OF_FULL : at.SHAPE_OF_FULL + len(shape)] = shape
+        words[at.SIZES : at.SIZES + len(inputs) + len(outputs)] = *inputs, *outputs
         self._kept: list[object] = []
         self.call: Callable[..., Any] = _built_in(_state_entry(), words, self._kept)
 
     @property
     def knows_single(self) -> bool:
         """Whether there is machine code for single states."""
-        return bool(self._words[SINGLE])
+        return bool(self._words[at.SINGLE])
 
     def take_single(self, body: Any, memory: Any) -> None:
         """Let single states be answered by body(memory, size of memory, pairs)."""
         self._kept += [body, memory]
-        self._words[[MEMORY, SIZE]] = memory.ctypes.data, memory.size
-        self._words[SINGLE] = body.address
+        self._words[[at.MEMORY, at.SIZE]] = memory.ctypes.data, memory.size
+        self._words[at.SINGLE] = body.address
 
     def take_many(self, body: Any, table: Any, workspace: Any, start: int = 0, places: int = 0) -> None:
         """Let batches be answered by a body as `range_call` wants it."""
         self._kept += [body, table, workspace]
-        self._words[[TABLE, WORKSPACE]] = table.ctypes.data, workspace.ctypes.data
-        self._words[[ROOM, START, PLACES]] = workspace.size, start, places
-        self._words[MANY] = body.address
+        self._words[[at.TABLE, at.WORKSPACE]] = table.ctypes.data, workspace.ctypes.data
+        self._words[[at.ROOM, at.START, at.PLACES]] = workspace.size, start, places
+        self._words[at.MANY] = body.address
 
 
 def range_call(body: Any) -> Callable[..., bool]:
@@ -109,18 +77,18 @@ def range_call(body: Any) -> Callable[..., bool]:
     body(table, memory, size of memory, begin, end, pairs, *three words), where pairs are addresses and
     numbers per state of all arrays; TypeError for arrays that are not plain.
     """
-    api, words = ctypes.pythonapi, np.zeros(WHY + 1, dtype=np.int64)
-    words[:COMMON] = _common_words()
-    words[BODY] = body.address
+    api, words = ctypes.pythonapi, np.zeros(at.WHY + 1, dtype=np.int64)
+    words[: at.COMMON] = _common_words()
+    words[at.BODY] = body.address
     for place, function in (
-        (SAVE, api.PyEval_SaveThread),
-        (RESTORE, api.PyEval_RestoreThread),
-        (INTEGER, api.PyLong_AsSsize_t),
-        (REFUSE, api.PyErr_SetString),
+        (at.SAVE, api.PyEval_SaveThread),
+        (at.RESTORE, api.PyEval_RestoreThread),
+        (at.INTEGER, api.PyLong_AsSsize_t),
+        (at.REFUSE, api.PyErr_SetString),
     ):
         words[place] = _address(function)
-    words[TRUE], words[FALSE], words[TYPE_ERROR] = id(True), id(False), id(TypeError)
-    words[WHY] = ctypes.addressof(_REASON)
+    words[at.TRUE], words[at.FALSE], words[at.TYPE_ERROR] = id(True), id(False), id(TypeError)
+    words[at.WHY] = ctypes.addressof(_REASON)
     return _built_in(_range_entry(), words, [body])
 
 

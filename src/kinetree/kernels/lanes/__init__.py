@@ -6,11 +6,11 @@ Importing it teaches numba the lane number, memory with named fields, and every 
 from numba.extending import register_jitable
 
 import kinetree.kernels.lanes.functions  # noqa: F401  (teaches numba sine, cosine and sign)
-from kinetree.kernels.lanes.memory import fields, row_at, rows, rows_in
+from kinetree.kernels.lanes.memory import fields, row_at
 from kinetree.kernels.lanes.number import FLAGS, INLINE, number_type
 from kinetree.kernels.number import LANEWISE
 
-__all__ = ["FLAGS", "fields", "number_type", "register_all", "row_at", "rows", "rows_in"]
+__all__ = ["FLAGS", "fields", "number_type", "register_all", "row_at"]
 _known: set[int] = set()
 
 

@@ -251,47 +251,6 @@ def fields(typing, array, layout, lanes, start):
 
 
 @intrinsic(prefer_literal=True)
-def rows(typing, arrays, first, lanes):
-    """`lanes` consecutive states of each C-contiguous array (batch, k) or (k,): a tuple of row views."""
-    if not isinstance(lanes, types.IntegerLiteral):
-        return None
-    _check(arrays.dtype)
-    kind = RowsType(lanes.literal_value)
-
-    def build(context, builder, sig, args):
-        views = []
-        for value in cgutils.unpack_tuple(builder, args[0], len(arrays)):
-            array = context.make_array(arrays.dtype)(context, builder, value)
-            view = cgutils.create_struct_proxy(kind)(context, builder)
-            view.n = cgutils.unpack_tuple(builder, array.shape, arrays.dtype.ndim)[-1]
-            view.data = builder.gep(array.data, [builder.mul(args[1], view.n)], inbounds=True)
-            views.append(view._getvalue())
-        return context.make_tuple(builder, sig.return_type, views)
-
-    return types.UniTuple(kind, len(arrays))(arrays, types.intp, lanes), build
-
-
-@intrinsic(prefer_literal=True)
-def rows_in(typing, array, count, n):
-    """`count` rows of n numbers of one state, one after the other in a plain array."""
-    if not isinstance(count, types.IntegerLiteral):
-        return None
-    _check(array)
-    kind, how_many = RowsType(1), count.literal_value
-
-    def build(context, builder, sig, args):
-        pointer, views = context.make_array(array)(context, builder, args[0]).data, []
-        for _ in range(how_many):
-            view = cgutils.create_struct_proxy(kind)(context, builder)
-            view.n, view.data = args[2], pointer
-            pointer = builder.gep(pointer, [args[2]], inbounds=True)
-            views.append(view._getvalue())
-        return context.make_tuple(builder, sig.return_type, views)
-
-    return types.UniTuple(kind, how_many)(array, count, types.intp), build
-
-
-@intrinsic(prefer_literal=True)
 def row_at(typing, array, start, n, lanes):
     """Rows of n numbers, one per lane, one after the other from element `start` of a plain array on."""
     if not isinstance(lanes, types.IntegerLiteral):
