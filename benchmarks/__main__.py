@@ -14,6 +14,7 @@ from benchmarks import measure
 from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
 from benchmarks.plot import save_plot
+from benchmarks.prediction import predictions
 from benchmarks.report import page, print_report
 from benchmarks.simulation import simulations
 from benchmarks.simulation_plot import save_simulation_plot
@@ -57,6 +58,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     threads = measure.threads(plan, say)
     extremes = measure.extremes(plan, say)
     simulated = simulations(plan, say)
+    predicted = predictions(plan.predictions, plan.prediction_rounds, plan.prediction_starts, say)
     say("new processes")
     started = startup(plan.starts, plan.cold)
     peak = max(peak, fused_peak())
@@ -75,6 +77,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "threads": threads,
         "extremes": extremes,
         **simulated,
+        **predicted,
         "startup": started,
         "seconds": perf_counter() - start,
     }

@@ -31,6 +31,12 @@ class Plan:
     tolerances: tuple[float, ...] = tuple(10.0**-k for k in range(3, 13))
     step_counts: tuple[int, ...] = tuple(25 * 2**k for k in range(13))  # per simulated second
     rollouts: int = 1000
+    predictions: tuple[str, ...] = (
+        *("two-link minimum time", "two-link lifting", "sliding arm", "six axes, minimum time"),
+        *("six axes, reaction limits", "seven axes around a sphere"),
+    )
+    prediction_rounds: int = 15
+    prediction_starts: int = 21
 
 
 PLANS = {
@@ -49,6 +55,9 @@ PLANS = {
             starts=2,
             cold="none",
             simulations=("kuka", "chain"),
+            predictions=("two-link minimum time", "six axes, minimum time"),
+            prediction_rounds=5,
+            prediction_starts=1,
         ),
         Plan(
             "smoke",
@@ -67,6 +76,9 @@ PLANS = {
             tolerances=(1e-4, 1e-7),
             step_counts=(100, 400),
             rollouts=8,
+            predictions=("two-link minimum time",),
+            prediction_rounds=1,
+            prediction_starts=2,
         ),
     )
 }

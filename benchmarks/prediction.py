@@ -1,4 +1,7 @@
-"""``python -m benchmarks.prediction``: motion prediction from statement to verified result, beside CasADi."""
+"""Motion prediction from statement to verified result: our solver beside IPOPT, and beside CasADi.
+
+Part of ``python -m benchmarks``; ``python -m benchmarks.prediction`` measures it alone.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from rich.console import Console
 
 import kinetree as kt
 from benchmarks.machine import description
+from benchmarks.measure import Say
 from benchmarks.peers import casadi_motion
-from benchmarks.report import rich_table
-from benchmarks.tables import NOTHING, Table
+from benchmarks.prediction_tables import prediction_tables
+from benchmarks.terminal import rich_table
 from kinetree.motion.predict import predict
 from kinetree.motion.problem import Problem
 from kinetree.motion.refine import events, refine
@@ -37,17 +41,16 @@ from kinetree.motion.terms import (
 TIP = (0.4, 0.0, 0.0)
 KUKA_TORQUE, KUKA_SPEED = (200.0, 300.0, 150.0, 20.0, 10.0, 5.0), (2.7, 2.7, 2.7, 5.6, 6.3, 11.4)
 SEVEN_TORQUE, SPHERE = (120.0, 120.0, 60.0, 60.0, 30.0, 30.0, 10.0), ((0.9, 0.0, 0.3), 0.25)
-ROUNDS = 15
+ROUNDS, STARTS = 15, 21
 BOUNDS = (0.05, 5.0)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A problem, what it must take at most (s), what it must find, and how CasADi is asked the same."""
+    """A problem, what it must find, and how CasADi is asked the same."""
 
     name: str
     make: Callable[[], Problem]
-    most: float
     truth: float | None = None
     casadi: Callable[[Any, Problem], dict[str, float]] | None = None
 
@@ -141,12 +144,12 @@ def _casadi_kuka(ca: Any, problem: Problem) -> dict[str, float]:
 
 
 CASES = (
-    Case("two-link minimum time", minimum_time, 0.020, 0.39314, _casadi_two_link),
-    Case("two-link lifting", lifting, 0.020, 0.844951, _casadi_lifting),
-    Case("sliding arm", sliding, 0.020, 0.853063, _casadi_sliding),
-    Case("six axes, minimum time", six_axes, 0.1, 0.51604, _casadi_kuka),
-    Case("six axes, reaction limits", six_axes_with_reactions, 0.3),
-    Case("seven axes around a sphere", seven_axes, 1.0),
+    Case("two-link minimum time", minimum_time, 0.39314, _casadi_two_link),
+    Case("two-link lifting", lifting, 0.844951, _casadi_lifting),
+    Case("sliding arm", sliding, 0.853063, _casadi_sliding),
+    Case("six axes, minimum time", six_axes, 0.51604, _casadi_kuka),
+    Case("six axes, reaction limits", six_axes_with_reactions),
+    Case("seven axes around a sphere", seven_axes),
 )
 REFINED = (
     ("two-link minimum time", minimum_time, 0.391854540),
@@ -155,24 +158,29 @@ REFINED = (
 )
 
 
-def measure(rounds: int = ROUNDS) -> dict[str, Any]:
-    """All cases, the best of some rounds; contestants take turns."""
+def predictions(names: tuple[str, ...], rounds: int, starts: int, say: Say) -> dict[str, Any]:
+    """The named cases, the best of some rounds in which contestants take turns; refined meshes; starts."""
+    say("predictions")
+    return {
+        "predictions": [_case(case, rounds) for case in CASES if case.name in names],
+        "refined": [_refined(*row) for row in REFINED if row[0] in names],
+        "starts": [_starts(*row[:2], starts) for row in REFINED if row[0] in names and starts > 1],
+    }
+
+
+def _case(case: Case, rounds: int) -> dict[str, Any]:
     ca = importlib.import_module("casadi") if importlib.util.find_spec("casadi") else None
-    rows = []
-    for case in CASES:
-        ours: list[dict[str, float]] = []
-        theirs: list[dict[str, float]] = []
-        predict(case.make())  # compiled code is loaded
-        for _ in range(rounds):
-            ours.append(_ours(case))
-            if ca is not None and case.casadi is not None:
-                theirs.append(_theirs(ca, case))
-        row: dict[str, Any] = {"case": case.name, "most": case.most, "truth": case.truth}
-        row |= _best(ours)
-        if theirs:
-            row["casadi"] = _best(theirs)
-        rows.append(row)
-    return {"machine": description(), "cases": rows, "refined": _refined(), "starts": _starts()}
+    runs: dict[str, list[dict[str, float]]] = {"interior": [], "ipopt": [], "casadi": []}
+    _ours(case, "interior")  # compiled code is loaded
+    for _ in range(rounds):
+        runs["interior"].append(_ours(case, "interior"))
+        if ca is not None:  # its wheel brings the library of IPOPT, too
+            runs["ipopt"].append(_ours(case, "ipopt"))
+        if ca is not None and case.casadi is not None:
+            runs["casadi"].append(_theirs(ca, case))
+    row: dict[str, Any] = {"case": case.name, "truth": case.truth}
+    row |= _best(runs.pop("interior"))
+    return row | {name: _best(found) for name, found in runs.items() if found}
 
 
 def _best(runs: list[dict[str, float]]) -> dict[str, float]:
@@ -181,9 +189,9 @@ def _best(runs: list[dict[str, float]]) -> dict[str, float]:
     return best
 
 
-def _ours(case: Case) -> dict[str, float]:
+def _ours(case: Case, solver: str) -> dict[str, float]:
     begun = perf_counter()
-    found = predict(case.make())
+    found = predict(case.make(), solver=solver)
     total = perf_counter() - begun
     return {
         "total": total,
@@ -206,84 +214,23 @@ def _theirs(ca: Any, case: Case) -> dict[str, float]:
     return {**found, "total": perf_counter() - begun}
 
 
-def _refined() -> list[dict[str, Any]]:
-    rows = []
-    for name, make, truth in REFINED:
-        begun = perf_counter()
-        found = refine(predict(make()))
-        seconds = perf_counter() - begun
-        switches = [e.s * found.duration for e in events(found) if e.switch]
-        rows.append(
-            {
-                "case": name,
-                "objective": found.objective,
-                "error": found.objective - truth,
-                "seconds": seconds,
-                "switches": switches,
-            }
-        )
-    return rows
+def _refined(name: str, make: Callable[[], Problem], truth: float) -> dict[str, Any]:
+    begun = perf_counter()
+    found = refine(predict(make()))
+    return {
+        "case": name,
+        "objective": found.objective,
+        "error": found.objective - truth,
+        "seconds": perf_counter() - begun,
+        "switches": [e.s * found.duration for e in events(found) if e.switch],
+    }
 
 
-def _starts() -> list[dict[str, Any]]:
-    rows = []
-    for name, make, _ in REFINED:
-        found = predict(make(), starts=21, seed=1)
-        values = np.array([trial.objective for trial in found.trials[1:]])
-        same = int((np.abs(values - found.objective) < 1e-4 * abs(found.objective)).sum())
-        rows.append({"case": name, "starts": len(values), "same": same})
-    return rows
-
-
-def tables(results: dict[str, Any]) -> list[Table]:
-    """The figures as text."""
-    head = (
-        *("case", "unknowns", "rows", "objective", "total ms", "target ms", "solve ms", "iterations"),
-        *("CasADi total ms", "CasADi solve ms", "CasADi objective"),
-    )
-    rows = []
-    for row in results["cases"]:
-        other = row.get("casadi")
-        theirs = (
-            (f"{1e3 * other['total']:.1f}", f"{1e3 * other['solve']:.1f}", f"{other['objective']:.6f}")
-            if other
-            else (NOTHING,) * 3
-        )
-        rows.append(
-            (
-                row["case"],
-                str(row["variables"]),
-                str(row["constraints"]),
-                f"{row['objective']:.6f}",
-                f"{1e3 * row['total']:.1f}",
-                f"{1e3 * row['most']:.0f}",
-                f"{1e3 * row['solve']:.1f}",
-                str(row["iterations"]),
-                *theirs,
-            )
-        )
-    note = "Wall time from the problem's statement to the verified result, best of some rounds."
-    refined = [
-        (
-            row["case"],
-            f"{row['objective']:.7f}",
-            f"{row['error']:.1e}",
-            f"{1e3 * row['seconds']:.0f}",
-            ", ".join(f"{t:.5f}" for t in row["switches"]) or NOTHING,
-        )
-        for row in results["refined"]
-    ]
-    starts = [(row["case"], f"{row['same']} of {row['starts']}") for row in results["starts"]]
-    return [
-        Table("Prediction", note, head, rows),
-        Table(
-            "Refined meshes",
-            "Difference from the optimum known by shooting.",
-            ("case", "objective", "error", "ms", "switching times (s)"),
-            refined,
-        ),
-        Table("Random starts", "How many find the same motion.", ("case", "same"), starts),
-    ]
+def _starts(name: str, make: Callable[[], Problem], starts: int) -> dict[str, Any]:
+    found = predict(make(), starts=starts, seed=1)
+    values = np.array([trial.objective for trial in found.trials[1:]])
+    same = int((np.abs(values - found.objective) < 1e-4 * abs(found.objective)).sum())
+    return {"case": name, "starts": len(values), "same": same}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -292,12 +239,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each case is solved")
     options = parser.parse_args(arguments)
-    results = measure(options.rounds)
+    results = predictions(tuple(case.name for case in CASES), options.rounds, STARTS, lambda text: None)
+    results["machine"] = description()
     if options.json is not None:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     console = Console()
     console = console if console.is_terminal else Console(width=180)
-    for table in tables(results):
+    for table in prediction_tables(results):
         console.print(rich_table(table), highlight=False)
     return 0
 

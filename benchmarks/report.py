@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as RichTable
 
-from benchmarks.table import NOTHING, Table
 from benchmarks.tables import all_tables
+from benchmarks.terminal import is_number, rich_table
 
-COLOURS = {"reached": "[green]reached[/]", "not reached": "[red]not reached[/]", "not measured": "[dim]-[/]"}
 HOW = """\
 This page is written by the program from the figures of one run; see
 [the program's own page](../benchmarks/README.md).
@@ -54,21 +52,6 @@ def print_report(results: dict[str, Any], console: Console) -> None:
         console.print(f"left out: {name}, {reason}", highlight=False, markup=False)
 
 
-def rich_table(table: Table) -> RichTable:
-    """A table for the terminal."""
-    shown = RichTable(title=table.title, caption=table.note, title_justify="left", caption_justify="left")
-    for k, head in enumerate(table.head):
-        shown.add_column(head, justify="right" if _is_number(table, k) else "left", overflow="fold")
-    for row in table.rows:
-        shown.add_row(*(COLOURS.get(cell, cell) for cell in row))
-    return shown
-
-
-def _is_number(table: Table, k: int) -> bool:
-    cells = [row[k] for row in table.rows if row[k] not in (NOTHING, "one call")]
-    return bool(cells) and all(cell[0].isdigit() for cell in cells) and k > 0
-
-
 def machine_lines(results: dict[str, Any]) -> list[str]:
     """What the figures were measured on."""
     machine = results["machine"]
@@ -94,7 +77,7 @@ def page(results: dict[str, Any]) -> str:
     for table in all_tables(results):
         lines += ["", f"## {table.title}", "", table.note, ""]
         lines.append("| " + " | ".join(table.head) + " |")
-        rules = ("---:" if _is_number(table, k) else "---" for k in range(len(table.head)))
+        rules = ("---:" if is_number(table, k) else "---" for k in range(len(table.head)))
         lines.append("|" + "|".join(rules) + "|")
         lines += ["| " + " | ".join(row) + " |" for row in table.rows]
     return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.prediction_tables import prediction_tables
 from benchmarks.simulation_tables import rollout_table, simulation_tables
 from benchmarks.table import NOTHING as NOTHING
 from benchmarks.table import Table as Table
@@ -35,6 +36,7 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         extreme_table(results),
         *simulation_tables(results),
         rollout_table(results),
+        *prediction_tables(results),
         agreement_table(results),
     ]
     return [table for table in tables if table.rows]

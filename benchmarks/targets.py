@@ -152,6 +152,12 @@ def _rollout_time(target: dict[str, Any], figures: Results) -> tuple[float | Non
     return value, f"{target['count']} rollouts, {target['error']} error 1e-4: {target['by']}, one thread", "s"
 
 
+def _prediction_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    seconds = figures.find("predictions", "total", case=target["case"])
+    value = None if seconds is None else 1e3 * seconds
+    return value, f"prediction, {target['case']}: kinetree, from statement to verified motion", "ms"
+
+
 MEASURES = {
     "times_faster": _times_faster,
     "time_ratio": _time_ratio,
@@ -165,4 +171,5 @@ MEASURES = {
     "simulation_time": _simulation_time,
     "starts_time": _starts_time,
     "rollout_time": _rollout_time,
+    "prediction_time": _prediction_time,
 }

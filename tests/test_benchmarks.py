@@ -24,6 +24,9 @@ SECTIONS = {
     "extremes": {"shape", "n", "n_dof", "error", "inverse dynamics", "forward dynamics"},
     "simulation_curves": {"case", "contestant", "method", "setting", "error", "best", "median", "windows"},
     "simulation_times": {"case", "contestant", "method", "milliseconds", "smallest_error"},
+    "predictions": {"case", "total", "solve", "objective", "iterations", "solved", "ipopt"},
+    "refined": {"case", "objective", "error", "seconds", "switches"},
+    "starts": {"case", "starts", "same"},
     "rollouts": {"contestant", "method", "setting", "count", "median_error", "worst_error", "seconds"},
 }
 
