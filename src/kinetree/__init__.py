@@ -64,12 +64,12 @@ if TYPE_CHECKING:
     from kinetree.model.joint import Joint, Mimic
     from kinetree.model.loop import Loop
     from kinetree.model.mechanism import Link, Mechanism
-    from kinetree.motion.phased_prediction import PhasedPrediction
-    from kinetree.motion.phases import Junction, Phases
+    from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+    from kinetree.motion.outcome.prediction import Prediction
     from kinetree.motion.predict import predict
     from kinetree.motion.predict_phases import predict_phases
-    from kinetree.motion.prediction import Prediction
-    from kinetree.motion.problem import Problem
+    from kinetree.motion.problem.phases import Junction, Phases
+    from kinetree.motion.problem.problem import Problem
     from kinetree.motion.refine import refine, tighten
     from kinetree.report.draw import draw
     from kinetree.result.netcdf import load_result
@@ -204,15 +204,15 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
     "Mimic": "kinetree.model.joint",
     "MissingExtraError": "kinetree.errors",
     "ModelError": "kinetree.errors",
-    "Junction": "kinetree.motion.phases",
+    "Junction": "kinetree.motion.problem.phases",
     "Motion": "kinetree.simulation.simulator",
-    "PhasedPrediction": "kinetree.motion.phased_prediction",
-    "Phases": "kinetree.motion.phases",
+    "PhasedPrediction": "kinetree.motion.outcome.phased_prediction",
+    "Phases": "kinetree.motion.problem.phases",
     "PiecewisePolynomial": "kinetree.algebra.piecewise",
     "Placement": "kinetree.algebra.placement",
     "Poses": "kinetree.analysis.kinematics",
-    "Prediction": "kinetree.motion.prediction",
-    "Problem": "kinetree.motion.problem",
+    "Prediction": "kinetree.motion.outcome.prediction",
+    "Problem": "kinetree.motion.problem.problem",
     "Region": "kinetree.simulation.ground",
     "Result": "kinetree.result.result",
     "Shape": "kinetree.model.body",

@@ -3,7 +3,7 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import Boundary, Time, TorqueLimits, VelocityLimits, time_and_torque
 
 TIP = (0.4, 0.0, 0.0)

@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.motion.predict import predict
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import Boundary, JointLimits, PointPosition, SquaredTorque, Time, TorqueLimits
 from motion.problems import from_rest_to_rest, minimum_time
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion.phases import Phases
 from kinetree.motion.predict import predict
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.start import random_start, straight_line
 from kinetree.motion.solvers.scaled import STEEP, ScaledProgram, steepness
-from kinetree.motion.start import random_start, straight_line
 from kinetree.motion.terms import (
     Boundary,
     GroundClearance,

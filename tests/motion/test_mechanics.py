@@ -5,10 +5,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.places import Frames, Place
-from kinetree.motion.profile import PAIRS, Profiles
-from kinetree.motion.reaction_axes import own_rows, reaction_rows, with_reaction_axes
+from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.profile import PAIRS, Profiles
+from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes
+from kinetree.motion.program.mechanics import Mechanics
 
 
 def welded():

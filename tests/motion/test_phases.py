@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.predict import predict
 from kinetree.motion.predict_phases import predict_phases
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Status
 from kinetree.motion.terms import Boundary, SquaredTorque, Time, TorqueLimits, time_and_torque
 from motion.problems import minimum_time

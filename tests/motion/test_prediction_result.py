@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion import progress, saving
-from kinetree.motion.optimality import optimality
+from kinetree.motion.outcome.optimality import optimality
+from kinetree.motion.outcome.prediction_result import all_control_points
 from kinetree.motion.predict import predict
-from kinetree.motion.prediction_result import all_control_points
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.refine import tighten
+from kinetree.motion.search.search import progress, saving
 from kinetree.motion.solvers.interface import Progress, Settings
 from kinetree.motion.terms import CustomObjective, ReactionLimit, SquaredTorque
 from motion.problems import from_rest_to_rest, frozen_elbow, kuka, lifting, minimum_time, prismatic
@@ -89,7 +89,7 @@ def test_a_saved_motion_is_the_same_and_can_be_gone_on_from(tmp_path):
 
 
 def test_a_result_is_regridded_without_loss():
-    from kinetree.motion.start import result_motion
+    from kinetree.motion.search.start import result_motion
 
     problem = minimum_time(segments=8)
     found = predict(problem)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
     Boundary,
     JointLimits,

@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.motion.profile import PAIRS, Profiles
+from kinetree.motion.problem.profile import PAIRS, Profiles
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference" / "bspline_chain_rule.json"
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion.optimality import optimality
+from kinetree.motion.outcome.optimality import optimality
 from kinetree.motion.predict import predict
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.start import slowed, straight_line
 from kinetree.motion.solvers import choice
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.threads import one_thread, thread_pools
-from kinetree.motion.start import slowed, straight_line
 from kinetree.motion.terms import (
     Boundary,
     CustomConstraint,

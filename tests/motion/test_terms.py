@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion.evaluation import At, Evaluation
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.program.evaluation import At, Evaluation
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms import (
     AccelerationLimits,
     Boundary,

@@ -1,9 +1,9 @@
 """Chain rule from samples of a motion to its control points and duration, compiled.
 
-Arrays as in `motion.profile`: m samples, each ruled by w control points from ``first`` on; ``weights``
-(m, 3, w) are basis functions and their first two derivatives by s = t / T; ``moving`` (m, 3, n) are q, qd and
-qdd. Blocks of a half Hessian over (q, qd, qdd) come in the order (q, q), (q, qd), (q, qdd), (qd, qd),
-(qd, qdd), (qdd, qdd). Nothing here allocates: results go to arrays that are given.
+Arrays as in `motion.problem.profile`: m samples, each ruled by w control points from ``first`` on;
+``weights`` (m, 3, w) are basis functions and their first two derivatives by s = t / T; ``moving`` (m, 3, n)
+are q, qd and qdd. Blocks of a half Hessian over (q, qd, qdd) come in the order (q, q), (q, qd), (q, qdd),
+(qd, qd), (qd, qdd), (qdd, qdd). Nothing here allocates: results go to arrays that are given.
 """
 
 from __future__ import annotations

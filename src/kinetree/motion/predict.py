@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model.files import PathLike
-from kinetree.motion.prediction import Prediction, Trial
-from kinetree.motion.problem import Problem
-from kinetree.motion.saving import Saver
-from kinetree.motion.search import Search, checked_settings, searched_from
+from kinetree.motion.outcome.prediction import Prediction, Trial
+from kinetree.motion.outcome.verify import verified
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.saving import Saver
+from kinetree.motion.search.search import Search, checked_settings, searched_from
+from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
-from kinetree.motion.start import given_motion, random_start, regridded, result_motion, straight_line
-from kinetree.motion.verify import verified
 from kinetree.result.result import Result
 
 Given = Prediction | Result | tuple[ArrayLike, ArrayLike] | None
@@ -53,7 +53,7 @@ def predict(
     only with ``force``.
 
     >>> import kinetree as kt
-    >>> from kinetree.motion.problem import Problem
+    >>> from kinetree.motion.problem.problem import Problem
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
     >>> rest = [Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0], 0.0)]
     >>> problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()])

@@ -11,15 +11,15 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.model.files import PathLike
-from kinetree.motion.phased_prediction import PhasedPrediction
-from kinetree.motion.phases import Phases
-from kinetree.motion.prediction import Trial
-from kinetree.motion.problem import Problem
-from kinetree.motion.saving import Saver
-from kinetree.motion.search import Search, checked_settings, searched_from
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.motion.outcome.prediction import Trial
+from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.saving import Saver
+from kinetree.motion.search.search import Search, checked_settings, searched_from
+from kinetree.motion.search.start import given_motion, regridded
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
-from kinetree.motion.start import given_motion, regridded
 from kinetree.result.result import Result
 
 

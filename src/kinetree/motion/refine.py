@@ -15,13 +15,13 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
-from kinetree.motion.evaluation import At, Evaluation
-from kinetree.motion.mechanics import Mechanics
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.predict import predict
-from kinetree.motion.prediction import Prediction
-from kinetree.motion.problem import Problem, spread
+from kinetree.motion.problem.problem import Problem, spread
+from kinetree.motion.program.evaluation import At, Evaluation
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms.contract import Rows
-from kinetree.motion.verify import fine_grid
 
 SATURATED = 0.02  # nearer to a bound than this, in its scale, counts as at the bound
 FINE = 20  # points per segment between which nothing is looked for
@@ -55,7 +55,7 @@ def refine(
     still changes. ``degree`` is raised to 5 by default. Other arguments are passed on to `predict`.
 
     >>> import kinetree as kt
-    >>> from kinetree.motion.problem import Problem
+    >>> from kinetree.motion.problem.problem import Problem
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
     >>> rest = [Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0], 0.0)]
     >>> problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()])
@@ -95,7 +95,7 @@ def tighten(
     ``tolerance`` is relative to the bounds. Constraints that are enforced at knots only are left alone.
 
     >>> import kinetree as kt
-    >>> from kinetree.motion.problem import Problem
+    >>> from kinetree.motion.problem.problem import Problem
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
     >>> rest = [Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0], 0.0)]
     >>> problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()])

@@ -9,8 +9,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.motion.active import ActiveBound
-from kinetree.motion.prediction import Prediction
+from kinetree.motion.outcome.active import ActiveBound
+from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.terms.contract import Rows, Steps
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes

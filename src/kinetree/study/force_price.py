@@ -17,9 +17,9 @@ import numpy as np
 from kinetree.algebra.arrays import finite, numbers
 from kinetree.errors import InputError
 from kinetree.model import zoo
+from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
-from kinetree.motion.prediction import Prediction
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import Boundary, ReactionLimit, Time, TorqueLimits
 
 LIMITS = (30.0, 25.0, 20.0, 15.0, 12.0, 10.0)  # N

@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
-from kinetree.motion.prediction import Prediction
+from kinetree.motion.outcome.prediction import Prediction
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.simulate import simulate

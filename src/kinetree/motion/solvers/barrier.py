@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.scaled import ScaledProgram
 
 PUSH = 1e-2  # how far inside its bounds an unknown starts, relatively

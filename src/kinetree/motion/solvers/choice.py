@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Solver
 from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.ipopt import Ipopt

@@ -17,7 +17,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, MissingExtraError, listed, unknown_name
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 
 
 class MissingSolverError(MissingExtraError):

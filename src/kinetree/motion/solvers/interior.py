@@ -25,7 +25,7 @@ from kinetree.kernels.condensed import (
     take,
     transposed_times,
 )
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import TRUST, Barrier, Iterate, Step
 from kinetree.motion.solvers.filter import Filter, Present, Trial
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, KinetreeError, MissingExtraError
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import (
     MissingSolverError,
     Outcome,

@@ -17,7 +17,7 @@ from kinetree.kernels.condensed import (
     residual,
     right_side,
 )
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, Step
 
 LEAST_SHARE = 0.05  # of the second derivatives of torques that is worth keeping

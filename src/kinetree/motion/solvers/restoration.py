@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 
 STEPS = 60
 ENOUGH = 0.1  # of the violation at the start is left: the search may go on

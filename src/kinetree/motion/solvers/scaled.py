@@ -6,7 +6,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 
 STEEP = 1e3  # slope of a row by one unknown that is left as it is
 

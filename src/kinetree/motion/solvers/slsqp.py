@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
 
 SHARPER = 1e-5  # times the tolerance: a change of the objective that ends the search; slopes go with its root

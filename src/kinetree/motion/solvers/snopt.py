@@ -15,7 +15,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import (
     MissingSolverError,
     Outcome,

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import MissingExtraError
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Settings, Solver, Start, Status, Watch, infeasibility
 
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows
 from kinetree.motion.terms.functions import Rate
 

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.evaluation import At
-from kinetree.motion.setting import Setting
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.program.evaluation import At
 
 
 class Quantity(ABC):

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import (
     Bounded,
     Constraint,

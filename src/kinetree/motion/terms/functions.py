@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.motion.evaluation import At
-from kinetree.motion.profile import RATES
+from kinetree.motion.problem.profile import RATES
+from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Function
 
 

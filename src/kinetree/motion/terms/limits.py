@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, ordered, per_joint
 from kinetree.motion.terms.effort import Names, SymmetricLimits, Values, limited, magnitude
 from kinetree.motion.terms.functions import Rate

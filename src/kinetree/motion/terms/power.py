@@ -11,8 +11,8 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError
-from kinetree.motion.evaluation import At
-from kinetree.motion.setting import Setting, Where
+from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.effort import Names
 

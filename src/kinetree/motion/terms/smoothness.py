@@ -8,9 +8,9 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.evaluation import At
-from kinetree.motion.profile import RATES
-from kinetree.motion.setting import Setting
+from kinetree.motion.problem.profile import RATES
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Chained, Function, Objective, Quantity, per_joint, row
 from kinetree.motion.terms.effort import Names, Values
 

@@ -8,10 +8,10 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, vector
 from kinetree.errors import InputError
-from kinetree.motion.evaluation import At
-from kinetree.motion.places import Frames, Place
-from kinetree.motion.profile import RATES
-from kinetree.motion.setting import Setting, Where
+from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.profile import RATES
+from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows
 from kinetree.motion.terms.reach import AXES, ORIGIN
 

@@ -19,8 +19,8 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
 
 if TYPE_CHECKING:
-    from kinetree.motion.phases import Phases
-    from kinetree.motion.problem import Problem
+    from kinetree.motion.problem.phases import Phases
+    from kinetree.motion.problem.problem import Problem
 
 SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
 
@@ -34,7 +34,7 @@ def prepare(work: Assignment) -> Work:
     def run() -> Result:
         from kinetree.motion.predict import predict
         from kinetree.motion.predict_phases import predict_phases
-        from kinetree.motion.problem import Problem
+        from kinetree.motion.problem.problem import Problem
         from kinetree.motion.refine import refine
 
         search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
@@ -102,7 +102,7 @@ def _problem(work: Assignment, table: PredictTable) -> Problem:
 
 def _phases(work: Assignment, table: PredictTable) -> Phases:
     """A problem for each phase; [predict] has what they share, its start and end are those of the whole."""
-    from kinetree.motion.phases import Junction, Phases
+    from kinetree.motion.problem.phases import Junction, Phases
 
     if work.tables.study.duration is not None or table.refine:
         raise InputError("phases have durations of their own and are not refined: set phase.duration instead")
@@ -124,7 +124,7 @@ def _loads(work: Assignment, phase: PhaseTable) -> list[Any]:
 def _of_table(
     work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: list[Any]
 ) -> Problem:
-    from kinetree.motion.problem import Problem
+    from kinetree.motion.problem.problem import Problem
 
     return Problem(
         work.mechanism,

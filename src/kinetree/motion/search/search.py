@@ -13,11 +13,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
-from kinetree.motion.nonlinear import NonlinearProgram
-from kinetree.motion.optimality import optimality, reference
-from kinetree.motion.prediction import Trial
-from kinetree.motion.progress import Course, Tell, shown_progress
-from kinetree.motion.saving import Saver
+from kinetree.motion.outcome.optimality import optimality, reference
+from kinetree.motion.outcome.prediction import Trial
+from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.search.progress import Course, Tell, shown_progress
+from kinetree.motion.search.saving import Saver
 from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import (
     Outcome,

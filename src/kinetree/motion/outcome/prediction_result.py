@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.description import described
-from kinetree.motion.explain import BETWEEN_SAMPLES, Explanation, objective_apart
-from kinetree.motion.optimality import ENOUGH, optimality
+from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, Explanation, objective_apart
+from kinetree.motion.outcome.optimality import ENOUGH, optimality
+from kinetree.motion.problem.description import described
 from kinetree.motion.solvers.interface import Status
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 
 if TYPE_CHECKING:
-    from kinetree.motion.prediction import Prediction
+    from kinetree.motion.outcome.prediction import Prediction
 
 STOPPED = {
     Status.INTERRUPTED: "interrupted",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms.boundary import NAMES, Boundary
 from kinetree.motion.terms.contract import Constraint, Objective
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.errors import FileError
 from kinetree.model.files import PathLike, check_writable, checked_path
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Status, Watch, rank
 from kinetree.result.netcdf import save_result, with_result_suffix
 from kinetree.result.result import Result

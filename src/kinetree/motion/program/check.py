@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 
 STEP = 1e-6
 GOOD = 1e-4  # relative errors below this are those of the differences

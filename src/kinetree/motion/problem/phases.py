@@ -12,11 +12,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.check import DerivativeCheck, checked_derivatives
-from kinetree.motion.phases_program import Meeting, PhasesProgram
-from kinetree.motion.poses import known_poses
-from kinetree.motion.problem import Problem
-from kinetree.motion.start import middle_pose, random_start, slowed, straight_line
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
+from kinetree.motion.program.phases_program import Meeting, PhasesProgram
+from kinetree.motion.search.poses import known_poses
+from kinetree.motion.search.start import middle_pose, random_start, slowed, straight_line
 from kinetree.motion.terms.boundary import NAMES
 
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.places import Place
-from kinetree.motion.profile import Motion
+from kinetree.motion.problem.places import Place
+from kinetree.motion.problem.profile import Motion
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms.contract import LinearRows, Rows, unit_of
 from kinetree.motion.terms.functions import Rate, Torque
 from kinetree.motion.terms.reach import Position
 
 if TYPE_CHECKING:
-    from kinetree.motion.problem import Problem
+    from kinetree.motion.problem.problem import Problem
 
 ROOM = 1e-9
 SAME_INSTANT = 1e-12

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.motion.nonlinear import NonlinearProgram
-from kinetree.motion.problem import Problem
-from kinetree.motion.program import Program
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.program.program import Program
 from kinetree.motion.terms.boundary import NAMES
 
 SAME = 1e-9  # what is fixed on both sides may differ by this

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.blocks import Block, RowBlock
-from kinetree.motion.evaluation import Evaluation
+from kinetree.motion.program.blocks import Block, RowBlock
+from kinetree.motion.program.evaluation import Evaluation
 
 SAME = 1e-9  # difference of what is the same, scaled
 AWAY = 1.0  # how far bounds are moved, scaled

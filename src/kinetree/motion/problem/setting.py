@@ -13,8 +13,8 @@ from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.profile import RATES, Profiles
-from kinetree.motion.reaction_axes import own_rows, reaction_rows
+from kinetree.motion.problem.profile import RATES, Profiles
+from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
 
 Where = str | ArrayLike
 PLACES = ("samples", "knots", "start", "end")

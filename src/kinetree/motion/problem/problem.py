@@ -13,13 +13,13 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.check import DerivativeCheck, checked_derivatives
-from kinetree.motion.conflicts import conflicts
-from kinetree.motion.contradictions import check_contradictions
-from kinetree.motion.profile import Profiles
-from kinetree.motion.program import Program
-from kinetree.motion.reaction_axes import own_rows, with_reaction_axes
-from kinetree.motion.setting import Setting
+from kinetree.motion.outcome.conflicts import conflicts
+from kinetree.motion.outcome.contradictions import check_contradictions
+from kinetree.motion.problem.profile import Profiles
+from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
+from kinetree.motion.program.program import Program
 from kinetree.motion.terms.contract import Constraint, LinearRows, Objective
 from kinetree.state import Wrench
 
@@ -137,7 +137,7 @@ class Problem:
         >>> Problem(kt.zoo.two_link(), objective=SquaredTorque(), constraints=ends).check_derivatives().passed
         True
         """
-        from kinetree.motion.start import random_start
+        from kinetree.motion.search.start import random_start
 
         if x is None:
             x = random_start(self, np.random.default_rng(seed))

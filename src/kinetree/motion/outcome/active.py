@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.blocks import RowBlock, StepBlock
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.program.blocks import RowBlock, StepBlock
 from kinetree.motion.solvers.interface import Outcome
 from kinetree.motion.terms.contract import unit_of
 

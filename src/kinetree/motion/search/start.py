@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError, listed
-from kinetree.motion.poses import known_poses
-from kinetree.motion.problem import Problem, spread
+from kinetree.motion.problem.problem import Problem, spread
+from kinetree.motion.search.poses import known_poses
 from kinetree.motion.solvers.interface import infeasibility
 from kinetree.result.result import Result
 

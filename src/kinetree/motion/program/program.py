@@ -14,13 +14,13 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.kernels.motion_assembly import compiled, gather
-from kinetree.motion.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
-from kinetree.motion.evaluation import Evaluation
-from kinetree.motion.implied import functions_of_pose, loosen_implied_bounds
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.nonlinear import NonlinearProgram
-from kinetree.motion.presolve import presolved
-from kinetree.motion.setting import Setting
+from kinetree.motion.problem.presolve import presolved
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.program.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
+from kinetree.motion.program.evaluation import Evaluation
+from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
+from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.terms.contract import Bounded, Function, LinearRows, Rows
 from kinetree.state import Wrench
 

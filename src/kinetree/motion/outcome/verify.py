@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.blocks import distinct_parts
-from kinetree.motion.evaluation import At, Evaluation
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.problem import Problem, quadrature, spread
+from kinetree.motion.problem.problem import Problem, quadrature, spread
+from kinetree.motion.program.blocks import distinct_parts
+from kinetree.motion.program.evaluation import At, Evaluation
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms.contract import LinearRows, Rows, Steps, unit_of
 
 FINE = 10  # points per segment between which nothing is looked for

@@ -12,16 +12,16 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.model.files import PathLike
-from kinetree.motion.description import described
-from kinetree.motion.ended import Ended
-from kinetree.motion.explain import BETWEEN_SAMPLES, MOST, Explanation
-from kinetree.motion.optimality import ENOUGH, optimality
-from kinetree.motion.phases import Phases
-from kinetree.motion.phases_program import JUNCTION
-from kinetree.motion.prediction import Prediction, Trial
-from kinetree.motion.prediction_result import STOPPED, joint_force, messages
+from kinetree.motion.outcome.ended import Ended
+from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, MOST, Explanation
+from kinetree.motion.outcome.optimality import ENOUGH, optimality
+from kinetree.motion.outcome.prediction import Prediction, Trial
+from kinetree.motion.outcome.prediction_result import STOPPED, joint_force, messages
+from kinetree.motion.outcome.verify import verified
+from kinetree.motion.problem.description import described
+from kinetree.motion.problem.phases import Phases
+from kinetree.motion.program.phases_program import JUNCTION
 from kinetree.motion.solvers.interface import Outcome
-from kinetree.motion.verify import verified
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.model.files import PathLike
-from kinetree.motion.active import ActiveBound, active_bounds
-from kinetree.motion.ended import Ended
-from kinetree.motion.explain import Explanation, explained
-from kinetree.motion.problem import Problem
+from kinetree.motion.outcome.active import ActiveBound, active_bounds
+from kinetree.motion.outcome.ended import Ended
+from kinetree.motion.outcome.explain import Explanation, explained
+from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
-from kinetree.motion.verify import Check, Violation
 from kinetree.result.result import Result
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Prediction(Ended):
         >>> found.passed, found.reaction.dims
         (True, ('time', 'body', 'component'))
         """
-        from kinetree.motion.prediction_result import prediction_result
+        from kinetree.motion.outcome.prediction_result import prediction_result
 
         return prediction_result(self)
 

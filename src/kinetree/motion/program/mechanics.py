@@ -22,8 +22,8 @@ from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.places import Frames
-from kinetree.motion.profile import Motion
+from kinetree.motion.problem.places import Frames
+from kinetree.motion.problem.profile import Motion
 from kinetree.state import Wrench
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.motion_assembly import add_outer, compiled
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.places import Frames
-from kinetree.motion.profile import PAIRS, RATES, Grid, Motion
+from kinetree.motion.problem.places import Frames
+from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
+from kinetree.motion.program.mechanics import Mechanics
 
 
 class Evaluation:

@@ -6,9 +6,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.motion.evaluation import At, Evaluation
-from kinetree.motion.mechanics import Mechanics
-from kinetree.motion.problem import Problem
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.program.evaluation import At, Evaluation
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms.contract import Function, Rows
 
 STEPS, TRIES = 40, 12  # of the search for a pose, and searches from elsewhere if it fails

@@ -8,11 +8,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import listed
-from kinetree.motion.conflicts import TORQUE_LIMIT, allowed, holding_torques, limits_of, torque_limits
-from kinetree.motion.problem import Problem
+from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, allowed, holding_torques, limits_of, torque_limits
+from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms.contract import Rows, unit_of
 from kinetree.motion.terms.limits import JointLimits
-from kinetree.motion.verify import Check, Violation
 
 WHIRL = 2.0 * np.pi  # rad that a joint may turn further than its boundary conditions ask for
 BEYOND = 1e-3  # of a torque limit by which a pose must be too heavy

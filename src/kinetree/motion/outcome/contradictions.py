@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from kinetree.errors import InputError
-from kinetree.motion.setting import Setting
+from kinetree.motion.problem.setting import Setting
 from kinetree.motion.terms.boundary import NAMES, UNITS, Boundary
 from kinetree.motion.terms.contract import Bounded, Constraint, Rows, unit_of
 from kinetree.motion.terms.functions import Rate, Torque

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import null_space
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.nonlinear import NonlinearProgram
+from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, infeasibility
 
 USUAL = 100.0  # multipliers of this mean size do not count as large

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.active import ACTIVE, ActiveBound
-from kinetree.motion.conflicts import TORQUE_LIMIT, strained
-from kinetree.motion.hints import swinging, too_weak, undriven, whirling
-from kinetree.motion.problem import Problem
+from kinetree.motion.outcome.active import ACTIVE, ActiveBound
+from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
+from kinetree.motion.outcome.hints import swinging, too_weak, undriven, whirling
+from kinetree.motion.outcome.verify import Check, Violation
+from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.terms.effort import Time
-from kinetree.motion.verify import Check, Violation
 
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind

@@ -1,0 +1,1 @@
+"""What was found: predictions, their verification, explanations and results."""

@@ -1,0 +1,1 @@
+"""What is asked: the mechanism, the unknown profiles, the terms' surroundings, phases."""

@@ -1,0 +1,1 @@
+"""The problem as a nonlinear program: rows and unknowns, evaluations, derivatives, sparsity."""
