@@ -9,9 +9,9 @@ import numpy as np
 import kinetree as kt
 from benchmarks.kinetree_calls import Quantity
 from benchmarks.states import States
+from kinetree.engine.workspace import workspace_size
 from kinetree.kernels.layout import LANES, TREE, Fields, Layout, n_pairs, tree_table
 from kinetree.kernels.number import count_operations, counting
-from kinetree.kernels.workspace import workspace_size
 
 view: Any = Fields
 number: Any = counting

@@ -14,17 +14,17 @@ from benchmarks.states import States
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import evaluate, evaluate_packed
-from kinetree.kernels import run as running
+from kinetree.engine import run as running
+from kinetree.engine.code import many_states
+from kinetree.engine.workspace import workspace_size
 from kinetree.kernels.aba import ABA_ALONE
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
-from kinetree.kernels.code import many_states
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.layout import LANES, Kernel, aligned, tree_table
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_ADJOINT, RNEA_HESSIAN
-from kinetree.kernels.workspace import workspace_size
 from kinetree.model.tree import Tree
 
 FULL, PACKED, KERNEL = "kinetree", "kinetree packed", "kinetree kernel"

@@ -15,8 +15,8 @@ from typing import Any
 import numba
 import numpy as np
 
-from kinetree.kernels.lanes import FLAGS, fields, register_all
-from kinetree.kernels.lanes.blocks import lanes_at, stream
+from kinetree.engine.lanes import FLAGS, fields, register_all
+from kinetree.engine.lanes.blocks import lanes_at, stream
 from kinetree.kernels.layout import LANES, Layout, aligned
 
 PACKAGES = ("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "roboticstoolbox-python")

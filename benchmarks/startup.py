@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from kinetree.kernels.disk_cache import CACHE_VARIABLE
+from kinetree.engine.disk_cache import CACHE_VARIABLE
 
 FIRST_CALLS = """
 import json, sys, time

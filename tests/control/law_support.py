@@ -5,11 +5,11 @@ import ctypes
 import numpy as np
 
 import kinetree as kt
-from kinetree.kernels import rates_code
-from kinetree.kernels.context import Context, ContextParts, layout_rows
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.torque_law import AXIS
+from kinetree.simulation import rates_code
+from kinetree.simulation.context import Context, ContextParts, layout_rows
 
 POINTER = ctypes.c_void_p
 RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)

@@ -8,12 +8,12 @@ import pytest
 
 import kinetree.kernels
 from kinetree.kernels.catalogue import all_kernels
-from kinetree.kernels.context import HEADER
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.layout import TREE
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
+from kinetree.simulation.context import HEADER
 
 FOLDER = Path(kinetree.kernels.__file__).parent
 FORBIDDEN = (

@@ -135,6 +135,6 @@ def test_compiled_code_equals_the_interpreter(tree, rng, batch, monkeypatch):
         }
 
     compiled = answers(tree)
-    monkeypatch.setattr("kinetree.kernels.run.INTERPRET", True)
+    monkeypatch.setattr("kinetree.engine.run.INTERPRET", True)
     for name, value in answers(replace(tree)).items():  # a copy that remembers no compiled code
         assert_close(compiled[name], value, 1e-11 if "forward" in name else 1e-13)

@@ -4,11 +4,11 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.analysis.evaluate import Packed
-from kinetree.kernels import run
+from kinetree.engine import run
+from kinetree.engine.run import single_call
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.layout import TREE, Fields, aimed_tree, n_pairs, tree_table
 from kinetree.kernels.load_gradient import LOAD
-from kinetree.kernels.run import single_call
 
 KERNELS = {kernel.name: kernel for kernel in all_kernels()}
 WIDE = {  # numbers per axis

@@ -6,7 +6,7 @@ import numpy as np
 from numba import cfunc, types
 from scipy.special import ellipj, ellipk
 
-from kinetree.kernels.integrate.integration import Integration
+from kinetree.integrate.integration import Integration
 
 POINTER = types.CPointer(types.float64)
 SIGNATURE = types.int64(types.float64, POINTER, POINTER, POINTER)

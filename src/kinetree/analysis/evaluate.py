@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.buffers import new_array, new_result
+from kinetree.engine.call_words import PLAIN
+from kinetree.engine.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
+from kinetree.engine.unpack import place_words
 from kinetree.errors import InputError
-from kinetree.kernels.buffers import new_array, new_result
-from kinetree.kernels.call_words import PLAIN
 from kinetree.kernels.layout import LANES, Kernel
-from kinetree.kernels.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
-from kinetree.kernels.unpack import place_words
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates, fitting

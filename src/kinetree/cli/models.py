@@ -208,8 +208,8 @@ def warmup(quiet: Quiet = False) -> None:
     """
     from rich.progress import Progress
 
-    from kinetree.kernels.disk_cache import cache_folder
-    from kinetree.kernels.warmup import warmup as compile_all
+    from kinetree.engine.disk_cache import cache_folder
+    from kinetree.study.warmup import warmup as compile_all
 
     terminal = console(stderr=True)
     hidden = quiet or not terminal.is_terminal

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.run import run_batch
 from kinetree.errors import InputError
 from kinetree.formulations import spatial
 from kinetree.formulations.contract import Formulation, Loads, counted_steps, step
 from kinetree.formulations.elimination import solved
 from kinetree.formulations.homogeneous import Numbers, kind_of
 from kinetree.kernels.rnea import RNEA_UNLOADED
-from kinetree.kernels.run import run_batch
 from kinetree.model.tree import Tree
 
 InverseDynamics = Callable[..., Any]

@@ -9,9 +9,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import kinetic_and_potential
-from kinetree.kernels.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
+from kinetree.simulation.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.simulation.options import FIXED, Options
 
 ROUNDING = 1e-14

@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.engine.run import available_cores
 from kinetree.errors import InputError, SimulationError
-from kinetree.kernels.context import SUMS
-from kinetree.kernels.integrate.integration import Status
+from kinetree.integrate.integration import Status
 from kinetree.kernels.layout import LANES
-from kinetree.kernels.run import available_cores
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import KNOWN
 from kinetree.simulation.audit import energies, energy_check, energy_tolerance
+from kinetree.simulation.context import SUMS
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground

@@ -13,13 +13,13 @@ from kinetree.analysis.evaluate import all_axes, all_rates
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.errors import InputError
-from kinetree.kernels.context import SUMS, ContextParts, layout_rows
 from kinetree.kernels.ground import CONTACT, FAR, POINT
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.without import without_parameters
 from kinetree.simulation.contact import ContactForces, contact_forces
+from kinetree.simulation.context import SUMS, ContextParts, layout_rows
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.setup import lock_rows
 from kinetree.simulation.surroundings import Surroundings

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.integrate.integration import Happening, Integration, Status
+from kinetree.integrate.integration import Happening, Integration, Status
 from kinetree.simulation.options import AUTO, Options
 from kinetree.simulation.stiffness import is_stiff
 from kinetree.simulation.system import System

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels.context import layout_rows
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.model.mechanism import Mechanism
+from kinetree.simulation.context import layout_rows
 
 
 @dataclass(frozen=True)

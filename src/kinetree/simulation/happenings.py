@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.kernels.integrate.integration import Events, Happening
+from kinetree.integrate.integration import Events, Happening
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
 from kinetree.simulation.options import Options

@@ -9,13 +9,13 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.kernels.context import ContextParts, layout_rows
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.simulation.context import ContextParts, layout_rows
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops
 from kinetree.simulation.surroundings import Surroundings

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
-from kinetree.kernels.integrate.integration import Integration, Status
+from kinetree.integrate.integration import Integration, Status
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks

@@ -13,17 +13,17 @@ from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import load_moments
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
 from kinetree.analysis.torque_hessian import torque_hessian
+from kinetree.engine.repeated import Repeated
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
-from kinetree.kernels.motion_assembly import add_load_torques, add_torque_blocks, compiled
-from kinetree.kernels.repeated import Repeated
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import Motion
+from kinetree.motion.program.assembly import add_load_torques, add_torque_blocks, compiled
 from kinetree.state import Wrench
 
 

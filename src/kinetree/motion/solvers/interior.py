@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError
-from kinetree.kernels.condensed import (
+from kinetree.motion.program.condensed import (
     compiled,
     complementarity,
     complementarity_after,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.condensed import (
+from kinetree.motion.program.condensed import (
     compiled,
     condense,
     curb,

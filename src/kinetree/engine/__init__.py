@@ -1,0 +1,1 @@
+"""From a kernel to a fast answer: lanes, compiling, cache, workspaces, direct calls, threads."""

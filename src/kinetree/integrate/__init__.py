@@ -1,0 +1,1 @@
+"""Integration of ordinary differential equations: methods, steps, events, dense output."""

@@ -1,0 +1,190 @@
+"""The loop of an integration: meet targets, take steps, find events, write outputs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+
+from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
+from kinetree.engine.machine_code import compiled_function
+from kinetree.integrate.events import begin_events, finder, switch_modes
+from kinetree.integrate.explicit import Method, dop853, dopri5
+from kinetree.integrate.fixed import rk4, semi_implicit_euler
+from kinetree.integrate.pirk import pirk7
+from kinetree.integrate.radau import radau
+from kinetree.integrate.settings import (
+    ARGUMENT,
+    CALLBACK,
+    COMPLEX,
+    DONE,
+    EVENT,
+    FLOATS,
+    GO_ON,
+    JUMP,
+    KINK,
+    LOG_FULL,
+    MATRIX,
+    NEW,
+    RUNNING,
+    SETTINGS,
+    SMOOTH,
+    WHOLE,
+    K,
+    Y,
+    compiled,
+)
+from kinetree.integrate.steps import shortest_step
+
+SIGNATURE = [
+    SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
+    types.int64,
+]  # fmt: skip
+METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
+
+
+@functools.cache
+def method_named(name: str) -> Method:
+    """The pieces of a method."""
+    return METHODS[name]()
+
+
+@functools.cache
+def advancing(name: str) -> Callable[..., int]:
+    """advance(settings, memory, times, out, breaks, g, rules, thetas, log, log_index, ..., max_steps)."""
+    method = method_named(name)
+    start, take, commit = method.start, method.take, method.commit
+    dense = interpolation(method)
+    write = writing(dense)
+    find = finder(dense, method.first, method.last)
+
+    def advance(
+        settings,
+        memory,
+        times,
+        out,
+        breaks,
+        g,
+        rules,
+        log,
+        log_index,
+        matrices,
+        complexes,
+        pivots,
+        max_steps,
+    ):
+        s = settings[0]
+        for _ in range(max_steps):
+            if s.start == JUMP:
+                write_present(s, memory, times, out)
+            if s.t >= s.t_end:
+                return DONE
+            if s.n_log + s.lanes * s.n_events > log.shape[0]:
+                return LOG_FULL
+            if s.pending_sample != 0 and call(s.sample, s.t, (address_of(memory, Y), s.context)) != 0:
+                return CALLBACK
+            s.pending_sample = 0
+            if s.start != SMOOTH:
+                if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
+                    return CALLBACK
+                if begin_events(s, memory, g) != 0:
+                    return CALLBACK
+                s.start = SMOOTH
+            choose_target(s, breaks)
+            if s.target - s.t > shortest_step(s):
+                status = take(s, memory, matrices, complexes, pivots)
+                if status != GO_ON:
+                    return status
+                s.dense_ready = 0
+                status = find(s, memory, g, rules, log, log_index)
+                if status == CALLBACK or write(s, memory, times, out) != 0:
+                    return CALLBACK
+                s.t = s.t_new
+                s.steps += 1
+                commit(s, memory)
+                if status == EVENT:
+                    return EVENT
+            else:
+                s.t = s.target
+                s.landing = 1
+                write_present(s, memory, times, out)
+            if s.landing != 0:
+                pass_target(s, breaks)
+        return DONE if s.t >= s.t_end else RUNNING
+
+    return compiled_function(advance, SIGNATURE, f"integrate-{name}")
+
+
+def writing(dense: Any) -> Any:
+    """write(s, memory, times, out): all outputs of a step; not zero if a callback stopped."""
+
+    @compiled
+    def write(s, memory, times, out):
+        """All outputs up to the end of the step."""
+        numbers = s.lanes * s.size
+        while s.n_out < times.shape[0] and times[s.n_out] <= s.t_new:
+            row = NEW
+            if times[s.n_out] < s.t_new:
+                if dense(s, memory, (times[s.n_out] - s.t) / s.h) != 0:
+                    return 1
+                row = ARGUMENT
+            for j in range(numbers):
+                out[s.n_out, j] = memory[row, j]
+            s.n_out += 1
+        return 0
+
+    return write
+
+
+@compiled
+def write_present(s, memory, times, out):
+    """All outputs up to the present time."""
+    while s.n_out < times.shape[0] and times[s.n_out] <= s.t:
+        for j in range(s.lanes * s.size):
+            out[s.n_out, j] = memory[Y, j]
+        s.n_out += 1
+
+
+@compiled
+def choose_target(s, breaks):
+    """The next time to step onto exactly."""
+    s.target = s.t_end
+    if s.k_break < breaks.shape[0]:
+        s.target = min(s.target, breaks[s.k_break])
+    if s.period > 0.0:
+        s.target = min(s.target, s.k_sample * s.period)
+
+
+@compiled
+def pass_target(s, breaks):
+    """What is due at the present time; a target is there twice if a break falls on a sampling instant."""
+    while s.k_break < breaks.shape[0] and breaks[s.k_break] <= s.t:
+        s.k_break += 1
+        s.start = max(s.start, KINK)
+    if s.period > 0.0 and s.k_sample * s.period <= s.t:
+        s.k_sample += 1
+        s.pending_sample = 1
+        s.start = max(s.start, KINK)
+
+
+def interpolation(method: Method) -> Any:
+    """dense(s, memory, theta): the state at t + theta h into row ARGUMENT; not zero if a callback stopped."""
+    finish, weigh, rows = method.finish, method.weigh, method.rows
+
+    @compiled
+    def dense(s, memory, theta):
+        if s.dense_ready == 0:
+            if finish(s, memory) != 0:
+                return 1
+            s.dense_ready = 1
+        weigh(s, memory, theta)
+        for j in range(0, memory.shape[1], BLOCK):
+            x = load_block(memory, Y, j)
+            for r in range(rows):
+                x = x + s.weights[r] * load_block(memory, K + r, j)
+            store_block(memory, ARGUMENT, j, x)
+        return 0
+
+    return dense

@@ -1,0 +1,279 @@
+"""One integration, advanced piece by piece."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.engine.lanes.calls import BLOCK
+from kinetree.integrate import settings as names
+from kinetree.integrate.collocation import MOST_PAIRS
+from kinetree.integrate.driver import METHODS, advancing, method_named
+from kinetree.integrate.events import EVENT_ROWS
+from kinetree.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
+from kinetree.kernels.layout import aligned
+
+LOG_LENGTH = 64  # log entries that fit before they are moved to a list
+
+
+class Status(enum.IntEnum):
+    """How a call of :meth:`Integration.advance` ended."""
+
+    DONE = names.DONE
+    RUNNING = names.RUNNING
+    EVENT = names.EVENT
+    STEP_TOO_SMALL = names.STEP_TOO_SMALL
+    NOT_FINITE = names.NOT_FINITE
+    CALLBACK = names.CALLBACK
+
+
+@dataclass(frozen=True)
+class Events:
+    """Event functions g(t, y): where they are, how many, and what to do about each.
+
+    ``address`` of events(t, y*, g*, context*), which fills (lanes, count) numbers. ``action``: 0 record the
+    crossing, 1 locate it and restart there, 2 locate it and stop, 3 restart there and tell nobody.
+    ``direction`` of g: -1, 0 (both) or 1. ``switch``: address of switch(t, y*, told*, context*), called at
+    every start with 1.25 for events that have just happened and 2 for all of them at a new state; f may
+    change then, and what is told is replaced by the signs that g has from now on, or left
+    where g itself tells.
+    """
+
+    address: int
+    count: int
+    action: Any = 0
+    direction: Any = 0
+    switch: int = 0
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An event that happened: when, which, in which lane, the direction of g, and the lane's state."""
+
+    t: float
+    index: int
+    lane: int
+    direction: int
+    y: Array
+
+
+class Integration:
+    """y' = f(t, y) from t_start to t_end; f is the C function rates(t, y*, dy*, context*) at an address.
+
+    ``y0`` has the shape (lanes, size), with 1 or 4 lanes that share time and step; size = 2 n + more + n_sums
+    for n positions, n velocities (their derivatives), further states, and sums, which do not count in the
+    error norm.
+    ``context`` (floats) is handed to every callback. A callback that answers anything but 0 stops at once.
+    ``times`` (ascending) is where the state is written to ``out``. Adaptive methods ("dopri5", "dop853",
+    "radau") keep the local error, root mean square of e / (atol + rtol |y|), below one; the others ("rk4",
+    "semi_implicit_euler") take equal steps not longer than ``step``. ``sample`` = (address, period): called
+    at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
+    keeps the callbacks alive. ``wide``: address of rates for 4 states at once, which follow each other at
+    distances of whole vectors; only if f does not depend on time.
+
+    >>> from numba import cfunc
+    >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
+    ... def spring(t, y, dy, context):
+    ...     dy[0] = y[1]
+    ...     dy[1] = -context[0] * y[0]
+    ...     return 0
+    >>> start, stiffness = np.array([[1.0, 0.0]]), np.array([4.0])
+    >>> run = Integration("dopri5", spring.address, stiffness, start, 1, 0, 0.0, np.pi, [np.pi / 2, np.pi])
+    >>> run.advance(10**6)
+    <Status.DONE: 0>
+    >>> run.out[:, 0, 0].round(5).tolist()
+    [-1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        method: str,
+        rates: int,
+        context: Array,
+        y0: Array,
+        n: int,
+        n_sums: int,
+        t_start: float,
+        t_end: float,
+        times: Array,
+        *,
+        rtol: float = 1e-6,
+        atol: Any = 1e-9,
+        step: float = 0.0,
+        max_step: float = np.inf,
+        first_step: float = 0.0,
+        events: Events | None = None,
+        jacobian: int | None = None,
+        wide: int = 0,
+        sample: tuple[int, float] | None = None,
+        breaks: Any = (),
+    ) -> None:
+        self._check(method, rates, context, np.shape(y0)[-1], np.size(y0), n, n_sums)
+        self.method = method_named(method)
+        self._advance = advancing(method)
+        y0 = np.atleast_2d(np.asarray(y0, float))
+        self.lanes, self.size = y0.shape
+        self._s = np.zeros(1, RECORD)
+        self._bytes = self._s.view(np.uint8)  # copied much faster than field by field
+        self._memory = self._new_memory(atol, n_sums)
+        self._y = self._memory[Y, : y0.size].reshape(y0.shape)
+        self._y[:] = y0
+        self.context = context
+        self.times = np.array(times, float).reshape(-1)
+        self._out = np.zeros((len(self.times), y0.size))
+        self._breaks = np.unique(np.asarray(breaks, float)) if len(breaks) else np.zeros(0)
+        self._set(
+            rates=rates,
+            wide=wide,
+            context=context.ctypes.data,
+            lanes=self.lanes,
+            size=self.size,
+            n=n,
+            n_counted=self.size - n_sums,
+            t=t_start,
+            t_end=t_end,
+            rtol=rtol,
+            step=step if step > 0.0 else np.inf,
+            max_step=max_step,
+            wish=first_step,
+            start=JUMP,
+            k_break=int(np.searchsorted(self._breaks, t_start, side="right")),
+        )
+        self._prepare_events(events)
+        self._prepare_sampling(sample, t_start)
+        self._prepare_matrices(jacobian, n)
+        self._first = self._bytes.copy()
+
+    def advance(self, max_steps: int) -> Status:
+        """Take up to that many steps."""
+        s = self._s[0]
+        while True:
+            before = int(s["steps"])
+            status = self._advance(
+                self._s,
+                self._memory,
+                self.times,
+                self._out,
+                self._breaks,
+                self._g,
+                self._rules,
+                self._log,
+                self._log_index,
+                self._matrices,
+                self._complexes,
+                self._pivots,
+                max_steps,
+            )
+            self._drain_log()
+            if status != names.LOG_FULL:
+                return Status(status)
+            max_steps = max(0, max_steps - (int(s["steps"]) - before))
+
+    def rewind(self, y0: Array) -> None:
+        """Begin once more at the start time, from another state (lanes, size); nothing is kept."""
+        self._bytes[:] = self._first
+        self._y[:] = y0
+        self._g[:] = 0.0
+        self.event_log.clear()
+
+    def restart(self, t: float | None = None, y: Array | None = None, context: Array | None = None) -> None:
+        """Go on from another state; outputs already written stay."""
+        if y is not None:
+            self._y[:] = y
+        if context is not None:
+            self.context = context
+            self._set(context=context.ctypes.data)
+        if t is not None:
+            self._set(t=t, k_break=int(np.searchsorted(self._breaks, t, side="right")))
+            self._set(k_sample=self._next_sample(t))
+        self._set(start=JUMP)
+
+    @property
+    def t(self) -> float:
+        """The present time."""
+        return float(self._s["t"][0])
+
+    @property
+    def y(self) -> Array:
+        """The present state (lanes, size), a copy."""
+        return self._y.copy()
+
+    @property
+    def n_out(self) -> int:
+        """How many of the times have been reached."""
+        return int(self._s["n_out"][0])
+
+    @property
+    def out(self) -> Array:
+        """The states at the times, (times, lanes, size); the first n_out are written."""
+        return self._out.reshape(-1, self.lanes, self.size)
+
+    @property
+    def statistics(self) -> dict[str, int]:
+        """Steps, rejected steps, evaluations of f, Jacobians, factorisations."""
+        return {name: int(self._s[name][0]) for name in STATISTICS}
+
+    @staticmethod
+    def _check(method: str, rates: int, context: Array, size: int, numbers: int, n: int, n_sums: int) -> None:
+        """What would otherwise reach into foreign memory."""
+        if not rates or context.dtype != float or not context.flags.c_contiguous:
+            raise ValueError("callbacks need an address and a contiguous context of floats")
+        if min(n, n_sums) < 0 or 2 * n + n_sums > size or (method == "radau" and numbers != size):
+            raise ValueError(f"a state of the shape (..., {size}) does not fit n = {n}, n_sums = {n_sums}")
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            self._s[name][0] = value
+
+    def _new_memory(self, atol: Any, n_sums: int) -> Array:
+        """The rows; entries that do not count have an infinite atol."""
+        numbers = self.lanes * self.size
+        memory = aligned(K + self.method.stages, max(1, -(-numbers // BLOCK)) * BLOCK)
+        memory[:] = 0.0
+        memory[ATOL] = np.inf
+        tolerance = np.array(np.broadcast_to(atol, (self.lanes, self.size)), float)
+        tolerance[:, self.size - n_sums :] = np.inf
+        memory[ATOL, :numbers] = tolerance.reshape(-1)
+        return memory
+
+    def _prepare_events(self, events: Events | None) -> None:
+        count = events.count if events is not None else 0
+        total = self.lanes * count
+        self._rules = np.zeros((2, count), np.int64)
+        self._g = np.zeros((EVENT_ROWS, total))
+        self._log = np.zeros((LOG_LENGTH + total, 1 + self.size))
+        self._log_index = np.zeros((LOG_LENGTH + total, 3), np.int64)
+        self.event_log: list[Happening] = []
+        if events is not None:
+            self._rules[0], self._rules[1] = events.action, events.direction
+            self._set(n_events=count, events=events.address, switch=events.switch)
+
+    def _prepare_sampling(self, sample: tuple[int, float] | None, t_start: float) -> None:
+        if sample is not None:
+            address, period = sample
+            self._set(sample=address, period=period, pending_sample=1)
+            self._set(k_sample=self._next_sample(t_start))
+
+    def _next_sample(self, t: float) -> int:
+        period = float(self._s["period"][0])
+        return int(np.floor(t / period + 1e-9)) + 1 if period > 0.0 else 0
+
+    def _prepare_matrices(self, jacobian: int | None, n: int) -> None:
+        size = n if self.method.name == "radau" else 0
+        self._matrices = np.zeros((2 * size + 1, max(1, 2 * size)))
+        self._complexes = np.zeros((MOST_PAIRS * size + 1, max(1, size)), complex)
+        self._pivots = np.zeros((1 + MOST_PAIRS, size), np.int64)
+        self._set(jacobian=jacobian or 0)
+
+    def _drain_log(self) -> None:
+        for k in range(int(self._s["n_log"][0])):
+            numbers, (index, lane, direction) = self._log[k], self._log_index[k].tolist()
+            self.event_log.append(Happening(float(numbers[0]), index, lane, direction, numbers[1:].copy()))
+        self._set(n_log=0)
+
+
+__all__ = ["METHODS", "Events", "Happening", "Integration", "Status"]

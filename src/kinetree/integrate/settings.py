@@ -1,0 +1,98 @@
+"""What an integration remembers between two calls: a record of scalars, and rows of numbers.
+
+The state y has the shape (lanes, size) with size = 2 n + more + sums: n positions, n velocities, further
+states, and quadratures. A row of ``memory`` holds it flat, filled up with zeros to whole vectors.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import from_dtype, types
+from numba.extending import register_jitable
+
+from kinetree.engine.lanes import FLAGS
+
+OPTIONS = {
+    "error_model": "numpy",
+    "fastmath": set(FLAGS),
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "_nrt": False,  # nothing is allocated, and counting references costs more than a short helper does
+}
+compiled = register_jitable(**OPTIONS)
+
+# rows of the memory
+Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
+
+# what a compiled call answers
+DONE, RUNNING, EVENT, STEP_TOO_SMALL, NOT_FINITE, CALLBACK, LOG_FULL = range(7)
+GO_ON = -1
+
+# why the method has to start anew
+SMOOTH, KINK, JUMP = range(3)  # nothing happened, f may have jumped, the state may have jumped as well
+
+_FLOATS = (
+    "t",
+    "t_new",  # where the step in progress ends
+    "t_end",
+    "target",  # the next time to step onto exactly
+    "h",  # the step in progress
+    "wish",  # the step that accuracy allows
+    "step",
+    "max_step",
+    "rtol",
+    "period",
+    "log_error",  # of the last accepted step, for the PI controller
+    "h_old",
+    "error_old",
+    "h_factored",
+    "rate_of_convergence",  # of Newton's iteration
+    "contraction",
+)
+_INTEGERS = (
+    "rates",  # addresses
+    "events",
+    "jacobian",
+    "sample",
+    "switch",
+    "wide",  # rates of several states at once, one row of the memory each; 0: there is none
+    "context",
+    "lanes",
+    "n",
+    "size",
+    "n_counted",  # entries in the error norm: all but the sums
+    "n_events",
+    "n_out",
+    "k_break",
+    "k_sample",
+    "pending_sample",
+    "n_log",
+    "start",  # SMOOTH, KINK or JUMP
+    "landing",  # the step in progress ends on the target
+    "was_rejected",
+    "was_not_finite",
+    "dense_ready",
+    "has_jacobian",
+    "is_current",  # the Jacobian belongs to the present state
+    "has_old",
+    "stages",  # of an implicit step
+    "has_slope",
+    "jolt",  # events that change f have just happened
+    "has_trends",  # the rates of event functions at the start of the step are known
+    "steps",
+    "rejected",
+    "evaluations",
+    "jacobians",
+    "factorisations",
+)
+RECORD = np.dtype(
+    [(name, "f8") for name in _FLOATS] + [(name, "i8") for name in _INTEGERS] + [("weights", "f8", (16,))],
+    align=True,
+)
+STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorisations")
+
+FLOATS = types.Array(types.float64, 1, "C")
+MATRIX = types.Array(types.float64, 2, "C")
+WHOLE = types.Array(types.int64, 2, "C")
+COMPLEX = types.Array(types.complex128, 2, "C")
+SETTINGS = types.Array(from_dtype(RECORD), 1, "C")

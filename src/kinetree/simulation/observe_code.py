@@ -1,0 +1,54 @@
+"""Torques, accelerations and contact at given states, through the right-hand side itself."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from numba import types
+
+from kinetree.engine.lanes.calls import address_of, call
+from kinetree.engine.machine_code import compiled_function
+
+_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
+_PLACES = types.UniTuple(types.int64, 5)
+
+
+@functools.cache
+def observe() -> Any:
+    """The function (rates, context, memory, places, period, times, states, rates_out, tau, contact).
+
+    It answers how many states were done. ``places`` are the starts of tau, contact, held and log in the
+    context, and the number of logged instants; rows of the matrices belong to the times, all lanes in one
+    row. With a period the held torques are those of the last sampling instant.
+    """
+
+    def run(rates, context, memory, places, period, times, states, rates_out, tau, contact):
+        tau_at, contact_at, held_at, log_at, n_log = places
+        width, wide = tau.shape[1], contact.shape[1]
+        for k in range(len(times)):
+            if period > 0.0:
+                instant = min(int(times[k] / period + 1e-9), n_log - 1)
+                for i in range(width):
+                    memory[held_at + i] = memory[log_at + instant * width + i]
+            if call(rates, times[k], (address_of(states, k), address_of(rates_out, k), context)) != 0:
+                return k
+            for i in range(width):
+                tau[k, i] = memory[tau_at + i]
+            for i in range(wide):
+                contact[k, i] = memory[contact_at + i]
+        return len(times)
+
+    signature = [
+        types.int64,
+        types.int64,
+        _VECTOR,
+        _PLACES,
+        types.float64,
+        _VECTOR,
+        _MATRIX,
+        _MATRIX,
+        _MATRIX,
+        _MATRIX,
+    ]
+    return compiled_function(run, signature, "observe")

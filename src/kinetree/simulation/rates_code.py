@@ -1,0 +1,215 @@
+"""The right-hand side of simulations as machine code with a C interface, for 1 or 4 simulations at once."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import carray, types
+from numba.extending import register_jitable
+
+from kinetree.engine.lanes import fields, row_at
+from kinetree.engine.lanes.number import INLINE
+from kinetree.engine.machine_code import compiled_callback
+from kinetree.kernels import aba, floating, rnea
+from kinetree.kernels.external_load import LOAD
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
+from kinetree.kernels.layout import TREE
+from kinetree.kernels.rates import (
+    GUARDS,
+    LOCK,
+    apply_forces,
+    asked_state,
+    bare_motion,
+    desire,
+    event_values,
+    join_rates,
+    joints_and_motion,
+    model_part,
+    servo,
+    split_state,
+    sum_torque,
+    switch_modes,
+    tell_forces,
+)
+from kinetree.kernels.torque_law import AXIS, limited
+from kinetree.simulation.context import HEADER
+
+_NUMBERS = types.CPointer(types.float64)
+RATES = types.int64(types.float64, _NUMBERS, _NUMBERS, _NUMBERS)
+SAMPLE = types.int64(types.float64, _NUMBERS, _NUMBERS)
+
+
+def law_in_state(lanes: int) -> Any:
+    """law(t, y, memory, head, work, q, qd, contact, tau): the torque law in one state."""
+
+    def law(t, y, memory, head, work, q, qd, contact, tau):
+        n = head.n[0]
+        axes = fields(memory, AXIS, 1, head.axes[0])
+        want = row_at(memory, head.want[0], n, lanes)
+        want_d = row_at(memory, head.want_d[0], n, lanes)
+        want_dd = row_at(memory, head.want_dd[0], n, lanes)
+        feedback = row_at(memory, head.feedback[0], n, lanes)
+        modelled = row_at(memory, head.modelled[0], n, lanes)
+        desire(head, memory, t, want, want_d, want_dd)
+        if head.desired_count[0] + head.table_count[0] + head.mode[0] == 0:
+            given = row_at(memory, head.given[0], n, lanes)
+            for i in range(n):
+                tau[i] = limited(given[i], axes.limit[i])
+            return
+        servo(head, axes, y, q, qd, want, want_d, want_dd, feedback)
+        if head.mode[0] != 0:
+            at_q = row_at(memory, head.at_q[0], n, lanes)
+            at_qd = row_at(memory, head.at_qd[0], n, lanes)
+            at_qdd = row_at(memory, head.at_qdd[0], n, lanes)
+            wrench = row_at(memory, head.wrench[0], 6 * n, lanes)
+            for i in range(6 * n):
+                wrench[i] = 0.0 * q[0]
+            if head.aware[0] == 1:
+                points = fields(memory, POINT, 1, head.points[0])
+                loads = fields(memory, LOAD, 1, head.loads[0])
+                tell_forces(head, work, points, loads, contact, wrench)
+            asked_state(head, q, qd, feedback, want, want_d, want_dd, at_q, at_qd, at_qdd)
+            model = fields(memory, TREE, 1, head.model[0])
+            law_work = fields(memory, rnea.SLOTS, lanes, head.law_work[0])
+            base_work = fields(memory, floating.SLOTS, lanes, head.base_work[0])
+            base, check = row_at(memory, head.base[0], 6, lanes), row_at(memory, head.check[0], 3, lanes)
+            model_part(head, model, law_work, base_work, at_q, at_qd, at_qdd, wrench, base, check, modelled)
+        given, spare = row_at(memory, head.given[0], n, lanes), row_at(memory, head.spare[0], n, lanes)
+        sum_torque(head, axes, memory, t, given, feedback, modelled, spare, tau)
+
+    return register_jitable(**INLINE)(law)
+
+
+def forces_in_state(lanes: int) -> Any:
+    """forces(y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
+
+    def forces(y, memory, head, work, q, qd, contact):
+        split_state(y, q, qd)
+        aba.biased_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
+        plane = fields(memory, PLANE, 1, head.plane[0])
+        points = fields(memory, POINT, 1, head.points[0])
+        regions = fields(memory, REGION, 1, head.regions[0])
+        loads = fields(memory, LOAD, 1, head.loads[0])
+        flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
+        return apply_forces(head, work, plane, points, regions, loads, flags, contact)
+
+    return register_jitable(**INLINE)(forces)
+
+
+@functools.cache
+def rates(lanes: int) -> Any:
+    """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other."""
+    law, forces = law_in_state(lanes), forces_in_state(lanes)
+
+    def run(t, y_, dy_, context_):
+        memory = carray(context_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        n, stride = head.n[0], head.stride[0]
+        y, dy = row_at(carray(y_, (1,)), 0, stride, lanes), row_at(carray(dy_, (1,)), 0, stride, lanes)
+        work = fields(memory, aba.SLOTS, lanes, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
+        contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
+        ground, external = forces(y, memory, head, work, q, qd, contact)
+        tau, want = row_at(memory, head.tau[0], n, lanes), row_at(memory, head.want[0], n, lanes)
+        if head.sampled[0] == 1:
+            held = row_at(memory, head.held[0], n, lanes)
+            for i in range(n):
+                tau[i] = held[i]
+            if head.integrating[0] == 1:  # the integrals go on between sampling instants
+                want_d = row_at(memory, head.want_d[0], n, lanes)
+                desire(head, memory, t, want, want_d, row_at(memory, head.want_dd[0], n, lanes))
+        else:
+            law(t, y, memory, head, work, q, qd, contact, tau)
+        tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
+        total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
+        stops = row_at(memory, head.stops[0], 2 * n, 1)
+        actuator, lost = joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd)
+        join_rates(head, axes, q, qd, qdd, tau, want, (actuator, ground, lost, external), dy)
+        return 0
+
+    return compiled_callback(run, RATES, f"rates-{lanes}")
+
+
+@functools.cache
+def sample(lanes: int) -> Any:
+    """The C callback (t, y*, context*) that takes the law's torques, holds them and logs them."""
+    law, forces = law_in_state(lanes), forces_in_state(lanes)
+
+    def run(t, y_, context_):
+        memory = carray(context_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        n, size = head.n[0], head.size[0]
+        y = row_at(carray(y_, (1,)), 0, size, lanes)
+        work = fields(memory, aba.SLOTS, lanes, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
+        contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
+        forces(y, memory, head, work, q, qd, contact)
+        held = row_at(memory, head.held[0], n, lanes)
+        law(t, y, memory, head, work, q, qd, contact, held)
+        instant = int(t / head.period[0] + 0.5)
+        if 0 <= instant < head.n_log[0]:
+            log = row_at(memory, head.log[0] + instant * lanes * n, n, lanes)
+            for i in range(n):
+                log[i] = held[i]
+        return 0
+
+    return compiled_callback(run, SAMPLE, f"sample-{lanes}")
+
+
+def surroundings() -> Any:
+    """look(memory, head, y): places and velocities in a state, and what events are about."""
+
+    def look(memory, head, y):
+        n = head.n[0]
+        work = fields(memory, aba.SLOTS, 1, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
+        split_state(y, q, qd)
+        bare_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
+        axes, plane = fields(memory, AXIS, 1, head.axes[0]), fields(memory, PLANE, 1, head.plane[0])
+        points, regions = fields(memory, POINT, 1, head.points[0]), fields(memory, REGION, 1, head.regions[0])
+        flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
+        return axes, work, plane, points, regions, q, flags
+
+    return register_jitable(**INLINE)(look)
+
+
+@functools.cache
+def events() -> Any:
+    """The C callback (t, y*, g*, context*) with the values of `kernels.rates.event_values`."""
+    look = surroundings()
+
+    def run(t, y_, g_, context_):
+        memory = carray(context_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        count = GUARDS * head.n_points[0] + 2 * head.n[0] + head.n_locks[0]
+        y, g = row_at(carray(y_, (1,)), 0, head.size[0], 1), row_at(carray(g_, (1,)), 0, count, 1)
+        axes, work, plane, points, regions, q, flags = look(memory, head, y)
+        locks = fields(memory, LOCK, 1, head.locks[0])
+        event_values(head, axes, work, plane, points, regions, locks, q, flags, g)
+        return 0
+
+    return compiled_callback(run, RATES, "events")
+
+
+@functools.cache
+def switch() -> Any:
+    """The C callback (t, y*, told*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
+    look, holding = surroundings(), HEADER.places["holding"][0]
+
+    def run(t, y_, told_, context_):
+        memory = carray(context_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        count = GUARDS * head.n_points[0] + 2 * head.n[0] + head.n_locks[0]
+        y, told = (
+            row_at(carray(y_, (1,)), 0, head.size[0], 1),
+            row_at(carray(told_, (1,)), 0, count, 1),
+        )
+        axes, work, plane, points, regions, q, flags = look(memory, head, y)
+        stops = row_at(memory, head.stops[0], 2 * head.n[0], 1)
+        switch_modes(head, axes, work, plane, points, regions, q, told, flags, stops)
+        memory.view(np.int64)[holding] = 1
+        return 0
+
+    return compiled_callback(run, RATES, "switch")
