@@ -132,8 +132,8 @@ def test_a_wrong_command_gets_the_nearest_suggested():
 
 def test_a_room_does_not_hide_the_function_of_its_name():
     code = (
-        "import kinetree as kt\nimport kinetree.formulations.denoc\nassert callable(kt.formulations)\n"
-        "import importlib; importlib.import_module('kinetree.formulations.spatial')\n"
+        "import kinetree as kt\nimport kinetree.derivations.denoc\nassert callable(kt.formulations)\n"
+        "import importlib; importlib.import_module('kinetree.derivations.spatial')\n"
         "print(kt.formulations()[0].name)"
     )
     run = subprocess.run(

@@ -12,7 +12,7 @@ from kinetree.analysis.agreement import QUESTIONS, agreement
 from kinetree.analysis.derivative_check import check_derivatives
 from kinetree.analysis.mobility import mobility
 from kinetree.cli import app
-from kinetree.formulations import able
+from kinetree.derivations import able
 from kinetree.model.dh_csv import mechanism_from_dh_csv
 from kinetree.study.speed import best_time
 from support.texts import UNPHYSICAL_URDF
@@ -69,7 +69,7 @@ def test_a_narrow_terminal_breaks_no_name(width):
 
 
 def test_a_formulation_that_disagrees_is_found(monkeypatch):
-    from kinetree.formulations import denoc
+    from kinetree.derivations import denoc
 
     right = denoc.mass_matrix
     monkeypatch.setattr(denoc, "mass_matrix", lambda tree, q: 1.001 * np.asarray(right(tree, q)))

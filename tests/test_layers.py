@@ -13,7 +13,7 @@ FLOORS = (
     ("state",),
     ("kernels",),
     ("engine",),
-    ("formulations",),
+    ("derivations",),
     ("analysis",),
     ("result",),
     ("integrate",),

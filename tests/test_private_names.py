@@ -77,7 +77,7 @@ def test_a_private_name_is_found(source, found):
         "from viser import _messages",
         "class A:\n    def f(self):\n        return self._x",
         "from kinetree.model.tree import Tree\ndef f(tree):\n    return tree._hidden",
-        "from kinetree.formulations.contract import Load\nLoad._fields",
+        "from kinetree.derivations.contract import Load\nLoad._fields",
     ],
 )
 def test_other_names_pass(source):

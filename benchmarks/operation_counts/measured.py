@@ -11,8 +11,9 @@ import numpy as np
 import kinetree as kt
 from benchmarks.operation_counts.mechanisms import chain, general, slender_arm
 from benchmarks.operation_counts.operations import NONE, Ops
-from kinetree.formulations import denoc, denoc_slender
-from kinetree.formulations.contract import counted_steps
+from kinetree.derivations import denoc
+from kinetree.derivations.contract import counted_steps
+from kinetree.derivations.denoc import slender as denoc_slender
 from kinetree.kernels.number import counting
 
 UNCOUNTED = ("joint angles", "tau-bar")

@@ -9,7 +9,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.algebra.rotation import rotation_about, rotation_to_axis
-from kinetree.formulations import denoc_slender
+from kinetree.derivations.denoc import slender as denoc_slender
 
 KINDS = ("revolute", "universal", "spherical")  # joints with 1, 2 and 3 degrees of freedom
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from kinetree.analysis.torque_hessian import TorqueHessian, torque_hessian
     from kinetree.analysis.zero_moment_point import zero_moment_point
+    from kinetree.derivations.equations_of_motion import SymbolicEquations, equations_of_motion
     from kinetree.errors import (
         FileError,
         InputError,
@@ -54,7 +55,6 @@ if TYPE_CHECKING:
         SimulationError,
         SingularityError,
     )
-    from kinetree.formulations.equations_of_motion import SymbolicEquations, equations_of_motion
     from kinetree.model.body import Body, Shape
     from kinetree.model.builder import Builder
     from kinetree.model.contact_point import ContactPoint
@@ -222,7 +222,7 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
     "Soil": "kinetree.simulation.ground",
     "State": "kinetree.state",
     "Stops": "kinetree.simulation.options",
-    "SymbolicEquations": "kinetree.formulations.equations_of_motion",
+    "SymbolicEquations": "kinetree.derivations.equations_of_motion",
     "Target": "kinetree.analysis.inverse_kinematics",
     "TorqueHessian": "kinetree.analysis.torque_hessian",
     "Trajectory": "kinetree.trajectories.base",
@@ -234,7 +234,7 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
     "center_of_mass": "kinetree.analysis.energy",
     "contact_forces": "kinetree.simulation.contact",
     "draw": "kinetree.report.draw",
-    "equations_of_motion": "kinetree.formulations.equations_of_motion",
+    "equations_of_motion": "kinetree.derivations.equations_of_motion",
     "floating_base_inverse_dynamics": "kinetree.analysis.floating",
     "formulations": "kinetree.analysis.by_formulation",
     "forward_dynamics": "kinetree.analysis.forward",

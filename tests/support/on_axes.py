@@ -6,7 +6,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.analysis.evaluate import all_axes, all_rates, coupled, independent
-from kinetree.formulations.contract import Load
+from kinetree.derivations.contract import Load
 from kinetree.model.tree import WORLD_AXIS
 from support import trees
 from support.cases import assert_close

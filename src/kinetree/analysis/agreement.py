@@ -14,8 +14,8 @@ from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.evaluate import all_axes, all_rates
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
+from kinetree.derivations import able, described, module_of
 from kinetree.errors import SingularityError
-from kinetree.formulations import able, described, module_of
 from kinetree.kernels.number import count_operations, counting
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State, random_state

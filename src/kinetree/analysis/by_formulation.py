@@ -13,9 +13,9 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, body_loads
+from kinetree.derivations import NAMES, able, described, module_of
+from kinetree.derivations.contract import ABILITIES, Formulation, Load
 from kinetree.errors import InputError, listed
-from kinetree.formulations import NAMES, able, described, module_of
-from kinetree.formulations.contract import ABILITIES, Formulation, Load
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.state import coordinates

@@ -13,8 +13,8 @@ from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
 from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from kinetree.derivations import module_of
 from kinetree.errors import SingularityError
-from kinetree.formulations import module_of
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import random_state
 

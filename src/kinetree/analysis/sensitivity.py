@@ -100,7 +100,7 @@ def inverse_dynamics_derivatives(
     ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
     O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``packed`` leaves the
     matrices of a batch tree-sparse until they are asked for. ``formulation`` asks another derivation, without
-    wrenches (:func:`formulations`). ``out``, an earlier answer of the same shape, lends its arrays to this
+    wrenches (:func:`derivations`). ``out``, an earlier answer of the same shape, lends its arrays to this
     one.
 
     >>> import kinetree as kt

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.formulations.denoc_labels import Side, sides
-from kinetree.formulations.denoc_matrices import DenocMatrices
+from kinetree.derivations.denoc.labels import Side, sides
+from kinetree.derivations.denoc.matrices import DenocMatrices
 from kinetree.report.palette import GROUND, INK, module_color
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def draw_sparsity(matrices: DenocMatrices, name: str, ax: Any = None) -> Any:
 
     >>> from matplotlib.figure import Figure
     >>> import kinetree as kt
-    >>> from kinetree.formulations.denoc_matrices import denoc_matrices
+    >>> from kinetree.derivations.denoc.matrices import denoc_matrices
     >>> gripper = denoc_matrices(kt.zoo.gripper(), [0.1, 0.2, 0.3, 0.4])
     >>> draw_sparsity(gripper, "U", Figure().add_subplot()).get_title()
     '$U$: 4 x 4, 9 zeros'

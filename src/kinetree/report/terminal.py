@@ -15,7 +15,7 @@ from rich.tree import Tree
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
 from kinetree.analysis.mobility import mobility
-from kinetree.formulations.contract import ABILITIES, Formulation
+from kinetree.derivations.contract import ABILITIES, Formulation
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism

@@ -81,7 +81,7 @@ def _articulated(mechanism: Mechanism) -> Accelerations:
 
 
 def _denoc(mechanism: Mechanism) -> Accelerations:
-    from kinetree.formulations.denoc import accelerations
+    from kinetree.derivations.denoc import accelerations
 
     tree = mechanism.tree
     return lambda q, qd, tau: accelerations(tree, q, tau - bias_torque(mechanism, q, qd))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.formulations import denoc, spatial
+from kinetree.derivations import denoc, spatial
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.study.forced_simulation import ForcedMotion

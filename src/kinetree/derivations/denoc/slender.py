@@ -1,0 +1,197 @@
+"""DeNOC from the Euler-Lagrange equations, for serial robots of bent slender links (002, sections 3 and 4).
+
+A link is a rod of length b along its joint axis z_i and then of length a along x_(i+1), with uniform mass per
+length, a payload at its far end and a hub at its joint. Its mass matrix has five constants, C_1 to C_5, which
+is what makes the fifteen steps of 002, section 4.1, cheap. The robot is given by its table, a
+:class:`SlenderArm`; any other mechanism is a matter for `denoc`. All joints are revolute (002, eq. 11b).
+
+Frame i is the document's: z_i on joint axis i, fixed to link i - 1; frame i + 1 is at the far end of link i,
+turned by Q_i = Rz(theta_i) Rx(alpha_i). Twists are written [omega; v] here, in the document [v; omega].
+Operations are counted under the numbers of the document's steps.
+"""
+
+from __future__ import annotations
+
+from kinetree.derivations.contract import step
+from kinetree.derivations.denoc.composite import kappa
+from kinetree.derivations.denoc.entries import (
+    NULL,
+    ZERO,
+    Entry,
+    Numbers,
+    Vector,
+    add,
+    constant,
+    constants,
+    cross,
+    dot,
+    negative,
+    numbers,
+    scale,
+    times,
+    variables,
+)
+from kinetree.derivations.denoc.forward import check_pivot, column, quotient, reduced
+from kinetree.derivations.denoc.frames import Z, joint_turn
+from kinetree.derivations.denoc.motion import NO_WRENCH, Wrench
+from kinetree.derivations.denoc.screws import (
+    Composite,
+    Screw,
+    Screws,
+    Turn,
+    twist_to_child,
+    vector_to_child,
+    wrench_to_parent,
+)
+from kinetree.derivations.denoc.slender_arm import SlenderArm, SlenderLink
+
+__all__ = [
+    "SlenderArm",
+    "accelerations",
+    "forward_dynamics",
+    "inverse_dynamics",
+    "link_mass_matrices",
+    "mass_matrix",
+]
+
+
+def forward_dynamics(arm: SlenderArm, q: Numbers, qd: Numbers, tau: Numbers) -> Numbers:
+    """qdd (n,) = I^-1 (tau - tau-bar), tau-bar the torques at qdd = 0: 002, section 4.1, all steps."""
+    turns = _turns(arm, q)
+    needed = _torques(arm, turns, variables(qd, arm.n), [ZERO] * arm.n)
+    with step("4"):
+        phi = [given - own for given, own in zip(variables(tau, arm.n), needed, strict=True)]
+    return numbers(_solved(arm, turns, phi), q, qd, tau)
+
+
+def accelerations(arm: SlenderArm, q: Numbers, phi: Numbers) -> Numbers:
+    """qdd (n,) of I qdd = phi by I = U D U^T: 002, section 4.1, without step 4."""
+    return numbers(_solved(arm, _turns(arm, q), variables(phi, arm.n)), q, phi)
+
+
+def _solved(arm: SlenderArm, turns: list[Turn], phi: list[Entry]) -> list[Entry]:
+    """Steps 3 and 5 to 15, the backward recursion first (eqs. 30-35)."""
+    links, psi, phi_tilde = arm.links, [NO_WRENCH] * arm.n, [ZERO] * arm.n
+    screws = _screws(links, turns)
+    with step("3"):
+        masses = [_mass_matrix(link, turn).articulated for link, turn in zip(links, turns, strict=True)]
+    eta, M_bar = NO_WRENCH, None
+    for i in reversed(range(arm.n)):
+        M_hat = masses[i]
+        if M_bar is not None:
+            with step("5"):  # M_i + A^T M-bar_(i+1) A (eq. 34)
+                M_hat = M_hat.joined(M_bar.to_parent(screws[i]))
+        with step("6, 7"):  # a column of M-hat and its pivot
+            psi_hat = column(M_hat.J), column(M_hat.F)
+            m_hat = psi_hat[0][Z]
+            check_pivot(arm.tree, i, m_hat.value)
+        with step("10"):  # phi - p^T eta_(i,i+1), eta_(i,i+1) = A^T eta_(i+1) (eqs. 31 and 32)
+            eta = wrench_to_parent(screws[i], *eta)
+            phi_hat = phi[i] - eta[0][Z]
+        with step("12"):
+            phi_tilde[i] = phi_hat / m_hat
+        if i > 0:
+            with step("8"):  # psi-hat / m-hat (eq. 33, which prints a factor A: errata)
+                psi[i] = quotient(psi_hat[0], m_hat), quotient(psi_hat[1], m_hat)
+            with step("9"):  # M-hat - psi-hat psi^T (eq. 34)
+                M_bar = reduced(M_hat, psi_hat, psi[i], True)
+            with step("11"):  # psi phi-hat + eta_(i,i+1) (eq. 32)
+                eta = add(scale(phi_hat, psi[i][0]), eta[0]), add(scale(phi_hat, psi[i][1]), eta[1])
+    return _outward(screws, psi, phi_tilde)
+
+
+def _outward(screws: list[Screws], psi: list[Wrench], phi_tilde: list[Entry]) -> list[Entry]:
+    """theta-ddot_i = phi-tilde_i - psi_i^T mu-tilde_i (eqs. 36 and 37)."""
+    mu, qdd = NO_WRENCH, []
+    for i, solved in enumerate(phi_tilde):
+        if i:
+            with step("14"):  # A mu_(i-1)
+                mu = twist_to_child(screws[i - 1], *mu)
+            with step("13"):
+                solved = solved - (dot(psi[i][0], mu[0]) + dot(psi[i][1], mu[1]))
+        with step("15"):
+            mu = (mu[0][0], mu[0][1], mu[0][2] + solved), mu[1]
+        qdd.append(solved)
+    return qdd
+
+
+def inverse_dynamics(arm: SlenderArm, q: Numbers, qd: Numbers, qdd: Numbers) -> Numbers:
+    """tau (n,) = N_d^T N_l^T (M t-dot + gamma): 002, eqs. 4, 16, 17 and 23."""
+    torques = _torques(arm, _turns(arm, q), variables(qd, arm.n), variables(qdd, arm.n))
+    return numbers(torques, q, qd, qdd)
+
+
+def _torques(arm: SlenderArm, turns: list[Turn], qd: list[Entry], qdd: list[Entry]) -> list[Entry]:
+    """Both recursions of inverse dynamics.
+
+    Minus gravity is added to the linear acceleration of the first link (the document says velocity: errata).
+    """
+    links, wrenches, torques = arm.links, [], []
+    screws = _screws(links, turns)
+    w, wd, vd = NULL, NULL, constants(-arm.gravity)
+    with step("tau-bar"):
+        for i, (link, turn) in enumerate(zip(links, turns, strict=True)):
+            wd = add(wd, (w[1] * qd[i], -(w[0] * qd[i]), qdd[i]))
+            w = (w[0], w[1], w[2] + qd[i])
+            wrenches.append(_inertia_wrench(_mass_matrix(link, turn), w, wd, vd))
+            a_i = (link.a * turn.c, link.a * turn.s, link.b)  # to the next origin, in frame i
+            vd = add(vd, add(cross(wd, a_i), cross(w, cross(w, a_i))))
+            w, wd, vd = (vector_to_child(screws[i], x) for x in (w, wd, vd))
+        felt = NO_WRENCH
+        for i in reversed(range(arm.n)):
+            n, f = wrench_to_parent(screws[i], *felt)
+            felt = add(n, wrenches[i][0]), add(f, wrenches[i][1])
+            torques.append(felt[0][Z])
+    return torques[::-1]
+
+
+def _inertia_wrench(M: Composite, w: Vector, wd: Vector, vd: Vector) -> Wrench:
+    """w* = M t-dot + gamma, gamma = [omega x J omega; omega x (omega x h)] with h = m c (eqs. 16 and 17)."""
+    h = negative(M.rho)
+    n = add(add(times(M.J, wd), cross(h, vd)), cross(w, times(M.J, w)))
+    return n, add(add(scale(M.m, vd), cross(wd, h)), cross(w, cross(w, h)))
+
+
+def mass_matrix(arm: SlenderArm, q: Numbers) -> Numbers:
+    """Generalized inertia matrix (n, n), i_ij = p_i^T M-tilde_i A_ij p_j for i >= j: 002, eqs. 28 and 29."""
+    turns, links, n = _turns(arm, q), arm.links, arm.n
+    screws, entries = _screws(links, turns), [ZERO] * n**2
+    M = None
+    with step("elements"):
+        for i in reversed(range(n)):
+            own = _mass_matrix(links[i], turns[i])
+            M = own if M is None else own.joined(M.to_parent(screws[i]))
+            kappa_i = kappa(M, True)
+            for j in reversed(range(i + 1)):
+                entries[i * n + j] = entries[j * n + i] = kappa_i[0][Z]
+                if j:
+                    kappa_i = wrench_to_parent(screws[j - 1], *kappa_i)
+    return numbers(entries, q).reshape(n, n)
+
+
+def link_mass_matrices(arm: SlenderArm, q: Numbers) -> list[Composite]:
+    """M_i of every link in frame i: 002, eq. 17a and step 3."""
+    return [_mass_matrix(link, turn) for link, turn in zip(arm.links, _turns(arm, q), strict=True)]
+
+
+# ---- steps 1 to 4 ---------------------------------------------------------------------------------------
+def _turns(arm: SlenderArm, q: Numbers) -> list[Turn]:
+    """Sine and cosine of every joint angle."""
+    with step("1"):
+        return [joint_turn(angle) for angle in variables(q, arm.n)]
+
+
+def _screws(links: list[SlenderLink], turns: list[Turn]) -> list[Screws]:
+    """From frame i + 1 to frame i: the two planar screws of Q_i and a_i; neither is formed (step 2)."""
+    return [(Screw(link.alpha, link.a), Screw(turn, link.b)) for link, turn in zip(links, turns, strict=True)]
+
+
+def _mass_matrix(link: SlenderLink, turn: Turn) -> Composite:
+    """M_i in frame i, where x_(i+1) = [c, s, 0] and z_i = [0, 0, 1] (7M2A): step 3."""
+    c, s = turn.c, turn.s
+    C_4s = link.C_4 * s
+    ss, sc = C_4s * s, C_4s * c
+    xz, yz = -(link.C_5 * c), -(link.C_5 * s)
+    both, zz = constant(link.C_3.value + link.C_4.value), constant(link.C_4.value + link.hub.value)
+    J = ((link.C_3 + ss, -sc, xz), (-sc, both - ss, yz), (xz, yz, zz))
+    return Composite(J, (link.C_2 * c, link.C_2 * s, link.C_1), link.m)
