@@ -135,7 +135,7 @@ def _row(parameter: Any) -> str:
 
 def rules() -> str:
     """The rules of ``kinetree check`` as tables: errors, then warnings."""
-    from kinetree.model.rules import ERROR, RULES, WARNING
+    from kinetree.lint.rules import ERROR, RULES, WARNING
 
     parts = []
     for severity, title in ((ERROR, "Errors"), (WARNING, "Warnings")):

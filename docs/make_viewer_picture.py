@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
 import kinetree as kt
-from kinetree.study.walking import walk
+from kinetree.studies.walking import walk
 
 PICTURE = Path(__file__).parent / "images" / "viewer.png"
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,860", "--hide-scrollbars")

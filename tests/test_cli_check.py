@@ -8,11 +8,11 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
-from kinetree.model.check_file import check_mechanism_file
-from kinetree.model.check_toml import PARTS
-from kinetree.model.finding import Finding
-from kinetree.model.rules import RULES
-from kinetree.study.check import check_file
+from kinetree.lint.finding import Finding
+from kinetree.lint.mechanism import check_mechanism_file
+from kinetree.lint.rules import RULES
+from kinetree.lint.study import check_file
+from kinetree.lint.toml import PARTS
 from kinetree.study.examples import example_names
 from support.texts import UNPHYSICAL_URDF
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
-from kinetree.study.check import check_file
+from kinetree.lint.study import check_file
 from kinetree.study.new_mechanism import TEMPLATES
 from kinetree.study.new_study import TASKS
 

@@ -13,7 +13,7 @@ from kinetree.analysis.derivative_check import check_derivatives
 from kinetree.analysis.mobility import mobility
 from kinetree.cli import app
 from kinetree.derivations import able
-from kinetree.model.dh_csv import mechanism_from_dh_csv
+from kinetree.formats.dh_csv import mechanism_from_dh_csv
 from kinetree.study.speed import best_time
 from support.texts import UNPHYSICAL_URDF
 

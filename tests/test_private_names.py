@@ -55,14 +55,14 @@ def test_no_private_name_is_taken_from_another_module(path):
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("from kinetree.model.files import load, _load_toml", "_load_toml"),
-        ("from kinetree.model.files import _load_toml as reader", "_load_toml"),
+        ("from kinetree.formats.files import load, _load_toml", "_load_toml"),
+        ("from kinetree.formats.files import _load_toml as reader", "_load_toml"),
         ("from .files import _load_toml", "_load_toml"),
         ("from kinetree._hidden import load", "_hidden"),
         ("import kinetree._hidden", "_hidden"),
         ("def f():\n    from benchmarks.report import _table", "_table"),
         ("from kinetree.model import files\nfiles._load_toml", "files._load_toml"),
-        ("import kinetree.model.files as files\nfiles._load_toml", "files._load_toml"),
+        ("import kinetree.formats.files as files\nfiles._load_toml", "files._load_toml"),
     ],
 )
 def test_a_private_name_is_found(source, found):

@@ -13,7 +13,7 @@ import kinetree as kt
 from benchmarks.states import States, repeated
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
-from kinetree.model.urdf_writer import urdf_text
+from kinetree.formats.urdf_writer import urdf_text
 
 plants: Any = import_module("pydrake.multibody.plant")
 parsing: Any = import_module("pydrake.multibody.parsing")

@@ -55,11 +55,11 @@ if TYPE_CHECKING:
         SimulationError,
         SingularityError,
     )
+    from kinetree.formats.files import load, save
     from kinetree.model.body import Body, Shape
     from kinetree.model.builder import Builder
     from kinetree.model.contact_point import ContactPoint
     from kinetree.model.dh import from_dh
-    from kinetree.model.files import load, save
     from kinetree.model.inertia import Inertia
     from kinetree.model.joint import Joint, Mimic
     from kinetree.model.loop import Loop
@@ -251,7 +251,7 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
     "joint_reaction_derivatives": "kinetree.analysis.reaction_sensitivity",
     "joint_reactions": "kinetree.analysis.inverse",
     "kinetic_energy": "kinetree.analysis.energy",
-    "load": "kinetree.model.files",
+    "load": "kinetree.formats.files",
     "load_result": "kinetree.result.netcdf",
     "mass_matrix": "kinetree.analysis.inverse",
     "momentum": "kinetree.analysis.energy",
@@ -261,7 +261,7 @@ _HOMES = {  # where each name lives; loaded when first used, so that importing t
     "random_state": "kinetree.state",
     "refine": "kinetree.motion.refine",
     "run": "kinetree.study.run",
-    "save": "kinetree.model.files",
+    "save": "kinetree.formats.files",
     "simulate": "kinetree.simulation.simulate",
     "simulate_batch": "kinetree.simulation.batch",
     "tighten": "kinetree.motion.refine",

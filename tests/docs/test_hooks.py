@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from kinetree.model.rules import RULES
+from kinetree.lint.rules import RULES
 from support.pages import DOCS
 
 

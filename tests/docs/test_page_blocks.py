@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from kinetree.model.toml_file import mechanism_from_toml
+from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.file import read_study
 from support.pages import NUMBER, PAGES, alike, blocks, difference, run_page, runnable, short
 

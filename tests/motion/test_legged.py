@@ -19,7 +19,7 @@ from kinetree.motion.terms import (
     TorqueLimits,
     ZeroMomentPoint,
 )
-from kinetree.study.single_support import single_support
+from kinetree.studies.single_support import single_support
 
 SOLE = [(-0.1, -0.06), (0.1, -0.06), (0.1, 0.06), (-0.1, 0.06)]
 MOST = 250  # iterations

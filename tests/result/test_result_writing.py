@@ -5,7 +5,8 @@ import os
 import pytest
 
 from kinetree.errors import FileError
-from kinetree.model import files, zoo
+from kinetree.formats import files
+from kinetree.model import zoo
 from kinetree.result import netcdf
 from kinetree.result.netcdf import load_result
 from support.results import small_result

@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import FileError, InputError, KinetreeError
-from kinetree.model.toml_lines import key_lines
+from kinetree.formats.toml_lines import key_lines
 from kinetree.study.examples import example_names, example_text
 from kinetree.study.file import parse_settings, read_study, study_schema
 from kinetree.study.mechanism import joint_values

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
+from kinetree.studies.walking import walk
 from kinetree.study.run import prepared, run
-from kinetree.study.walking import walk
 from study.test_study_file import CONTROL, FALL
 from support import reference
 

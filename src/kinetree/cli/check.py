@@ -14,7 +14,7 @@ from kinetree.cli.names import complete_file_or_example
 def _print_rules(wanted: bool) -> None:
     if not wanted:
         return
-    from kinetree.model.rules import RULES
+    from kinetree.lint.rules import RULES
 
     for name, rule in RULES.items():
         told(f"{name} ({rule.severity}): {rule.about}")
@@ -47,8 +47,8 @@ def check(
 
     Example: kinetree check arm.toml robot.urdf
     """
-    from kinetree.model.finding import ERROR
-    from kinetree.study.check import check_file
+    from kinetree.lint.finding import ERROR
+    from kinetree.lint.study import check_file
 
     found = [finding for file in files for finding in check_file(file)]
     errors = sum(finding.severity == ERROR for finding in found)

@@ -72,7 +72,7 @@ def _write(
     if suffix in TABLES:
         result.to_csv(path, force)
     elif suffix in OPENSIM:
-        from kinetree.model.files import write_text
+        from kinetree.formats.files import write_text
         from kinetree.result.opensim import opensim_text
 
         motion = suffix == ".mot"
@@ -91,7 +91,7 @@ def _save_model(result: Result, path: Path, force: bool) -> None:
     """Write the mechanism, and tell what the format leaves out."""
     import warnings
 
-    from kinetree.model.files import save
+    from kinetree.formats.files import save
 
     with warnings.catch_warnings(record=True) as left_out:
         warnings.simplefilter("always", UserWarning)

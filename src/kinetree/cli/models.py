@@ -179,7 +179,7 @@ def schema(
     if study:
         from kinetree.study.file import study_schema as wanted
     else:
-        from kinetree.model.schema import json_schema as wanted
+        from kinetree.formats.schema import json_schema as wanted
 
     typer.echo(json.dumps(wanted(), indent=2))
 

@@ -60,7 +60,7 @@ def stability(
     check_output([picture], force)
 
     from kinetree.report.stability import stability_figure, stability_report
-    from kinetree.study.stability import run_stability
+    from kinetree.studies.stability import run_stability
 
     with progress_bar("simulations", wanted=not quiet) as progress:
         found = run_stability(progress=progress)

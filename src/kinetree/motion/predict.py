@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Trial
 from kinetree.motion.problem.phases import Phases

@@ -11,9 +11,9 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError
+from kinetree.formats.files import PathLike
+from kinetree.formats.mesh_path import MeshFolder
 from kinetree.model.body import Shape
-from kinetree.model.files import PathLike
-from kinetree.model.mesh_path import MeshFolder
 from kinetree.report.shapes import hull_solid
 
 LARGEST_FILE = 50_000_000  # bytes

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.errors import FileError, listed
-from kinetree.model.files import write_bytes
+from kinetree.formats.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

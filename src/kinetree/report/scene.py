@@ -12,8 +12,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.formats.files import PathLike
 from kinetree.model.body import WORLD, Shape
-from kinetree.model.files import PathLike
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.report.forms import body_form
 from kinetree.report.mesh_file import mesh_solids

@@ -9,8 +9,8 @@ import numpy as np
 
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
-from kinetree.study.forced_simulation import COMPILED, ForcedRun
-from kinetree.study.stability import DOCUMENT, Stability
+from kinetree.studies.forced_simulation import COMPILED, ForcedRun
+from kinetree.studies.stability import DOCUMENT, Stability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

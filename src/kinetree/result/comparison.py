@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError
-from kinetree.model.toml_writer import toml_text
+from kinetree.formats.toml_writer import toml_text
 from kinetree.result.labelled import bits, coordinates_of, same_bits, variables_of
 from kinetree.result.records import json_text, plain, plain_check
 from kinetree.result.variables import Variable

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, InputError, KinetreeError, listed
-from kinetree.model.files import PathLike, check_is_file, check_writable, checked_path, write_bytes
+from kinetree.formats.files import PathLike, check_is_file, check_writable, checked_path, write_bytes
+from kinetree.formats.toml_file import mechanism_from_toml
+from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.toml_file import mechanism_from_toml
-from kinetree.model.toml_writer import toml_text
 from kinetree.result.build import check_required
 from kinetree.result.labelled import (
     Variables,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.labelled import coordinates_of, variable_of
 from kinetree.result.records import Check, Event

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import FileError
-from kinetree.model.files import checked_path, write_text
+from kinetree.formats.files import checked_path, write_text
 from kinetree.result.labelled import coordinates_of, variable_of
 from kinetree.result.variables import units_along
 
 if TYPE_CHECKING:
-    from kinetree.model.files import PathLike
+    from kinetree.formats.files import PathLike
     from kinetree.result.result import Result
 
 

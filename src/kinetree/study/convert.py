@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
+from kinetree.formats.files import PathLike, load, read_text, save
 from kinetree.model import zoo
-from kinetree.model.files import PathLike, load, read_text, save
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of
 
@@ -60,6 +60,6 @@ def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> 
         if convention is not None:
             raise InputError(f"a convention is for DH tables in .csv files, not for {place}")
         return mechanism_of(str(source))
-    from kinetree.model.dh_csv import mechanism_from_dh_csv
+    from kinetree.formats.dh_csv import mechanism_from_dh_csv
 
     return mechanism_from_dh_csv(read_text(place), str(place), convention or CONVENTIONS[0], place.stem)

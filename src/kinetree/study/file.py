@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from kinetree.errors import FileError, InputError, listed, unknown_name
-from kinetree.model.file_origin import Origin, Place
-from kinetree.model.files import PathLike, read_text
-from kinetree.model.schema import FileSchema
-from kinetree.model.schema_parts import Table
+from kinetree.formats.file_origin import Origin, Place
+from kinetree.formats.files import PathLike, read_text
+from kinetree.formats.schema import FileSchema
+from kinetree.formats.schema_parts import Table
 from kinetree.study.assignment import Study
 from kinetree.study.examples import example_folder, example_names, example_text
 from kinetree.study.origin import StudyOrigin

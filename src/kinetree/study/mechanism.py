@@ -12,11 +12,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.formats.file_values import Degrees
+from kinetree.formats.files import load
+from kinetree.formats.toml_file import mechanism_of
 from kinetree.model import zoo
-from kinetree.model.file_values import Degrees
-from kinetree.model.files import load
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.toml_file import mechanism_of
 from kinetree.state import independent_axes
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice

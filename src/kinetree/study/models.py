@@ -7,11 +7,11 @@ import warnings
 from importlib import resources
 
 from kinetree.errors import InputError, unknown_name
+from kinetree.formats.files import load
+from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
-from kinetree.model.files import load
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.suspicions import inertia_suspicions
-from kinetree.model.toml_file import mechanism_from_toml
 
 FILE_SUFFIXES = (".toml", ".urdf", ".xml")
 FOREIGN = (".urdf", ".xml")  # files of others, which cannot say that an impossible inertia is meant

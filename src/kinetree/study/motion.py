@@ -13,9 +13,9 @@ import numpy as np
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.errors import InputError, listed
 from kinetree.state import State
+from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
 from kinetree.study.mechanism import joint_values
-from kinetree.study.single_support import single_support
 from kinetree.study.tables import GaitTable, TrajectoryTable
 from kinetree.trajectories.base import Trajectory
 

@@ -39,7 +39,7 @@ class MechanismAnswers:
 def mechanism_file(answers: MechanismAnswers) -> str:
     """The text of the file.
 
-    >>> from kinetree.model.toml_file import mechanism_from_toml
+    >>> from kinetree.formats.toml_file import mechanism_from_toml
     >>> mechanism_from_toml(mechanism_file(MechanismAnswers("mine", links=3)))
     Mechanism('mine', 3 bodies, 3 degrees of freedom)
     """

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
-from kinetree.model.file_origin import ARRAYS, Origin, Place
-from kinetree.model.toml_lines import key_lines
+from kinetree.formats.file_origin import ARRAYS, Origin, Place
+from kinetree.formats.toml_lines import key_lines
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from kinetree.model.file_values import Angle, Number, Vector
-from kinetree.model.schema_parts import Table
+from kinetree.formats.file_values import Angle, Number, Vector
+from kinetree.formats.schema_parts import Table
 from kinetree.study.tables import EACH, FUNCTION, LoadTable
 from kinetree.study.values import Ends, Gains, Limits, Positions, Positive, Rows, Seed, Whole, choice
 

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from kinetree.errors import InputError, SimulationError
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment, Progress, Study
 from kinetree.study.code import Code

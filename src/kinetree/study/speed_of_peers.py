@@ -12,8 +12,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import KinetreeError
+from kinetree.formats.urdf_writer import urdf_text
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.urdf_writer import urdf_text
 
 Calls = dict[str, Callable[[], object]]
 FAR = 1e3  # rad, m

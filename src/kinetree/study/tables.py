@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic.json_schema import JsonSchemaValue
 
+from kinetree.formats.file_values import Number, Vector
+from kinetree.formats.schema import MechanismTable
+from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
-from kinetree.model.file_values import Number, Vector
-from kinetree.model.schema import MechanismTable
-from kinetree.model.schema_parts import Table
 from kinetree.simulation.options import METHODS
 from kinetree.study.values import (
     Ends,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import PlainValidator, WithJsonSchema
 
 from kinetree.errors import unknown_name
-from kinetree.model.file_values import ANGLE, NUMBER, as_list, as_number
+from kinetree.formats.file_values import ANGLE, NUMBER, as_list, as_number
 
 PerJoint = float | list[float] | dict[str, float]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, MOST, Explanation
 from kinetree.motion.outcome.optimality import ENOUGH, optimality

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
-from kinetree.model.files import PathLike
+from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.active import ActiveBound, active_bounds
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import Explanation, explained
@@ -172,7 +172,7 @@ class Prediction(Ended):
 
     def check_by_simulation(self, rtol: float = 1e-9) -> Any:
         """Simulate the mechanism under the predicted torques and report how far it strays from the motion."""
-        return import_module("kinetree.study.prediction_check").check_by_simulation(self, rtol)
+        return import_module("kinetree.studies.prediction_check").check_by_simulation(self, rtol)
 
     def __str__(self) -> str:
         return str(self.explanation)

@@ -10,8 +10,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation_vector import quaternion
+from kinetree.formats.files import PathLike
 from kinetree.model.body import Shape
-from kinetree.model.files import PathLike
 from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names
 from kinetree.report.html.panels import MotionPanel, report_panels

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from kinetree.model.schema_parts import Table
+from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from kinetree.errors import SimulationError
-from kinetree.model.schema_parts import Table
+from kinetree.formats.schema_parts import Table
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment

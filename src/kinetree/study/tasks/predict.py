@@ -80,7 +80,7 @@ class _History:
 
 def _checked(result: Result, solved: list[Any]) -> Result:
     """The result; if it was solved, also checked by a simulation under its torques."""
-    from kinetree.study.prediction_check import came_about
+    from kinetree.studies.prediction_check import came_about
 
     if not solved:
         return result

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from kinetree.algebra.arrays import Array
-from kinetree.model.schema_parts import Table
+from kinetree.formats.schema_parts import Table
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
@@ -16,7 +16,7 @@ from kinetree.study.tasks import Task, Work
 from kinetree.study.values import Names, Numbers, Positive, Whole
 
 if TYPE_CHECKING:
-    from kinetree.study.stability import Followed
+    from kinetree.studies.stability import Followed
 
 DURATION = 10.0  # s: T of 002, eq. 38
 
@@ -38,7 +38,7 @@ class StabilityTable(Table):
 
 def prepare(work: Assignment) -> Work:
     """Forced simulations by several algorithms, and the growth of errors that no algorithm can change."""
-    from kinetree.study.forced_simulation import check_run
+    from kinetree.studies.forced_simulation import check_run
 
     table = work.tables.stability or StabilityTable.model_validate({})
     duration, mechanism = work.duration(DURATION), work.mechanism
@@ -50,7 +50,7 @@ def prepare(work: Assignment) -> Work:
         from time import perf_counter
 
         from kinetree.result.build import build_result
-        from kinetree.study.stability import InterruptedStability, run_stability
+        from kinetree.studies.stability import InterruptedStability, run_stability
 
         began = perf_counter()
         found: Followed
@@ -107,7 +107,7 @@ def _spread(time: Array, own: Array, values: Array) -> Array:
 
 def _audit(found: Followed) -> dict[str, Check]:
     """Without gravity the motion is followed to its end; with it all algorithms lose it alike."""
-    from kinetree.study.stability import Stability
+    from kinetree.studies.stability import Stability
 
     if not isinstance(found, Stability):
         return {}

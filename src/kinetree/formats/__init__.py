@@ -1,0 +1,1 @@
+"""Files of mechanisms: TOML, URDF, MJCF, Denavit-Hartenberg tables; readers and writers."""

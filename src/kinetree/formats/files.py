@@ -1,0 +1,198 @@
+"""Mechanism files: the suffix of the path says the format."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from kinetree.errors import FileError, InputError, listed
+from kinetree.model.mechanism import Mechanism
+
+LARGEST_FILE = 50_000_000  # bytes
+READ_OPTIONS = {
+    ".toml": (),
+    ".urdf": ("floating_base", "allow_unphysical", "folder"),
+    ".xml": ("allow_unphysical", "folder"),
+}
+PathLike = str | os.PathLike[str]
+Format = TypeVar("Format", bound=Callable[..., object])
+
+
+def load(
+    path: PathLike,
+    *,
+    floating_base: bool = False,
+    allow_unphysical: bool = False,
+    folder: PathLike | None = None,
+) -> Mechanism:
+    """Read a mechanism from a .toml, .urdf or .xml (MJCF) file.
+
+    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``. A URDF or MJCF
+    file with inertias that no body has is refused unless ``allow_unphysical``; its mesh files must be inside
+    ``folder``, by default the file's own. A TOML file says all that itself.
+
+    >>> import kinetree as kt, tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
+    >>> kt.save(kt.zoo.gripper(), path)
+    >>> kt.load(path) == kt.zoo.gripper()
+    True
+    """
+    place = checked_path(path)
+    reader = by_suffix(place, {".toml": _load_toml, ".urdf": _load_urdf, ".xml": _load_mjcf}, "read")
+    options = {"floating_base": floating_base, "allow_unphysical": allow_unphysical, "folder": folder}
+    given = {name: value for name, value in options.items() if value not in (False, None)}
+    for name in given:
+        if name not in READ_OPTIONS[place.suffix.lower()]:
+            raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
+    check_readable(place)
+    return reader(place, **given)
+
+
+def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
+    """Write a mechanism to a .toml or .urdf file; an existing file is replaced only with ``force``.
+
+    A .toml file loads back as an equal mechanism.
+
+    >>> import kinetree as kt, tempfile, pathlib
+    >>> kt.save(kt.zoo.kuka_kr5(), pathlib.Path(tempfile.mkdtemp(), "arm.urdf"))
+    """
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(f"save(mechanism, path) needs a Mechanism first, got {mechanism!r}")
+    place = checked_path(path)
+    text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text}, "written")
+    check_writable(place, force)
+    write_text(place, text(mechanism), force)
+
+
+def read_text(path: PathLike) -> str:
+    """The text of a UTF-8 file, with or without byte order mark."""
+    place = checked_path(path)
+    check_readable(place)
+    try:
+        raw = place.read_bytes()
+    except OSError as error:
+        raise FileError(f"{place}: cannot be read: {error.strerror or error}") from None
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FileError(f"{place}: is UTF-16 text; save it as UTF-8")
+    if b"\0" in raw:
+        raise FileError(f"{place}: is no text: it holds a zero byte at position {raw.index(0)}")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"{place}, line {line}: is no UTF-8 text: byte 0x{raw[error.start]:02x}; save it as UTF-8"
+        ) from None
+
+
+def write_text(path: PathLike, text: str, force: bool = False) -> None:
+    """Write UTF-8 text completely or not at all; an existing file is replaced only with ``force``."""
+    place = checked_path(path)
+    check_writable(place, force)
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise FileError(f"{place}: cannot be written as UTF-8: {error}") from None
+    write_bytes(place, content)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all, replacing one that is there.
+
+    The content goes to a temporary file in the same folder, which then takes the place of the file.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.parent / f".kinetree-{secrets.token_hex(8)}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written: {error.strerror or error}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _load_toml(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.toml_file import mechanism_from_toml
+
+    return mechanism_from_toml(read_text(path), source=str(path))
+
+
+def _load_urdf(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.urdf import load_urdf
+
+    return load_urdf(path, **options)
+
+
+def _load_mjcf(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.mjcf import load_mjcf
+
+    return load_mjcf(path, **options)
+
+
+def _toml_text(mechanism: Mechanism) -> str:
+    from kinetree.formats.toml_writer import toml_text
+
+    return toml_text(mechanism)
+
+
+def _urdf_text(mechanism: Mechanism) -> str:
+    from kinetree.formats.urdf_writer import urdf_text
+
+    return urdf_text(mechanism)
+
+
+def checked_path(path: PathLike) -> Path:
+    """The path of a file, if it can be one."""
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
+    if not os.fspath(path) or "\0" in os.fspath(path):
+        raise FileError(f"{os.fspath(path)!r} is no path of a file")
+    return Path(path)
+
+
+def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
+    """The format of the file, by its suffix."""
+    suffix = path.suffix.lower()
+    if suffix not in formats:
+        note = "; MJCF (.xml) can only be read" if suffix == ".xml" else ""
+        shown = f"the suffix '{path.suffix}'" if suffix else "no suffix"
+        raise FileError(f"{path}: has {shown}; a mechanism can be {verb} as {listed(formats)}{note}")
+    return formats[suffix]
+
+
+def check_is_file(path: Path, what: str) -> None:
+    """Whether there is a file; ``what`` says of what kind it should be."""
+    if os.path.isdir(path):
+        raise FileError(f"{path}: is a folder, not a {what}")
+    if not os.path.lexists(path):
+        raise FileError(f"{path}: no such file (looked in {os.path.abspath(path.parent)})")
+    if not os.path.isfile(path):
+        raise FileError(f"{path}: is no regular file")
+
+
+def check_readable(path: Path) -> None:
+    """Whether there is a mechanism file of a reasonable size."""
+    check_is_file(path, "mechanism file")
+    size = os.path.getsize(path)
+    if size > LARGEST_FILE:
+        raise FileError(f"{path}: has {size / 1e6:.1f} MB; the largest allowed is {LARGEST_FILE / 1e6:g} MB")
+
+
+def check_writable(path: Path, force: bool) -> None:
+    """Whether a file can be written there, before any work is done; with ``force`` in place of another."""
+    if os.path.isdir(path):
+        raise FileError(f"{path}: is a folder; give the path of a file")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise FileError(f"{path}: cannot be written: there is no folder {folder}")
+    if os.path.lexists(path) and not force:
+        raise FileError(f"{path}: exists already; pass force=True to replace it")

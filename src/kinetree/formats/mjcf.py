@@ -1,0 +1,225 @@
+"""Reading MJCF files, the model descriptions of MuJoCo.
+
+MuJoCo itself (package ``mujoco``) reads and compiles the file, and the mechanism is made from the result.
+Before MuJoCo opens anything, the file and all it includes are checked: no document type declarations, and
+no file outside the folder of the model.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import FileError, InputError, MissingExtraError, ModelError
+from kinetree.formats.files import read_text
+from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.mjcf_bodies import mechanism_from_compiled
+from kinetree.formats.mjcf_compiled import CompiledModel
+from kinetree.formats.mjcf_shapes import ShapeReader
+from kinetree.formats.xml_file import Element, parse_xml
+from kinetree.model.mechanism import Mechanism
+
+PathLike = str | os.PathLike[str]
+FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
+MODEL_TAGS = ("include", "model")  # elements that name another model file
+
+
+def load_mjcf(path: PathLike, allow_unphysical: bool = False, folder: PathLike | None = None) -> Mechanism:
+    """The mechanism an MJCF file describes, with the dynamics that MuJoCo gives it.
+
+    ``q`` follows MuJoCo's order and, for hinges and slides, its values; a ball joint has the Euler angles
+    YXZ instead of a quaternion, a free joint the position and the Euler angles YXZ relative to the pose in
+    the file. Bodies keep their frames and names; a joint whose anchor is not the body's origin, or that is
+    followed by another joint of the same body, carries an empty body called like the joint with '_frame'.
+    Every file the model refers to must be inside its folder, or inside ``folder``, a folder around it; shapes
+    keep mesh paths relative to it. Contacts, tendons and whatever else a mechanism cannot hold are left out
+    with one warning that names them. ``allow_unphysical`` accepts inertias that no body has (see
+    :class:`kinetree.Inertia`); MuJoCo refuses most of them itself.
+    """
+    mujoco = _mujoco()
+    if not isinstance(path, str | os.PathLike):
+        raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
+    file = Path(path)
+    inside = MeshFolder.around(file, folder)
+    elements = _all_elements(file, inside)
+    _check_main(elements[0])
+    _check_asset_files(elements, inside)
+    _check_no_nan(elements)
+    compiled = _compiled(mujoco, mujoco.MjModel.from_xml_path, str(file), str(path))
+    shapes = ShapeReader(compiled, inside, elements)
+    return _mechanism(compiled, shapes, allow_unphysical, file.stem, str(path))
+
+
+def mechanism_from_mjcf(text: str, source: str = "text", allow_unphysical: bool = False) -> Mechanism:
+    """The mechanism an MJCF text describes; ``source`` names it in messages. See :func:`load_mjcf`.
+
+    A text has no folder, so it may not refer to files.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"an MJCF text must be a text, got {type(text).__name__}")
+    mujoco = _mujoco()
+    elements = list(_with_descendants(parse_xml(text, source)))
+    _check_main(elements[0])
+    for element in elements:
+        for name in _file_names(element):
+            raise FileError(
+                f"{element.place}: an MJCF text may not refer to a file, got '{name}'; "
+                "save the text in a folder and use load_mjcf"
+            )
+    _check_no_nan(elements)
+    compiled = _compiled(mujoco, mujoco.MjModel.from_xml_string, text, source)
+    return _mechanism(
+        compiled, ShapeReader(compiled, MeshFolder(), elements), allow_unphysical, source, source
+    )
+
+
+def _mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise MissingExtraError("mujoco", "mjcf", "reading MJCF files") from None
+    return mujoco
+
+
+def _compiled(mujoco: Any, compile_model: Callable[[str], Any], argument: str, source: str) -> CompiledModel:
+    """What MuJoCo compiles, or its complaint as a FileError; its warnings would else go to a log file."""
+    heard: list[str] = []
+    previous = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(heard.append)
+    try:
+        return CompiledModel(mujoco, compile_model(argument), heard)
+    except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as reason:
+        raise FileError(f"{source}: MuJoCo refuses it: {_one_line(str(reason))}") from None
+    finally:
+        mujoco.set_mju_user_warning(previous)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _mechanism(
+    compiled: CompiledModel, shapes: ShapeReader, allow_unphysical: bool, title: str, source: str
+) -> Mechanism:
+    """The mechanism, with one warning for all that was left out."""
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):  # each part refuses what is not finite, by name
+            mechanism = mechanism_from_compiled(compiled, title, allow_unphysical, shapes)
+    except ModelError as reason:
+        raise ModelError(f"{source}: {reason}") from None
+    for remark in compiled.remarks:
+        warnings.warn(f"{source}: MuJoCo warns: {_one_line(remark)}", UserWarning, stacklevel=3)
+    if compiled.left_out:
+        parts = "; ".join(compiled.left_out)
+        warnings.warn(
+            f"{source}: left out because a mechanism cannot hold it: {parts}", UserWarning, stacklevel=3
+        )
+    return mechanism
+
+
+# ---- checks before MuJoCo opens anything --------------------------------------------------------------
+
+
+def _all_elements(main: Path, inside: MeshFolder) -> list[Element]:
+    """Every element of a file and of the model files it refers to, those of the file itself first."""
+    elements: list[Element] = []
+    seen = {_identity(main)}
+    waiting: list[tuple[Path, ...]] = [(main,)]  # files to read, each after those that led to it
+    while waiting:
+        chain = waiting.pop(0)
+        found = list(_with_descendants(parse_xml(read_text(chain[-1]), str(chain[-1]))))
+        elements += found
+        for file in _model_files(found, chain, inside):
+            if _identity(file) not in seen:
+                seen.add(_identity(file))
+                waiting.append((*chain, file))
+    return elements
+
+
+def _model_files(elements: list[Element], chain: tuple[Path, ...], inside: MeshFolder) -> Iterator[Path]:
+    """The model files that the elements of the last file of a chain refer to."""
+    starts = (chain[0].parent, chain[-1].parent)
+    for element in elements:
+        if element.tag not in MODEL_TAGS or "file" not in element.attributes:
+            continue
+        for file in _located(element, element.text("file"), starts, inside):
+            if not file.exists():
+                raise FileError(f"{element.place}: there is no file '{file}'")
+            if _identity(file) in map(_identity, chain):
+                circle = " -> ".join(f"'{x}'" for x in (*chain, file))
+                raise FileError(f"{element.place}: the file includes itself: {circle}")
+            yield file
+
+
+def _identity(file: Path) -> str:
+    return os.path.realpath(file)
+
+
+def _check_asset_files(elements: list[Element], inside: MeshFolder) -> None:
+    """Meshes, textures and height fields stay in the folder, wherever MuJoCo looks for them."""
+    named = {x.attributes[key] for x in elements for key in FOLDER_ATTRIBUTES if key in x.attributes}
+    folders = [_slashes(name) for name in sorted(named)]
+    for element in elements:
+        if not _file_names(element):
+            continue
+        main, own = inside.start or Path(), Path(element.source).parent
+        starts = [*(main / x for x in folders), main, *(own / x for x in folders), own]
+        for name in _file_names(element):
+            _located(element, name, starts, inside)
+
+
+def _located(element: Element, name: str, starts: Sequence[Path], inside: MeshFolder) -> list[Path]:
+    """The files a name may stand for, none outside the model's folder, also not through a symbolic link.
+
+    Seen from each of the folders in which MuJoCo looks: those that exist, or else the first. '..' after a
+    link may lead to two places, depending on who resolves it; both count.
+    """
+    written = [start / _slashes(name) for start in starts]
+    candidates = dict.fromkeys(x for path in written for x in (Path(os.path.abspath(path)), path))
+    found = [x for x in candidates if os.path.lexists(x)] or written[:1]
+    root = inside.root or Path()
+    for path in found:
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
+            raise FileError(
+                f"{element.place}: file '{name}' is outside the folder '{root}'; "
+                "a model may only refer to files inside it"
+            )
+    return found
+
+
+def _slashes(name: str) -> str:
+    """MuJoCo takes a backslash for a separator on every system."""
+    return name.replace("\\", "/")
+
+
+def _check_main(root: Element) -> None:
+    if root.tag != "mujoco":
+        raise FileError(f"{root.place}: the outermost element of an MJCF file is <mujoco>, got <{root.tag}>")
+
+
+def _check_no_nan(elements: list[Element]) -> None:
+    for element in elements:
+        for key, value in element.attributes.items():
+            if key != "name" and any(word.lower().lstrip("+-") == "nan" for word in value.split()):
+                raise FileError(f"{element.place}: {key} must be numbers, got '{value}'")
+
+
+def _with_descendants(root: Element) -> Iterator[Element]:
+    """An element and all inside it; namespaces are refused because MuJoCo does not know them."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag.startswith("{"):
+            raise FileError(f"{element.place}: MJCF has no namespaces, got the element {element.tag}")
+        yield element
+        waiting.extend(reversed(element.children))
+
+
+def _file_names(element: Element) -> list[str]:
+    """The files an element names, in the attributes 'file', 'fileup', 'filename', ..."""
+    return [value for key, value in element.attributes.items() if key.startswith("file")]

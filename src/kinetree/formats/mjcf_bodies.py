@@ -1,0 +1,156 @@
+"""Bodies and joints of a compiled MuJoCo model as the links of a mechanism.
+
+MuJoCo moves a body by its joints one after the other, each about an anchor in the body: the pose in the
+parent is P J1(q1) J2(q2) ..., with J(q) = T(anchor) R(axis, q - q0) T(-anchor) for a hinge and
+J(q) = T(axis (q - q0)) for a slide. A link of a mechanism knows neither anchor nor q0, so these go to the
+placements before and between joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number, vector
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rotation_about
+from kinetree.errors import ModelError
+from kinetree.formats.mjcf_compiled import (
+    CompiledModel,
+    Drive,
+    drives,
+    newer_value,
+    note_physics_left_out,
+    placement_from,
+)
+from kinetree.formats.mjcf_equality import equalities
+from kinetree.formats.mjcf_shapes import ShapeReader
+from kinetree.model.body import Body
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint, Mimic
+from kinetree.model.mechanism import Link, Mechanism
+
+ON_AXIS = 1e-13  # m; a hinge axis that passes this close to the body's origin is taken to pass through it
+KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
+
+
+def mechanism_from_compiled(
+    compiled: CompiledModel, title: str, allow_unphysical: bool, shapes: ShapeReader
+) -> Mechanism:
+    """The mechanism; what it cannot hold is listed in ``compiled.left_out``."""
+    m = compiled.m
+    note_physics_left_out(compiled)
+    loops, mimics = equalities(compiled)
+    joints = [_joint(compiled, j, drive, mimics.get(j)) for j, drive in enumerate(drives(compiled))]
+    links: list[Link] = []
+    for b in range(1, m.nbody):
+        inertia = _inertia(compiled, b, allow_unphysical)
+        body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b))
+        links += _links(compiled, b, body, joints)
+    gravity = m.opt.gravity if compiled.works("GRAVITY") else np.zeros(3)
+    return Mechanism(compiled.title(title), tuple(links), gravity, tuple(loops))
+
+
+def _links(compiled: CompiledModel, b: int, body: Body, joints: list[Joint]) -> Iterator[Link]:
+    """The joints of a body in sequence, empty bodies between them, then the body in MuJoCo's body frame."""
+    m = compiled.m
+    parent = compiled.bodies[m.body_parentid[b]]
+    place = placement_from(m.body_pos[b], m.body_quat[b], f"body '{body.name}'")
+    last = int(m.body_jntadr[b] + m.body_jntnum[b]) - 1
+    for j in range(last + 1 - int(m.body_jntnum[b]), last + 1):
+        anchor = _anchor(compiled, j)
+        before = place @ Placement.at(anchor) @ _back_to_zero(compiled, j)
+        place = Placement.at(-anchor)
+        if j == last and place.is_identity:
+            yield Link(body, joints[j], parent, before)
+            return
+        frame = Body(compiled.new_body(f"{compiled.joints[j]}_frame"))
+        yield Link(frame, joints[j], parent, before)
+        parent = frame.name
+    yield Link(body, Joint.of_kind(compiled.new_joint(f"{body.name}_weld"), "fixed"), parent, place)
+
+
+def _anchor(compiled: CompiledModel, j: int) -> Array:
+    """The point of the body (m) about which a joint turns, nearest to the origin; a slide needs none."""
+    kind = compiled.joint_type(j)
+    axis = compiled.m.jnt_axis[j]
+    position = vector(compiled.m.jnt_pos[j], 3, f"joint '{compiled.joints[j]}': pos", ModelError)
+    if kind in ("slide", "free"):
+        return np.zeros(3)
+    if kind == "hinge":
+        position = position - (position @ axis) * axis
+    return position if np.abs(position).max() > ON_AXIS else np.zeros(3)
+
+
+def _back_to_zero(compiled: CompiledModel, j: int) -> Placement:
+    """The motion of a joint from its reference position q0, in which the file describes it, to q = 0."""
+    m = compiled.m
+    if not compiled.is_scalar(j):
+        return Placement()
+    axis = m.jnt_axis[j]
+    reference = number(m.qpos0[m.jnt_qposadr[j]], f"joint '{compiled.joints[j]}': ref", ModelError)
+    if reference == 0.0:
+        return Placement()
+    if compiled.joint_type(j) == "slide":
+        return Placement.at(-reference * axis)
+    return Placement.at(rotation=rotation_about(axis, -reference))
+
+
+def _joint(compiled: CompiledModel, j: int, drive: Drive, mimic: Mimic | None) -> Joint:
+    """The joint of the same kind; a ball or free joint has Euler angles and no parameters."""
+    _note_joint_left_out(compiled, j)
+    name, kind = compiled.joints[j], KINDS[compiled.joint_type(j)]
+    if not compiled.is_scalar(j):
+        return Joint.of_kind(name, kind)
+    axis, parameters = compiled.m.jnt_axis[j], _parameters(compiled, j, drive)
+    return Joint.of_kind(name, kind, axis=axis, mimic=mimic, **parameters)
+
+
+def _parameters(compiled: CompiledModel, j: int, drive: Drive) -> dict[str, Any]:
+    """Limits, drive inertia, friction and spring of a hinge or slide."""
+    m, v = compiled.m, int(compiled.m.jnt_dofadr[j])
+    limited = bool(m.jnt_limited[j]) and compiled.works("LIMIT", "CONSTRAINT")
+    lower, upper = m.jnt_range[j] if limited else (-np.inf, np.inf)
+    return {
+        "lower": float(lower),
+        "upper": float(upper),
+        "effort_limit": drive.effort_limit,
+        "armature": float(m.dof_armature[v]) + drive.armature,
+        "viscous": float(m.dof_damping[v]) + drive.viscous if compiled.works("DAMPER", "PASSIVE") else 0.0,
+        "coulomb": float(m.dof_frictionloss[v]) if compiled.works("FRICTIONLOSS", "CONSTRAINT") else 0.0,
+        "stiffness": float(m.jnt_stiffness[j]) if compiled.works("SPRING", "PASSIVE") else 0.0,
+        "rest": float(m.qpos_spring[m.jnt_qposadr[j]]),
+    }
+
+
+def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
+    """List what a joint has beyond a linear spring and damper on one degree of freedom."""
+    m, v = compiled.m, int(compiled.m.jnt_dofadr[j])
+    newer = {
+        "nonlinear spring": ("jnt_stiffnesspoly", j),
+        "nonlinear damping": ("dof_dampingpoly", v),
+        "spring yield": ("jnt_springyield", j),
+    }
+    lost = [part for part, (array, k) in newer.items() if np.any(newer_value(m, array, k))]
+    if not compiled.is_scalar(j):
+        arrays = {"armature": m.dof_armature, "damping": m.dof_damping, "friction": m.dof_frictionloss}
+        lost += [part for part, values in arrays.items() if values[v : v + 3].any()]
+        lost += ["spring"] if m.jnt_stiffness[j] else []
+        lost += ["limit"] if m.jnt_limited[j] else []
+    if lost:
+        name = f"{compiled.joint_type(j)} joint '{compiled.joints[j]}'"
+        compiled.left_out.append(f"{', '.join(lost)} of {name}")
+
+
+def _inertia(compiled: CompiledModel, b: int, allow_unphysical: bool) -> Inertia:
+    """MuJoCo keeps the principal moments, about the centre of mass in axes of their own."""
+    m = compiled.m
+    what = f"body '{compiled.bodies[b]}'"
+    axes = placement_from(m.body_ipos[b], m.body_iquat[b], f"{what}: inertia")
+    moment = axes.rotation @ np.diag(m.body_inertia[b]) @ axes.rotation.T
+    try:
+        return Inertia(float(m.body_mass[b]), axes.position, 0.5 * (moment + moment.T), allow_unphysical)
+    except ModelError as reason:
+        raise ModelError(f"{what}: {reason}") from None

@@ -1,0 +1,98 @@
+"""Equality constraints of a compiled MuJoCo model: loops and joints that follow others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.placement import Placement
+from kinetree.formats.mjcf_compiled import CompiledModel, newer_value, placement_from
+from kinetree.model.joint import Joint, Mimic
+from kinetree.model.loop import Loop
+
+CUT_JOINTS = {"connect": "spherical", "weld": "fixed"}
+
+
+class Tie(NamedTuple):
+    """A joint follows another, by number: q = multiplier * q_leader + offset."""
+
+    leader: int
+    multiplier: float
+    offset: float
+
+
+def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
+    """Loops from connect and weld constraints, and mimics by joint number from linear joint constraints."""
+    loops: list[Loop] = []
+    follows: dict[int, Tie] = {}
+    for e in range(compiled.m.neq if compiled.works("EQUALITY", "CONSTRAINT") else 0):
+        kind = compiled.label("mjtEq", compiled.m.eq_type[e])
+        reason = ""
+        if not compiled.m.eq_active0[e]:
+            reason = "not active"
+        elif kind in CUT_JOINTS:
+            loops.append(_loop(compiled, e, kind))
+        elif kind == "joint":
+            reason = _tie(compiled, e, follows)
+        else:
+            reason = "no loop and no mimic"
+        if reason:
+            name = compiled.name("EQUALITY", e) or str(e)
+            compiled.left_out.append(f"{kind} equality '{name}' ({reason})")
+    return loops, {j: _mimic(compiled, follows, j) for j in follows}
+
+
+def _loop(compiled: CompiledModel, e: int, kind: str) -> Loop:
+    """The cut joint of a connect (three constraints) or weld (six)."""
+    m = compiled.m
+    ends = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+    name = compiled.new_joint(compiled.name("EQUALITY", e) or f"{kind}{e}")
+    cut = Joint.of_kind(name, CUT_JOINTS[kind])
+    if compiled.label("mjtObj", newer_value(m, "eq_objtype", e)) == "site":
+        places = [placement_from(m.site_pos[s], m.site_quat[s], f"loop '{name}'") for s in ends]
+        ends = int(m.site_bodyid[ends[0]]), int(m.site_bodyid[ends[1]])
+    else:
+        places = _ends(m.eq_data[e], kind, f"loop '{name}'")
+    return Loop(cut, compiled.bodies[ends[0]], compiled.bodies[ends[1]], *places)
+
+
+def _ends(numbers: Array, kind: str, what: str) -> list[Placement]:
+    """The frames to be held together, in body a and in body b.
+
+    A connect stores the point in a, then in b; a weld the point in b, then in a, then the rotation of b in a.
+    """
+    no_turn = (1.0, 0.0, 0.0, 0.0)
+    if kind == "connect":
+        return [placement_from(numbers[k : k + 3], no_turn, what) for k in (0, 3)]
+    return [placement_from(numbers[3:6], numbers[6:10], what), placement_from(numbers[0:3], no_turn, what)]
+
+
+def _tie(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
+    """Note that a joint follows another, q - q0 = c0 + c1 (p - p0); or say why it cannot."""
+    m = compiled.m
+    follower, leader = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+    coefficients = m.eq_data[e][:5]
+    if leader < 0:
+        return "it holds one joint in place"
+    if coefficients[2:].any():
+        return "not linear"
+    if follower in follows:
+        return f"joint '{compiled.joints[follower]}' already follows another"
+    last = leader
+    while last in follows:
+        last = follows[last].leader
+    if last == follower:
+        return "the joints follow each other in a circle"
+    q0, p0 = (float(m.qpos0[m.jnt_qposadr[j]]) for j in (follower, leader))
+    constant, slope = float(coefficients[0]), float(coefficients[1])
+    follows[follower] = Tie(leader, slope, q0 + constant - slope * p0)
+    return ""
+
+
+def _mimic(compiled: CompiledModel, follows: dict[int, Tie], follower: int) -> Mimic:
+    """The tie to the joint at the end of the chain, which moves by itself."""
+    tie = follows[follower]
+    while tie.leader in follows:
+        other = follows[tie.leader]
+        tie = Tie(other.leader, tie.multiplier * other.multiplier, tie.multiplier * other.offset + tie.offset)
+    return Mimic(compiled.joints[tie.leader], tie.multiplier, tie.offset)

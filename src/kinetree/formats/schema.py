@@ -1,0 +1,194 @@
+"""The mechanism file as a schema: its tables, their keys, units and defaults.
+
+These tables know the shape of the file only; what the values mean is checked by the mechanism built of them.
+:func:`json_schema` publishes them for editors that complete and check TOML.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+
+from kinetree.formats.file_values import Angle, Moment, NameOrIndex, Number, Vector
+from kinetree.formats.schema_parts import (
+    ORIGIN,
+    AboutOriginTable,
+    BentRodTable,
+    BoxTable,
+    CylinderTable,
+    JointDirections,
+    JointParameters,
+    Kind,
+    Placed,
+    PointTable,
+    RodTable,
+    ShapeTable,
+    SphereTable,
+    Table,
+)
+from kinetree.model.body import WORLD
+from kinetree.model.joint import TURNS
+from kinetree.model.mechanism import EARTH
+
+
+class JointTable(JointParameters, Placed, JointDirections):
+    """The joint that carries a body; its frame is placed in the parent body."""
+
+    name: str | None = Field(None, description="Name of the joint; default: the body's name and '_joint'.")
+
+
+def _kind_alone(value: object) -> object:
+    """The joint table, also from its kind alone: joint = "fixed"."""
+    if not isinstance(value, str | dict):
+        raise ValueError(
+            'must be a kind such as "fixed" or a table such as { kind = "revolute", axis = "y" }, '
+            f"got {reprlib.repr(value)}"
+        )
+    return {"kind": value} if isinstance(value, str) else value
+
+
+class _OrKind:
+    """Offers the kind alone besides the table."""
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> JsonSchemaValue:
+        return {"anyOf": [{"type": "string", "enum": list(TURNS)}, handler(core_schema)]}
+
+
+class BodyTable(Table):
+    """A body and the joint that carries it."""
+
+    name: str = Field(description="Name of the body.")
+    parent: str = Field(WORLD, description="Name of the body it is attached to; default the world.")
+    joint: Annotated[JointTable, BeforeValidator(_kind_alone), _OrKind()] = Field(
+        description='The joint between the parent and this body; "fixed" welds them together.'
+    )
+    mass: Number | None = Field(None, description="Mass (kg).")
+    center: Vector | None = Field(None, description="Centre of mass in the body frame (m); default origin.")
+    inertia: Moment | None = Field(
+        None,
+        description="Rotational inertia about the centre of mass, in body axes (kg m^2): 3 numbers are its "
+        "diagonal, 6 are [xx, yy, zz, xy, xz, yz], or a 3 x 3 matrix; default 0.",
+    )
+    allow_unphysical: bool = Field(
+        False, description="Accept an inertia that violates the triangle inequality, as published data may."
+    )
+    point: PointTable | None = Field(None, description="Point mass, instead of mass, center and inertia.")
+    rod: RodTable | None = Field(None, description="Slender rod, instead of mass, center and inertia.")
+    box: BoxTable | None = Field(None, description="Solid box, instead of mass, center and inertia.")
+    cylinder: CylinderTable | None = Field(
+        None, description="Solid cylinder, instead of mass, center and inertia."
+    )
+    sphere: SphereTable | None = Field(None, description="Solid sphere, instead of mass, center and inertia.")
+    bent_rod: BentRodTable | None = Field(
+        None, description="Bent slender link, instead of mass, center and inertia."
+    )
+    about_origin: AboutOriginTable | None = Field(
+        None, description="Inertia about the body frame's origin, instead of mass, center and inertia."
+    )
+    shapes: list[ShapeTable] = Field([], description="Shapes the body is drawn with; they have no mass.")
+
+
+class EndTable(Placed):
+    """One side of a loop's cut joint: a body and the joint's frame in it."""
+
+    body: str = Field(description="Name of the body, or 'world'.")
+
+
+class LoopTable(JointParameters, JointDirections):
+    """A cut joint that closes a loop between bodies a and b."""
+
+    name: str = Field(description="Name of the cut joint.")
+    a: EndTable = Field(description="Where the joint sits in body a.")
+    b: EndTable = Field(description="Where the joint, after its motion, sits in body b.")
+
+
+class ContactTable(Table):
+    """A point of a body that may touch the ground."""
+
+    name: str = Field(description="Name of the contact point.")
+    body: str = Field(description="Name of the body.")
+    at: Vector = Field(ORIGIN, description="Position in the body frame (m).")
+
+
+class DhLink(Table):
+    """Geometry and body of a row of a DH table."""
+
+    name: str | None = Field(None, description="Name of the body; default link1, link2, ...")
+    parent: NameOrIndex | None = Field(
+        None, description="Name or index (from 0) of an earlier row, or 'world'; default the row before."
+    )
+    joint: Kind | None = Field(
+        None, description="Kind of joint; default revolute. Classic tables take revolute, prismatic, fixed."
+    )
+    joint_name: str | None = Field(None, description="Name of the joint; default joint1, joint2, ...")
+    a: Number | None = Field(None, description="Length along x (m); default 0.")
+    alpha: Angle | None = Field(None, description='Turn about x (rad or "90 deg"); default 0.')
+    b: Number | None = Field(None, description="Offset along z (m); q of a prismatic joint is added.")
+    d: Number | None = Field(None, description="Offset along z (m): another name of b.")
+    theta: Angle | None = Field(
+        None, description='Turn about z (rad or "90 deg"); q of a revolute joint is added; default 0.'
+    )
+    mass: Number | None = Field(None, description="Mass (kg); default 0.")
+    center: Vector | None = Field(None, description="Centre of mass in the link frame (m).")
+    inertia: Moment | None = Field(
+        None,
+        description="Rotational inertia about the centre of mass, in axes of the link frame (kg m^2): "
+        "diagonal, [xx, yy, zz, xy, xz, yz] or matrix.",
+    )
+    allow_unphysical: bool = Field(
+        False, description="Accept an inertia that violates the triangle inequality, as published data may."
+    )
+
+
+class DhRowTable(JointParameters, DhLink):
+    """A row of a DH table: a joint and the body it carries."""
+
+
+class DhTable(Table):
+    """A table of Denavit-Hartenberg parameters, instead of bodies."""
+
+    convention: str = Field(
+        "modified",
+        description="Convention: modified (link frames at their joints) or classic (at their far ends).",
+        json_schema_extra={"enum": ["modified", "classic"]},
+    )
+    row: list[DhRowTable] = Field(description="One row per body, parents before children.")
+
+
+class MechanismTable(Table):
+    """A mechanism: bodies carried by joints, or a DH table; loops and contact points. SI units, rad."""
+
+    name: str = Field(description="Name of the mechanism.")
+    gravity: Vector = Field(
+        list(EARTH), description="Gravitational acceleration in the world (m/s^2); default z up on Earth."
+    )
+    body: list[BodyTable] = Field([], description="Bodies, each with the joint that carries it.")
+    dh: DhTable | None = Field(None, description="DH table, instead of bodies.")
+    loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
+    contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
+
+
+class FileSchema(GenerateJsonSchema):
+    """A key that may be left out is left out, never null: TOML has no null."""
+
+    def nullable_schema(self, schema: Any) -> JsonSchemaValue:
+        """What may be null is described as what it is otherwise."""
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """Keys speak for themselves."""
+        return False
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        """A default is told unless it is null."""
+        known = super().default_schema(schema)
+        return {key: x for key, x in known.items() if key != "default" or x is not None}
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON schema of a mechanism file, with a description and the unit of every key."""
+    schema = MechanismTable.model_json_schema(schema_generator=FileSchema)
+    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}

@@ -1,0 +1,185 @@
+"""Parts of the mechanism file's schema: frames, joints, solids and shapes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
+from kinetree.formats.file_values import (
+    Angle,
+    Angles,
+    Axis,
+    Limit,
+    Matrix,
+    Moment,
+    Number,
+    PerAxis,
+    Position,
+    PositionLimit,
+    Size,
+    Vector,
+)
+from kinetree.model.body import SHAPE_SIZES
+from kinetree.model.joint import TURNS
+
+ORIGIN = [0.0, 0.0, 0.0]
+EACH = "one number, or one per degree of freedom"
+Kind = Annotated[str, Field(json_schema_extra={"enum": list(TURNS)})]
+EulerSequence = Annotated[
+    str, Field(json_schema_extra={"enum": [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES]})
+]
+ShapeKind = Annotated[str, Field(json_schema_extra={"enum": list(SHAPE_SIZES)})]
+
+
+class Table(BaseModel):
+    """A table of the file: unknown keys and values of another type are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Placed(Table):
+    """Where a frame sits."""
+
+    at: Vector = Field(ORIGIN, description="Position of the frame's origin (m).")
+    rpy: Angles | None = Field(
+        None,
+        description='Fixed-axis roll, pitch and yaw of the frame (rad, or text such as "90 deg"): '
+        "Rz(yaw) Ry(pitch) Rx(roll).",
+    )
+    rotation: Matrix | None = Field(
+        None, description="Rotation matrix of the frame (no unit), by rows, instead of rpy."
+    )
+
+
+class MimicTable(Table):
+    """Another joint that this one follows: q = multiplier * q_other + offset."""
+
+    joint: str = Field(description="Name of the joint that is followed; it has one degree of freedom.")
+    multiplier: Number = Field(1.0, description="Ratio of the two coordinates (no unit, rad/m or m/rad).")
+    offset: Angle = Field(0.0, description='Coordinate when the other joint is at zero (rad or "90 deg", m).')
+
+
+class JointDirections(Table):
+    """Which motions a joint leaves free."""
+
+    kind: Kind = Field(description=f"Kind of joint: {', '.join(TURNS)}.")
+    axis: Axis | None = Field(
+        None,
+        description='Axis of a revolute, prismatic or cylindrical joint in its own frame: "x", "-y", ... or '
+        "a direction of any length (no unit); default z.",
+    )
+    axes: list[Axis] | None = Field(
+        None,
+        description="Directions of all axes in the joint's frame (no unit), instead of axis or sequence.",
+    )
+
+
+class JointParameters(Table):
+    """What a joint of any kind may have, per degree of freedom."""
+
+    sequence: EulerSequence | None = Field(
+        None,
+        description="Euler sequence of a universal (two letters, default XY), spherical or free joint (three "
+        "letters, default YXZ); intrinsic.",
+    )
+    lower: PositionLimit | None = Field(
+        None, description=f'Lower limit of the position (rad or "90 deg", m): {EACH}; default no limit.'
+    )
+    upper: PositionLimit | None = Field(
+        None, description=f'Upper limit of the position (rad or "90 deg", m): {EACH}; default no limit.'
+    )
+    velocity_limit: Limit | None = Field(
+        None, description=f"Largest speed (rad/s or m/s): {EACH}; default no limit."
+    )
+    effort_limit: Limit | None = Field(
+        None, description=f"Largest torque or force of the drive (N m or N): {EACH}; default no limit."
+    )
+    armature: PerAxis | None = Field(
+        None, description=f"Inertia of the drive felt at the joint (kg m^2 or kg): {EACH}; default 0."
+    )
+    viscous: PerAxis | None = Field(
+        None, description=f"Viscous friction (N m s/rad or N s/m): {EACH}; default 0."
+    )
+    coulomb: PerAxis | None = Field(None, description=f"Coulomb friction (N m or N): {EACH}; default 0.")
+    stiffness: PerAxis | None = Field(
+        None, description=f"Stiffness of a spring in the joint (N m/rad or N/m): {EACH}; default 0."
+    )
+    rest: Position | None = Field(
+        None, description=f'Rest position of that spring (rad or "90 deg", m): {EACH}; default 0.'
+    )
+    mimic: MimicTable | None = Field(None, description="The joint that this one follows, if it does.")
+
+
+class PointTable(Table):
+    """A point mass."""
+
+    mass: Number = Field(description="Mass (kg).")
+    at: Vector = Field(ORIGIN, description="Position in the body frame (m).")
+
+
+class RodTable(Table):
+    """A slender rod between two points."""
+
+    mass: Number = Field(description="Mass (kg).")
+    end: Vector = Field(description="Where the rod ends in the body frame (m).")
+    start: Vector = Field(ORIGIN, description="Where the rod starts in the body frame (m).")
+
+
+class BoxTable(Table):
+    """A solid box."""
+
+    mass: Number = Field(description="Mass (kg).")
+    size: Vector = Field(description="Edges along x, y, z (m).")
+    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+
+
+class CylinderTable(Table):
+    """A solid cylinder."""
+
+    mass: Number = Field(description="Mass (kg).")
+    radius: Number = Field(description="Radius (m).")
+    length: Number = Field(description="Length along its axis (m).")
+    axis: Axis = Field("z", description='Direction of its axis (no unit): "x", "-y", ... or 3 numbers.')
+    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+
+
+class SphereTable(Table):
+    """A solid sphere."""
+
+    mass: Number = Field(description="Mass (kg).")
+    radius: Number = Field(description="Radius (m).")
+    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+
+
+class BentRodTable(Table):
+    """A bent slender link (002): length b along z, then a along x."""
+
+    mass: Number = Field(description="Mass of the link, uniform per length (kg).")
+    a: Number = Field(description="Length along x, after the bend (m).")
+    b: Number = Field(description="Length along z, before the bend (m).")
+    payload: Number = Field(0.0, description="Point mass at the far end (a, 0, b) (kg).")
+    hub: Number = Field(0.0, description="Inertia of the motor about z at the joint (kg m^2).")
+
+
+class AboutOriginTable(Table):
+    """Inertia about the body frame's origin instead of the centre of mass."""
+
+    mass: Number = Field(description="Mass (kg).")
+    center: Vector = Field(ORIGIN, description="Centre of mass in the body frame (m).")
+    inertia: Moment = Field(
+        description="Rotational inertia about the body frame's origin, in body axes (kg m^2): diagonal, "
+        "[xx, yy, zz, xy, xz, yz] or matrix."
+    )
+
+
+class ShapeTable(Placed):
+    """A shape for drawing; it has no mass."""
+
+    kind: ShapeKind = Field(description=f"Kind of shape: {', '.join(SHAPE_SIZES)}.")
+    size: Size = Field(
+        description="Box: edges x, y, z (m); cylinder and capsule: radius, length along z (m); "
+        "sphere: [radius] (m); mesh: scale x, y, z (no unit)."
+    )
+    file: str | None = Field(None, description="File of a mesh.")

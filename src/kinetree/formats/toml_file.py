@@ -1,0 +1,104 @@
+"""A mechanism as a TOML file, read and written so that both give the same mechanism, bit for bit.
+
+The keys, their units and their defaults are described in :mod:`kinetree.formats.schema`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from kinetree.algebra.arrays import frozen
+from kinetree.errors import FileError
+from kinetree.formats.file_origin import Origin
+from kinetree.formats.schema import DhTable, MechanismTable
+from kinetree.formats.toml_parts import contact_point_of, dh_row_of, link_of, loop_of
+from kinetree.formats.toml_writer import mechanism_table, toml_text
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.loop import Loop
+from kinetree.model.mechanism import Mechanism
+
+__all__ = ["mechanism_from_table", "mechanism_from_toml", "mechanism_table", "toml_text"]
+
+Table = TypeVar("Table")
+Made = TypeVar("Made")
+
+
+def mechanism_from_toml(text: str, source: str = "text") -> Mechanism:
+    """The mechanism that a TOML text describes; messages call the text by its ``source``.
+
+    >>> mechanism_from_toml('''
+    ... name = "pendulum"
+    ... [[body]]
+    ... name = "bob"
+    ... joint = { name = "pivot", kind = "revolute", axis = "y" }
+    ... point = { mass = 1.0, at = [0, 0, -0.5] }
+    ... ''')
+    Mechanism('pendulum', 1 bodies, 1 degrees of freedom)
+    """
+    if not isinstance(text, str):
+        raise FileError(f"{source}: a mechanism file must be text, got {type(text).__name__}")
+    return mechanism_of(Origin.of_text(text.removeprefix("\ufeff"), source))
+
+
+def mechanism_from_table(table: Mapping[str, Any], source: str = "table") -> Mechanism:
+    """The mechanism that an already parsed table describes, e.g. one inside a larger file."""
+    if not isinstance(table, Mapping):
+        raise FileError(f"{source}: a mechanism must be a table of keys, got {table!r}")
+    return mechanism_of(Origin(source, table))
+
+
+def mechanism_of(origin: Origin) -> Mechanism:
+    """The mechanism of a table that was parsed, with messages that say where in its file a fault is."""
+    if not origin.table:
+        raise FileError(f"{origin.source}: is empty; a mechanism needs a name and at least one [[body]]")
+    if "study" in origin.table:
+        raise FileError(f"{origin.source}: is a study, not a mechanism; run it: kinetree run {origin.source}")
+    try:
+        file = MechanismTable.model_validate(dict(origin.table))
+    except ValidationError as error:
+        raise origin.explained(error, MechanismTable) from None
+    if bool(file.body) == (file.dh is not None):
+        fault = "both [[body]] and [dh]" if file.body else "neither [[body]] nor [dh]"
+        raise FileError(f"{origin.source}: has {fault}; a mechanism is described by one of them")
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused as not finite
+        return _from_bodies(file, origin) if file.dh is None else _from_dh(file, file.dh, origin)
+
+
+def _from_bodies(file: MechanismTable, origin: Origin) -> Mechanism:
+    links = _each(file.body, link_of, origin, "body")
+    loops, points = _loops_and_points(file, origin)
+    with origin.blamed():
+        return Mechanism(file.name, links, frozen(file.gravity), loops, points)
+
+
+def _from_dh(file: MechanismTable, dh: DhTable, origin: Origin) -> Mechanism:
+    from kinetree.model.dh import from_dh
+
+    rows = _each(dh.row, dh_row_of, origin, "dh", "row")
+    loops, points = _loops_and_points(file, origin)
+    with origin.blamed():
+        bare = from_dh(rows, convention=dh.convention, name=file.name, gravity=frozen(file.gravity))
+        return replace(bare, loops=loops, contact_points=points) if loops or points else bare
+
+
+def _loops_and_points(
+    file: MechanismTable, origin: Origin
+) -> tuple[tuple[Loop, ...], tuple[ContactPoint, ...]]:
+    loops = _each(file.loop, loop_of, origin, "loop")
+    return loops, _each(file.contact, contact_point_of, origin, "contact")
+
+
+def _each(
+    tables: Sequence[Table], make: Callable[[Table], Made], origin: Origin, *array: str
+) -> tuple[Made, ...]:
+    """What the tables of an array describe; a fault is blamed on the table it is in."""
+    made = []
+    for k, table in enumerate(tables):
+        with origin.blamed(*array, k):
+            made.append(make(table))
+    return tuple(made)

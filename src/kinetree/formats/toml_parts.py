@@ -1,0 +1,122 @@
+"""The parts of a mechanism that the tables of a TOML file describe: bodies, joints, DH rows, loops, points.
+
+The keys, their units and their defaults are described in :mod:`kinetree.formats.schema`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import frozen
+from kinetree.algebra.placement import Placement
+from kinetree.errors import ModelError, listed
+from kinetree.formats.file_values import Degrees
+from kinetree.formats.schema import BodyTable, ContactTable, DhRowTable, JointTable, LoopTable
+from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
+from kinetree.model.body import Body, Shape
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import PARAMETERS, TURNS, Joint, Mimic
+from kinetree.model.loop import Loop
+from kinetree.model.mechanism import Link
+
+UNIT_LENGTH_SLACK = 4 * np.finfo(np.float64).eps
+SOLIDS = ("point", "rod", "box", "cylinder", "sphere", "bent_rod", "about_origin")
+
+
+def link_of(table: BodyTable) -> Link:
+    """A body with the joint that carries it."""
+    name = f"{table.name}_joint" if table.joint.name is None else table.joint.name
+    body = Body(table.name, inertia_of(table), tuple(shape_of(shape) for shape in table.shapes))
+    joint = joint_of(name, table.joint)
+    return Link(body, joint, table.parent, placement_of(table.joint, f"joint '{name}'"))
+
+
+def dh_row_of(table: DhRowTable) -> dict[str, Any]:
+    """The row as :func:`kinetree.model.dh.from_dh` takes it."""
+    row = {key: value for key, value in table if value is not None}
+    _check_degrees(table.joint or "revolute", table)
+    return row if table.mimic is None else row | {"mimic": _mimic(table.mimic)}
+
+
+def loop_of(table: LoopTable) -> Loop:
+    """A cut joint between two bodies."""
+    ends = [placement_of(end, f"body {side}") for side, end in (("a", table.a), ("b", table.b))]
+    return Loop(joint_of(table.name, table), table.a.body, table.b.body, *ends)
+
+
+def contact_point_of(table: ContactTable) -> ContactPoint:
+    """A point of a body that may touch the ground."""
+    return ContactPoint(table.name, table.body, frozen(table.at))
+
+
+def placement_of(table: Placed, what: str) -> Placement:
+    """Where a frame is; ``what`` names it in messages."""
+    return Placement.at(table.at, table.rotation, table.rpy, what=what, error=ModelError)
+
+
+def shape_of(table: ShapeTable) -> Shape:
+    """What a body looks like."""
+    size: Any = table.size
+    return Shape(table.kind, size, placement_of(table, f"shape '{table.kind}'"), table.file)
+
+
+def inertia_of(table: BodyTable) -> Inertia:
+    """From mass, center and inertia, or from the one solid that is given instead."""
+    plain = [key for key in ("mass", "center", "inertia") if getattr(table, key) is not None]
+    plain += ["allow_unphysical"] if table.allow_unphysical else []
+    solids = [key for key in SOLIDS if getattr(table, key) is not None]
+    if len(solids) > 1 or (solids and plain):
+        raise ModelError(
+            f"give either mass, center and inertia, or one of {listed(SOLIDS)}; got {listed(plain + solids)}"
+        )
+    if solids:
+        given = {key: value for key, value in getattr(table, solids[0]) if value is not None}
+        if "inertia" in given:
+            given["moment"] = given.pop("inertia")
+        made: Inertia = getattr(Inertia, solids[0])(**given)
+        return made
+    if plain and table.mass is None:
+        raise ModelError(f"has {listed(plain)} but no mass; add mass (kg), which may be 0")
+    given = {"mass": table.mass, "center": table.center, "moment": table.inertia}
+    given = {key: value for key, value in given.items() if value is not None}
+    return Inertia(**given, allow_unphysical=table.allow_unphysical)
+
+
+def joint_of(name: str, keys: JointTable | LoopTable) -> Joint:
+    """A joint with its axes exactly as they are written."""
+    _check_degrees(keys.kind, keys)
+    mimic = None if keys.mimic is None else _mimic(keys.mimic)
+    given = {key: getattr(keys, key) for key in PARAMETERS if getattr(keys, key) is not None}
+    joint = Joint.of_kind(name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, **given)
+    written = keys.axes if keys.axes is not None else [keys.axis] * joint.n_dof
+    exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]
+    axes = frozen(exact).reshape(-1, 3)
+    return joint if np.array_equal(axes, joint.axes) else replace(joint, axes=axes)
+
+
+def _mimic(table: MimicTable) -> Mimic:
+    return Mimic(table.joint, float(table.multiplier), float(table.offset))
+
+
+def _exact(unit: Any, written: str | list[float] | None) -> Any:
+    """The axis as written if it is a unit vector already: normalising again might change its last bit."""
+    if written is None or isinstance(written, str):
+        return unit
+    return written if abs(np.linalg.norm(written) - 1.0) <= UNIT_LENGTH_SLACK else unit
+
+
+def _check_degrees(kind: str, keys: JointParameters) -> None:
+    """Degrees are for turning axes only."""
+    given = {key: value for key in PARAMETERS if (value := getattr(keys, key)) is not None}
+    if keys.mimic is not None:
+        given["mimic.offset"] = keys.mimic.offset
+    turns = TURNS.get(kind, ())
+    for key, value in given.items():
+        each = value if isinstance(value, list) else [value] * len(turns)
+        for x, turn in zip(each, turns, strict=False):
+            if isinstance(x, Degrees) and not turn:
+                raise ModelError(f"{key} of a sliding axis is a length (m), got {np.degrees(x):g} deg")

@@ -1,0 +1,205 @@
+"""Writing a mechanism as TOML that a person likes to read and edit, without losing a bit of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import unit_axis
+from kinetree.errors import FileError, InputError
+from kinetree.formats.file_values import AXIS_NAMES
+from kinetree.model.body import Shape
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import ONE_AXIS_KINDS, PARAMETERS, Joint
+from kinetree.model.loop import Loop
+from kinetree.model.mechanism import Link, Mechanism
+
+Table = dict[str, Any]
+HEAD = "# Kinetree mechanism. SI units: m, kg, s, N, rad.\n"
+WIDTH = 110  # longer tables and matrices are broken into lines
+EXACT_INTEGERS = 1e15  # whole numbers below are written without a point
+
+
+def toml_text(mechanism: Mechanism) -> str:
+    """The mechanism as TOML text, from which :func:`mechanism_from_toml` makes an equal one."""
+    table = mechanism_table(mechanism)
+    top = {key: value for key, value in table.items() if not _is_array_of_tables(value)}
+    blocks = [HEAD + "\n".join(_lines(top))]
+    for key, value in table.items():
+        if _is_array_of_tables(value):
+            blocks += [_block(key, entry) for entry in value]
+    return "\n\n".join(blocks) + "\n"
+
+
+def mechanism_table(mechanism: Mechanism) -> Table:
+    """The mechanism as plain numbers, texts, lists and dicts, shaped as the file is."""
+    if not isinstance(mechanism, Mechanism):
+        raise InputError(f"only a Mechanism can be written as a mechanism file, got {mechanism!r}")
+    table: Table = {"name": mechanism.name, "gravity": mechanism.gravity.tolist()}
+    table["body"] = [_body(link) for link in mechanism.links]
+    if mechanism.loops:
+        table["loop"] = [_loop(loop) for loop in mechanism.loops]
+    if mechanism.contact_points:
+        table["contact"] = [
+            {"name": point.name, "body": point.body, "at": point.position.tolist()}
+            for point in mechanism.contact_points
+        ]
+    return table
+
+
+# ---- the mechanism as tables ----------------------------------------------------------------------------
+
+
+def _body(link: Link) -> Table:
+    joint = {"name": link.joint.name, **_joint(link.joint, link.placement)}
+    welded = joint == {"name": f"{link.body.name}_joint", "kind": "fixed"}
+    table: Table = {"name": link.body.name, "parent": link.parent, "joint": "fixed" if welded else joint}
+    table |= _inertia(link.body.inertia)
+    if link.body.shapes:
+        table["shapes"] = [_shape(shape) for shape in link.body.shapes]
+    return table
+
+
+def _inertia(inertia: Inertia) -> Table:
+    table: Table = {"mass": inertia.mass}
+    if not _same_bits(inertia.center, np.zeros(3)):
+        table["center"] = inertia.center.tolist()
+    if not _same_bits(inertia.moment, np.zeros((3, 3))):
+        table["inertia"] = _moment(inertia.moment)
+    if inertia.allow_unphysical:
+        table["allow_unphysical"] = True
+    return {} if len(table) == 1 and _same_bits(inertia.mass, 0.0) else table
+
+
+def _moment(moment: Array) -> list[Any]:
+    """Three numbers if diagonal, six if symmetric, nine if it differs from its transpose by rounding."""
+    if _same_bits(moment, np.diag(np.diag(moment))):
+        return list(np.diag(moment).tolist())
+    if not _same_bits(moment, moment.T):
+        return list(moment.tolist())
+    return [*np.diag(moment).tolist(), *(float(moment[i, j]) for i, j in ((0, 1), (0, 2), (1, 2)))]
+
+
+def _joint(joint: Joint, placement: Placement | None = None) -> Table:
+    place = {} if placement is None else _placement(placement)
+    table: Table = {"kind": joint.kind, **_axes(joint), **place}
+    for key, (default, _) in PARAMETERS.items():
+        values = getattr(joint, key)
+        if not _same_bits(values, np.full(joint.n_dof, default)):
+            same = _same_bits(values, np.full(joint.n_dof, values[0]))
+            table[key] = float(values[0]) if same else values.tolist()
+    if joint.mimic is not None:
+        table["mimic"] = {
+            "joint": joint.mimic.joint,
+            "multiplier": float(joint.mimic.multiplier),
+            "offset": float(joint.mimic.offset),
+        }
+    return table
+
+
+def _axes(joint: Joint) -> Table:
+    """The shortest of axis, sequence and axes that gives the joint's directions."""
+    if joint.kind in ONE_AXIS_KINDS and _same_bits(joint.axes, [joint.axes[0]] * joint.n_dof):
+        return {"axis": _axis(joint.axes[0])}
+    if joint.sequence is not None:
+        return {"sequence": joint.sequence}
+    usual = Joint.of_kind(joint.name, joint.kind)
+    if usual.sequence is None and _same_bits(joint.axes, usual.axes):
+        return {}
+    return {"axes": [_axis(axis) for axis in joint.axes]}
+
+
+def _axis(axis: Array) -> str | list[float]:
+    for name in AXIS_NAMES:
+        if _same_bits(axis, unit_axis(name, "axis")):
+            return name
+    values: list[float] = axis.tolist()
+    return values
+
+
+def _placement(placement: Placement) -> Table:
+    table: Table = {}
+    if not _same_bits(placement.position, np.zeros(3)):
+        table["at"] = placement.position.tolist()
+    if not _same_bits(placement.rotation, np.eye(3)):
+        table["rotation"] = placement.rotation.tolist()
+    return table
+
+
+def _shape(shape: Shape) -> Table:
+    file = {} if shape.file is None else {"file": shape.file}
+    return {"kind": shape.kind, "size": shape.size.tolist(), **file, **_placement(shape.placement)}
+
+
+def _loop(loop: Loop) -> Table:
+    return {
+        "name": loop.name,
+        **_joint(loop.joint),
+        "a": {"body": loop.body_a, **_placement(loop.placement_a)},
+        "b": {"body": loop.body_b, **_placement(loop.placement_b)},
+    }
+
+
+def _same_bits(a: Any, b: Any) -> bool:
+    """Equal including the sign of zeros."""
+    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
+
+
+# ---- tables as text -------------------------------------------------------------------------------------
+
+
+def _block(key: str, table: Table) -> str:
+    """One [[key]] table; a table inside it that does not fit on a line follows under its own header."""
+    apart = {k: v for k, v in table.items() if isinstance(v, dict) and len(f"{k} = {_value(v)}") > WIDTH}
+    lines = [f"[[{key}]]", *_lines({k: v for k, v in table.items() if k not in apart})]
+    for name, inner in apart.items():
+        lines += [f"[{key}.{name}]", *_lines(inner)]
+    return "\n".join(lines)
+
+
+def _lines(table: Mapping[str, Any]) -> list[str]:
+    lines = []
+    for key, value in table.items():
+        line = f"{key} = {_value(value)}"
+        rows = isinstance(value, list) and value and isinstance(value[0], Mapping | list)
+        if rows and (len(line) > WIDTH or isinstance(value[0], Mapping)):
+            line = "\n".join([f"{key} = [", *(f"    {_value(row)}," for row in value), "]"])
+        lines.append(line)
+    return lines
+
+
+def _is_array_of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
+    assert isinstance(value, Sequence)
+    return "[" + ", ".join(_value(item) for item in value) + "]"
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back as the same float."""
+    negative_zero = value == 0.0 and math.copysign(1.0, value) < 0
+    whole = value.is_integer() and abs(value) < EXACT_INTEGERS and not negative_zero
+    return str(int(value)) if whole else repr(value)
+
+
+def _text(value: str) -> str:
+    """A TOML basic string."""
+    if any("\ud800" <= c <= "\udfff" for c in value):
+        raise FileError(f"{value!r} cannot be written to a file: it holds half of a surrogate pair")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}" for c in escaped) + '"'

@@ -1,0 +1,233 @@
+"""The elements of a URDF file, and the bodies and joints that <link> and <joint> stand for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rotation_to_axis, unit_axis
+from kinetree.errors import FileError, ModelError, listed, unknown_name
+from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.xml_file import Element
+from kinetree.model.body import Body, Shape
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint, Mimic
+
+NO_LIMIT = 1e30  # stands for "unlimited" where a number must be written; larger limits are read as none
+KINDS = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "planar": "planar",
+    "floating": "free",
+}
+ONE_AXIS_TYPES = ("revolute", "continuous", "prismatic")
+DEFAULT_AXIS = (1.0, 0.0, 0.0)
+SHAPE_ATTRIBUTES = {
+    "box": ("size",),
+    "cylinder": ("radius", "length"),
+    "sphere": ("radius",),
+    "capsule": ("radius", "length"),
+    "mesh": ("filename", "scale"),
+}
+TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+Made = TypeVar("Made")
+
+
+class Grammar(NamedTuple):
+    """What an element may have; ``ignored`` children are allowed and not looked at."""
+
+    attributes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+GRAMMAR = {
+    "link": Grammar(
+        ("name",), ("inertial", "visual", "collision"), ("contact", "sensor", "self_collision_checking")
+    ),
+    "inertial": Grammar((), ("origin", "mass", "inertia")),
+    "mass": Grammar(("value",)),
+    "inertia": Grammar(TENSOR),
+    "origin": Grammar(("xyz", "rpy")),
+    "visual": Grammar(("name",), ("origin", "geometry"), ("material",)),
+    "collision": Grammar(("name",), ("origin", "geometry"), ("material", "verbose", "contact_coefficients")),
+    "geometry": Grammar((), tuple(SHAPE_ATTRIBUTES)),
+    **{shape: Grammar(attributes) for shape, attributes in SHAPE_ATTRIBUTES.items()},
+    "joint": Grammar(
+        ("name", "type"),
+        ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+        ("calibration", "safety_controller"),
+    ),
+    "parent": Grammar(("link",)),
+    "child": Grammar(("link",)),
+    "axis": Grammar(("xyz",)),
+    "limit": Grammar(("lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk")),
+    "dynamics": Grammar(("damping", "friction")),
+    "mimic": Grammar(("joint", "multiplier", "offset")),
+}
+
+
+def check_grammar(element: Element) -> None:
+    """Refuse misspelt or unknown attributes and children of a <link> or <joint>."""
+    waiting = [element]
+    while waiting:
+        current = waiting.pop()
+        grammar = GRAMMAR[current.tag]
+        current.check_attributes(grammar.attributes)
+        current.check_children((*grammar.children, *grammar.ignored))
+        waiting.extend(child for child in current.children if child.tag in grammar.children)
+
+
+# ---- links ------------------------------------------------------------------------------------
+
+
+def link_body(link: Element, folder: MeshFolder, allow_unphysical: bool) -> Body:
+    """The body of a <link>; it is drawn with its visual shapes, or its collision shapes if it has none."""
+    inertia = _inertia(link.one("inertial"), allow_unphysical)
+    visual = [_shape(x, folder) for x in link.all("visual")]
+    collision = [_shape(x, folder) for x in link.all("collision")]
+    return _placed(link, lambda: Body(link.text("name"), inertia, tuple(visual or collision)))
+
+
+def _inertia(inertial: Element | None, allow_unphysical: bool) -> Inertia:
+    """Inertia from <inertial>, whose tensor is about the centre of mass in the axes of its origin."""
+    if inertial is None:
+        return Inertia()
+    mass = inertial.needed("mass").number("value")
+    tensor = inertial.needed("inertia")
+    xx, xy, xz, yy, yz, zz = (tensor.number(key) for key in TENSOR)
+    moment: Any = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    place = placement(inertial)
+    if place.is_turned:
+        return _placed(
+            inertial, lambda: Inertia(mass, moment=moment, allow_unphysical=allow_unphysical).moved(place)
+        )
+    return _placed(inertial, lambda: Inertia(mass, place.position, moment, allow_unphysical))
+
+
+def _shape(drawn: Element, folder: MeshFolder) -> Shape:
+    """A shape from <visual> or <collision>."""
+    geometry = drawn.needed("geometry")
+    shapes = [child for child in geometry.children if child.tag in SHAPE_ATTRIBUTES]
+    if len(shapes) != 1:
+        found = f"{len(shapes)} of them" if shapes else "none"
+        raise FileError(
+            f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
+        )
+    shape = shapes[0]
+    file = None
+    if shape.tag == "mesh":
+        file = folder.kept(shape.text("filename"), shape.place)
+        size: Any = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
+    elif shape.tag == "box":
+        size = shape.numbers("size", 3)
+    else:
+        size = [shape.number(key) for key in SHAPE_ATTRIBUTES[shape.tag]]
+    place = placement(drawn)
+    return _placed(shape, lambda: Shape(shape.tag, size, place, file))
+
+
+def placement(element: Element) -> Placement:
+    """The placement an element's <origin> gives; the identity without one."""
+    origin = element.one("origin")
+    if origin is None:
+        return Placement()
+    xyz, rpy = (origin.numbers(key, 3, (0.0, 0.0, 0.0)) for key in ("xyz", "rpy"))
+    return Placement.at(xyz, rpy=rpy if rpy.any() else None, what=origin.place, error=ModelError)
+
+
+# ---- joints -----------------------------------------------------------------------------------
+
+
+def joint_of(element: Element, mimic: Mimic | None) -> Joint:
+    """The joint of a <joint>; ``mimic`` with chains of mimics already resolved."""
+    name, kind = element.text("name"), joint_type(element)
+    options: dict[str, Any] = {"mimic": mimic}
+    if kind in ONE_AXIS_TYPES:
+        options |= {"axis": _axis(element), **_limits(element, kind), **_friction(element)}
+    elif kind == "planar":
+        options["axes"] = list(rotation_to_axis(_axis(element)).T)
+    if kind in ("planar", "floating"):
+        _warn_of_unused(element, kind)
+    return _placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
+
+
+def joint_type(element: Element) -> str:
+    """The type attribute of a <joint>, checked."""
+    kind = element.text("type")
+    if kind not in KINDS:
+        raise ModelError(f"{element.place}: {unknown_name('joint type', kind, KINDS)}")
+    return kind
+
+
+def mimic_of(element: Element) -> Mimic | None:
+    """The <mimic> of a joint as written."""
+    mimic = element.one("mimic")
+    if mimic is None:
+        return None
+    name, multiplier, offset = (
+        mimic.text("joint"),
+        mimic.number("multiplier", 1.0),
+        mimic.number("offset", 0.0),
+    )
+    return _placed(mimic, lambda: Mimic(name, multiplier, offset))
+
+
+def _axis(element: Element) -> Any:
+    """The unit axis in the joint frame; (1, 0, 0) if none is given."""
+    axis = element.one("axis")
+    if axis is None:
+        return unit_axis(DEFAULT_AXIS, "axis")
+    return unit_axis(axis.numbers("xyz", 3), f"{axis.place}: xyz", ModelError)
+
+
+def _limits(element: Element, kind: str) -> dict[str, float]:
+    """Limits. If one of lower and upper is missing it is zero, as URDF says; if both, there is no limit."""
+    limit = element.one("limit")
+    if limit is None:
+        return {}
+    values = {
+        "velocity_limit": limit.number("velocity", np.inf),
+        "effort_limit": limit.number("effort", np.inf),
+    }
+    if kind != "continuous" and ("lower" in limit.attributes or "upper" in limit.attributes):
+        values |= {"lower": limit.number("lower", 0.0), "upper": limit.number("upper", 0.0)}
+        if values["lower"] >= NO_LIMIT or values["upper"] <= -NO_LIMIT:
+            raise ModelError(
+                f"{limit.place}: no position is between {values['lower']:g} and {values['upper']:g}"
+            )
+    return {key: np.copysign(np.inf, x) if abs(x) >= NO_LIMIT else x for key, x in values.items()}
+
+
+def _friction(element: Element) -> dict[str, float]:
+    """Viscous and Coulomb friction from <dynamics>."""
+    dynamics = element.one("dynamics")
+    if dynamics is None:
+        return {}
+    return {"viscous": dynamics.number("damping", 0.0), "coulomb": dynamics.number("friction", 0.0)}
+
+
+def _warn_of_unused(element: Element, kind: str) -> None:
+    given = [f"<{tag}>" for tag in ("limit", "dynamics") if element.one(tag) is not None]
+    if given:
+        warnings.warn(
+            f"{element.place}: {' and '.join(given)} not used, as one number cannot serve the lengths and "
+            f"angles of a {kind} joint",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _placed(element: Element, make: Callable[[], Made]) -> Made:
+    """What ``make`` makes; its ModelError gets the place of the element."""
+    try:
+        return make()
+    except ModelError as reason:
+        named = f"{element.tag} '{element.attributes.get('name')}': "
+        raise ModelError(f"{element.place}: {str(reason).removeprefix(named)}") from None

@@ -1,0 +1,208 @@
+"""Writing a mechanism as URDF, in words that every URDF parser understands.
+
+A joint with several degrees of freedom is written as the chain of one-DOF joints it is, with empty links
+between them. The joints of the chain are called like the degrees of freedom ('hip.ry'), so that reading the
+text again gives the same ``joint_names``.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rpy_from_rotation
+from kinetree.errors import FileError, listed
+from kinetree.formats.urdf_elements import NO_LIMIT, TENSOR
+from kinetree.model.body import WORLD, Body, Shape
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import EARTH, Link, Mechanism
+
+ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no XML may hold these
+
+
+def urdf_text(mechanism: Mechanism) -> str:
+    """The mechanism as the text of a URDF file, rooted in a link called 'world'.
+
+    What URDF cannot hold (loops, contact points, armature, springs, another gravity than 9.81 m/s^2 along
+    -z) is left out with a warning that names it.
+    """
+    _warn_of_losses(mechanism)
+    robot = Element("robot", name=mechanism.name)
+    SubElement(robot, "link", name=WORLD)
+    new_link = _namer((WORLD, *mechanism.body_names))
+    new_joint = _namer(link.joint.name for link in mechanism.links)
+    for link in mechanism.links:
+        _write_link(robot, link, new_link, new_joint)
+    indent(robot)
+    text = tostring(robot, encoding="unicode")
+    illegal = ILLEGAL.search(text)
+    if illegal:
+        raise FileError(
+            f"mechanism '{mechanism.name}' uses the character {illegal[0]!r}, which XML cannot hold"
+        )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+
+
+def _warn_of_losses(mechanism: Mechanism) -> None:
+    joints = [link.joint for link in mechanism.links]
+    losses = {
+        "loops": [loop.name for loop in mechanism.loops],
+        "contact points": [point.name for point in mechanism.contact_points],
+        "armature of joints": [joint.name for joint in joints if joint.armature.any()],
+        "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
+        "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [_spaced(mechanism.gravity)],
+    }
+    lost = [f"{what} ({listed(names)})" for what, names in losses.items() if names]
+    if lost:
+        warnings.warn(
+            f"URDF cannot hold all of mechanism '{mechanism.name}', left out: {'; '.join(lost)}",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _namer(names: Iterable[str]) -> Callable[[str], str]:
+    """A function that gives a name nobody has yet."""
+    taken = set(names)
+
+    def new(name: str) -> str:
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        return name
+
+    return new
+
+
+# ---- links ------------------------------------------------------------------------------------
+
+
+def _write_link(
+    robot: Element, link: Link, new_link: Callable[[str], str], new_joint: Callable[[str], str]
+) -> None:
+    """The joint of a link as one or more <joint> elements, and its body."""
+    joint, parent, place = link.joint, link.parent, link.placement
+    if joint.n_dof == 0:
+        _connect(robot, joint.name, "fixed", parent, link.body.name, place)
+    for k, dof in enumerate(joint.dof_names):
+        last = k == joint.n_dof - 1
+        child = link.body.name if last else new_link(f"{dof}_link")
+        name = dof if joint.n_dof == 1 else new_joint(dof)
+        _write_axis(_connect(robot, name, _type(joint, k), parent, child, place), joint, k)
+        if not last:
+            SubElement(robot, "link", name=child)
+        parent, place = child, Placement()
+    _write_body(robot, link.body)
+
+
+def _write_body(robot: Element, body: Body) -> None:
+    link = SubElement(robot, "link", name=body.name)
+    if not body.inertia.is_zero:
+        _write_inertia(link, body.inertia)
+    for shape in body.shapes:
+        for simple in _simple_shapes(shape):
+            _write_shape(link, simple)
+
+
+def _write_inertia(link: Element, inertia: Inertia) -> None:
+    inertial = SubElement(link, "inertial")
+    _write_origin(inertial, Placement(position=inertia.center))
+    SubElement(inertial, "mass", value=_number(inertia.mass))
+    upper = inertia.moment[np.triu_indices(3)]
+    SubElement(inertial, "inertia", {key: _number(x) for key, x in zip(TENSOR, upper, strict=True)})
+
+
+def _simple_shapes(shape: Shape) -> list[Shape]:
+    """The shape in words of plain URDF, which has no capsule: a cylinder with a sphere at either end."""
+    if shape.kind != "capsule":
+        return [shape]
+    radius, length = shape.size
+    ends = [shape.placement @ Placement.at((0.0, 0.0, z)) for z in (-0.5 * length, 0.5 * length)]
+    return [
+        Shape("cylinder", shape.size, shape.placement),
+        *(Shape("sphere", np.array([radius]), end) for end in ends),
+    ]
+
+
+def _write_shape(link: Element, shape: Shape) -> None:
+    visual = SubElement(link, "visual")
+    _write_origin(visual, shape.placement)
+    geometry = SubElement(visual, "geometry")
+    if shape.file is not None:
+        SubElement(geometry, "mesh", filename=shape.file, scale=_spaced(shape.size))
+    elif shape.kind == "box":
+        SubElement(geometry, "box", size=_spaced(shape.size))
+    elif shape.kind == "sphere":
+        SubElement(geometry, "sphere", radius=_number(shape.size[0]))
+    else:
+        radius, length = shape.size
+        SubElement(geometry, shape.kind, radius=_number(radius), length=_number(length))
+
+
+# ---- joints -----------------------------------------------------------------------------------
+
+
+def _type(joint: Joint, k: int) -> str:
+    """The URDF type of axis k."""
+    if not joint.turns[k]:
+        return "prismatic"
+    return "continuous" if np.isinf([joint.lower[k], joint.upper[k]]).all() else "revolute"
+
+
+def _connect(robot: Element, name: str, kind: str, parent: str, child: str, place: Placement) -> Element:
+    joint = SubElement(robot, "joint", name=name, type=kind)
+    _write_origin(joint, place)
+    SubElement(joint, "parent", link=parent)
+    SubElement(joint, "child", link=child)
+    return joint
+
+
+def _write_axis(element: Element, joint: Joint, k: int) -> None:
+    """Direction, limits, friction and mimic of axis k of a joint."""
+    SubElement(element, "axis", xyz=_spaced(joint.axes[k]))
+    limits = {"effort": _limit(joint.effort_limit[k]), "velocity": _limit(joint.velocity_limit[k])}
+    if element.get("type") != "continuous":
+        limits = {"lower": _limit(joint.lower[k]), "upper": _limit(joint.upper[k]), **limits}
+        SubElement(element, "limit", limits)
+    elif np.isfinite([joint.effort_limit[k], joint.velocity_limit[k]]).any():
+        SubElement(element, "limit", limits)
+    if joint.viscous[k] or joint.coulomb[k]:
+        SubElement(element, "dynamics", damping=_number(joint.viscous[k]), friction=_number(joint.coulomb[k]))
+    if joint.mimic is not None:
+        mimic = joint.mimic
+        SubElement(
+            element,
+            "mimic",
+            joint=mimic.joint,
+            multiplier=_number(mimic.multiplier),
+            offset=_number(mimic.offset),
+        )
+
+
+def _write_origin(element: Element, place: Placement) -> None:
+    if not place.is_identity:
+        rpy = rpy_from_rotation(place.rotation)
+        SubElement(element, "origin", xyz=_spaced(place.position), rpy=_spaced(rpy))
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+
+def _number(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    return repr(float(value) + 0.0).removesuffix(".0")
+
+
+def _limit(value: float) -> str:
+    return _number(np.clip(value, -NO_LIMIT, NO_LIMIT))
+
+
+def _spaced(values: Array) -> str:
+    return " ".join(_number(x) for x in values)

@@ -1,0 +1,60 @@
+"""A mechanism file checked as a whole: every fault, and all that looks wrong."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+from kinetree.errors import FileError, KinetreeError
+from kinetree.formats.files import PathLike, by_suffix, check_readable, checked_path, load, read_text
+from kinetree.lint.finding import WARNING, Finding, in_order, of_error
+
+
+def check_mechanism_file(path: PathLike) -> list[Finding]:
+    """The findings in a .toml, .urdf or .xml (MJCF) file, in the order of its lines.
+
+    >>> import kinetree as kt, tempfile, pathlib
+    >>> place = pathlib.Path(tempfile.mkdtemp(), "gripper.toml")
+    >>> kt.save(kt.zoo.gripper(), place)
+    >>> check_mechanism_file(place)
+    []
+    """
+    try:
+        place = checked_path(path)
+        checker = by_suffix(place, {".toml": _toml, ".urdf": _urdf, ".xml": _mjcf}, "read")
+        check_readable(place)
+        return in_order(checker(place))
+    except FileError as error:
+        return of_error(error, str(path), "unreadable-file")
+
+
+def _toml(path: Path) -> list[Finding]:
+    from kinetree.lint.toml import check_mechanism_toml
+
+    return check_mechanism_toml(read_text(path), str(path))
+
+
+def _urdf(path: Path) -> list[Finding]:
+    from kinetree.lint.urdf import check_urdf
+
+    return check_urdf(path)
+
+
+def _mjcf(path: Path) -> list[Finding]:
+    """MuJoCo compiles the file and stops at its first fault."""
+    from kinetree.formats.xml_file import parse_xml
+    from kinetree.lint.urdf import placed
+    from kinetree.model.suspicions import suspicions
+
+    file = str(path)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            mechanism = load(path)
+        except KinetreeError as error:
+            return of_error(error, file, "impossible-mechanism")
+    found = [
+        Finding(file, None, WARNING, "not-used", str(warning.message).removeprefix(f"{file}: "))
+        for warning in heard
+    ]
+    return found + placed(suspicions(mechanism), parse_xml(read_text(path), file), file)

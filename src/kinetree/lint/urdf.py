@@ -1,0 +1,92 @@
+"""All that is wrong with a URDF file, not only the first fault."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from kinetree.errors import FileError, KinetreeError
+from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.urdf import Names, carriers_of, check_robot, is_world, load_urdf
+from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
+from kinetree.formats.xml_file import Element, file_bytes, parse_xml
+from kinetree.lint.finding import WARNING, Finding, of_error
+from kinetree.model.body import WORLD
+from kinetree.model.suspicions import Suspicion, suspicions
+
+CHILD_OF_KEY = {
+    "lower": "limit", "upper": "limit", "velocity_limit": "limit", "at": "origin", "mass": "inertial",
+    "center": "inertial", "inertia": "inertial",
+}  # fmt: skip
+KINDS_OF_TAGS = {"link": "body", "body": "body", "joint": "joint"}
+
+
+def check_urdf(path: Path) -> list[Finding]:
+    """The findings in a URDF file."""
+    file = str(path)
+    try:
+        robot = parse_xml(file_bytes(path), file)
+    except FileError as error:
+        return of_error(error, file, "syntax")
+    found: list[Finding] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            mechanism = load_urdf(path)
+        except KinetreeError as error:
+            complaints = list(_complaints(robot, MeshFolder.around(path, None)))
+            found = [x for rule, text in complaints for x in of_error(text, file, rule)]
+            return found or of_error(error, file, "impossible-tree")
+    for warning in heard:
+        (said,) = of_error(str(warning.message), file, "not-used")
+        found.append(Finding(file, said.line, WARNING, said.rule, said.message))
+    return found + placed(suspicions(mechanism), robot, file)
+
+
+def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
+    """Suspicions with the lines of the elements that they are about, or of the children with the keys."""
+    named: dict[tuple[str, str], Element] = {}
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag in KINDS_OF_TAGS and "name" in element.attributes:
+            named[KINDS_OF_TAGS[element.tag], element.attributes["name"]] = element
+        waiting.extend(element.children)
+    found = []
+    for x in told:
+        owner = named.get((x.kind, x.name))
+        inner = [] if owner is None else [*owner.all(CHILD_OF_KEY.get(x.key, x.key)), owner]
+        found.append(Finding(file, inner[0].line if inner else None, WARNING, x.rule, x.message))
+    return found
+
+
+def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]:
+    """Rule and text of every complaint, element by element."""
+    yield from _tried("syntax", lambda: check_robot(robot))
+    links, joints, lost = Names("link"), Names("joint"), 0
+    for named in (links, joints):
+        for element in robot.all(named.tag):
+            yield from _tried("repeated-name", named.add, element)
+    for element in (*robot.all("link"), *robot.all("joint")):
+        grammar = list(_tried("unknown-element", check_grammar, element))
+        yield from grammar
+        if grammar or (element.tag == "link" and is_world(element, WORLD)):
+            continue
+        if element.tag == "link":
+            yield from _tried("impossible-body", lambda link: link_body(link, folder, False), element)
+        else:
+            for part in (placement, lambda joint: joint_of(joint, mimic_of(joint))):
+                yield from _tried("impossible-joint", part, element)
+            astray = list(_tried("impossible-tree", carriers_of, links.known, {"": element}, lost))
+            yield from astray
+            lost += len(astray)
+
+
+def _tried(rule: str, check: Callable[..., object], *arguments: object) -> Iterable[tuple[str, str]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            check(*arguments)
+        except KinetreeError as error:
+            yield rule, str(error)

@@ -1,0 +1,163 @@
+"""Mesh paths stay inside the model's folder, however they are written."""
+
+import os
+
+import pytest
+
+import kinetree as kt
+from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
+
+
+def text(filename):
+    visual = f'<visual><geometry><mesh filename="{filename}"/></geometry></visual>'
+    return f'<robot name="r"><link name="a">{visual}</link></robot>'
+
+
+def kept(mechanism):
+    return mechanism.link("a").body.shapes[0].file
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A package folder 'pkg' with a model in pkg/urdf, beside files of others."""
+    (tmp_path / "pkg" / "urdf").mkdir(parents=True)
+    (tmp_path / "pkg" / "meshes").mkdir()
+    (tmp_path / "secret.stl").write_text("secret")
+    return tmp_path / "pkg"
+
+
+def load(package, filename, folder=None):
+    file = package / "urdf" / "r.urdf"
+    file.write_text(text(filename))
+    return kept(load_urdf(file, folder=folder))
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("part.stl", "part.stl"),
+        ("./meshes/part.stl", "meshes/part.stl"),
+        ("meshes/../part.stl", "part.stl"),
+        ("meshes\\part.stl", "meshes/part.stl"),
+        ("file://meshes/part.stl", "meshes/part.stl"),
+        ("package://pkg/meshes/part.stl", "pkg/meshes/part.stl"),
+        ("package://urdf/part.stl", "part.stl"),
+        ("model://thing/part.dae", "thing/part.dae"),
+    ],
+)
+def test_paths_inside_the_folder_of_the_file(package, filename, expected):
+    assert load(package, filename) == expected
+
+
+@pytest.mark.parametrize(
+    ("filename", "expected"),
+    [
+        ("package://pkg/meshes/part.stl", "meshes/part.stl"),
+        ("../meshes/part.stl", "meshes/part.stl"),
+        ("part.stl", "urdf/part.stl"),
+        ("package://other/part.stl", "other/part.stl"),
+    ],
+)
+def test_paths_inside_a_package_folder(package, filename, expected):
+    assert load(package, filename, folder=package) == expected
+
+
+def test_absolute_path_inside(package):
+    assert load(package, f"file://{package}/meshes/part.stl", folder=package) == "meshes/part.stl"
+    assert load(package, f"{package}/urdf/part.stl") == "part.stl"
+
+
+@pytest.mark.parametrize(
+    "filename",
+    [
+        "../meshes/part.stl",
+        "meshes/../../part.stl",
+        "..\\..\\secret.stl",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "file://../../secret.stl",
+        "package://../secret.stl",
+        "package://pkg/../../secret.stl",
+        "package:///../secret.stl",
+    ],
+)
+def test_paths_that_leave_the_folder_are_refused(package, filename):
+    with pytest.raises(kt.FileError, match="outside the folder") as caught:
+        load(package, filename)
+    assert filename in str(caught.value)
+    assert "link 'a'" in str(caught.value)
+
+
+@pytest.mark.parametrize("filename", ["http://example.org/a.stl", "C:/meshes/a.stl", "C:\\a.stl", "data:x"])
+def test_other_schemes_and_drives_are_refused(package, filename):
+    with pytest.raises(kt.FileError, match=r"allowed: 'meshes/part\.stl'"):
+        load(package, filename)
+
+
+@pytest.mark.parametrize("filename", ["", "  ", ".", "package://", "file://", "meshes/.."])
+def test_names_of_no_file_are_refused(package, filename):
+    with pytest.raises(kt.FileError, match="names"):
+        load(package, filename)
+
+
+def test_symbolic_links_do_not_lead_out(package):
+    os.symlink(package.parent, package / "urdf" / "up")
+    os.symlink(package.parent / "secret.stl", package / "urdf" / "innocent.stl")
+    for filename in ("up/secret.stl", "innocent.stl", "package://up/secret.stl"):
+        with pytest.raises(kt.FileError, match="outside the folder"):
+            load(package, filename)
+
+
+def test_symbolic_links_inside_are_kept(package):
+    os.symlink(package / "meshes", package / "urdf" / "shapes")
+    assert load(package, "shapes/part.stl", folder=package) == "urdf/shapes/part.stl"
+    with pytest.raises(kt.FileError, match="outside the folder"):
+        load(package, "shapes/part.stl")
+
+
+def test_circular_symbolic_link_does_not_hang(package):
+    os.symlink(package / "urdf" / "b", package / "urdf" / "a")
+    os.symlink(package / "urdf" / "a", package / "urdf" / "b")
+    assert load(package, "a/part.stl") == "a/part.stl"
+
+
+def test_folder_reached_by_a_symbolic_link(package):
+    alias = package.parent / "alias"
+    os.symlink(package, alias)
+    (package / "urdf" / "r.urdf").write_text(text(f"{package}/urdf/part.stl"))
+    assert kept(load_urdf(alias / "urdf" / "r.urdf")) == "part.stl"
+    assert kept(load_urdf(alias / "urdf" / "r.urdf", folder=package)) == "urdf/part.stl"
+
+
+def test_text_without_a_folder_accepts_only_paths_below():
+    assert kept(mechanism_from_urdf(text("meshes/part.stl"))) == "meshes/part.stl"
+    assert kept(mechanism_from_urdf(text("package://pkg/part.stl"))) == "pkg/part.stl"
+    for filename in ("../part.stl", "/etc/passwd", "package://../part.stl"):
+        with pytest.raises(kt.FileError, match="outside the folder of the description"):
+            mechanism_from_urdf(text(filename))
+
+
+def test_text_with_a_folder(package):
+    assert kept(mechanism_from_urdf(text("package://pkg/a.stl"), folder=package)) == "a.stl"
+
+
+def test_folder_must_exist_and_contain_the_file(package, tmp_path):
+    with pytest.raises(kt.FileError, match="is not a folder"):
+        load(package, "a.stl", folder=tmp_path / "nowhere")
+    with pytest.raises(kt.FileError, match="not inside the given folder"):
+        load(package, "a.stl", folder=package / "meshes")
+
+
+def test_collision_meshes_are_checked_too():
+    content = text("fine.stl").replace(
+        "</link>", '<collision><geometry><mesh filename="../../secret.stl"/></geometry></collision></link>'
+    )
+    with pytest.raises(kt.FileError, match="outside the folder"):
+        mechanism_from_urdf(content)
+
+
+def test_nothing_is_opened(package, monkeypatch):
+    folder = MeshFolder(package, package)
+    monkeypatch.setattr("builtins.open", lambda *_: pytest.fail("a mesh file was opened"))
+    assert folder.kept("meshes/part.stl", "here") == "meshes/part.stl"
