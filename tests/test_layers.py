@@ -78,6 +78,23 @@ def test_imports_go_downwards(path):
     assert violations(path.read_text(encoding="utf-8"), dotted(path)) == []
 
 
+COMPILED = ("integrate", "simulation/compiled", "motion/compiled")  # folders that are stamped as a whole
+
+
+def test_machine_code_comes_from_stamped_sources():
+    """What is compiled in a folder reads nothing that the stamp of its machine code does not cover."""
+    allowed = {"errors", "algebra", "model", "kernels", "engine"}
+    found = []
+    for folder in COMPILED:
+        own = f"kinetree.{folder.replace('/', '.')}"
+        for path in (PACKAGE / folder).rglob("*.py"):
+            for line, name in imported_modules(ast.parse(path.read_text(encoding="utf-8")), [own]):
+                foreign = name.split(".")[0] == ENTRANCE and room_of(name) not in allowed
+                if foreign and not name.startswith(own):
+                    found.append(f"{dotted(path)}, line {line}: {name}")
+    assert found == []
+
+
 def test_every_file_has_a_room():
     assert {room_of(dotted(path)) for path in FILES} <= FLOOR.keys()
 

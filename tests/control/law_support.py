@@ -8,8 +8,8 @@ import kinetree as kt
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.torque_law import AXIS
-from kinetree.simulation import rates_code
-from kinetree.simulation.context import Context, ContextParts, layout_rows
+from kinetree.simulation.compiled import rates as rates_code
+from kinetree.simulation.compiled.context import Context, ContextParts, layout_rows
 
 POINTER = ctypes.c_void_p
 RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)

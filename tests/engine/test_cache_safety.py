@@ -79,7 +79,10 @@ def files(folder):
 
 # ---- the stamp ----------------------------------------------------------------------------------------
 def stamps(package, **environment):
-    code = "from kinetree.engine.disk_cache import stamp; print(stamp(4), stamp(1), stamp(2))"
+    code = """
+from kinetree.engine.disk_cache import stamp
+print(stamp(4), stamp(1), stamp(2), stamp(1, 'integrate'), stamp(1, 'simulation/compiled'))
+"""
     return finish(start(package, code, **environment))[0].split()
 
 
@@ -88,9 +91,9 @@ def test_stamp_tells_sources_lanes_and_processor(package, tmp_path):
     copy = tmp_path / "package"
     shutil.copytree(package, copy)
     first = stamps(copy)
-    assert len(set(first)) == 3
+    assert len(set(first)) == 5
     assert stamps(copy) == first
-    helper = copy / "kinetree" / "kernels" / "lanes" / "functions.py"
+    helper = copy / "kinetree" / "engine" / "lanes" / "functions.py"
     text = helper.read_text()
     assert "NEAR = 1e6" in text
     helper.write_text(text.replace("NEAR = 1e6", "NEAR = 2e6"))
@@ -98,6 +101,16 @@ def test_stamp_tells_sources_lanes_and_processor(package, tmp_path):
     helper.write_text(text)
     assert stamps(copy) == first  # what counts is the text, not when it was written
     assert not set(stamps(copy, NUMBA_CPU_NAME="generic")) & set(first)
+
+
+def test_stamp_of_a_room_tells_its_own_sources_only(package, tmp_path):
+    copy = tmp_path / "package"
+    shutil.copytree(package, copy)
+    first = stamps(copy)
+    with open(copy / "kinetree" / "integrate" / "linear.py", "a") as file:
+        file.write("# changed\n")
+    changed = [a != b for a, b in zip(first, stamps(copy), strict=True)]
+    assert changed == [False, False, False, True, False]
 
 
 @pytest.mark.parametrize("lanes", [2, 8])
@@ -281,9 +294,9 @@ def test_blocked_subfolder_never_leads_to_another_cache(cache):
             run = compiled(kernel)
             assert hits(run) == 0
             assert_right(run, kernel)
-        assert not list(disk_cache.SOURCES.rglob("*.nb?"))
+        assert not list(disk_cache.PACKAGE.rglob("*.nb?"))
     finally:
-        for file in disk_cache.SOURCES.rglob("*.nb?"):
+        for file in disk_cache.PACKAGE.rglob("*.nb?"):
             file.unlink()
 
 

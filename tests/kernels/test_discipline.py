@@ -13,7 +13,7 @@ from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.layout import TREE
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
-from kinetree.simulation.context import HEADER
+from kinetree.simulation.compiled.context import HEADER
 
 FOLDER = Path(kinetree.kernels.__file__).parent
 FORBIDDEN = (

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kinetree.motion.program import condensed
+from kinetree.motion.compiled import condensed
 
 EQUAL, MU, TAU = 50.0, 0.3, 0.99
 

@@ -12,7 +12,7 @@ from kinetree.algebra.bspline import BSplineBasis
 from kinetree.analysis.loads import load_moments
 from kinetree.engine.run import run_batch
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.motion.program import assembly
+from kinetree.motion.compiled import assembly
 
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 

@@ -12,9 +12,9 @@ from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import friction_slopes, normal_slopes
 from kinetree.kernels.ground import PLANE, POINT, REGION, friction_force, normal_force
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, GRAVITY, NO_MODEL
-from kinetree.simulation.context import Context, ContextParts, layout_rows
-from kinetree.simulation.jacobian_code import jacobian
-from kinetree.simulation.rates_code import rates
+from kinetree.simulation.compiled.context import Context, ContextParts, layout_rows
+from kinetree.simulation.compiled.jacobian import jacobian
+from kinetree.simulation.compiled.rates import rates
 from support import trees
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 3)

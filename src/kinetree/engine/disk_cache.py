@@ -22,32 +22,49 @@ from pathlib import Path
 
 import llvmlite.binding
 
-SOURCES = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
+SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that nobody loads is deleted
 
 
-def code_folder(name: str, lanes: int) -> Path | None:
-    """Where machine code of that name lies; None if nothing can be written there."""
-    folder = cache_folder()
-    if folder is None or not _is_writable(folder / stamp(lanes) / name):
+def code_folder(name: str, lanes: int, source: str | None = None) -> Path | None:
+    """Where machine code of that name lies; None if nothing can be written there.
+
+    ``source`` is the file that the code comes from, if it is not one of the shared rooms.
+    """
+    folder, present = cache_folder(), stamp(lanes, _room(source))
+    if folder is None or not _is_writable(folder / present / name):
         return None
-    _mark_used(folder, stamp(lanes))
-    return folder / stamp(lanes) / name
+    _mark_used(folder, present)
+    return folder / present / name
+
+
+def _room(source: str | None) -> str:
+    """The folder of a source file, if the package has it and it is not shared by all: "integrate"."""
+    if source is None or not Path(source).is_relative_to(PACKAGE):
+        return ""
+    room = Path(source).parent.relative_to(PACKAGE)
+    return "" if room.parts[0] in SHARED else room.as_posix()
 
 
 @functools.cache
-def stamp(lanes: int) -> str:
-    """What shapes the machine code: sources, lanes, numba and its settings, LLVM, Python, the processor."""
+def stamp(lanes: int, room: str = "") -> str:
+    """What shapes the machine code: sources, lanes, numba and its settings, LLVM, Python, the processor.
+
+    The sources are those of the shared rooms and of the folder that the code comes from, which may import
+    nothing else that is compiled (a test sees to it).
+    """
     cpu = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     versions = (_numba_version(), llvmlite.__version__, sys.version_info[:2])
     build = (object.__basicsize__, tuple.__basicsize__, getattr(sys, "abiflags", ""))
     names = sorted(name for name in os.environ if name.startswith("NUMBA_") and name not in HARMLESS)
     settings = [(name, os.environ[name]) for name in names]
     key = hashlib.sha256(repr((lanes, versions, build, cpu, settings)).encode())
-    for file in sorted(SOURCES.rglob("*.py")):
-        key.update(file.name.encode() + file.read_bytes())
+    for name in (*SHARED, *([room] if room else [])):
+        for file in sorted((PACKAGE / name).rglob("*.py")):
+            key.update(file.name.encode() + file.read_bytes())
     return key.hexdigest()[:16]
 
 

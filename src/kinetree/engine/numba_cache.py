@@ -28,7 +28,7 @@ def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Ite
     """Compile in here: machine code comes from the disk cache or goes there; a notice tells if it is made."""
     with Notice(name) as notice, warnings.catch_warnings():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
-        folder = code_folder(name, lanes)
+        folder = code_folder(name, lanes, run.__code__.co_filename)
         if folder is not None:  # or else numba would go elsewhere
             compiler._cache = _StampedCache.at(folder, run)
             compiler._cache.is_missing = notice.show

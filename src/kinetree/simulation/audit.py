@@ -11,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import kinetic_and_potential
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
-from kinetree.simulation.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
+from kinetree.simulation.compiled.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.simulation.options import FIXED, Options
 
 ROUNDING = 1e-14

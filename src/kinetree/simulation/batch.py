@@ -20,7 +20,7 @@ from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import KNOWN
 from kinetree.simulation.audit import energies, energy_check, energy_tolerance
-from kinetree.simulation.context import SUMS
+from kinetree.simulation.compiled.context import SUMS
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground

@@ -18,8 +18,8 @@ from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.without import without_parameters
+from kinetree.simulation.compiled.context import SUMS, ContextParts, layout_rows
 from kinetree.simulation.contact import ContactForces, contact_forces
-from kinetree.simulation.context import SUMS, ContextParts, layout_rows
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.setup import lock_rows
 from kinetree.simulation.surroundings import Surroundings

@@ -14,7 +14,7 @@ from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.context import layout_rows
+from kinetree.simulation.compiled.context import layout_rows
 
 
 @dataclass(frozen=True)

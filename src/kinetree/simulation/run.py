@@ -12,7 +12,7 @@ from kinetree.errors import KinetreeError, SimulationError
 from kinetree.integrate.integration import Integration, Status
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
-from kinetree.simulation.context import SUMS
+from kinetree.simulation.compiled.context import SUMS
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts

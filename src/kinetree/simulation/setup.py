@@ -15,7 +15,7 @@ from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
-from kinetree.simulation.context import ContextParts, layout_rows
+from kinetree.simulation.compiled.context import ContextParts, layout_rows
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops
 from kinetree.simulation.surroundings import Surroundings

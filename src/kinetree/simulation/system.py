@@ -17,7 +17,7 @@ from kinetree.kernels.layout import LANES
 from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.context import HEADER, SUMS, Context, ContextParts
+from kinetree.simulation.compiled.context import HEADER, SUMS, Context, ContextParts
 from kinetree.simulation.options import Trigger
 from kinetree.simulation.torque import LawFunction
 from kinetree.state import Wrench
@@ -90,7 +90,7 @@ class System:
 
     def _compiled(self, name: str) -> int:
         """The compiled function of that name; compiled on first use."""
-        from kinetree.simulation import rates_code
+        from kinetree.simulation.compiled import rates as rates_code
 
         make = getattr(rates_code, name)
         return int((make() if name in ("events", "switch") else make(self.lanes)).address)
@@ -99,7 +99,7 @@ class System:
         """Where the derivatives of the accelerations are; a Python law has none."""
         if self.function is not None:
             return None
-        from kinetree.simulation.jacobian_code import jacobian
+        from kinetree.simulation.compiled.jacobian import jacobian
 
         return int(jacobian().address)
 
@@ -109,7 +109,7 @@ class System:
         timeless = parts.desired is None and parts.table is None and parts.period == 0.0
         if self.lanes > 1 or self._keep or not timeless or parts.mode != NO_MODEL:
             return 0
-        from kinetree.simulation.rates_code import rates
+        from kinetree.simulation.compiled.rates import rates
 
         return int(rates(LANES).address)
 
@@ -140,7 +140,7 @@ class System:
 
     def observe(self, times: Array, states: Array) -> Observation:
         """The law's torques, accelerations and contact at times (k,) and states (k, lanes, size)."""
-        from kinetree.simulation.observe_code import observe
+        from kinetree.simulation.compiled.observe import observe
 
         k, n, points = len(times), self.n, len(self.parts.points)
         flat = np.ascontiguousarray(states.reshape(k, -1))

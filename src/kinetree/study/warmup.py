@@ -52,9 +52,9 @@ def _pieces() -> Iterator[Piece]:
 def _simulation_pieces() -> Iterator[Piece]:
     """The right-hand sides of simulations, and the methods that integrate them."""
     from kinetree.integrate.driver import METHODS, advancing
-    from kinetree.simulation.jacobian_code import jacobian
-    from kinetree.simulation.observe_code import observe
-    from kinetree.simulation.rates_code import events, rates, sample, switch
+    from kinetree.simulation.compiled.jacobian import jacobian
+    from kinetree.simulation.compiled.observe import observe
+    from kinetree.simulation.compiled.rates import events, rates, sample, switch
 
     for lanes in (1, LANES):
         many = "one at a time" if lanes == 1 else f"{lanes} at once"

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.motion.program.assembly import compiled, pull, pull_twice, sample
+from kinetree.motion.compiled.assembly import compiled, pull, pull_twice, sample
 
 RATES = 3  # q, qd and qdd
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian over (q, qd, qdd)

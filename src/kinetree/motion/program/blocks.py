@@ -9,8 +9,8 @@ from scipy import sparse
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
+from kinetree.motion.compiled.assembly import compiled, pull_entries, weigh
 from kinetree.motion.problem.presolve import Flags
-from kinetree.motion.program.assembly import compiled, pull_entries, weigh
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.terms.contract import Chained, Function, Quantity, Rows, Steps
 

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
-from kinetree.motion.program.assembly import add_outer, compiled
 from kinetree.motion.program.mechanics import Mechanics
 
 

@@ -21,9 +21,9 @@ from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
+from kinetree.motion.compiled.assembly import add_load_torques, add_torque_blocks, compiled
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import Motion
-from kinetree.motion.program.assembly import add_load_torques, add_torque_blocks, compiled
 from kinetree.state import Wrench
 
 

@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
+from kinetree.motion.compiled.assembly import compiled, gather
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
-from kinetree.motion.program.assembly import compiled, gather
 from kinetree.motion.program.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds

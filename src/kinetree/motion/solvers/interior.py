@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import KinetreeError
-from kinetree.motion.program.condensed import (
+from kinetree.motion.compiled.condensed import (
     compiled,
     complementarity,
     complementarity_after,

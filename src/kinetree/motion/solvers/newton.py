@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.program.condensed import (
+from kinetree.motion.compiled.condensed import (
     compiled,
     condense,
     curb,

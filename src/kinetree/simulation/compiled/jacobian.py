@@ -39,8 +39,8 @@ from kinetree.kernels.rates_jacobian import (
 )
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, NO_MODEL
 from kinetree.kernels.vectors import load3
-from kinetree.simulation.context import HEADER
-from kinetree.simulation.rates_code import RATES, forces_in_state, law_in_state
+from kinetree.simulation.compiled.context import HEADER
+from kinetree.simulation.compiled.rates import RATES, forces_in_state, law_in_state
 
 
 @register_jitable(**PART)

@@ -34,7 +34,7 @@ from kinetree.kernels.rates import (
     tell_forces,
 )
 from kinetree.kernels.torque_law import AXIS, limited
-from kinetree.simulation.context import HEADER
+from kinetree.simulation.compiled.context import HEADER
 
 _NUMBERS = types.CPointer(types.float64)
 RATES = types.int64(types.float64, _NUMBERS, _NUMBERS, _NUMBERS)

@@ -1,0 +1,1 @@
+"""Arithmetic of the nonlinear program as machine code: assembly and condensing."""

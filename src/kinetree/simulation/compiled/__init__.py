@@ -1,0 +1,1 @@
+"""The right-hand side of simulations as machine code, and the memory it works on."""
