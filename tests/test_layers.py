@@ -73,9 +73,11 @@ def dotted(path):
     return ".".join(parts)
 
 
-@pytest.mark.parametrize("path", FILES, ids=dotted)
-def test_imports_go_downwards(path):
-    assert violations(path.read_text(encoding="utf-8"), dotted(path)) == []
+def test_imports_go_downwards():
+    assert FILES
+    assert [
+        found for path in FILES for found in violations(path.read_text(encoding="utf-8"), dotted(path))
+    ] == []
 
 
 COMPILED = ("integrate", "simulation/compiled", "motion/compiled")  # folders that are stamped as a whole

@@ -1,8 +1,8 @@
-"""What the package promises: names, docstrings, running examples, small files, a quick import."""
+"""What the package promises: names, docstrings, running examples, a quick import."""
 
 import ast
 import doctest
-import importlib
+import importlib.util
 import inspect
 import pkgutil
 import subprocess
@@ -14,32 +14,43 @@ import pytest
 import kinetree
 
 PACKAGE = Path(kinetree.__file__).parent
-FILES = sorted(PACKAGE.rglob("*.py"))
-MODULES = sorted(
-    found.name
-    for found in pkgutil.walk_packages(kinetree.__path__, "kinetree.")
-    if not found.name.endswith("__main__")
-)
-LARGEST_FILE, LARGEST_FUNCTION = 400, 90  # lines
+MODULES = [
+    "kinetree",
+    *sorted(
+        found.name
+        for found in pkgutil.walk_packages(kinetree.__path__, "kinetree.")
+        if not found.name.endswith("__main__")
+    ),
+]
 NOT_YET_NEEDED = ("matplotlib", "pydantic", "scipy", "mujoco", "numba", "rich", "typer")
-FUNCTIONS = [name for name in kinetree.__all__ if inspect.isfunction(getattr(kinetree, name, None))]
 
 
-def short(path):
-    return path.relative_to(PACKAGE).as_posix()
+def test_public_names_resolve_and_are_documented():
+    bare = [name for name in kinetree.__all__ if not (getattr(kinetree, name).__doc__ or "").strip()]
+    assert bare == []
 
 
-@pytest.mark.parametrize("name", kinetree.__all__)
-def test_public_name_resolves_and_is_documented(name):
-    assert (getattr(kinetree, name).__doc__ or "").strip()
+def test_public_functions_have_an_example():
+    functions = [name for name in kinetree.__all__ if inspect.isfunction(getattr(kinetree, name))]
+    assert functions
+    assert [name for name in functions if ">>>" not in inspect.getdoc(getattr(kinetree, name))] == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_public_function_has_an_example(name):
-    assert ">>>" in inspect.getdoc(getattr(kinetree, name))
+def test_every_module_can_be_imported():
+    found = {}
+    for name in MODULES:
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # every module is named, not the first alone
+            found[name] = repr(error)
+    assert found == {}
 
 
-@pytest.mark.parametrize("module", ["kinetree", *MODULES])
+def has_examples(module):
+    return ">>>" in Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", list(filter(has_examples, MODULES)))
 def test_examples_in_docstrings_run(module):
     outcome = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert outcome.failed == 0
@@ -54,28 +65,25 @@ def public_definitions(tree, prefix=""):
                 yield from public_definitions(node, f"{node.name}.")
 
 
-@pytest.mark.parametrize("path", FILES, ids=short)
-def test_all_that_is_public_has_a_docstring(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def without_docstring(source, path):
+    """What is public in a file and has no docstring, the file itself included."""
+    tree = ast.parse(source)
     bare = [name for name, node in public_definitions(tree) if not ast.get_docstring(node)]
-    assert ast.get_docstring(tree), f"{path.name} has no docstring"
-    assert bare == []
+    return [f"{path}: {name}" for name in ([] if ast.get_docstring(tree) else ["the file"]) + bare]
 
 
-@pytest.mark.parametrize("path", FILES, ids=short)
-def test_files_and_functions_are_small(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LARGEST_FILE
-    functions = [x for x in ast.walk(ast.parse(text)) if isinstance(x, ast.FunctionDef)]
-    long = {x.name: x.end_lineno - x.lineno + 1 for x in functions}
-    assert {name: lines for name, lines in long.items() if lines > LARGEST_FUNCTION} == {}
+def test_all_that_is_public_has_a_docstring():
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert [
+        bare
+        for path in files
+        for bare in without_docstring(path.read_text(encoding="utf-8"), path.relative_to(PACKAGE))
+    ] == []
 
 
-def test_files_beside_the_package_are_small():
-    root = Path(__file__).parents[1]
-    paths = [path for folder in ("tests", "benchmarks", "docs") for path in (root / folder).rglob("*.py")]
-    lines = {str(path.relative_to(root)): len(path.read_text("utf-8").splitlines()) for path in paths}
-    assert {name: count for name, count in lines.items() if count > LARGEST_FILE} == {}
+def test_a_missing_docstring_is_found():
+    source = "class A:\n    def f(self):\n        pass\n    def _g(self):\n        pass"
+    assert without_docstring(source, "a.py") == ["a.py: the file", "a.py: A", "a.py: A.f"]
 
 
 def test_import_is_light():
