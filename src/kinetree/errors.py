@@ -1,4 +1,4 @@
-"""Every exception of the library.
+"""Every exception of the library, and the base of its warnings.
 
 A message names the offender, its value and what is allowed. All derive from :class:`KinetreeError`,
 so one ``except kinetree.KinetreeError`` catches whatever bad input can cause.
@@ -15,6 +15,10 @@ HELPFUL = 20  # messages about unknown names that suggest another one
 
 class KinetreeError(Exception):
     """Base of every error that Kinetree raises on purpose."""
+
+
+class KinetreeWarning(UserWarning):
+    """Base of every warning that Kinetree issues: an answer is given, with a doubt that the text names."""
 
 
 class ModelError(KinetreeError, ValueError):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import FileError, InputError, MissingExtraError, ModelError
+from kinetree.errors import FileError, InputError, KinetreeWarning, MissingExtraError, ModelError
 from kinetree.formats.files import read_text
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
@@ -113,11 +113,11 @@ def _mechanism(
     except ModelError as reason:
         raise ModelError(f"{source}: {reason}") from None
     for remark in compiled.remarks:
-        warnings.warn(f"{source}: MuJoCo warns: {_one_line(remark)}", UserWarning, stacklevel=3)
+        warnings.warn(f"{source}: MuJoCo warns: {_one_line(remark)}", KinetreeWarning, stacklevel=3)
     if compiled.left_out:
         parts = "; ".join(compiled.left_out)
         warnings.warn(
-            f"{source}: left out because a mechanism cannot hold it: {parts}", UserWarning, stacklevel=3
+            f"{source}: left out because a mechanism cannot hold it: {parts}", KinetreeWarning, stacklevel=3
         )
     return mechanism
 

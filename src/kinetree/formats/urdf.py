@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, ModelError, listed, unknown_name
+from kinetree.errors import FileError, InputError, KinetreeWarning, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
@@ -194,7 +194,7 @@ def is_world(link: Element, root: str) -> bool:
     if link.text("name") != root or root != WORLD or link.one("inertial") is not None:
         return False
     if link.all("visual") or link.all("collision"):
-        warnings.warn(f"{link.place}: the shapes of the world are not kept", UserWarning, stacklevel=2)
+        warnings.warn(f"{link.place}: the shapes of the world are not kept", KinetreeWarning, stacklevel=2)
     return True
 
 

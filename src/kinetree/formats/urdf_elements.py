@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis, unit_axis
-from kinetree.errors import FileError, ModelError, listed, unknown_name
+from kinetree.errors import FileError, KinetreeWarning, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import Body, Shape
@@ -219,7 +219,7 @@ def _warn_of_unused(element: Element, kind: str) -> None:
         warnings.warn(
             f"{element.place}: {' and '.join(given)} not used, as one number cannot serve the lengths and "
             f"angles of a {kind} joint",
-            UserWarning,
+            KinetreeWarning,
             stacklevel=2,
         )
 

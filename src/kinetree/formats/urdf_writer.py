@@ -17,7 +17,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rpy_from_rotation
-from kinetree.errors import FileError, listed
+from kinetree.errors import FileError, KinetreeWarning, listed
 from kinetree.formats.urdf_elements import NO_LIMIT, TENSOR
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.inertia import Inertia
@@ -63,7 +63,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
     if lost:
         warnings.warn(
             f"URDF cannot hold all of mechanism '{mechanism.name}', left out: {'; '.join(lost)}",
-            UserWarning,
+            KinetreeWarning,
             stacklevel=3,
         )
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
-from kinetree.errors import InputError, KinetreeError, SimulationError
+from kinetree.errors import InputError, KinetreeError, KinetreeWarning, SimulationError
 from kinetree.kernels.ground import CONTACT
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
@@ -33,7 +33,7 @@ from kinetree.simulation.torque import Law, check_beginning, read_law
 from kinetree.state import Wrench, coordinates
 
 
-class AccuracyWarning(UserWarning):
+class AccuracyWarning(KinetreeWarning):
     """The energy balance of a simulation is off by more than its tolerance."""
 
 

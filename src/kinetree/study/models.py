@@ -6,7 +6,7 @@ import os
 import warnings
 from importlib import resources
 
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, unknown_name
 from kinetree.formats.files import load
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
@@ -60,7 +60,8 @@ def _looked_at(path: str) -> Mechanism:
     mechanism = load(path, allow_unphysical=True)
     for found in inertia_suspicions(mechanism):
         if found.rule == UNPHYSICAL:
-            warnings.warn(f"{path}: {found.message.removesuffix(', which was allowed')}", stacklevel=3)
+            text = f"{path}: {found.message.removesuffix(', which was allowed')}"
+            warnings.warn(text, KinetreeWarning, stacklevel=3)
     return mechanism
 
 

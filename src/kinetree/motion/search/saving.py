@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kinetree.errors import FileError
+from kinetree.errors import FileError, KinetreeWarning
 from kinetree.formats.files import PathLike, check_writable, checked_path
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Outcome, Status, Watch, rank
@@ -19,7 +19,7 @@ from kinetree.result.result import Result
 EVERY = 30.0  # s between two savings
 
 
-class SaveWarning(UserWarning):
+class SaveWarning(KinetreeWarning):
     """A motion could not be saved; the search goes on."""
 
 
