@@ -22,6 +22,7 @@ from kinetree.motion.program.program import Program
 from kinetree.motion.terms.boundary import NAMES
 
 SAME = 1e-9  # what is fixed on both sides may differ by this
+ROUNDING = 1e-14  # part of the terms of a sum that is left where they cancel
 JUNCTION = "junction of phases"
 
 
@@ -44,8 +45,8 @@ class Side:
         place = program.places.place
         self.kept = np.flatnonzero((place[self.points] >= 0) & (self.weights != 0.0))
         self.timed = bool(rate and place[-1] >= 0)
-        fixed = float(self.weights @ program.unknowns(np.zeros(program.n))[self.points])
-        if self.timed and not len(self.kept) and fixed == 0.0:
+        parts = self.weights * program.unknowns(np.zeros(program.n))[self.points]
+        if self.timed and not len(self.kept) and abs(parts.sum()) <= ROUNDING * np.abs(parts).sum():
             self.rest, self.timed = 0.0, False
             return
         last = [place[-1]] if self.timed else []
