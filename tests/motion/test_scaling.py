@@ -1,5 +1,7 @@
 """The same optimum whatever units, weights, durations and starts are; what is called solved is solved."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,7 @@ from kinetree.motion.search.start import slowed, straight_line
 from kinetree.motion.solvers import choice
 from kinetree.motion.solvers.interface import Outcome, Status
 from kinetree.motion.solvers.interior import InteriorPoint
-from kinetree.motion.solvers.threads import one_thread, thread_pools
+from kinetree.motion.solvers.threads import libraries, one_thread, set_threads
 from kinetree.motion.terms import (
     Boundary,
     CustomConstraint,
@@ -25,7 +27,7 @@ from kinetree.motion.terms import (
 )
 from motion.problems import from_rest_to_rest, minimum_time
 
-QUICK = ("interior", "ipopt", "uno")
+QUICK = ("interior", "ipopt")
 HEAVY = kt.zoo.two_link(gravity=(0, -9.81, 0))
 ENDS = from_rest_to_rest([0.0, -2.0], [1.0, -1.0])
 
@@ -242,9 +244,60 @@ def test_what_is_exceeded_between_samples_is_in_the_first_sentence():
     assert str(found).startswith("Solved at the samples: ")
 
 
-def test_linear_algebra_has_its_threads_back():
-    before = [pool.get() for pool in thread_pools()]
+def counts():
+    """Threads of every library of linear algebra."""
+    return [library.num_threads for library in libraries()]
+
+
+@pytest.fixture
+def three_threads():
+    """More than one, so that something is lowered; what was before comes back."""
+    before = counts()
+    for library in libraries():
+        set_threads(library, 3)
+    yield counts()
+    for library, count in zip(libraries(), before, strict=True):
+        set_threads(library, count)
+
+
+def test_linear_algebra_has_its_threads_back(three_threads):
+    assert libraries() and set(three_threads) == {3}
     with pytest.raises(ZeroDivisionError), one_thread():
-        assert {pool.get() for pool in thread_pools()} <= {1}
+        assert set(counts()) == {1}
         raise ZeroDivisionError
-    assert [pool.get() for pool in thread_pools()] == before
+    assert counts() == three_threads
+
+
+def test_overlapping_solves_restore_the_threads_when_the_last_ends(three_threads):
+    first_is_in, second_is_in, first_is_out = (threading.Event() for _ in range(3))
+    seen = {}
+
+    def first():
+        with one_thread():
+            first_is_in.set()
+            second_is_in.wait(10.0)
+        seen["after the first"] = counts()
+        first_is_out.set()
+
+    def second():
+        first_is_in.wait(10.0)
+        with one_thread():
+            second_is_in.set()
+            first_is_out.wait(10.0)
+            seen["in the second"] = counts()
+
+    threads = [threading.Thread(target=function) for function in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(seen["after the first"]) == set(seen["in the second"]) == {1}
+    assert counts() == three_threads
+
+
+def test_predictions_in_threads_leave_the_threads_of_linear_algebra(three_threads):
+    problems = [minimum_time(segments=k) for k in (6, 10, 14, 18)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(predict, problems))
+    assert all(x.solved for x in found)
+    assert counts() == three_threads
