@@ -1,5 +1,7 @@
 """Problems are checked when made and can be inspected before they are solved."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 
@@ -188,3 +190,25 @@ def test_a_wrong_derivative_is_found():
     check = Problem(ARM, objective=Wrong(), constraints=ENDS).check_derivatives()
     assert not check.passed
     assert 1e-3 < check.gradient < 0.1
+
+
+def test_a_changed_problem_keeps_its_kind_and_its_other_arguments():
+    class Slower(Problem):
+        pass
+
+    def pushed(s):
+        return [kt.Wrench("link2", force=(0, -1, 0))]
+
+    given = {
+        "samples": 3,
+        "clamped": False,
+        "frozen": {"joint2": 0.3},
+        "loads": pushed,
+        "duration": (1.0, 2.0),
+    }
+    ends = [Boundary("start", {"joint1": 0.0}), Boundary("end", {"joint1": 1.0})]
+    problem = Slower(kt.zoo.two_link(), objective=Time(), constraints=ends, **given)
+    finer = problem.changed(breaks=np.linspace(0, 1, 8), degree=4)
+    assert type(finer) is Slower and finer.basis.degree == 4 and finer.basis.segments == 7
+    assert {key: finer.arguments[key] for key in given} == given
+    assert set(finer.arguments) == set(signature(Problem).parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,7 +67,19 @@ class Problem:
         frozen: Mapping[str, float] | None = None,
         loads: LoadsGiven = None,
     ) -> None:
-        self.arguments: dict[str, Any] = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
+        self.arguments: dict[str, Any] = {
+            "mechanism": mechanism,
+            "objective": objective,
+            "constraints": constraints,
+            "duration": duration,
+            "segments": segments,
+            "degree": degree,
+            "samples": samples,
+            "breaks": breaks,
+            "clamped": clamped,
+            "frozen": frozen,
+            "loads": loads,
+        }
         self.mechanism = mechanism
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
         self.constraints = _listed(constraints, Constraint, "constraints")
@@ -88,9 +100,12 @@ class Problem:
         if self.program.n == 0:
             raise InputError("nothing is left to choose: the boundary conditions fix every control point")
 
-    def changed(self, **arguments: Any) -> Problem:
-        """The same problem with other arguments: ``problem.changed(segments=40)``."""
-        return Problem(**{**self.arguments, **arguments})
+    def changed(self, **arguments: Any) -> Self:
+        """This problem with some arguments replaced: ``problem.changed(segments=40)``.
+
+        A subclass gives a problem of its own kind, and adds to ``arguments`` what its constructor takes.
+        """
+        return type(self)(**{**self.arguments, **arguments})
 
     @property
     def basis(self) -> BSplineBasis:
