@@ -100,7 +100,7 @@ def test_least_effort_in_two_phases_is_the_cubic():
     assert np.allclose(found.q[:, 0], 1.5 * s**2 * (3 - 2 * s), atol=1e-4)
 
 
-@pytest.mark.parametrize("solver", ["interior", "ipopt", "uno"])
+@pytest.mark.parametrize("solver", ["interior", "ipopt"])
 def test_lifting_and_carrying(solver):
     found = predict_phases(lift_and_carry(), solver=solver)
     first, second = found.parts

@@ -11,7 +11,7 @@ from kinetree.motion.outcome.prediction_result import all_control_points
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.refine import tighten
-from kinetree.motion.search.search import progress, saving
+from kinetree.motion.search import progress, saving
 from kinetree.motion.solvers.interface import Progress, Settings
 from kinetree.motion.terms import CustomObjective, ReactionLimit, SquaredTorque
 from motion.problems import from_rest_to_rest, frozen_elbow, kuka, lifting, minimum_time, prismatic
@@ -116,7 +116,7 @@ def test_a_simulated_motion_is_a_start_but_another_mechanism_is_none():
         predict(minimum_time(segments=6), start=kt.simulate(kt.zoo.gripper(), [0, 0, 0, 0], duration=0.01))
 
 
-@pytest.mark.parametrize("solver", ["interior", "ipopt", "uno"])
+@pytest.mark.parametrize("solver", ["interior", "ipopt"])
 def test_conditions_of_optimality_hold_and_fail_elsewhere(solver):
     found = predict(minimum_time(segments=8), solver=solver)
     good = optimality(found.problem.program, found.outcome)
@@ -143,7 +143,7 @@ def test_the_best_motion_is_saved_on_the_way(tmp_path, monkeypatch):
         if path.exists():
             seen.append(kt.load_result(path))
 
-    found = predict(minimum_time(segments=4), solver="uno", save=path, progress=look)
+    found = predict(minimum_time(segments=4), solver="ipopt", save=path, progress=look)
     assert len(seen) > 3
     assert all(not x.complete and x.stop_reason == "still searching" for x in seen[:-1])
     assert kt.load_result(path).equals(found.result)
@@ -159,7 +159,7 @@ def test_what_is_saved_never_gets_worse(tmp_path, monkeypatch):
         if path.exists():
             statuses.append(kt.load_result(path).statistics["status"])
 
-    predict(minimum_time(segments=4), solver="uno", save=path, progress=look, starts=2)
+    predict(minimum_time(segments=4), solver="ipopt", save=path, progress=look, starts=2)
     first = statuses.index("solved")
     assert set(statuses[:first]) == {"searching"}
     assert set(statuses[first:]) == {"solved"}

@@ -42,10 +42,9 @@ def predict(
 ) -> Prediction:
     """The motion that solves a problem, verified apart from the solver and explained.
 
-    ``solver``: "auto", "interior", "ipopt", "uno" or "slsqp". The search begins at ``start``: an earlier
-    prediction or result, or (times, positions), or by default a straight line; with ``starts`` > 1 also from
-    random motions, and the best counts. ``tolerance`` is for optimality and for violations relative to the
-    bounds.
+    ``solver``: "auto", "interior", "ipopt" or "slsqp". The search begins at ``start``: an earlier prediction
+    or result, or (times, positions), or by default a straight line; with ``starts`` > 1 also from random
+    motions, and the best counts. ``tolerance`` is for optimality and for violations relative to the bounds.
 
     ``progress``: a function that is called with every iteration, or whether to show a line on the terminal
     (default: if there is one). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for

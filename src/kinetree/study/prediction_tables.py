@@ -10,7 +10,7 @@ from kinetree.study.tables import EACH, FUNCTION, LoadTable
 from kinetree.study.values import Ends, Gains, Limits, Positions, Positive, Rows, Seed, Whole, choice
 
 OBJECTIVES = ("time", "squared_torque", "mixed", "power", "jerk", "function")
-SOLVERS = ("auto", "interior", "ipopt", "uno", "slsqp", "snopt")
+SOLVERS = ("auto", "interior", "ipopt", "slsqp")
 PLACES = ("samples", "knots", "start", "end")
 PARTS = ("force", "moment", "fx", "fy", "fz", "mx", "my", "mz")
 RATES = ("position", "velocity", "acceleration")

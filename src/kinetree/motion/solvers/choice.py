@@ -11,17 +11,9 @@ from kinetree.motion.solvers.interface import Solver
 from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.ipopt import Ipopt
 from kinetree.motion.solvers.slsqp import Slsqp
-from kinetree.motion.solvers.snopt import Snopt
-from kinetree.motion.solvers.uno import Uno
 
 LARGE = 800  # unknowns from which sparse factors are quicker than dense ones
-SOLVERS: dict[str, Solver] = {
-    "interior": InteriorPoint(),
-    "ipopt": Ipopt(),
-    "uno": Uno(),
-    "slsqp": Slsqp(),
-    "snopt": Snopt(),
-}
+SOLVERS: dict[str, Solver] = {"interior": InteriorPoint(), "ipopt": Ipopt(), "slsqp": Slsqp()}
 
 
 def chosen_solvers(
@@ -36,7 +28,7 @@ def chosen_solvers(
     if name == "auto":
         if options:
             raise InputError(f"options are those of one solver, say which: {_takers(next(iter(options)))}")
-        order = ("interior", "ipopt", "uno") if program.n <= LARGE else ("ipopt", "interior", "uno")
+        order = ("interior", "ipopt") if program.n <= LARGE else ("ipopt", "interior")
         found = [SOLVERS[key] for key in order if SOLVERS[key].is_installed()]
     elif name in SOLVERS:
         SOLVERS[name].check_installed()
