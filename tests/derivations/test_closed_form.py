@@ -8,7 +8,7 @@ from kinetree.derivations import closed_form, lagrangian, two_link
 from kinetree.derivations.contract import ABILITIES, counted_steps
 from kinetree.kernels.number import counting
 from support import trees
-from support.cases import assert_close, random_trees
+from support.cases import assert_close, random_trees, zoo_and_random_trees
 from support.comparison import distal_load
 from support.distal_dh import chain as distal_chain
 from support.distal_dh import two_link_pr, two_link_rr
@@ -16,7 +16,8 @@ from support.on_axes import Question, assert_agreement, axis_loads, complex_step
 from support.reference import read, relative_error
 
 SMALL = [name for name, make in kt.zoo.ZOO.items() if closed_form.refuses(make().tree) is None]
-MECHANISMS = {name: kt.zoo.ZOO[name] for name in SMALL} | random_trees(3, 5)
+OPEN = zoo_and_random_trees(0)
+MECHANISMS = {name: OPEN[name] for name in SMALL} | random_trees(3, 5)
 
 
 @pytest.fixture(params=MECHANISMS)

@@ -27,7 +27,7 @@ OPEN = [name for name in kt.zoo.ZOO if name != "humanoid"]
 
 @pytest.fixture(params=OPEN)
 def mechanism(request):
-    return kt.zoo.by_name(request.param)
+    return kt.zoo.by_name(request.param).opened()
 
 
 @pytest.fixture(params=PARTITIONS, ids=str)

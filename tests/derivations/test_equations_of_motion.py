@@ -141,11 +141,15 @@ def ball():
     return robot.build()
 
 
+def open_leg():
+    return kt.zoo.robotic_leg().opened()
+
+
 WRITTEN = [
     (kt.zoo.gripper, "numbers"),
     (kt.zoo.gripper, "symbols"),
     (slider, "symbols"),
-    (kt.zoo.robotic_leg, "numbers"),
+    (open_leg, "numbers"),
     (spatial_arm, "symbols"),
     (with_passive_joints, "numbers"),
     (with_passive_joints, "symbols"),

@@ -144,8 +144,8 @@ def on_single(kernel, tree, inputs):
 
 
 def zoo():
-    """Every mechanism of the zoo, and random trees of several sizes."""
-    models = {name: make() for name, make in kt.zoo.ZOO.items()}
+    """Every mechanism of the zoo without its loops, and random trees of several sizes."""
+    models = {name: make().opened() for name, make in kt.zoo.ZOO.items()}
     return models | {f"random {seed}": kt.zoo.random_tree(seed, n) for seed, n in ((1, 3), (2, 8), (3, 14))}
 
 

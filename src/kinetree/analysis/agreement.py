@@ -17,7 +17,7 @@ from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.derivations import able, described, module_of
 from kinetree.errors import SingularityError
 from kinetree.kernels.number import count_operations, counting
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import State, random_state
 
 AGREE = 1e-8  # relative difference that rounding explains
@@ -76,6 +76,7 @@ def agreement(
     >>> all(row.passed for row in agreement(kt.zoo.gripper(), states=1))
     True
     """
+    check_open(mechanism, "agreement")
     rng = np.random.default_rng(seed)
     at = random_state(mechanism, rng, batch=states)
     rows: list[Agreement] = []

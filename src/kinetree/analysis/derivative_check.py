@@ -15,7 +15,7 @@ from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from kinetree.derivations import module_of
 from kinetree.errors import SingularityError
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import random_state
 
 OFFSETS = np.array([-3, -2, -1, 1, 2, 3])
@@ -62,6 +62,7 @@ def check_derivatives(
     >>> all(check.passed for check in check_derivatives(kt.zoo.gripper(), states=1))
     True
     """
+    check_open(mechanism, "check_derivatives")
     at = random_state(mechanism, np.random.default_rng(seed), batch=states)
     qd = at.qd + np.where(at.qd < 0, -SLOWEST, SLOWEST)
     worst: dict[tuple[str, str, str], SlopeCheck] = {}

@@ -15,7 +15,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
 from kinetree.kernels.tree_columns import gross_inertia
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import WORLD_AXIS
 
 
@@ -35,6 +35,7 @@ def floating_base_inverse_dynamics(
     >>> (base.round(9) + 0.0).tolist()
     [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
+    check_open(mechanism, "floating_base_inverse_dynamics")
     first = mechanism.links[0].joint
     if first.kind != "free":
         raise InputError(

@@ -22,7 +22,7 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import Tree
 from kinetree.state import state_name
 
@@ -57,6 +57,7 @@ def forward_dynamics(
                 return qdd  # type: ignore[no-any-return]
         except KeyError:
             pass
+    check_open(mechanism, "forward_dynamics")
     if out is not None:
         if wrenches is None and formulation is None:
             batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads, out)

@@ -28,7 +28,7 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import FRAMES, Frame
 
 
@@ -63,6 +63,7 @@ def inverse_dynamics(
                 return tau  # type: ignore[no-any-return]
         except KeyError:
             pass
+    check_open(mechanism, "inverse_dynamics")
     if out is not None:
         if wrenches is None and formulation is None:
             batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads, out)
@@ -103,6 +104,7 @@ def bias_torque(
     >>> kt.bias_torque(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
+    check_open(mechanism, "bias_torque")
     if formulation is not None:
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
     return inverse_dynamics(mechanism, q, qd, np.zeros(mechanism.n_dof), wrenches)
@@ -115,6 +117,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> kt.gravity_torque(kt.zoo.two_link_point_masses(), [0, 0]).shape
     (2,)
     """
+    check_open(mechanism, "gravity_torque")
     tree = mechanism.tree
     rest = np.zeros(tree.n)
     q = all_axes(tree, given(mechanism, q, "q"))
@@ -147,6 +150,7 @@ def mass_matrix(
                 return M  # type: ignore[no-any-return]
         except KeyError:
             pass
+    check_open(mechanism, "mass_matrix")
     if formulation is not None:
         M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
         return M if out is None else copied(out, M, [q])
@@ -187,6 +191,7 @@ def joint_reactions(
     >>> kt.joint_reactions(kt.zoo.gripper(), still, still, still)[0].round(3).tolist()
     [0.0, 9.81, 0.0, 0.0, 0.0, 0.932]
     """
+    check_open(mechanism, "joint_reactions")
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     tree = mechanism.jointed_tree

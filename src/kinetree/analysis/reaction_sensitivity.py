@@ -20,7 +20,7 @@ from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.loads import Wrenches, load_moments
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import Tree
 
 
@@ -75,6 +75,7 @@ def joint_reaction_derivatives(
     (6, 6, 6)
     """
     tree, given = mechanism.jointed_tree, (q, qd, qdd)
+    check_open(mechanism, "joint_reaction_derivatives")
     if formulation is not None:
         return _by_formulation(formulation, mechanism, given, wrenches)
     if wrenches is None:

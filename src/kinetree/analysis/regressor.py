@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.evaluate import axis_state, check_finite, evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 
 PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
 
@@ -46,6 +46,7 @@ def inertia_regressor(
     >>> bool(np.allclose(tau, kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)))
     True
     """
+    check_open(mechanism, "inertia_regressor")
     tree = mechanism.jointed_tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)

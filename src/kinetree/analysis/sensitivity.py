@@ -37,7 +37,7 @@ from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import Tree
 
 
@@ -123,6 +123,7 @@ def inverse_dynamics_derivatives(
                 return InverseDynamicsDerivatives(*found)
         except KeyError:
             pass
+    check_open(mechanism, "inverse_dynamics_derivatives")
     if out is not None:
         return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads, formulation)
     if formulation is not None:
@@ -237,6 +238,7 @@ def forward_dynamics_derivatives(
     (6, 6)
     """
     tree = mechanism.tree
+    check_open(mechanism, "forward_dynamics_derivatives")
     if out is not None:
         return _slopes_into(out, mechanism, (q, qd, tau), wrenches, threads)
     if wrenches is None:

@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers, vector
 from kinetree.algebra.rotation_vector import rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError, unknown_name
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import coordinates, independent_axes
 
@@ -142,8 +142,7 @@ def problem_of(
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted or not all(isinstance(target, Target) for target in wanted):
         raise InputError(f"targets must be a Target or a list of them, got {targets!r}")
-    if mechanism.loops:
-        raise InputError(f"'{mechanism.name}' has closed loops; inverse kinematics here is for open trees")
+    check_open(mechanism, "inverse_kinematics")
     for target in wanted:
         mechanism.body_index(target.body)
     lower, upper = (

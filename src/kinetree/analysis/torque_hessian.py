@@ -25,7 +25,7 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_momen
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 
 
 class TorqueHessian:
@@ -113,6 +113,7 @@ def torque_hessian(
     >>> kt.torque_hessian(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6, weight=[1.0] * 6).full.shape
     (18, 18)
     """
+    check_open(mechanism, "torque_hessian")
     tree = mechanism.tree
     if wrenches is None:
         check_threads(threads)

@@ -24,7 +24,7 @@ from kinetree.control.structure import (
 from kinetree.control.torque_source import TorqueSource
 from kinetree.kernels.floating import BASE
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import Flags, Integers
 from kinetree.model.without import without_parameters
 from kinetree.state import State, Wrench
@@ -130,6 +130,8 @@ def fitted(recipe: Recipe, limits: Checked | str | None, mechanism: Mechanism) -
     """The law for a mechanism; whatever does not fit is named."""
     if recipe.model is not None:
         check_same_structure(mechanism, recipe.model)
+    if recipe.mode != NO_MODEL:
+        check_open(mechanism, "a controller with a model")
     n, actuated = mechanism.n_dof, actuated_joints(mechanism)
     floating = recipe.mode == COMPUTED and has_floating_base(mechanism)
     kp, kd, ki = (

@@ -15,7 +15,7 @@ import numpy as np
 from kinetree.derivations import closed_form
 from kinetree.derivations.homogeneous import Numbers, object_array, passive_part
 from kinetree.errors import InputError, MissingExtraError, unknown_name
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def equations_of_motion(
     """
     if parameters not in CHOICES:
         raise InputError(unknown_name("choice of parameters", parameters, CHOICES))
+    check_open(mechanism, "equations_of_motion")
     if mechanism.tree.n > LARGEST:
         raise InputError(
             f"equations of motion are written down for at most {LARGEST} axes; '{mechanism.name}' has "

@@ -41,8 +41,8 @@ RULES = {
     "impossible-tree": Rule(ERROR, "Bodies that make no tree on the world.", "Every parent must exist."),
     "impossible-mechanism": Rule(ERROR, "Parts in order that make no mechanism.", "The message says why."),
     "open-loop": Rule(
-        ERROR, "A study that moves a mechanism with loops, which cannot be closed in a motion yet.",
-        "Ask for `inverse` or leave the loop out.",
+        ERROR, "A study of a mechanism with loops; studies answer for open trees only.",
+        "Leave the loop out for the tree without it.",
     ),
     # units
     "degrees-as-radians": Rule(WARNING, "An angle of more than a turn, round in degrees.", 'Write "90 deg".'),
@@ -69,7 +69,7 @@ RULES = {
     "zero-length-link": Rule(WARNING, "Two joints one after the other on one axis.", "Is an `at` missing?"),
     "gimbal-lock-at-zero": Rule(WARNING, "An Euler sequence locked at q = 0.", "Use three different axes."),
     "near-gimbal-lock": Rule(WARNING, "A study that starts close to gimbal lock.", "Use another sequence."),
-    "unused-loop": Rule(WARNING, "A loop that is not used.", "It ties what is welded, or the task opens it."),
+    "unused-loop": Rule(WARNING, "A loop that is not used.", "It ties what is welded."),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
     "not-used": Rule(WARNING, "Something of a URDF or MJCF file is left out.", "Nothing, if not needed."),
     # studies

@@ -110,8 +110,7 @@ def _findings(work: Assignment) -> Iterator[Finding]:
         yield from of_error(error, work.origin.source, "impossible-mechanism")
         return
     try:
-        if work.study.task in MOVING:
-            refuse_loops(work)
+        refuse_loops(work)
     except InputError as error:
         yield from of_error(error, work.origin.source, "open-loop")
         return

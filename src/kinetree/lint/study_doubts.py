@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, KinetreeError, SimulationError, listed
+from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.formats.file_origin import Place
 from kinetree.lint.finding import ERROR, WARNING, Finding
 from kinetree.lint.toml import nearest_line
@@ -79,13 +79,6 @@ def _by_joint(value: Any, names: list[str]) -> Iterator[tuple[str, float]]:
 
 
 def _unused(work: Assignment) -> Iterator[Finding]:
-    loops = [loop.name for loop in work.mechanism.loops]
-    if loops and work.study.task == "inverse":  # the others refuse them
-        yield _told(
-            work, ("mechanism",), "unused-loop",
-            f"the task '{work.study.task}' moves the tree of '{work.mechanism.name}' and leaves its loops "
-            f"open: {listed(loops)}",
-        )  # fmt: skip
     points = work.mechanism.contact_points
     floating = any(link.joint.kind == "free" for link in work.mechanism.links)
     if points and floating and work.study.task in MOVING and work.tables.ground is None:

@@ -136,6 +136,25 @@ class Mechanism:
         """The same mechanism under another gravity (m/s^2)."""
         return replace(self, gravity=vector(gravity, 3, "gravity", ModelError))
 
+    def opened(self) -> Mechanism:
+        """The same mechanism without its loops: the open tree, whose cut joints transmit nothing.
+
+        Dynamics is answered for open trees and refuses a mechanism with closed loops; this asks for its tree
+        on purpose. A mechanism without loops is its own open tree.
+
+        >>> import kinetree as kt
+        >>> linkage, still = kt.zoo.four_bar(), [0, 0, 0]
+        >>> linkage.opened().loops, linkage.opened().joint_names == linkage.joint_names
+        ((), True)
+        >>> kt.inverse_dynamics(linkage.opened(), still, still, still).shape
+        (3,)
+        """
+        return self._open_tree if self.loops else self
+
+    @cached_property
+    def _open_tree(self) -> Mechanism:
+        return replace(self, loops=())
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Mechanism)
@@ -149,6 +168,20 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism('{self.name}', {self.n_bodies} bodies, {self.n_dof} degrees of freedom)"
+
+
+def check_open(mechanism: Mechanism, what: str) -> None:
+    """Raise if a mechanism has closed loops, which ``what``, the name of a question, would leave open."""
+    if mechanism.loops:
+        raise InputError(
+            f"{closed_loops(mechanism)}; {what} answers for open trees only: pass mechanism.opened() for the "
+            "tree without its loops"
+        )
+
+
+def closed_loops(mechanism: Mechanism) -> str:
+    """The loops of a mechanism as the beginning of a message."""
+    return f"mechanism '{mechanism.name}' has closed loops ({listed(x.name for x in mechanism.loops)})"
 
 
 def _index(positions: dict[str, int], kind: str, name: str) -> int:

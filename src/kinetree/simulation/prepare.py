@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kinetree.errors import InputError, listed
-from kinetree.model.mechanism import Mechanism
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.simulation.called_system import CalledSystem
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
@@ -28,11 +28,7 @@ def new_system(
     _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
-    if mechanism.loops:
-        raise InputError(
-            f"mechanism '{mechanism.name}' has closed loops ({listed([x.name for x in mechanism.loops])}), "
-            "which simulations cannot keep closed; take them out to let the open tree move"
-        )
+    check_open(mechanism, "simulate")
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     if not runs_compiled(mechanism, law):
         return CalledSystem(mechanism, law, around, options, events, names)

@@ -16,7 +16,7 @@ from kinetree.analysis.energy import kinetic_energy, potential_energy
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.errors import InputError, SingularityError, unknown_name
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import State
 from kinetree.trajectories.cycloidal import half_turn
 
@@ -295,10 +295,11 @@ def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> N
             raise InputError(unknown_name("algorithm", name, ALGORITHMS))
     if not TIGHTEST <= rtol <= LOOSEST:
         raise InputError(f"rtol must be from {TIGHTEST:g} to {LOOSEST:g}, got {rtol:g}")
-    if mechanism.n_dof == 0 or mechanism.loops or mechanism.tree.coupling is not None:
+    check_open(mechanism, "forced_simulation")
+    if mechanism.n_dof == 0 or mechanism.tree.coupling is not None:
         raise InputError(
             f"'{mechanism.name}' cannot be simulated here: allowed are open trees with joints, none a mimic; "
-            f"it has {mechanism.n_dof} degrees of freedom and {len(mechanism.loops)} loops"
+            f"it has {mechanism.n_dof} degrees of freedom"
         )
 
 

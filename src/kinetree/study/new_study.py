@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model import zoo
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
 
 TASKS = {
@@ -51,11 +51,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
             "example, such as kinetree examples copy planar_biped_walk; simulate and inverse can be made here"
         )
-    if mechanism.loops and answers.task == "predict":
-        raise InputError(
-            f"a predict study of '{mechanism.name}', which has closed loops, cannot be made: prediction "
-            "knows only trees so far; simulate, inverse and control can"
-        )
+    check_open(mechanism, f"a study of the task '{answers.task}'")
     make = {"simulate": _simulate, "inverse": _inverse, "control": _control, "predict": _predict}[
         answers.task
     ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError
+from kinetree.model.mechanism import closed_loops
 from kinetree.study.assignment import Assignment
 from kinetree.study.tables import LoadTable, SoilTable
 
@@ -13,13 +14,11 @@ ON_GROUND = {"rtol": 1e-6}
 
 
 def refuse_loops(work: Assignment) -> None:
-    """A motion would leave the loops open: raise instead."""
-    loops = [loop.name for loop in work.mechanism.loops]
-    if loops:
+    """A study answers for the open tree only: raise if there are loops."""
+    if work.mechanism.loops:
         raise InputError(
-            f"{work.origin.where(('mechanism',))}: mechanism '{work.mechanism.name}' has closed loops "
-            f"({listed(loops)}), and closed loops cannot be simulated yet; the task "
-            f"'{work.study.task}' would leave them open"
+            f"{work.origin.where(('mechanism',))}: {closed_loops(work.mechanism)}; the task "
+            f"'{work.study.task}' answers for open trees only: leave the loops out for the tree without them"
         )
 
 

@@ -119,16 +119,25 @@ class PosePanel:
     def tell(self, q: Array, mechanism: Mechanism | None = None) -> None:
         """Write what holds the pose q against gravity, its energy and its centre of mass."""
         mechanism = self.mechanism if mechanism is None else mechanism  # the same, maybe in other gravity
-        torque = gravity_torque(mechanism, q)
-        torque = np.where(np.abs(torque) > ROUNDING * np.abs(torque).max(initial=0.0), torque, 0.0)
         units = [("rad", "N m") if turns else ("m", "N") for turns in self.travel.turns]
         rows = [
-            (name, f"{fixed(value)} {unit}", f"{hold:.4g} {effort}")
-            for name, value, hold, (unit, effort) in zip(mechanism.joint_names, q, torque, units, strict=True)
+            (name, f"{fixed(value)} {unit}", f"{hold:.4g} {effort}" if hold is not None else "not known")
+            for name, value, hold, (unit, effort) in zip(
+                mechanism.joint_names, q, _holding(mechanism, q), units, strict=True
+            )
         ]
         self.readout.content = table(("whole", "", ""), _whole(mechanism, q)) + table(
             ("joint", "position", "to hold against gravity"), rows
         )
+
+
+def _holding(mechanism: Mechanism, q: Array) -> list[float | None]:
+    """What each joint gives against gravity; None where loops carry a part of it."""
+    if mechanism.loops:
+        return [None] * mechanism.n_dof
+    torque = gravity_torque(mechanism, q)
+    held = np.where(np.abs(torque) > ROUNDING * np.abs(torque).max(initial=0.0), torque, 0.0)
+    return [float(x) for x in held]
 
 
 def _whole(mechanism: Mechanism, q: Array) -> list[tuple[str, str, str]]:
@@ -136,7 +145,7 @@ def _whole(mechanism: Mechanism, q: Array) -> list[tuple[str, str, str]]:
     center = point(center_of_mass(mechanism, q))
     rows = [
         ("mass", f"{mechanism.mass:.4g} kg", ""),
-        ("potential energy", f"{float(potential_energy(mechanism, q)):.5g} J", ""),
+        ("potential energy", f"{float(potential_energy(mechanism.opened(), q)):.5g} J", ""),
         ("centre of mass", center, ""),
     ]
     if mechanism.loops:

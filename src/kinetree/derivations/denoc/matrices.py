@@ -27,7 +27,7 @@ from kinetree.derivations.denoc.blocks import (
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import coordinates
 
 
@@ -41,6 +41,7 @@ def denoc_matrices(mechanism: Mechanism, q: ArrayLike, modules: Partition = None
     >>> gripper.U.round(3)[1].tolist()  # the two fingers do not feel each other
     [0.0, 1.0, 0.0, 0.0]
     """
+    check_open(mechanism, "denoc_matrices")
     if mechanism.tree.coupling is not None:
         raise InputError(f"'{mechanism.name}' has mimic joints; the matrices are for independent joints only")
     values = coordinates(mechanism, q, "q")

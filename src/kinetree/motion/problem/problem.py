@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError, unknown_name
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
 from kinetree.motion.problem.profile import Profiles
@@ -198,8 +198,7 @@ def _setting(
 ) -> Setting:
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
-    if mechanism.loops:
-        raise InputError(f"mechanism '{mechanism.name}' has closed loops; prediction knows only trees so far")
+    check_open(mechanism, "predict")
     for name in (name for term in terms for name in term.reactions()):
         if name != "world" and name not in mechanism.body_names:
             raise InputError(f"joint reaction: {unknown_name('body', name, mechanism.body_names)}")

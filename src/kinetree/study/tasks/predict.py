@@ -14,7 +14,7 @@ from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
 from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
-from kinetree.study.surroundings import loads, wrenches
+from kinetree.study.surroundings import loads, refuse_loops, wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
 
@@ -27,6 +27,7 @@ SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit
 
 def prepare(work: Assignment) -> Work:
     """The best motion, checked by a simulation under its torques."""
+    refuse_loops(work)
     table: PredictTable = work.tables.predict
     with work.origin.blamed("predict"):
         asked = _phases(work, table) if table.phase else _problem(work, table)
