@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from kinetree.doors import UPWARD, upstairs
+
 PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
-    ("errors",),
+    ("errors", "doors"),
     ("algebra",),
     ("model",),
     ("formats",),
@@ -35,14 +37,33 @@ EXEMPT = ("__init__.py", "__main__.py", "terms.py", "zoo.py")  # doors, not room
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).as_posix() not in EXEMPT)
 
 
+UNREADABLE = "a text that cannot be read"
+DOORKEEPERS = ("kinetree.motion.outcome.prediction", "kinetree.result.result")  # use the doors upwards
+
+
 def room_of(module):
     """The room of a dotted name inside the package."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 else ENTRANCE
 
 
+def named_by_text(call, package):
+    """The module that a call of ``import_module`` names, as far as its text begins; None for other calls."""
+    function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    if function not in ("import_module", "__import__"):
+        return None
+    match call.args[0] if call.args else None:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=[ast.Constant(value=str(head)), *_]):
+            return head.rpartition(".")[0] or UNREADABLE
+        case ast.JoinedStr(values=[ast.FormattedValue(value=ast.Name(id="__name__")), *_]):
+            return ".".join(package)
+    return UNREADABLE
+
+
 def imported_modules(tree, package):
-    """Every module of the package that a file imports, at any depth; relative names are made absolute."""
+    """Every module that a file imports, at any depth and by text, too; relative names are made absolute."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -52,6 +73,8 @@ def imported_modules(tree, package):
             for alias in node.names:
                 named = f"{module}.{alias.name}"
                 yield node.lineno, named if module == ENTRANCE and alias.name in FLOOR else module
+        elif isinstance(node, ast.Call) and (name := named_by_text(node, package)):
+            yield node.lineno, name
 
 
 def violations(source, module):
@@ -59,6 +82,10 @@ def violations(source, module):
     room = room_of(module)
     found = []
     for line, name in imported_modules(ast.parse(source), module.split(".")[:-1]):
+        if name == UNREADABLE and module != "kinetree.doors":
+            found.append(f"{module}, line {line}: imports by {UNREADABLE}")
+        if name == "kinetree.doors" and module not in DOORKEEPERS:
+            found.append(f"{module}, line {line}: may not use the doors upwards")
         if name.split(".")[0] != ENTRANCE or room_of(name) == room:
             continue
         target = room_of(name)
@@ -78,6 +105,16 @@ def test_imports_go_downwards():
     assert [
         found for path in FILES for found in violations(path.read_text(encoding="utf-8"), dotted(path))
     ] == []
+
+
+def test_doors_upwards_are_listed_and_used():
+    """Every door leads to a function above all who use it, and somebody uses it."""
+    lowest = max(FLOOR[room_of(module)] for module in DOORKEEPERS)
+    assert all(FLOOR[room_of(module)] > lowest for module in UPWARD.values())
+    assert all(callable(upstairs(name)) for name in UPWARD)
+    places = [PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py") for module in DOORKEEPERS]
+    text = "".join(place.read_text(encoding="utf-8") for place in places)
+    assert [name for name in UPWARD if f'upstairs("{name}")' not in text] == []
 
 
 COMPILED = ("integrate", "simulation/compiled", "motion/compiled")  # folders that are stamped as a whole
@@ -111,6 +148,12 @@ def test_every_file_has_a_room():
         ("from ..analysis import inverse", "kinetree.model.tree"),
         ("from kinetree import analysis", "kinetree.kernels.rnea"),
         ("from kinetree import Mechanism", "kinetree.study.demo"),
+        ('import_module("kinetree.report.draw")', "kinetree.result.result"),
+        ('importlib.import_module(f"kinetree.report.{name}")', "kinetree.result.result"),
+        ('__import__("kinetree.study.run")', "kinetree.motion.predict"),
+        ("import_module(name)", "kinetree.result.result"),
+        ('import_module(f"{name}.draw")', "kinetree.result.result"),
+        ("from kinetree.doors import upstairs", "kinetree.analysis.inverse"),
     ],
 )
 def test_a_wrong_import_is_found(source, module):
@@ -124,6 +167,10 @@ def test_a_wrong_import_is_found(source, module):
         ("from . import joint", "kinetree.model.tree"),
         ("from kinetree.errors import InputError\nimport numpy", "kinetree.model.tree"),
         ("from kinetree import __version__", "kinetree.cli"),
+        ('import_module("numpy.linalg")', "kinetree.model.tree"),
+        ('import_module(f"{__name__}.{name}")', "kinetree.study.tasks.__init__"),
+        ('import_module(f"kinetree.cli.{name}")', "kinetree.cli.app"),
+        ("from kinetree.doors import upstairs", "kinetree.result.result"),
     ],
 )
 def test_a_right_import_passes(source, module):

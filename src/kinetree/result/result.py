@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kinetree.doors import upstairs
 from kinetree.errors import InputError, unknown_name
 from kinetree.formats.files import PathLike
 from kinetree.model.mechanism import Mechanism
@@ -181,7 +181,7 @@ class Result:
         ``joints`` selects some of the degrees of freedom; ``ax`` takes one variable into axes of one's own;
         ``show`` opens a window.
         """
-        plot = import_module("kinetree.report.result_plot").plot_result
+        plot = upstairs("plot_result")
         figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show)
         return figure
 
@@ -198,7 +198,7 @@ class Result:
         ``fps`` pictures per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
         twice as long. An existing file is replaced only with ``force``.
         """
-        import_module("kinetree.report.movie").write_movie(self, path, fps, size, speed, force=force)
+        upstairs("write_movie")(self, path, fps, size, speed, force=force)
 
     def report(self, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
         """Write a page (.html) with animation, linked curves, tables, audit and origin, all in one file.
@@ -207,7 +207,7 @@ class Result:
         ``meshes`` is the folder of the mechanism's mesh files (.stl, .obj); without it bodies that have only
         meshes are drawn as links between their joints.
         """
-        import_module("kinetree.report.html.page").write_report(self, path, force, meshes)
+        upstairs("write_report")(self, path, force, meshes)
 
     def __repr__(self) -> str:
         from kinetree.result.summary import summary

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -235,9 +234,7 @@ class PhasedPrediction(Ended):
 
     def plot(self, *variables: str, show: bool = False) -> Figure:
         """Plot variables of the whole motion, such as "q" and "tau"."""
-        plot = import_module("kinetree.report.result_plot").plot_result
-        figure: Figure = plot(self.to_result(), *(variables or ("q", "tau")), show=show)
-        return figure
+        return self.to_result().plot(*(variables or ("q", "tau")), show=show)
 
     def __str__(self) -> str:
         return str(self.explanation)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
+from kinetree.doors import upstairs
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.active import ActiveBound, active_bounds
 from kinetree.motion.outcome.ended import Ended
@@ -166,13 +166,13 @@ class Prediction(Ended):
 
         ``parts`` selects some: "q", "qd", "tau", "price", "force". ``show`` opens a window.
         """
-        plot = import_module("kinetree.report.prediction_plot").plot_prediction
+        plot = upstairs("plot_prediction")
         figure: Figure = plot(self, *parts, show=show)
         return figure
 
     def check_by_simulation(self, rtol: float = 1e-9) -> Any:
         """Simulate the mechanism under the predicted torques and report how far it strays from the motion."""
-        return import_module("kinetree.studies.prediction_check").check_by_simulation(self, rtol)
+        return upstairs("check_by_simulation")(self, rtol)
 
     def __str__(self) -> str:
         return str(self.explanation)

@@ -1,0 +1,23 @@
+"""Doors upwards: what results offer as methods although the code stands in a room above theirs.
+
+Imports go downwards only. The few methods that reach up, such as ``result.plot()``, go through this table,
+and the test of the layers reads it; no other file imports a module of the package by a text.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+UPWARD = {  # function: the module in which it stands
+    "plot_result": "kinetree.report.result_plot",  # result.plot()
+    "write_movie": "kinetree.report.movie",  # result.animate()
+    "write_report": "kinetree.report.html.page",  # result.report()
+    "plot_prediction": "kinetree.report.prediction_plot",  # prediction.plot()
+    "check_by_simulation": "kinetree.studies.prediction_check",  # prediction.check_by_simulation()
+}
+
+
+def upstairs(name: str) -> Any:
+    """A function of a room above, loaded when it is called for."""
+    return getattr(import_module(UPWARD[name]), name)
