@@ -130,18 +130,6 @@ def test_a_wrong_command_gets_the_nearest_suggested():
 # ---- the package itself ---------------------------------------------------------------------------------
 
 
-def test_a_room_does_not_hide_the_function_of_its_name():
-    code = (
-        "import kinetree as kt\nimport kinetree.derivations.denoc\nassert callable(kt.formulations)\n"
-        "import importlib; importlib.import_module('kinetree.derivations.spatial')\n"
-        "print(kt.formulations()[0].name)"
-    )
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert run.stdout.strip() == "spatial"
-
-
 def test_star_import_help_and_pickling_work():
     code = (
         "from kinetree import *\nimport kinetree, pickle, pydoc\n"
@@ -155,7 +143,7 @@ def test_star_import_help_and_pickling_work():
 
 
 def test_an_unknown_name_of_the_package_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'kinetree' has no attribute 'simulat'"):
+    with pytest.raises(AttributeError, match="kinetree attribute simulat"):
         kinetree.simulat  # noqa: B018
     assert {*kinetree.__all__} <= {*dir(kinetree)}
 

@@ -86,6 +86,13 @@ def test_a_missing_docstring_is_found():
     assert without_docstring(source, "a.py") == ["a.py: the file", "a.py: A", "a.py: A.f"]
 
 
+def test_no_room_hides_a_public_name():
+    """Importing a room binds its name in the package: no function or class may be called as a room is."""
+    rooms = {found.name for found in pkgutil.iter_modules(kinetree.__path__)}
+    public = {name for name in kinetree.__all__ if not inspect.ismodule(getattr(kinetree, name))}
+    assert rooms & public == set()
+
+
 def test_import_is_light():
     """Importing the package loads none of the large libraries; they come when they are needed."""
     code = "import sys, kinetree; print([name for name in sys.argv[1:] if name in sys.modules])"
