@@ -134,6 +134,19 @@ def test_machine_code_comes_from_stamped_sources():
     assert found == []
 
 
+def test_only_the_engine_knows_the_compiler():
+    """Other rooms compile through `kinetree.engine.door`; kernels do not know that they are compiled."""
+    compilers = {"numba", "llvmlite"}
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.is_relative_to(PACKAGE / "engine"):
+            continue
+        for line, name in imported_modules(ast.parse(path.read_text(encoding="utf-8")), []):
+            if name.split(".")[0] in compilers:
+                found.append(f"{path.relative_to(PACKAGE)}, line {line}: {name}")
+    assert found == []
+
+
 def test_every_file_has_a_room():
     assert {room_of(dotted(path)) for path in FILES} <= FLOOR.keys()
 

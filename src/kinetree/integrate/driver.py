@@ -6,10 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
-
+from kinetree.engine.door import INTEGER, compiled_function
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
-from kinetree.engine.machine_code import compiled_function
 from kinetree.integrate.events import begin_events, finder, switch_modes
 from kinetree.integrate.explicit import Method, dop853, dopri5
 from kinetree.integrate.fixed import rk4, semi_implicit_euler
@@ -40,7 +38,7 @@ from kinetree.integrate.steps import shortest_step
 
 SIGNATURE = [
     SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
-    types.int64,
+    INTEGER,
 ]  # fmt: skip
 METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
 

@@ -5,12 +5,8 @@ Matrices are stored transposed, so that all inner loops run along rows of memory
 
 from __future__ import annotations
 
-from numba.extending import register_jitable
-
-from kinetree.engine.lanes import FLAGS
-from kinetree.integrate.settings import OPTIONS, compiled
-
-in_any_order = register_jitable(**{**OPTIONS, "fastmath": {*FLAGS, "reassoc"}})  # sums as vectors
+from kinetree.engine.door import in_any_order
+from kinetree.integrate.settings import compiled
 
 
 @compiled

@@ -7,19 +7,10 @@ states, and quadratures. A row of ``memory`` holds it flat, filled up with zeros
 from __future__ import annotations
 
 import numpy as np
-from numba import from_dtype, types
-from numba.extending import register_jitable
 
-from kinetree.engine.lanes import FLAGS
+from kinetree.engine import door
 
-OPTIONS = {
-    "error_model": "numpy",
-    "fastmath": set(FLAGS),
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-    "_nrt": False,  # nothing is allocated, and counting references costs more than a short helper does
-}
-compiled = register_jitable(**OPTIONS)
+compiled = door.helper  # a part of the integrator, called by others
 
 # rows of the memory
 Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
@@ -91,8 +82,8 @@ RECORD = np.dtype(
 )
 STATISTICS = ("steps", "rejected", "evaluations", "jacobians", "factorisations")
 
-FLOATS = types.Array(types.float64, 1, "C")
-MATRIX = types.Array(types.float64, 2, "C")
-WHOLE = types.Array(types.int64, 2, "C")
-COMPLEX = types.Array(types.complex128, 2, "C")
-SETTINGS = types.Array(from_dtype(RECORD), 1, "C")
+FLOATS = door.array_type(door.FLOAT, 1)
+MATRIX = door.array_type(door.FLOAT, 2)
+WHOLE = door.array_type(door.INTEGER, 2)
+COMPLEX = door.array_type(door.COMPLEX, 2)
+SETTINGS = door.record_array(RECORD)

@@ -227,14 +227,12 @@ SIGNATURES: dict[Callable[..., None], str] = {
 @functools.cache
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
     """Machine code of one of the functions above."""
-    from numba import types
+    from kinetree.engine.door import BOOLEAN, FLOAT, INTEGER, array_type, compiled_function
 
-    from kinetree.engine.machine_code import compiled_function
-
-    kinds: dict[str, Any] = {str(k): types.Array(types.float64, k, "C") for k in range(1, 6)}
-    kinds |= {"f": types.float64, "n": types.int64, "s": types.Array(types.float64, 4, "A")}
-    read = {"w": (types.float64, 2, "A"), "r": (types.float64, 4, "A"), "b": (types.boolean, 1, "C")}
-    read |= {key: (types.int64, k, "C") for key, k in (("i", 1), ("I", 2), ("P", 4))}
-    kinds |= {key: types.Array(*kind, readonly=True) for key, kind in read.items()}
+    kinds: dict[str, Any] = {str(k): array_type(FLOAT, k) for k in range(1, 6)}
+    kinds |= {"f": FLOAT, "n": INTEGER, "s": array_type(FLOAT, 4, "A")}
+    read = {"w": (FLOAT, 2, "A"), "r": (FLOAT, 4, "A"), "b": (BOOLEAN, 1, "C")}
+    read |= {key: (INTEGER, k, "C") for key, k in (("i", 1), ("I", 2), ("P", 4))}
+    kinds |= {key: array_type(*kind, readonly=True) for key, kind in read.items()}
     signature = [kinds[letter] for letter in SIGNATURES[function]]
     return compiled_function(function, signature, f"motion-{function.__name__}")

@@ -211,15 +211,13 @@ SIGNATURES: dict[Callable[..., Any], str] = {  # v: numbers, i: integers, m: mat
 @functools.cache
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Machine code of one of the functions above."""
-    from numba import types
-
-    from kinetree.engine.machine_code import compiled_function
+    from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function
 
     kinds = {
-        "v": types.Array(types.float64, 1, "C"),
-        "i": types.Array(types.int64, 1, "C"),
-        "m": types.Array(types.float64, 2, "C"),
-        "f": types.float64,
+        "v": array_type(FLOAT, 1),
+        "i": array_type(INTEGER, 1),
+        "m": array_type(FLOAT, 2),
+        "f": FLOAT,
     }
     signature = [kinds[letter] for letter in SIGNATURES[function]]
     return compiled_function(function, signature, f"condensed-{function.__name__}")

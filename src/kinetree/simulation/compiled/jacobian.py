@@ -5,12 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from numba import carray
-from numba.extending import register_jitable
-
+from kinetree.engine.door import carray, compiled_callback, inline, part
 from kinetree.engine.lanes import fields, row_at
-from kinetree.engine.lanes.number import INLINE, PART
-from kinetree.engine.machine_code import compiled_callback
 from kinetree.kernels import aba, rnea_gradient
 from kinetree.kernels.external_load import LOAD, in_world
 from kinetree.kernels.floating import BASE
@@ -43,13 +39,13 @@ from kinetree.simulation.compiled.context import HEADER
 from kinetree.simulation.compiled.rates import RATES, forces_in_state, law_in_state
 
 
-@register_jitable(**PART)
+@part
 def _gradient(tree, work, packed, q, qd, qdd, tau):
     """Compiled once, called for the mechanism and for the law's model."""
     rnea_gradient.rnea_gradient(tree, work, packed, q, qd, qdd, tau)
 
 
-@register_jitable(**INLINE)
+@inline
 def _law_slopes(memory, head, asked, packed, spare, law):
     """Slopes of the law's model before the forces that it is told; its posture stays in `asked`."""
     n, mode = head.n[0], head.mode[0]
@@ -66,7 +62,7 @@ def _law_slopes(memory, head, asked, packed, spare, law):
         model_slopes(head, axes, model, packed, n, law)
 
 
-@register_jitable(**INLINE)
+@inline
 def _tell(memory, head, work, asked, a, r, F, lever, chain, law):
     """The law's model opposes a force that it is told."""
     model = fields(memory, TREE, 1, head.model[0])
@@ -75,7 +71,7 @@ def _tell(memory, head, work, asked, a, r, F, lever, chain, law):
     add_chain(model, chain, a, -1.0, head.n[0], law)
 
 
-@register_jitable(**INLINE)
+@inline
 def _ground_slopes(memory, head, tree, work, asked, contact, chain, A, law):
     """The forces of the ground, point by point; most points are in the air most of the time."""
     plane, points = fields(memory, PLANE, 1, head.plane[0]), fields(memory, POINT, 1, head.points[0])
@@ -91,7 +87,7 @@ def _ground_slopes(memory, head, tree, work, asked, contact, chain, A, law):
                 _tell(memory, head, work, asked, a, points.r[k], F, 1, chain, law)
 
 
-@register_jitable(**INLINE)
+@inline
 def _load_slopes(memory, head, tree, work, asked, chain, A, law):
     """External loads: force and moment, one after the other."""
     loads = fields(memory, LOAD, 1, head.loads[0])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from numba import types
-
+from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, tuple_type
 from kinetree.engine.lanes.calls import address_of, call
-from kinetree.engine.machine_code import compiled_function
 
-_VECTOR, _MATRIX = types.Array(types.float64, 1, "C"), types.Array(types.float64, 2, "C")
-_PLACES = types.UniTuple(types.int64, 5)
+_VECTOR, _MATRIX = array_type(FLOAT, 1), array_type(FLOAT, 2)
+_PLACES = tuple_type(INTEGER, 5)
 
 
 @functools.cache
@@ -40,11 +38,11 @@ def observe() -> Any:
         return len(times)
 
     signature = [
-        types.int64,
-        types.int64,
+        INTEGER,
+        INTEGER,
         _VECTOR,
         _PLACES,
-        types.float64,
+        FLOAT,
         _VECTOR,
         _MATRIX,
         _MATRIX,

@@ -6,12 +6,9 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import carray, types
-from numba.extending import register_jitable
 
+from kinetree.engine.door import FLOAT, INTEGER, NUMBERS, carray, compiled_callback, inline
 from kinetree.engine.lanes import fields, row_at
-from kinetree.engine.lanes.number import INLINE
-from kinetree.engine.machine_code import compiled_callback
 from kinetree.kernels import aba, floating, rnea
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
@@ -36,9 +33,8 @@ from kinetree.kernels.rates import (
 from kinetree.kernels.torque_law import AXIS, limited
 from kinetree.simulation.compiled.context import HEADER
 
-_NUMBERS = types.CPointer(types.float64)
-RATES = types.int64(types.float64, _NUMBERS, _NUMBERS, _NUMBERS)
-SAMPLE = types.int64(types.float64, _NUMBERS, _NUMBERS)
+RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
+SAMPLE = INTEGER(FLOAT, NUMBERS, NUMBERS)
 
 
 def law_in_state(lanes: int) -> Any:
@@ -79,7 +75,7 @@ def law_in_state(lanes: int) -> Any:
         given, spare = row_at(memory, head.given[0], n, lanes), row_at(memory, head.spare[0], n, lanes)
         sum_torque(head, axes, memory, t, given, feedback, modelled, spare, tau)
 
-    return register_jitable(**INLINE)(law)
+    return inline(law)
 
 
 def forces_in_state(lanes: int) -> Any:
@@ -95,7 +91,7 @@ def forces_in_state(lanes: int) -> Any:
         flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
         return apply_forces(head, work, plane, points, regions, loads, flags, contact)
 
-    return register_jitable(**INLINE)(forces)
+    return inline(forces)
 
 
 @functools.cache
@@ -172,7 +168,7 @@ def surroundings() -> Any:
         flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
         return axes, work, plane, points, regions, q, flags
 
-    return register_jitable(**INLINE)(look)
+    return inline(look)
 
 
 @functools.cache
