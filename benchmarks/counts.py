@@ -9,9 +9,11 @@ import numpy as np
 import kinetree as kt
 from benchmarks.kinetree_calls import Quantity
 from benchmarks.states import States
+from kinetree.engine.fields import Fields
 from kinetree.engine.workspace import workspace_size
-from kinetree.kernels.layout import LANES, TREE, Fields, Layout, n_pairs, tree_table
-from kinetree.kernels.number import count_operations, counting
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
+from kinetree.kernels.number import LANES, count_operations, counting
 
 view: Any = Fields
 number: Any = counting
@@ -28,7 +30,7 @@ def operations(quantity: Quantity, mechanism: kt.Mechanism, states: States) -> d
     views = [memory(kernel.slots, tree.n + 1)]
     views += [memory(layout, n_pairs(tree)) for layout in kernel.scratch]
     if kernel.entries is not None:
-        views.append(memory(kernel.entries, kernel.n_packed(tree)))
+        views.append(memory(kernel.entries, packed_rows(kernel, tree)))
     inputs = [number(getattr(states, name)[0]) for name in quantity.inputs]
     outputs = [np.zeros(size, object) for size in quantity.sizes(tree)]
     table = view(TREE, tree_table(tree))

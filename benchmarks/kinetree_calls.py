@@ -13,6 +13,7 @@ import kinetree as kt
 from benchmarks.states import States
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned
 from kinetree.analysis.evaluate import evaluate, evaluate_packed
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
@@ -20,7 +21,9 @@ from kinetree.engine.workspace import workspace_size
 from kinetree.kernels.aba import ABA_ALONE
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
-from kinetree.kernels.layout import LANES, Kernel, aligned, tree_table
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import packed_rows, tree_table
+from kinetree.kernels.number import LANES
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -53,7 +56,7 @@ class Quantity:
     def packed_bytes(self, mechanism: kt.Mechanism) -> int:
         """Size of one state's answer as the kernel writes it."""
         tree, entries = self.tree(mechanism), self.kernel.entries
-        packed = self.kernel.n_packed(tree) * entries.width if entries is not None else 0
+        packed = packed_rows(self.kernel, tree) * entries.width if entries is not None else 0
         return 8 * (sum(self.sizes(tree)) + packed)
 
     def bytes(self, mechanism: kt.Mechanism) -> int:
@@ -193,7 +196,7 @@ def kernel_call(quantity: Quantity, mechanism: kt.Mechanism, inputs: list[Array]
     arrays = (*inputs, *(np.zeros((count, size)) for size in quantity.sizes(tree)))
     extra: tuple[Array, ...] = ()
     if kernel.entries is not None:
-        extra = (aligned(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES),)
+        extra = (aligned(-(-count // LANES), packed_rows(kernel, tree), kernel.entries.width, LANES),)
     size = sum(x.size for x in (*arrays, *extra))
     run = many_states(kernel, streamed=bool(extra) and size > running.STREAMING_WORTH and not kernel.scratch)
     memory = aligned(workspace_size(kernel, tree, LANES))

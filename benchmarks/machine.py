@@ -15,9 +15,11 @@ from typing import Any
 import numba
 import numpy as np
 
+from kinetree.algebra.memory import aligned
 from kinetree.engine.lanes import FLAGS, fields, register_all
 from kinetree.engine.lanes.blocks import lanes_at, stream
-from kinetree.kernels.layout import LANES, Layout, aligned
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.number import LANES
 
 PACKAGES = ("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "roboticstoolbox-python")
 CHAINS = 12  # independent sums: enough to keep two units with a latency of four or five cycles busy

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 
 ROBOT = kt.zoo.kuka_kr5()
 FEW = range(1, LANES)

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 import kinetree
+from kinetree.algebra.memory import aligned
 from kinetree.engine import code as codes
 from kinetree.engine import disk_cache, stored_code
 from kinetree.engine.workspace import single_memory, workspace_size
-from kinetree.kernels.layout import Kernel, Layout, aligned, outward, tree_table
+from kinetree.kernels.axes import outward
+from kinetree.kernels.layout import Kernel, Layout
+from kinetree.kernels.model_table import tree_table
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from support.cases import assert_close

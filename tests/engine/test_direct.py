@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.algebra.memory import aligned
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
 from kinetree.engine.run import run_full, run_plain, single_call
@@ -16,7 +17,8 @@ from kinetree.engine.workspace import workspace_size
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.kernels.layout import LANES, aligned, tree_table
+from kinetree.kernels.model_table import tree_table
+from kinetree.kernels.number import LANES
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT

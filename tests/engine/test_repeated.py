@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine.repeated import Repeated
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 from kinetree.kernels.rnea import RNEA_UNLOADED
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN

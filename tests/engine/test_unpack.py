@@ -9,7 +9,8 @@ from kinetree.engine.run import run_batch, run_full, single_call, unpack
 from kinetree.engine.unpack import full_places, unpacked
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.kernels.layout import LANES, aimed_tree
+from kinetree.kernels.model_table import aimed_tree, packed_rows
+from kinetree.kernels.number import LANES
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from support.kernels import has_floating_base, random_inputs, rows_of, tree_for, width, zoo
 
@@ -85,7 +86,7 @@ def test_every_packed_row_has_its_place(kernel):
     """On the diagonal, what is up and what is low are the same number, so one of them is left out."""
     for mechanism in MODELS.values():
         tree = tree_for(kernel, mechanism)
-        rows, width = kernel.n_packed(tree), kernel.entries.width
+        rows, width = packed_rows(kernel, tree), kernel.entries.width
         used = full_places(kernel, tree)[full_places(kernel, tree) != rows * width]
         assert set((used // width).tolist()) == set(range(rows))
         assert rows == 0 or len(np.unique(used)) >= rows * width - tree.n * (width // 2)

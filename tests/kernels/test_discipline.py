@@ -10,7 +10,7 @@ import kinetree.kernels
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
-from kinetree.kernels.layout import TREE
+from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled.context import HEADER
@@ -184,7 +184,7 @@ def foreign_memory(function):
 
 
 def test_functions_are_found():
-    assert {"rnea.rnea", "aba.aba", "vectors.cross", "layout.placement"} <= FUNCTIONS.keys()
+    assert {"rnea.rnea", "aba.aba", "vectors.cross", "axes.placement"} <= FUNCTIONS.keys()
     assert {kernel.name for kernel in all_kernels()} <= {name.partition(".")[2] for name in FUNCTIONS}
 
 

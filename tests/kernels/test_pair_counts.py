@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.kernels.layout import n_pairs
+from kinetree.kernels.model_table import n_pairs
 from kinetree.kernels.number import count_operations, counting
 from support.equal_links import ball_and_hinges, branched, chain, star
 from support.kernels import KERNELS, on_numbers, random_inputs

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from kinetree.kernels.layout import TREE, Fields, n_pairs, tree_table
+from kinetree.engine.fields import Fields
+from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
 
 
 def run(kernel, mechanism, inputs, sizes):
@@ -15,7 +16,7 @@ def run(kernel, mechanism, inputs, sizes):
     work = [memory(kernel.slots, tree.n + 1)]
     work += [memory(layout, n_pairs(tree)) for layout in kernel.scratch]
     if kernel.entries is not None:
-        work.append(memory(kernel.entries, kernel.n_packed(tree)))
+        work.append(memory(kernel.entries, packed_rows(kernel, tree)))
     outputs = [np.zeros((size, *shape), kind) for size in sizes]
     kernel.function(Fields(TREE, tree_table(tree)), *work, *inputs, *outputs)
     return outputs

@@ -5,10 +5,11 @@ import numpy as np
 import kinetree as kt
 from kinetree.analysis.evaluate import Packed
 from kinetree.engine import run
+from kinetree.engine.fields import Fields
 from kinetree.engine.run import single_call
 from kinetree.kernels.catalogue import all_kernels
-from kinetree.kernels.layout import TREE, Fields, aimed_tree, n_pairs, tree_table
 from kinetree.kernels.load_gradient import LOAD
+from kinetree.kernels.model_table import TREE, aimed_tree, n_pairs, packed_rows, tree_table
 
 KERNELS = {kernel.name: kernel for kernel in all_kernels()}
 WIDE = {  # numbers per axis
@@ -93,7 +94,7 @@ def on_numbers(kernel, tree, inputs):
         work.append(Fields(layout, memory(layout, n_pairs(tree))))
     outputs = [np.zeros((width(name, n), *shape), kind) for name in names]
     if kernel.entries is not None:
-        packed = memory(kernel.entries, kernel.n_packed(tree))
+        packed = memory(kernel.entries, packed_rows(kernel, tree))
         work.append(Fields(kernel.entries, packed))
     kernel.function(Fields(TREE, tree_table(tree)), *work, *inputs, *outputs)
     answers = dict(zip(names, outputs, strict=True))

@@ -19,7 +19,9 @@ from kinetree.engine.call_words import PLAIN
 from kinetree.engine.run import INTERPRET, run_batch, run_full, run_plain, single_call, unpack
 from kinetree.engine.unpack import place_words
 from kinetree.errors import InputError
-from kinetree.kernels.layout import LANES, Kernel
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import packed_rows
+from kinetree.kernels.number import LANES
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates, fitting
@@ -70,7 +72,7 @@ class Packed:
         """The packed numbers state by state, (count, rows, width)."""
         count = math.prod(self.batch)
         if self.blocks is None:
-            rows = self.kernel.n_packed(self.tree) if self.tree.n else 0
+            rows = packed_rows(self.kernel, self.tree) if self.tree.n else 0
             return np.zeros((count, rows, self.kernel.entries.width if self.kernel.entries else 0))
         n_blocks, rows, width, lanes = self.blocks.shape
         place = np.arange(count)

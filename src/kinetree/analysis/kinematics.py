@@ -12,7 +12,7 @@ from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.kernels.layout import aimed_tree
+from kinetree.kernels.model_table import aimed_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 

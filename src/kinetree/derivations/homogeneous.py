@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kinetree.derivations.contract import Loads
-from kinetree.kernels.layout import passive_torque
+from kinetree.kernels.axes import passive_torque
 from kinetree.kernels.number import sincos
 from kinetree.model.tree import WORLD_AXIS, Tree
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.derivations.contract import Formulation, Load, step
+from kinetree.engine.fields import Fields
 from kinetree.kernels.aba import ABA
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.kinematics import KINEMATICS
-from kinetree.kernels.layout import TREE, Fields, Kernel, n_pairs, tree_table
+from kinetree.kernels.layout import Kernel
 from kinetree.kernels.load_gradient import LOAD, LOAD_GRADIENT
 from kinetree.kernels.load_reaction import LOAD_REACTION
+from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT, reaction_places
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
@@ -44,7 +46,7 @@ def _run(kernel: Kernel, tree: Tree, inputs: Sequence[Any], sizes: Sequence[int]
     memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width), kind))]
     packed = None
     if kernel.entries is not None:
-        packed = np.zeros((kernel.n_packed(tree), kernel.entries.width), kind)
+        packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width), kind)
         memory.append(Fields(kernel.entries, packed))
     outputs = [np.zeros(size, kind) for size in sizes]
     if tree.n:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.kernels.layout import aligned
+from kinetree.algebra.memory import aligned
 
 KEEP_VARIABLE = "KINETREE_KEEP_MB"
 LARGE = 1 << 14  # numbers; below, the allocator of the system is good enough

@@ -12,7 +12,8 @@ from typing import Any
 
 from kinetree.engine.direct import range_call
 from kinetree.engine.stored_code import stored_or_made
-from kinetree.kernels.layout import LANES, Kernel
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.number import LANES
 
 
 def single_name(kernel: Kernel) -> str:

@@ -17,7 +17,8 @@ from kinetree.engine.lanes.number import INLINE
 from kinetree.engine.lanes.objects import doubles, integers, rows_by_pairs, word
 from kinetree.engine.machine_code import compiled_callback
 from kinetree.engine.trust import doubt_of_rows, excess_of_rows, no_suspicion, suspicion_of
-from kinetree.kernels.layout import TREE, Kernel
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import TREE
 
 ENDLESS = 1 << 60  # of arrays whose size nobody asks for
 _SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)

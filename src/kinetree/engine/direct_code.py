@@ -57,7 +57,7 @@ from kinetree.engine.call_words import (
 from kinetree.engine.lanes.number import INLINE
 from kinetree.engine.lanes.objects import ask, half_word, new_array, put_word, room, word
 from kinetree.engine.machine_code import compiled_callback
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 
 ENTRY = types.intp(types.intp, types.intp, types.intp)
 

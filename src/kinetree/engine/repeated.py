@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import cleared
 from kinetree.engine import run
 from kinetree.engine.unpack import place_words
-from kinetree.kernels.layout import LANES, Kernel, cleared, tree_table
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import packed_rows, tree_table
+from kinetree.kernels.number import LANES
 from kinetree.model.tree import Tree
 
 
@@ -46,7 +49,7 @@ class Repeated:
         kernel, tree = self.kernel, self.tree
         assert kernel.entries is not None
         start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
-        memory = cleared(start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES))
+        memory = cleared(start + packed_room(kernel.entries.width * packed_rows(kernel, tree), LANES))
         return full_states(kernel), tree_table(tree), memory, start, place_words(kernel, tree).ctypes.data
 
     def fill(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned, cleared
 from kinetree.engine.buffers import new_array
+from kinetree.engine.fields import Fields
 from kinetree.engine.unpack import full_places, place_words, unpacked
-from kinetree.kernels.layout import LANES, TREE, Fields, Kernel, aligned, cleared, n_pairs, tree_table
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
+from kinetree.kernels.number import LANES
 from kinetree.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -98,7 +102,7 @@ def run_batch(
     from kinetree.engine.code import many_states
     from kinetree.engine.workspace import workspace_size
 
-    packed = new_array(-(-count // LANES), kernel.n_packed(tree), kernel.entries.width, LANES)
+    packed = new_array(-(-count // LANES), packed_rows(kernel, tree), kernel.entries.width, LANES)
     table, arrays = tree_table(tree), (*inputs, *outputs, packed)
     size = sum(x.size for x in arrays)
     run = many_states(kernel, streamed=size > STREAMING_WORTH and not kernel.scratch)
@@ -155,7 +159,7 @@ def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, 
 
     assert kernel.entries is not None
     start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
-    room = start + packed_room(kernel.entries.width * kernel.n_packed(tree), LANES)
+    room = start + packed_room(kernel.entries.width * packed_rows(kernel, tree), LANES)
     table, places, ways_in = tree_table(tree), place_words(kernel, tree).ctypes.data, _ways_in(kernel, tree)
     if ways_in is not None:
         ways_in.take_many(full_code(kernel), table, cleared(room), start, places)
@@ -275,7 +279,7 @@ def _interpreted(
         memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, count))))
     packed = None
     if kernel.entries is not None:
-        packed = np.zeros((kernel.n_packed(tree), kernel.entries.width, count))
+        packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width, count))
         memory.append(Fields(kernel.entries, packed))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned
 from kinetree.engine.unpack import place_words
-from kinetree.kernels.layout import TREE, Kernel, aligned, n_pairs, tree_table
+from kinetree.kernels.layout import Kernel
+from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
 from kinetree.model.tree import Tree
 
 CHUNK = 128  # entries of each state that are transposed at once on their way past the caches
@@ -32,7 +34,7 @@ def single_memory(kernel: Kernel, tree: Tree) -> Array:
     place = start + workspace_size(kernel, tree, 1)
     packed, order = 0, np.zeros(0, dtype=np.int64)
     if kernel.entries is not None:
-        packed, order = kernel.entries.width * kernel.n_packed(tree), place_words(kernel, tree)
+        packed, order = kernel.entries.width * packed_rows(kernel, tree), place_words(kernel, tree)
     memory = aligned(place + packed + 1 + order.size)
     memory[:] = 0.0
     memory[: table.size] = table.ravel()

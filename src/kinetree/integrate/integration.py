@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned
 from kinetree.engine.lanes.calls import BLOCK
 from kinetree.integrate import settings as names
 from kinetree.integrate.collocation import MOST_PAIRS
 from kinetree.integrate.driver import METHODS, advancing, method_named
 from kinetree.integrate.events import EVENT_ROWS
 from kinetree.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
-from kinetree.kernels.layout import aligned
 
 LOG_LENGTH = 64  # log entries that fit before they are moved to a list
 

@@ -48,7 +48,7 @@ from kinetree.integrate.steps import (
     shortest_step,
     worst_mean_square,
 )
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 
 ITERATIONS = 12
 ARGUMENTS = F_START + 1  # rows with states of which f is wanted at once

@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, larger_magnitude, load_block, store_block
 from kinetree.engine.lanes.calls import total as sum_of
 from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, NEW, K, Y, compiled
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 10.0 * EPSILON  # relative to time: shorter steps are rounding

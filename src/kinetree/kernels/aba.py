@@ -5,10 +5,8 @@ Joint axis (z, s); articulated inertia [[J, H], [H^T, M]]; motion (angular, line
 What only an axis and its children need waits in a row that a last child takes over (``tree.place``).
 """
 
-from kinetree.kernels.layout import (
+from kinetree.kernels.axes import (
     WORLD,
-    Kernel,
-    Layout,
     centred_world,
     inertia,
     inward,
@@ -17,6 +15,7 @@ from kinetree.kernels.layout import (
     place_axis,
     turn_axes,
 )
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import accumulate, again, lanewise, nothing, where_less
 from kinetree.kernels.vectors import (
     IDENTITY,

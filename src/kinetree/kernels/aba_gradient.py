@@ -8,8 +8,9 @@ let the ancestors of c feel is T_c m_c, with T_c the sum of K_i w_i^T beyond. U^
 
 from kinetree.kernels.aba import SLOTS as ABA_SLOTS
 from kinetree.kernels.aba import aba, irregular_pivots
+from kinetree.kernels.axes import WORLD, inward, outward, upward
 from kinetree.kernels.crba import ENTRIES as FACTORS
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import accumulate, again, lanewise, nothing
 from kinetree.kernels.rnea_gradient import transmitted_torque, wrench_changes

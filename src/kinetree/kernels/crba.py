@@ -1,9 +1,7 @@
 """Mass matrix: composite bodies in the world frame, one packed entry per axis and ancestor."""
 
-from kinetree.kernels.layout import (
+from kinetree.kernels.axes import (
     WORLD,
-    Kernel,
-    Layout,
     centred_world,
     inertia,
     inward,
@@ -12,6 +10,7 @@ from kinetree.kernels.layout import (
     turn_axes,
     upward,
 )
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import accumulate, again, lanewise
 from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot_plus, inertia_times, moved_inertia
 

@@ -1,6 +1,7 @@
 """Kinetic and potential energy, momentum and centre of mass."""
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inertia, outward, placement, turn_axes
+from kinetree.kernels.axes import WORLD, inertia, outward, placement, turn_axes
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,

@@ -1,6 +1,7 @@
 """Constant external wrenches on a moving mechanism, and forces as a control law knows them."""
 
-from kinetree.kernels.layout import WORLD, Layout
+from kinetree.kernels.axes import WORLD
+from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     add,

@@ -4,7 +4,8 @@ Accelerating the base adds one rigid field A to the acceleration of every body. 
 free of other forces, I A = -F, which gives A; then the joint torques follow (004, section 7.1.1).
 """
 
-from kinetree.kernels.layout import Kernel, Layout, inward, outward, passive_torque
+from kinetree.kernels.axes import inward, outward, passive_torque
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (

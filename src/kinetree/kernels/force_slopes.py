@@ -6,6 +6,7 @@ dP_i = z_k x P_i, and dP_i = z_i x P_k if k is beyond. Matrices (n, 2 n) lie in 
 line: by positions, then by velocities.
 """
 
+from kinetree.kernels.axes import WORLD
 from kinetree.kernels.external_load import in_world
 from kinetree.kernels.ground import (
     CONTACT,
@@ -22,7 +23,7 @@ from kinetree.kernels.ground import (
     point_motion,
     push,
 )
-from kinetree.kernels.layout import WORLD, Layout
+from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import arctan, lanewise, where_less
 from kinetree.kernels.vectors import (
     ZERO3,

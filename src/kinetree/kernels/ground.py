@@ -4,7 +4,8 @@ Firm ground has a spring and a damper whose coefficient, while the point rises, 
 the penetration; dusty ground has a layer without a spring and no damper while the point rises.
 """
 
-from kinetree.kernels.layout import WORLD, Layout
+from kinetree.kernels.axes import WORLD
+from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import accumulate, arctan, lanewise, where_less
 from kinetree.kernels.vectors import (
     cross,

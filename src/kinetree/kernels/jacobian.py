@@ -1,6 +1,7 @@
 """The Jacobian of a point of one body, in world axes."""
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement
+from kinetree.kernels.axes import WORLD, outward, placement
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import lanewise, sincos
 from kinetree.kernels.vectors import (
     IDENTITY,

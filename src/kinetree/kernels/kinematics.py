@@ -1,6 +1,7 @@
 """Forward kinematics: where every axis frame is, how it moves and accelerates, in the world."""
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, outward, placement, turn_axes
+from kinetree.kernels.axes import WORLD, outward, placement, turn_axes
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,

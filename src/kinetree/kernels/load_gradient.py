@@ -5,16 +5,8 @@ while its point moves: beyond the wrench (N, F) it needs the first moment V = su
 axis i changes the moment by V z - z tr V + s x F.
 """
 
-from kinetree.kernels.layout import (
-    WORLD,
-    Kernel,
-    Layout,
-    centred_world,
-    inward,
-    outward,
-    place_axis,
-    turn_axes,
-)
+from kinetree.kernels.axes import WORLD, centred_world, inward, outward, place_axis, turn_axes
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,

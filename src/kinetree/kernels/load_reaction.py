@@ -4,7 +4,8 @@ Loads as in `load_gradient`; order and axes of the results as in `reaction_gradi
 fixed in the world turn backwards when a coordinate between the base and the body changes.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward
+from kinetree.kernels.axes import WORLD, inward, outward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.load_gradient import SLOTS as LOAD_SLOTS
 from kinetree.kernels.load_gradient import composite_loads, join_loads, moment_change
 from kinetree.kernels.number import lanewise

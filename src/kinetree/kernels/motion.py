@@ -5,7 +5,7 @@ the parent. Per body: first and second moment (h, S), inertial wrench (n, f), ve
 G = integral of v r^T dm and momentum P = integral of v dm.
 """
 
-from kinetree.kernels.layout import WORLD, centred_world, inertia, outward, place_axis, turn_axes
+from kinetree.kernels.axes import WORLD, centred_world, inertia, outward, place_axis, turn_axes
 from kinetree.kernels.number import accumulate, again, lanewise
 from kinetree.kernels.vectors import (
     IDENTITY,

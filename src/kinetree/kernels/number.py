@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+LANES = 4  # states that one number stands for in compiled code
 LANEWISE: list[Callable[..., Any]] = []  # every helper and kernel, in the order of definition
 
 

@@ -4,6 +4,7 @@ A state is (q, qd, integrals of errors, work of actuators, ground, joint losses 
 """
 
 from kinetree.kernels.aba import accelerate, articulate
+from kinetree.kernels.axes import WORLD, centred_world, outward, place_axis, turn_axes
 from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
 from kinetree.kernels.ground import (
     CONTACT,
@@ -14,7 +15,7 @@ from kinetree.kernels.ground import (
     switch_point,
     touch_ground,
 )
-from kinetree.kernels.layout import WORLD, Layout, centred_world, outward, place_axis, turn_axes
+from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import lanewise, nothing, sincos, where_less
 from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.torque_law import (

@@ -4,9 +4,10 @@ M dqdd = d(applied forces) + d(torques of law and joints) - d(inverse dynamics a
 the first. Matrices (n, 2 n) lie in one row of numbers, line by line: by positions, then by velocities.
 """
 
+from kinetree.kernels.axes import WORLD, inward, outward
 from kinetree.kernels.floating import BASE
-from kinetree.kernels.layout import LANES, WORLD, Layout, inward, outward
-from kinetree.kernels.number import lanewise, where_less
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.number import LANES, lanewise, where_less
 from kinetree.kernels.torque_law import COMPUTED, beyond_limits
 from kinetree.kernels.vectors import dot, dot_plus, scale
 

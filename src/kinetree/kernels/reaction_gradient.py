@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
+from kinetree.kernels.axes import WORLD, inward, outward, upward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward
+from kinetree.kernels.axes import WORLD, inward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import cross, cross_plus, dot, product, spin_matrix, transposed_times

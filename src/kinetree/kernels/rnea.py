@@ -1,16 +1,7 @@
 """Inverse dynamics: recursive Newton-Euler in the axes' own frames, joint axes on z."""
 
-from kinetree.kernels.layout import (
-    WORLD,
-    Kernel,
-    Layout,
-    inertia,
-    inward,
-    outward,
-    passive_torque,
-    placement,
-    turn_axes,
-)
+from kinetree.kernels.axes import WORLD, inertia, inward, outward, passive_torque, placement, turn_axes
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import accumulate, lanewise, nothing
 from kinetree.kernels.vectors import (
     ZERO3,

@@ -5,7 +5,8 @@ instead of 36. Perturbing q_i moves what axis i carries rigidly, and changes its
 acceleration by Xdd on top.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, passive_torque, upward
+from kinetree.kernels.axes import WORLD, inward, passive_torque, upward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
 from kinetree.kernels.vectors import (

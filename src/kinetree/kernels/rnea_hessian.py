@@ -11,7 +11,8 @@ motion, velocity and acceleration, which gives every second derivative as a few 
 axis and its ancestor: O(1) each.
 """
 
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, passive_torque, upward
+from kinetree.kernels.axes import WORLD, inward, outward, passive_torque, upward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import accumulate, lanewise
 from kinetree.kernels.vectors import (

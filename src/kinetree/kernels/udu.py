@@ -4,9 +4,10 @@ Eliminating from the tips inward keeps the tree's sparsity: U_ji is zero unless 
 factors fit into the packed places of M itself (002, eqs. 28-33; 004, section 5.3).
 """
 
+from kinetree.kernels.axes import WORLD, inward, outward, upward
 from kinetree.kernels.crba import ENTRIES, crba
 from kinetree.kernels.crba import SLOTS as CRBA_SLOTS
-from kinetree.kernels.layout import WORLD, Kernel, Layout, inward, outward, upward
+from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.number import lanewise
 
 SLOTS = Layout(**CRBA_SLOTS.fields, x=1)

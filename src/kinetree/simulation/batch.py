@@ -14,7 +14,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.engine.run import available_cores
 from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Status
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result

@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
 from kinetree.kernels.ground import CONTACT
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.mechanism import Mechanism

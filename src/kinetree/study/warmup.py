@@ -8,7 +8,7 @@ from time import perf_counter
 
 from kinetree.engine.notice import hushed
 from kinetree.kernels.catalogue import all_kernels
-from kinetree.kernels.layout import LANES
+from kinetree.kernels.number import LANES
 
 Piece = tuple[str, Callable[[], object]]
 

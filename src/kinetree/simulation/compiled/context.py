@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.memory import aligned
 from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
-from kinetree.kernels.layout import LANES, TREE, Layout, aligned, n_pairs, tree_table
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.model_table import TREE, n_pairs, tree_table
+from kinetree.kernels.number import LANES
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.tree import Tree

@@ -19,8 +19,8 @@ from kinetree.kernels.force_slopes import (
     told_chain,
 )
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
-from kinetree.kernels.layout import LANES, TREE
-from kinetree.kernels.number import nothing
+from kinetree.kernels.model_table import TREE
+from kinetree.kernels.number import LANES, nothing
 from kinetree.kernels.rates import joints_and_motion
 from kinetree.kernels.rates_jacobian import (
     COLUMNS,

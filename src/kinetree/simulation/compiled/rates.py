@@ -12,7 +12,7 @@ from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels import aba, floating, rnea
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
-from kinetree.kernels.layout import TREE
+from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import (
     GUARDS,
     LOCK,
