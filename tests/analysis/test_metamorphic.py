@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS
 from support import trees
 from support.cases import assert_close
 
@@ -79,7 +79,7 @@ def test_splitting_a_body_by_a_weld_changes_nothing(robot, rng):
     assert_close(kt.momentum(split, q, qd), kt.momentum(lumped, q, qd))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TURNS if kind != "fixed"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "fixed"])
 def test_scaling_mass_length_and_time(kind, rng):
     """Forces go with m l / t^2, moments with m l^2 / t^2."""
     robot = trees.random_tree(rng, 4, (kind, "revolute"))

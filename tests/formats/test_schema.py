@@ -7,7 +7,8 @@ from typing import Any
 
 from kinetree.formats.schema import json_schema
 from kinetree.model.body import SHAPE_SIZES
-from kinetree.model.joint import PARAMETERS, TURNS
+from kinetree.model.joint import PARAMETERS
+from kinetree.model.joint_kind import KINDS
 
 
 def tables(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -34,13 +35,13 @@ def test_schema_gives_units_of_all_numbers() -> None:
 def test_schema_knows_every_joint_parameter_and_kind() -> None:
     joint = tables(json_schema())["JointTable"]["properties"]
     assert set(PARAMETERS) <= set(joint)
-    assert joint["kind"]["enum"] == list(TURNS)
+    assert joint["kind"]["enum"] == list(KINDS)
     assert tables(json_schema())["ShapeTable"]["properties"]["kind"]["enum"] == list(SHAPE_SIZES)
 
 
 def test_schema_offers_a_joint_by_its_kind_alone() -> None:
     text, table = tables(json_schema())["BodyTable"]["properties"]["joint"]["anyOf"]
-    assert text["enum"] == list(TURNS)
+    assert text["enum"] == list(KINDS)
     assert table["$ref"].endswith("JointTable")
 
 

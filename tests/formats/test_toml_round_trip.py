@@ -20,7 +20,8 @@ from kinetree.model.body import CONTROL, REORDERING, SHAPE_SIZES, Body, Shape
 from kinetree.model.builder import Builder
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.inertia import LARGEST, Inertia
-from kinetree.model.joint import PARAMETERS, TURNS, Joint, Mimic
+from kinetree.model.joint import PARAMETERS, Joint, Mimic
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.zoo import ZOO
@@ -50,7 +51,7 @@ def random_placement(rng: np.random.Generator) -> Placement:
 
 
 def random_joint(rng: np.random.Generator, name: str, kind: str) -> Joint:
-    n = len(TURNS[kind])
+    n = KINDS[kind].n_dof
     directions: dict[str, Any] = {}
     if kind in ("revolute", "prismatic", "cylindrical"):
         directions = {"axis": rng.normal(size=3) if rng.random() < 0.7 else "-y"}
@@ -90,7 +91,7 @@ def random_shape(rng: np.random.Generator) -> Shape:
 def random_mechanism(seed: int) -> Mechanism:
     """Every joint kind, mimics, limits, loops, contact points, shapes and difficult names."""
     rng = np.random.default_rng(seed)
-    kinds = [*rng.permutation(list(TURNS)), "revolute", "prismatic"]
+    kinds = [*rng.permutation(list(KINDS)), "revolute", "prismatic"]
     links: list[Link] = []
     for k, kind in enumerate(kinds):
         name = f"{NAMES[k % len(NAMES)]} {k}"
@@ -116,7 +117,7 @@ def random_mechanism(seed: int) -> Mechanism:
             random_placement(rng),
             random_placement(rng),
         )
-        for k, kind in enumerate(x for x in TURNS if x != "free")
+        for k, kind in enumerate(x for x in KINDS if x != "free")
     ]
     points = [ContactPoint(f"p\\{k}", links[k].body.name, rng.normal(size=3)) for k in range(3)]
     return Mechanism(f'm "{seed}"', tuple(links), rng.normal(size=3), tuple(loops), tuple(points))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS
 from support.cases import assert_close
 
 ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
@@ -37,7 +37,7 @@ def test_the_builder_writes_links():
     assert arm.build() == by_hand
 
 
-@pytest.mark.parametrize("kind", TURNS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_a_method(kind):
     one, other = kt.Builder("m"), kt.Builder("m")
     getattr(one.world, kind)("j", at=(1, 2, 3)).body("b", ROD)

@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
-from kinetree.model.joint import PARAMETERS, TURNS
+from kinetree.model.joint import PARAMETERS
+from kinetree.model.joint_kind import KINDS
 from support.cases import assert_close
 
 X, Y, Z = np.eye(3)
@@ -22,7 +23,7 @@ DEFAULTS = {
 
 
 def test_every_kind_is_listed():
-    assert set(DEFAULTS) == set(TURNS)
+    assert set(DEFAULTS) == set(KINDS)
 
 
 @pytest.mark.parametrize("kind", DEFAULTS)

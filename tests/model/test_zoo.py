@@ -13,7 +13,7 @@ from kinetree.errors import InputError, KinetreeError, ModelError
 from kinetree.model import zoo
 from kinetree.model.body import WORLD
 from kinetree.model.dh import distal_frames, from_dh
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS as JOINT_KINDS
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
 TREES = json.loads((REFERENCE / "models_trees.json").read_text())["models"]
@@ -265,7 +265,7 @@ def test_long_chain_is_quick():
 def test_random_tree_has_every_kind_and_branches(seed):
     mechanism = zoo.random_tree(seed, 24)
     assert mechanism.n_bodies == 24
-    assert {link.joint.kind for link in mechanism.links} == set(TURNS)
+    assert {link.joint.kind for link in mechanism.links} == set(JOINT_KINDS)
     children = [link.parent for link in mechanism.links]
     assert len(set(children)) < len(children)
     assert mechanism.links[0].joint.n_dof > 0

@@ -69,7 +69,7 @@ def test_every_body_with_mass_can_be_seen_and_has_the_colour_of_its_module(name)
 
 def test_the_axis_is_that_of_the_joint_in_the_body_frame():
     robot = kt.zoo.spatial_biped()
-    by_kind = {joint.kind: joint for joint in scene(robot).joints}
+    by_kind = {joint.kind.name: joint for joint in scene(robot).joints}
     assert by_kind["spherical"].axis is None and by_kind["free"].axis is None
     np.testing.assert_allclose(np.linalg.norm(by_kind["revolute"].axis), 1.0)
 

@@ -7,9 +7,9 @@ from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS as JOINT_KINDS
 
-KINDS = tuple(TURNS)
+KINDS = tuple(JOINT_KINDS)
 ONE_AXIS = ("revolute", "prismatic", "cylindrical")
 
 
@@ -33,7 +33,7 @@ def inertia(rng):
 
 def joint(rng, name, kind, passive=False, **more):
     """A joint of a kind about random axes, or with a random Euler sequence."""
-    n = len(TURNS[kind])
+    n = JOINT_KINDS[kind].n_dof
     if kind in ONE_AXIS:
         more["axis"] = rng.standard_normal(3)
     elif kind == "universal":

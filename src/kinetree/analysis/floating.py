@@ -37,7 +37,7 @@ def floating_base_inverse_dynamics(
     """
     check_open(mechanism, "floating_base_inverse_dynamics")
     first = mechanism.links[0].joint
-    if first.kind != "free":
+    if not first.is_free:
         raise InputError(
             f"'{mechanism.name}' has no floating base: its joint '{first.name}' is {first.kind}, not free"
         )

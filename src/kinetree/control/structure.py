@@ -61,7 +61,7 @@ def check_same_structure(mechanism: Mechanism, model: Mechanism) -> None:
 
 
 def _floats(link: Link) -> bool:
-    return link.joint.kind == "free" and link.parent == WORLD
+    return link.joint.is_free and link.parent == WORLD
 
 
 def _identity(link: Link) -> tuple[object, ...]:

@@ -30,7 +30,7 @@ from kinetree.formats.schema_parts import (
     Table,
 )
 from kinetree.model.body import WORLD
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import EARTH
 
 
@@ -54,7 +54,7 @@ class _OrKind:
     """Offers the kind alone besides the table."""
 
     def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> JsonSchemaValue:
-        return {"anyOf": [{"type": "string", "enum": list(TURNS)}, handler(core_schema)]}
+        return {"anyOf": [{"type": "string", "enum": list(KINDS)}, handler(core_schema)]}
 
 
 class BodyTable(Table):

@@ -22,11 +22,11 @@ from kinetree.formats.file_values import (
     Vector,
 )
 from kinetree.model.body import SHAPE_SIZES
-from kinetree.model.joint import TURNS
+from kinetree.model.joint_kind import KINDS
 
 ORIGIN = [0.0, 0.0, 0.0]
 EACH = "one number, or one per degree of freedom"
-Kind = Annotated[str, Field(json_schema_extra={"enum": list(TURNS)})]
+Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 EulerSequence = Annotated[
     str, Field(json_schema_extra={"enum": [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES]})
 ]
@@ -64,7 +64,7 @@ class MimicTable(Table):
 class JointDirections(Table):
     """Which motions a joint leaves free."""
 
-    kind: Kind = Field(description=f"Kind of joint: {', '.join(TURNS)}.")
+    kind: Kind = Field(description=f"Kind of joint: {', '.join(KINDS)}.")
     axis: Axis | None = Field(
         None,
         description='Axis of a revolute, prismatic or cylindrical joint in its own frame: "x", "-y", ... or '

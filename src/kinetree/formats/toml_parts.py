@@ -19,7 +19,8 @@ from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, S
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import PARAMETERS, TURNS, Joint, Mimic
+from kinetree.model.joint import PARAMETERS, Joint, Mimic
+from kinetree.model.joint_kind import KINDS, REVOLUTE
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link
 
@@ -38,7 +39,7 @@ def link_of(table: BodyTable) -> Link:
 def dh_row_of(table: DhRowTable) -> dict[str, Any]:
     """The row as :func:`kinetree.model.dh.from_dh` takes it."""
     row = {key: value for key, value in table if value is not None}
-    _check_degrees(table.joint or "revolute", table)
+    _check_degrees(table.joint or REVOLUTE, table)
     return row if table.mimic is None else row | {"mimic": _mimic(table.mimic)}
 
 
@@ -114,7 +115,7 @@ def _check_degrees(kind: str, keys: JointParameters) -> None:
     given = {key: value for key in PARAMETERS if (value := getattr(keys, key)) is not None}
     if keys.mimic is not None:
         given["mimic.offset"] = keys.mimic.offset
-    turns = TURNS.get(kind, ())
+    turns = KINDS[kind].turns if kind in KINDS else ()
     for key, value in given.items():
         each = value if isinstance(value, list) else [value] * len(turns)
         for x, turn in zip(each, turns, strict=False):

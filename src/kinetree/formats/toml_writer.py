@@ -15,7 +15,8 @@ from kinetree.errors import FileError, InputError
 from kinetree.formats.file_values import AXIS_NAMES
 from kinetree.model.body import Shape
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import ONE_AXIS_KINDS, PARAMETERS, Joint
+from kinetree.model.joint import PARAMETERS, Joint
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 
@@ -57,8 +58,13 @@ def mechanism_table(mechanism: Mechanism) -> Table:
 
 def _body(link: Link) -> Table:
     joint = {"name": link.joint.name, **_joint(link.joint, link.placement)}
-    welded = joint == {"name": f"{link.body.name}_joint", "kind": "fixed"}
-    table: Table = {"name": link.body.name, "parent": link.parent, "joint": "fixed" if welded else joint}
+    bare = {"name": f"{link.body.name}_joint", "kind": link.joint.kind}
+    welded = link.joint.is_fixed and joint == bare
+    table: Table = {
+        "name": link.body.name,
+        "parent": link.parent,
+        "joint": link.joint.kind if welded else joint,
+    }
     table |= _inertia(link.body.inertia)
     if link.body.shapes:
         table["shapes"] = [_shape(shape) for shape in link.body.shapes]
@@ -104,7 +110,7 @@ def _joint(joint: Joint, placement: Placement | None = None) -> Table:
 
 def _axes(joint: Joint) -> Table:
     """The shortest of axis, sequence and axes that gives the joint's directions."""
-    if joint.kind in ONE_AXIS_KINDS and _same_bits(joint.axes, [joint.axes[0]] * joint.n_dof):
+    if KINDS[joint.kind].one_axis and _same_bits(joint.axes, [joint.axes[0]] * joint.n_dof):
         return {"axis": _axis(joint.axes[0])}
     if joint.sequence is not None:
         return {"sequence": joint.sequence}

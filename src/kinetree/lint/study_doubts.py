@@ -80,7 +80,7 @@ def _by_joint(value: Any, names: list[str]) -> Iterator[tuple[str, float]]:
 
 def _unused(work: Assignment) -> Iterator[Finding]:
     points = work.mechanism.contact_points
-    floating = any(link.joint.kind == "free" for link in work.mechanism.links)
+    floating = any(link.joint.is_free for link in work.mechanism.links)
     if points and floating and work.study.task in MOVING and work.tables.ground is None:
         yield _told(
             work, ("mechanism",), "unused-contact",

@@ -28,10 +28,15 @@ from kinetree.algebra.rotation import (
 from kinetree.errors import InputError, ModelError, unknown_name
 from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import PARAMETERS, TURNS, Joint, Mimic
+from kinetree.model.joint import PARAMETERS, Joint, Mimic
+from kinetree.model.joint_kind import KINDS, REVOLUTE
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 
-JOINT_KINDS = {"modified": tuple(TURNS), "classic": ("revolute", "prismatic", "fixed")}
+ONE_AXIS_AT_MOST = [kind for kind in KINDS.values() if kind.n_dof <= 1]
+JOINT_KINDS = {
+    "modified": tuple(KINDS),
+    "classic": tuple(kind.name for kind in sorted(ONE_AXIS_AT_MOST, key=lambda kind: kind.is_fixed)),
+}
 LENGTHS, ANGLES = ("a", "b"), ("alpha", "theta")
 BODY_KEYS = ("name", "parent", "mass", "center", "inertia", "allow_unphysical")
 JOINT_KEYS = ("joint", "joint_name", "sequence", "mimic", *PARAMETERS)
@@ -156,7 +161,7 @@ def _row(row: Mapping[str, Any], name: str, parent: str, k: int, convention: str
             raise ModelError(unknown_name("key", key, KEYS))
     if "b" in row and "d" in row:
         raise ModelError("give either b or d: they are two names of the same offset along z")
-    kind = row.get("joint", "revolute")
+    kind = row.get("joint", REVOLUTE)
     if kind not in JOINT_KINDS[convention]:
         raise ModelError(unknown_name(f"joint kind of a {convention} table", kind, JOINT_KINDS[convention]))
     values = {"b": row.get("d", 0.0)} | {key: row[key] for key in (*LENGTHS, *ANGLES) if key in row}

@@ -1,7 +1,8 @@
-"""Joints: the only place that knows joint kinds.
+"""Joints: what a joint is made of, whatever its kind.
 
 Every joint is a list of one-DOF axes, turned about or slid along one after the other with no body between
-them (004, chapter 3). Whoever reads a mechanism sees these axes and need not know the kind.
+them (004, chapter 3). Whoever reads a mechanism sees these axes and need not know the kind; all kinds stand
+in :mod:`kinetree.model.joint_kind`.
 """
 
 from __future__ import annotations
@@ -27,20 +28,8 @@ from kinetree.algebra.rotation import (
 )
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.body import checked_name
+from kinetree.model.joint_kind import KINDS, JointKind
 
-TURN, SLIDE = True, False
-TURNS: dict[str, tuple[bool, ...]] = {
-    "fixed": (),
-    "revolute": (TURN,),
-    "prismatic": (SLIDE,),
-    "cylindrical": (TURN, SLIDE),
-    "universal": (TURN, TURN),
-    "spherical": (TURN, TURN, TURN),
-    "planar": (SLIDE, SLIDE, TURN),
-    "free": (SLIDE, SLIDE, SLIDE, TURN, TURN, TURN),
-}
-DEFAULT_SEQUENCE = {"universal": "XY", "spherical": "YXZ", "free": "YXZ"}
-ONE_AXIS_KINDS = ("revolute", "prismatic", "cylindrical")
 # what may be given per degree of freedom: name, default, smallest value allowed
 PARAMETERS = {
     "lower": (-np.inf, None),
@@ -106,7 +95,7 @@ class Joint:
         mimic: Mimic | None = None,
         **parameters: Any,
     ) -> Joint:
-        """A checked joint of one of the kinds in ``TURNS``.
+        """A checked joint of one of the kinds in ``KINDS``.
 
         ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
@@ -116,11 +105,11 @@ class Joint:
         ('hip.rz', 'hip.rx', 'hip.ry')
         """
         checked_name(name, "a joint")
-        if not isinstance(kind, str) or kind not in TURNS:
-            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, TURNS)}")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, KINDS)}")
         directions, sequence = _directions(f"joint '{name}'", kind, axis, axes, sequence)
         _check_known(name, kind, parameters)
-        n = len(TURNS[kind])
+        n = KINDS[kind].n_dof
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
         _check_limits(name, values)
         _check_mimic(name, kind, mimic)
@@ -134,7 +123,32 @@ class Joint:
     @property
     def turns(self) -> tuple[bool, ...]:
         """For each axis: True if it is turned about, False if slid along."""
-        return TURNS[self.kind]
+        return KINDS[self.kind].turns
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it leaves all six motions free: the base of a mechanism that floats."""
+        return KINDS[self.kind].is_free
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it welds two bodies together."""
+        return KINDS[self.kind].is_fixed
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether it is one axis that is turned about."""
+        return KINDS[self.kind].is_turn
+
+    @property
+    def is_slide(self) -> bool:
+        """Whether it is one axis that is slid along."""
+        return KINDS[self.kind].is_slide
+
+    @property
+    def has_three_turns(self) -> bool:
+        """Whether it turns about three axes, whose angles have a singular position (gimbal lock)."""
+        return KINDS[self.kind].has_three_turns
 
     @property
     def dof_names(self) -> tuple[str, ...]:
@@ -178,43 +192,42 @@ def _directions(
     sequence: str | None,
 ) -> tuple[Array, str | None]:
     """Unit directions (n_dof, 3) and the Euler sequence if they follow one."""
-    if axis is not None and kind not in ONE_AXIS_KINDS:
-        raise ModelError(
-            f"{what}: a {kind} joint takes no 'axis'; 'axis' is for {', '.join(ONE_AXIS_KINDS)} joints"
-        )
-    if sequence is not None and kind not in DEFAULT_SEQUENCE:
-        raise ModelError(
-            f"{what}: a {kind} joint takes no 'sequence'; it is for {', '.join(DEFAULT_SEQUENCE)} joints"
-        )
+    of = KINDS[kind]
+    if axis is not None and not of.one_axis:
+        having = ", ".join(x.name for x in KINDS.values() if x.one_axis)
+        raise ModelError(f"{what}: a {kind} joint takes no 'axis'; 'axis' is for {having} joints")
+    if sequence is not None and of.sequence is None:
+        having = ", ".join(x.name for x in KINDS.values() if x.sequence)
+        raise ModelError(f"{what}: a {kind} joint takes no 'sequence'; it is for {having} joints")
     if axes is not None:
         if axis is not None or sequence is not None:
             raise ModelError(f"{what}: give only one of 'axis', 'axes' and 'sequence'")
-        return _given_axes(what, kind, axes), None
-    if kind in ONE_AXIS_KINDS:
+        return _given_axes(what, of, axes), None
+    if of.one_axis:
         direction = unit_axis("z" if axis is None else axis, f"{what}: axis", ModelError)
-        return frozen([direction] * len(TURNS[kind])), None
-    if kind in DEFAULT_SEQUENCE:
-        choices = TWO_AXIS_SEQUENCES if kind == "universal" else THREE_AXIS_SEQUENCES
-        sequence = sequence_axes(sequence or DEFAULT_SEQUENCE[kind], choices, what, ModelError)
-        letters = ("XYZ" if kind == "free" else "") + sequence
+        return frozen([direction] * of.n_dof), None
+    if of.sequence is not None:
+        choices = THREE_AXIS_SEQUENCES if of.has_three_turns else TWO_AXIS_SEQUENCES
+        sequence = sequence_axes(sequence or of.sequence, choices, what, ModelError)
+        letters = "XYZ"[: of.n_dof - len(sequence)] + sequence  # slides come first
         return frozen([AXES[c] for c in letters]), sequence
-    return frozen([AXES[c] for c in ("XYZ" if kind == "planar" else "")]).reshape(-1, 3), None
+    return frozen([AXES[c] for c in "XYZ"[: of.n_dof]]).reshape(-1, 3), None
 
 
-def _given_axes(what: str, kind: str, axes: Sequence[ArrayLike | str]) -> Array:
+def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> Array:
     """The user's own directions, checked for number and independence."""
-    n = len(TURNS[kind])
+    n = kind.n_dof
     if isinstance(axes, str) or not hasattr(axes, "__len__"):
         raise ModelError(f"{what}: 'axes' must be a list of axes, got {axes!r}")
     if len(axes) != n:
-        raise ModelError(f"{what}: a {kind} joint has {n} axes, got {len(axes)}")
+        raise ModelError(f"{what}: a {kind.name} joint has {n} axes, got {len(axes)}")
     directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
-    if kind == "cylindrical" and not np.allclose(directions[0], directions[1], atol=1e-12):
+    if kind.one_axis and not np.allclose(directions, directions[0], atol=1e-12):
         raise ModelError(
-            f"{what}: a cylindrical joint turns and slides on one axis, got two: {directions.tolist()}"
+            f"{what}: a {kind.name} joint turns and slides on one axis, got two: {directions.tolist()}"
         )
-    turns = np.array(TURNS[kind], dtype=bool)
-    slides = directions[~turns] if kind != "cylindrical" else directions[:1]
+    turns = np.array(kind.turns, dtype=bool)
+    slides = directions[~turns]
     if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
         raise ModelError(f"{what}: the sliding axes {slides.tolist()} are not independent")
     rotations = directions[turns]
@@ -257,9 +270,9 @@ def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:
     for key, value in parameters.items():
         if key not in PARAMETERS:
             raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
-        if kind == "fixed" and np.size(value) and value is not None:
+        if KINDS[kind].is_fixed and np.size(value) and value is not None:
             raise ModelError(
-                f"joint '{joint}': a fixed joint does not move, so it takes no '{key}'; got {value!r}"
+                f"joint '{joint}': a {kind} joint does not move, so it takes no '{key}'; got {value!r}"
             )
 
 
@@ -275,7 +288,7 @@ def _check_limits(joint: str, values: dict[str, Array]) -> None:
 def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
     if mimic is not None and not isinstance(mimic, Mimic):
         raise ModelError(f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {mimic!r}")
-    if mimic is not None and len(TURNS[kind]) != 1:
+    if mimic is not None and KINDS[kind].n_dof != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and mimic.joint == joint:
         raise ModelError(f"joint '{joint}' mimics itself")

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.body import checked_name
-from kinetree.model.joint import TURNS, Joint
+from kinetree.model.joint import Joint
+from kinetree.model.joint_kind import KINDS
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,9 @@ class Loop:
         checked_name(self.body_b, f"loop '{self.name}': body b")
         if self.body_a == self.body_b:
             raise ModelError(f"loop '{self.name}' ties body '{self.body_a}' to itself; it needs two bodies")
-        if self.joint.kind == "free":
-            closing = [kind for kind in TURNS if kind != "free"]
-            raise ModelError(f"loop '{self.name}': {unknown_name('cut joint', 'free', closing)}")
+        if self.joint.is_free:
+            closing = [kind.name for kind in KINDS.values() if not kind.is_free]
+            raise ModelError(f"loop '{self.name}': {unknown_name('cut joint', self.joint.kind, closing)}")
 
     @property
     def name(self) -> str:

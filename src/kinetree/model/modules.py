@@ -100,7 +100,7 @@ def _numbered(mechanism: Mechanism, base: list[str], groups: list[list[str]]) ->
 def _base_bodies(mechanism: Mechanism) -> list[str]:
     """The floating base, if the tree hangs on one body with a free joint."""
     roots = [link for link in mechanism.links if link.parent == WORLD]
-    floating = len(roots) == 1 and roots[0].joint.kind == "free"
+    floating = len(roots) == 1 and roots[0].joint.is_free
     return [roots[0].body.name] if floating else []
 
 

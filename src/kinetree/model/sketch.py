@@ -6,19 +6,10 @@ from collections import defaultdict
 from itertools import groupby
 
 from kinetree.model.body import WORLD
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
 
 GROUND = "┷"
-JOINTS = {
-    "fixed": "·",
-    "revolute": "o",
-    "prismatic": "▭",
-    "cylindrical": "⊚",
-    "universal": "∞",
-    "spherical": "●",
-    "planar": "□",
-    "free": "~",
-}
 
 
 def sketch(mechanism: Mechanism) -> str:
@@ -36,9 +27,9 @@ def sketch(mechanism: Mechanism) -> str:
     drawn: dict[str, str] = {}
     for link in reversed(mechanism.links):
         branches = _joined([drawn[name] for name in children[link.body.name]])
-        drawn[link.body.name] = JOINTS[link.joint.kind] + branches
+        drawn[link.body.name] = KINDS[link.joint.kind].letter + branches
     roots = [drawn[name] for name in children[WORLD]]
-    floating = len(roots) == 1 and roots[0].startswith(JOINTS["free"])
+    floating = len(roots) == 1 and mechanism.links[0].joint.is_free
     text = roots[0] if floating else GROUND + _joined(roots)
     return text + ("⟲" if mechanism.loops else "")
 

@@ -58,7 +58,7 @@ def looks_like_degrees(angle: float) -> bool:
 
 def euler_distance(joint: Joint, q: Array) -> float | None:
     """How far (rad) the middle angle of a joint with three turns is from gimbal lock at q (n_dof,)."""
-    if joint.kind not in ("spherical", "free"):
+    if not joint.has_three_turns:
         return None
     a, b, c = joint.axes[-3:]
     if abs(a @ b) > 1e-9 or abs(b @ c) > 1e-9:
@@ -106,7 +106,7 @@ def _millimetres(mechanism: Mechanism) -> Iterator[Suspicion]:
                     f"{kind} '{name}' {words} {distance:g} m away; if millimetres are meant, write "
                     f"{distance / 1000:g}",
                 )  # fmt: skip
-        for x in [*joint.lower, *joint.upper] if joint.kind == "prismatic" else ():
+        for x in [*joint.lower, *joint.upper] if joint.is_slide else ():
             if np.isfinite(x) and abs(x) > LONGEST_LINK:
                 yield Suspicion(
                     "millimetres-as-metres", "joint", joint.name, "lower" if x < 0 else "upper",
@@ -214,11 +214,11 @@ def _same_axes(mechanism: Mechanism) -> Iterator[Suspicion]:
         parent = links.get(link.parent)
         if parent is None or link.joint.kind != parent.joint.kind:
             continue
-        if link.joint.kind not in ("revolute", "prismatic"):
+        if link.joint.n_dof != 1:
             continue
         before, axis = parent.joint.axes[0], link.placement.rotation @ link.joint.axes[0]
         parallel = _distance(axis, before) < 1e-9
-        if parallel and (link.joint.kind == "prismatic" or _distance(link.placement.position, before) < 1e-9):
+        if parallel and (link.joint.is_slide or _distance(link.placement.position, before) < 1e-9):
             yield Suspicion(
                 "zero-length-link", "joint", link.joint.name, "at",
                 f"joint '{link.joint.name}' has the same axis as '{parent.joint.name}' before it: link "

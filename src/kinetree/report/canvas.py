@@ -11,18 +11,6 @@ from kinetree.report.forms import SAME_POINT
 from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, PAPER, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
-MARKERS = {
-    "revolute": "o",
-    "prismatic": "s",
-    "cylindrical": "H",
-    "universal": "P",
-    "spherical": "o",
-    "planar": "D",
-    "free": "*",
-    "fixed": "x",
-}
-FILLED = ("spherical", "fixed")
-MARKER_AREA = {"spherical": 1.3, "fixed": 0.4, "universal": 1.5}  # beside that of a revolute joint
 AIR = 1.12  # the picture's width beside that of what it shows
 FULL_SIZE = 3.5  # inches: on smaller axes lines and marks get smaller too
 PEDESTAL = [(0.0, 0.0), (-0.7, -1.0), (0.7, -1.0), (0.0, 0.0)]
@@ -166,7 +154,7 @@ class Canvas:
         """The joints' names beside them; those in one place share a label."""
         names: dict[tuple[float, ...], list[str]] = {}
         for joint in shot.joints:
-            if joint.kind != "free":
+            if not joint.kind.is_free:
                 names.setdefault(tuple(joint.position.round(6)), []).append(joint.name)
         for place, group in names.items():
             label = "   " + ", ".join(group)
@@ -192,7 +180,7 @@ class Canvas:
                 link.set_path_effects([Stroke(linewidth=4.0 * self.pen + 1.4, foreground=INK), Normal()])
 
     def _joint(self, joint: JointMark, strength: float, base: float) -> None:
-        if joint.kind == "free":
+        if joint.kind.is_free:
             return
         depth = base + 0.2 + self._depth(joint.position[None, :])
         rail = [[joint.seat, joint.position]]
@@ -211,14 +199,14 @@ class Canvas:
 
     def _joint_marker(self, joint: JointMark, size: float, alpha: float, zorder: float) -> None:
         style: dict[str, Any] = {
-            "c": INK if joint.kind in FILLED else PAPER,
+            "c": INK if joint.kind.marker_filled else PAPER,
             "alpha": alpha,
             "zorder": zorder,
         }
-        if joint.kind != "fixed":  # its marker has no face
+        if not joint.kind.is_fixed:  # its marker has no face
             style["edgecolors"] = INK
-        area = size * 34.0 * self.pen**2 * MARKER_AREA.get(joint.kind, 1.0)
-        marker = MARKERS[joint.kind]
+        area = size * 34.0 * self.pen**2 * joint.kind.marker_area
+        marker = joint.kind.marker
         self.ax.scatter(
             *joint.position[:, None], marker=marker, s=area, linewidths=1.2, depthshade=False, **style
         )

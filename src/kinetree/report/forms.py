@@ -39,7 +39,7 @@ def body_form(mechanism: Mechanism, link: Link) -> Form:
     [[[0.0, 0.0, 0.0], [0.4, 0.0, 0.0]]]
     """
     attached, inertia = attachments(mechanism, link.body.name), link.body.inertia
-    ends, last, floating = _distinct(attached), not len(attached), link.joint.kind == "free"
+    ends, last, floating = _distinct(attached), not len(attached), link.joint.is_free
     if last and not floating and inertia.center.any():
         return Form(_spokes(_far_end(inertia)[None, :]), (), [])
     edges, boxes = _equal_box(inertia) if floating or last else (NO_LINES, ())

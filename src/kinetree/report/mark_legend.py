@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.lines import Line2D
 
-from kinetree.report.canvas import AIR, FILLED, MARKERS, Canvas
+from kinetree.report.canvas import AIR, Canvas
 from kinetree.report.palette import ALERT, INK, PAPER
 from kinetree.report.skeleton import Skeleton
 
@@ -21,8 +21,8 @@ WIDTH, HEIGHT = 0.2, 0.5  # where a corner begins, from the middle (0) to the ed
 
 def draw_legend(canvas: Canvas, shot: Skeleton) -> None:
     """The marks that occur, with their names."""
-    kinds = dict.fromkeys(joint.kind for joint in shot.joints if joint.kind != "free")
-    entries = [_entry(kind, MARKERS[kind], INK if kind in FILLED else PAPER, INK, 6.0) for kind in kinds]
+    kinds = dict.fromkeys(joint.kind for joint in shot.joints if not joint.kind.is_free)
+    entries = [_entry(x.name, x.marker, INK if x.marker_filled else PAPER, INK, 6.0) for x in kinds]
     if any(body.mass > 0 for body in shot.bodies):
         entries.append(_entry("centre of mass", "o", INK, None, 3.5))
     if len(shot.contacts):

@@ -14,6 +14,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.formats.files import PathLike
 from kinetree.model.body import WORLD, Shape
+from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.report.forms import body_form
 from kinetree.report.mesh_file import mesh_solids
@@ -62,7 +63,7 @@ class SceneJoint:
     """
 
     name: str
-    kind: str
+    kind: JointKind
     body: int
     parent: int
     seat: Array
@@ -155,15 +156,15 @@ def _point(mechanism: Mechanism, name: str, body: str, position: Array) -> Scene
 
 def _joint(mechanism: Mechanism, link: Link) -> SceneJoint:
     joint = link.joint
-    single = joint.kind in ("revolute", "prismatic", "cylindrical", "planar")
+    kind = KINDS[joint.kind]
     return SceneJoint(
         joint.name,
-        joint.kind,
+        kind,
         mechanism.body_index(link.body.name),
         _index(mechanism, link.parent),
         link.placement.position,
-        joint.axes[-1] if single else None,
-        link.parent == WORLD and joint.kind != "free",
+        joint.axes[-1] if kind.has_direction else None,
+        link.parent == WORLD and not kind.is_free,
     )
 
 

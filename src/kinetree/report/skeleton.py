@@ -12,6 +12,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import InputError
 from kinetree.model.body import WORLD
+from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.report.forms import SAME_POINT, body_form
 from kinetree.report.shapes import shape_faces
@@ -23,7 +24,7 @@ class JointMark:
     """A joint in the world: where it is, where it sits on the parent, and its axis if it has just one."""
 
     name: str
-    kind: str
+    kind: JointKind
     position: Array
     seat: Array  # the joint frame's origin on the parent; differs from position if the joint slides
     axis: Array | None
@@ -130,10 +131,10 @@ def _moved(place: Placement, points: Array) -> Array:
 def _joint_mark(link: Link, places: dict[str, Placement]) -> JointMark:
     place, joint = places[link.body.name], link.joint
     seat = (places[link.parent] @ link.placement).position
-    single = joint.kind in ("revolute", "prismatic", "cylindrical", "planar")
-    axis = place.rotation @ joint.axes[-1] if single else None
-    grounded = link.parent == WORLD and joint.kind != "free"
-    return JointMark(joint.name, joint.kind, place.position, seat, axis, grounded)
+    kind = KINDS[joint.kind]
+    axis = place.rotation @ joint.axes[-1] if kind.has_direction else None
+    grounded = link.parent == WORLD and not kind.is_free
+    return JointMark(joint.name, kind, place.position, seat, axis, grounded)
 
 
 def _body_mark(
@@ -161,9 +162,9 @@ def _plane_normal(marks: Skeleton) -> Array | None:
 
     Turning axes must be along it, sliding axes across it; a free joint is not asked.
     """
-    moving = [joint for joint in marks.joints if joint.kind not in ("free", "fixed")]
-    turning = [joint.axis for joint in moving if joint.kind in ("revolute", "planar")]
-    sliding = [joint.axis for joint in moving if joint.kind == "prismatic"]
+    moving = [joint for joint in marks.joints if not (joint.kind.is_free or joint.kind.is_fixed)]
+    turning = [joint.axis for joint in moving if joint.kind.turns_in_a_plane]
+    sliding = [joint.axis for joint in moving if joint.kind.is_slide]
     if not turning or len(turning) + len(sliding) < len(moving):
         return None
     normal = np.abs(np.asarray(turning[0])).round(9)

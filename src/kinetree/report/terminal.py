@@ -124,7 +124,7 @@ def _joint_rows(joint: Joint) -> Iterator[list[str | Text]]:
     """The table rows of a joint; the first names its kind and the joint that it follows, if any."""
     note = "" if joint.mimic is None else f", follows {joint.mimic.joint}"
     if not joint.n_dof:
-        yield [Text(joint.name, style=NAME), "fixed", "none", "", "", ""]
+        yield [Text(joint.name, style=NAME), joint.kind, "none", "", "", ""]
     for k, name in enumerate(joint.dof_names):
         turn = joint.turns[k]
         motion = f"{'about' if turn else 'along'} {_direction(joint.axes[k])}"

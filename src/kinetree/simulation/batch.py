@@ -196,9 +196,7 @@ def _jobs(
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:
     """Whether gimbal lock must be looked for: steps of fixed length would pass it unseen."""
-    return options.method in FIXED and any(
-        link.joint.kind in ("spherical", "free") for link in mechanism.links
-    )
+    return options.method in FIXED and any(link.joint.has_three_turns for link in mechanism.links)
 
 
 def _threads(threads: Any) -> int:

@@ -133,7 +133,7 @@ def lock_rows(mechanism: Mechanism) -> Array:
         joint = link.joint
         if joint.mimic is not None:
             continue
-        if joint.kind in ("spherical", "free"):
+        if joint.has_three_turns:
             a, b, c = joint.axes[-3:]
             if abs(a @ b) < 1e-9 and abs(b @ c) < 1e-9:  # axes of a proper Euler sequence
                 symmetric = int(abs(a @ c) > 0.5)

@@ -45,7 +45,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """
     if not mechanism.n_dof:
         raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
-    floating = any(link.joint.kind == "free" for link in mechanism.links)
+    floating = any(link.joint.is_free for link in mechanism.links)
     if floating and answers.task in ("predict", "control"):
         raise InputError(
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "

@@ -64,7 +64,7 @@ def legged_gait(
     if type(steps) is not int or steps < 1:
         raise InputError(f"steps must be a whole number of at least 1, got {steps!r}")
     base = mechanism.links[0].joint
-    if base.kind != "free" or base.mimic is not None:
+    if not base.is_free or base.mimic is not None:
         raise InputError(f"'{mechanism.name}' has no floating base: '{base.name}' is {base.kind}, not free")
     walkers = named_legs(mechanism) if legs is None else tuple(legs)
     axes = walking_axes(mechanism, forward)

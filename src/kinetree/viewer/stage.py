@@ -11,6 +11,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.model.body import Shape
+from kinetree.model.joint_kind import BALL, BLOCK, PIN
 from kinetree.report.canvas import grid_step
 from kinetree.report.frames import GroundPlane
 from kinetree.report.palette import ALERT, CENTER_COLOR, GROUND, INK, PAPER
@@ -49,9 +50,7 @@ class Stage:
             self._add_joint(f"{self.root}/{joint.body}/joint{k}", joint)
             if joint.grounded:
                 self._add_seat(f"{self.root}/seat{k}", joint)
-        self._rails = [
-            joint for joint in scene.joints if joint.kind in ("prismatic", "cylindrical", "planar")
-        ]
+        self._rails = [joint for joint in scene.joints if joint.kind.slides and not joint.kind.is_free]
         self._rail_lines = self._add_rails()
         for k, point in enumerate(scene.contacts):
             self._add_point(f"{self._frame(point.body)}/contact{k}", point.position)
@@ -118,7 +117,7 @@ class Stage:
                     f"{self.root}/{joint.body}/name{k}", joint.name, anchor="bottom-left"
                 )
                 for k, joint in enumerate(self.scene.joints)
-                if joint.kind != "fixed"
+                if not joint.kind.is_fixed
             ]
         for label in self._labels:
             label.visible = wanted
@@ -175,11 +174,11 @@ class Stage:
     def _add_joint(self, name: str, joint: SceneJoint) -> None:
         api, radius, ink = self.server.scene, JOINT * self.size, rgb(INK)
         turn = {} if joint.axis is None else {"wxyz": _towards(joint.axis)}
-        if joint.kind in ("revolute", "cylindrical"):
+        if joint.kind.solid == PIN:
             api.add_cylinder(name, radius, 2.6 * radius, ink, **turn)
-        elif joint.kind in ("prismatic", "planar"):
+        elif joint.kind.solid == BLOCK:
             api.add_box(name, ink, (1.8 * radius, 1.8 * radius, 2.4 * radius), **turn)
-        elif joint.kind in ("universal", "spherical"):
+        elif joint.kind.solid == BALL:
             api.add_icosphere(name, radius, ink)
 
     def _add_seat(self, name: str, joint: SceneJoint) -> None:

@@ -14,7 +14,7 @@ from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, 
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import ONE_AXIS_KINDS, TURNS
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import EARTH, Mechanism
 
 
@@ -65,29 +65,28 @@ def _count(n: int, what: str, least: int = 1) -> int:
 
 def _kind_order(rng: np.random.Generator, n: int, kinds: Sequence[str] | None) -> list[str]:
     """Shuffled rounds through the kinds; a kind that moves comes first."""
-    pool = list(TURNS) if kinds is None else list(kinds)
+    pool = list(KINDS) if kinds is None else list(kinds)
     for kind in pool:
-        if kind not in TURNS:
-            raise InputError(f"random_tree: {unknown_name('joint kind', kind, TURNS)}")
+        if kind not in KINDS:
+            raise InputError(f"random_tree: {unknown_name('joint kind', kind, KINDS)}")
     if not pool:
         raise InputError("random_tree: kinds must name at least one joint kind, got none")
     order: list[str] = []
     while len(order) < n:
         order.extend(pool[k] for k in rng.permutation(len(pool)))
-    moving = next((k for k, kind in enumerate(order) if kind != "fixed"), 0)
+    moving = next((k for k, kind in enumerate(order) if not KINDS[kind].is_fixed), 0)
     order[0], order[moving] = order[moving], order[0]
     return order[:n]
 
 
 def _axes(rng: np.random.Generator, kind: str) -> dict[str, Any]:
     """A direction or a sequence, where the kind leaves a choice."""
-    if kind in ONE_AXIS_KINDS:
+    if KINDS[kind].one_axis:
         return {"axis": rng.standard_normal(3)}
-    if kind == "universal":
-        return {"sequence": TWO_AXIS_SEQUENCES[rng.integers(len(TWO_AXIS_SEQUENCES))]}
-    if kind in ("spherical", "free"):
-        return {"sequence": THREE_AXIS_SEQUENCES[rng.integers(len(THREE_AXIS_SEQUENCES))]}
-    return {}
+    if KINDS[kind].sequence is None:
+        return {}
+    choices = THREE_AXIS_SEQUENCES if KINDS[kind].has_three_turns else TWO_AXIS_SEQUENCES
+    return {"sequence": choices[rng.integers(len(choices))]}
 
 
 def _rotation(rng: np.random.Generator) -> Any:

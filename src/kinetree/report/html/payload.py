@@ -135,7 +135,7 @@ def _shape(shape: Shape) -> dict[str, Any]:
 def _joint(joint: SceneJoint) -> dict[str, Any]:
     return {
         "name": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
         "body": joint.body,
         "parent": joint.parent,
         "seat": _rounded(joint.seat),
