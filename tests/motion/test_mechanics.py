@@ -8,6 +8,7 @@ from kinetree.algebra.bspline import BSplineBasis
 from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import PAIRS, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes
+from kinetree.motion.problem.unknowns import Unknowns
 from kinetree.motion.program.mechanics import Mechanics
 
 
@@ -36,12 +37,17 @@ def mechanism(request):
     return MECHANISMS[request.param]()
 
 
+def motion_of(grid, x):
+    """The motion of unknowns x = (control points; T) at the samples of a grid."""
+    return Unknowns(grid.profiles).at(grid.s).motion(x)
+
+
 def moved(mechanism, rng, frozen=()):
     """A random motion of all coordinates but the frozen ones; reaction axes stay at zero."""
     own = [k for k, name in enumerate(mechanism.joint_names) if "(reaction)" not in name and k not in frozen]
     profiles = Profiles(BSplineBasis.uniform(3), np.array(own), np.zeros(mechanism.n_dof))
     grid = profiles.at(rng.uniform(size=6))
-    x = profiles.unknowns(rng.standard_normal((profiles.basis.n_control, len(own))), 0.9)
+    x = Unknowns(profiles).joined(rng.standard_normal((profiles.basis.n_control, len(own))), 0.9)
     return profiles, grid, x
 
 
@@ -50,7 +56,7 @@ def test_forces_of_reaction_axes_are_joint_reactions(mechanism, rng, body):
     name = mechanism.body_names[0 if body == "first" else -1]
     extended = with_reaction_axes(mechanism, [name])
     _, grid, x = moved(extended, rng)
-    motion = grid.motion(x)
+    motion = motion_of(grid, x)
     tau = Mechanics(extended, np.arange(extended.n_dof)).torques(motion)
     own = own_rows(extended, mechanism.joint_names)
     state = motion.q[:, own], motion.qd[:, own], motion.qdd[:, own]
@@ -63,7 +69,7 @@ def test_forces_below_all_roots_are_the_change_of_momentum(rng):
     robot = kt.zoo.planar_biped()
     extended = with_reaction_axes(robot, ["world"])
     _, grid, x = moved(extended, rng)
-    motion, h = grid.motion(x), 1e-6
+    motion, h = motion_of(grid, x), 1e-6
     tau = Mechanics(extended, np.arange(extended.n_dof)).torques(motion)
     own = own_rows(extended, robot.joint_names)
     q, qd, qdd = (y[:, own] for y in motion[:3])
@@ -92,7 +98,7 @@ def test_slopes_and_curvature_by_differences(mechanism, rng, kind):
     loads = LOADS[kind](mechanism.body_names[-1])
     profiles, grid, x = moved(mechanism, rng, frozen=(0,))
     mechanics = Mechanics(mechanism, profiles.moving, loads)
-    motion = grid.motion(x)
+    motion = motion_of(grid, x)
     tau, slopes = mechanics.slopes(motion)
     assert np.allclose(
         tau, kt.inverse_dynamics(mechanism, *motion[:3], loads or None), rtol=1e-10, atol=1e-10

@@ -9,8 +9,14 @@ import pytest
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.motion.problem.profile import PAIRS, Profiles
+from kinetree.motion.problem.unknowns import Unknowns
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference" / "bspline_chain_rule.json"
+
+
+def motion_of(grid, x):
+    """The motion of unknowns x = (control points; T) at the samples of a grid."""
+    return Unknowns(grid.profiles).at(grid.s).motion(x)
 
 
 def test_torque_derivatives_of_the_reference():
@@ -20,10 +26,10 @@ def test_torque_derivatives_of_the_reference():
         profiles = Profiles(basis, np.arange(2), np.zeros(2))
         params = case["params"]
         arm = kt.zoo.two_link(gravity=(0, -params["g"], 0))
-        x = profiles.unknowns(np.array(case["control_points"]).T, case["T"])
+        x = Unknowns(profiles).joined(np.array(case["control_points"]).T, case["T"])
         for sample in case["samples"]:
             grid = profiles.at([sample["t"] / case["T"]])
-            motion = grid.motion(x)
+            motion = motion_of(grid, x)
             load = kt.Wrench("link2", force=(0, -params["f"], 0), point=(0.4, 0, 0))
             d = kt.inverse_dynamics_derivatives(arm, motion.q, motion.qd, motion.qdd, load)
             slopes = np.stack([d.dtau_dq, d.dtau_dqd, d.dtau_dqdd], axis=1)
@@ -44,14 +50,14 @@ def setting(rng):
     """A spline of degree 4 for two of three coordinates, samples, and a smooth scalar of the motion."""
     profiles = Profiles(BSplineBasis.uniform(3, degree=4), np.array([0, 2]), np.array([9.0, 0.5, 9.0]))
     grid = profiles.at(rng.uniform(size=5))
-    x = profiles.unknowns(rng.standard_normal((profiles.basis.n_control, 2)), 0.8)
+    x = Unknowns(profiles).joined(rng.standard_normal((profiles.basis.n_control, 2)), 0.8)
     W = rng.standard_normal((6, 6))
     return profiles, grid, x, W + W.T
 
 
 def scalar(grid, x, W):
     """sum over samples of sin(u) . W . cos(u), u = (q, qd, qdd) of what moves; with derivatives."""
-    motion = grid.motion(x)
+    motion = motion_of(grid, x)
     u = motion.moving.reshape(len(grid.s), 6)
     c, s = np.cos(u), np.sin(u)
     value = np.einsum("ma,ab,mb->", s, W, c)
@@ -73,7 +79,7 @@ def total_gradient(profiles, grid, x, W):
 
 def test_frozen_coordinates_stay(setting):
     _, grid, x, _ = setting
-    motion = grid.motion(x)
+    motion = motion_of(grid, x)
     assert (motion.q[:, 1] == 0.5).all()
     assert (motion.qd[:, 1] == 0.0).all()
 
@@ -81,7 +87,7 @@ def test_frozen_coordinates_stay(setting):
 def test_gradient_by_differences(setting, rng):
     profiles, grid, x, W = setting
     found = total_gradient(profiles, grid, x, W)
-    d, h = rng.standard_normal(profiles.size), 1e-6
+    d, h = rng.standard_normal(profiles.size + 1), 1e-6
     slope = (scalar(grid, x + h * d, W)[0] - scalar(grid, x - h * d, W)[0]) / (2 * h)
     assert found @ d == pytest.approx(slope, rel=1e-6)
 
@@ -99,12 +105,12 @@ def test_second_derivatives_by_differences(setting, rng):
             mixed_total[a] += mixed[m, c]
             for e, b in enumerate(where):
                 M[a, :, b] += points[m, c, e]
-    full = np.zeros((profiles.size, profiles.size))
+    full = np.zeros((len(x), len(x)))
     full[:-1, :-1] = M.reshape(2 * nc, 2 * nc)
     full += full.T
     full[-1, :-1] = full[:-1, -1] = mixed_total.ravel()
     full[-1, -1] = twice.sum()
-    d, h = rng.standard_normal(profiles.size), 1e-6
+    d, h = rng.standard_normal(profiles.size + 1), 1e-6
     slope = (total_gradient(profiles, grid, x + h * d, W) - total_gradient(profiles, grid, x - h * d, W)) / (
         2 * h
     )

@@ -99,12 +99,12 @@ def test_a_start_that_is_far_too_fast_or_slow(solver, duration, truth):
 
 def test_the_first_duration_suits_the_objective():
     problem = unlimited()
-    T = straight_line(problem)[-1]
-    assert 0.25 <= T <= 1.0
-    points = problem.setting.profiles.control_points(straight_line(problem))
+    unknowns, line = problem.setting.unknowns, straight_line(problem)
+    assert 0.25 <= unknowns.duration_of(line) <= 1.0
+    points = unknowns.control_points(line)
     slow = problem.changed(objective=[Time(), 1e4 * SquaredTorque()])
-    assert slowed(slow, points)[-1] > 1.0
-    assert straight_line(minimum_time())[-1] == 2.0  # the shortest that keeps the limits
+    assert unknowns.duration_of(slowed(slow, points)) > 1.0
+    assert unknowns.duration_of(straight_line(minimum_time())) == 2.0  # the shortest that keeps the limits
 
 
 @pytest.mark.parametrize("solver", QUICK)

@@ -142,9 +142,9 @@ def sampled(rng):
         duration=0.8,
     )
     setting, s = case.setting, np.linspace(0, 1, 7)
-    profiles = setting.profiles
-    x = profiles.unknowns(rng.standard_normal((profiles.basis.n_control, 6)), 0.8)
-    evaluation = Evaluation(profiles.at(s), Mechanics(setting.extended, profiles.moving), x)
+    unknowns, profiles = setting.unknowns, setting.profiles
+    x = unknowns.joined(rng.standard_normal((profiles.basis.n_control, 6)), 0.8)
+    evaluation = Evaluation(unknowns.at(s), Mechanics(setting.extended, profiles.moving), x)
     motion = evaluation.motion
     state = tuple(y[:, setting.own] for y in motion[:3])
 
@@ -203,10 +203,10 @@ def test_places_are_those_of_forward_kinematics(sampled):
 def test_zero_moment_point_of_an_arm_at_rest_is_below_its_centre_of_mass(rng):
     term = ZeroMomentPoint([(-0.2, -0.1), (0.3, -0.1), (0.3, 0.4), (-0.2, 0.4)], height=0.1)
     case = Problem(ARM, objective=Time(), constraints=[term], segments=3)
-    profiles, q = case.setting.profiles, rng.standard_normal(6)
-    x = profiles.unknowns(np.tile(q, (profiles.basis.n_control, 1)), 1.0)  # it stays where it is
-    grid = profiles.at([0.0, 1.0])
-    evaluation = Evaluation(grid, Mechanics(case.setting.extended, profiles.moving), x)
+    unknowns, q = case.setting.unknowns, rng.standard_normal(6)
+    x = unknowns.joined(np.tile(q, (case.basis.n_control, 1)), 1.0)  # it stays where it is
+    mechanics = Mechanics(case.setting.extended, case.setting.profiles.moving)
+    evaluation = Evaluation(unknowns.at([0.0, 1.0]), mechanics, x)
     (rows,) = term.bounded(case.setting)
     found = rows.function.values(At(evaluation, slice(0, 2)))[0] / (9.81 * ARM.mass)
     c = kt.center_of_mass(ARM, q)
@@ -215,10 +215,10 @@ def test_zero_moment_point_of_an_arm_at_rest_is_below_its_centre_of_mass(rng):
 
 def test_jerk_is_the_third_derivative(sampled):
     _, _, evaluation = sampled
-    profiles, x, h = evaluation.grid.profiles, evaluation.x, 1e-5
+    unknowns, x, h = evaluation.instants.unknowns, evaluation.x, 1e-5
     s = np.array([0.11, 0.47, 0.81])
-    ahead, behind = (profiles.at(s + sign * h).motion(x).moving[:, 2] for sign in (1, -1))
-    found = Evaluation(profiles.at(s), evaluation.mechanics, x).jerk
+    ahead, behind = (unknowns.at(s + sign * h).motion(x).moving[:, 2] for sign in (1, -1))
+    found = Evaluation(unknowns.at(s), evaluation.mechanics, x).jerk
     assert np.allclose(found, (ahead - behind) / (2 * h * 0.8), rtol=1e-6, atol=1e-3)
 
 

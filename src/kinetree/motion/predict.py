@@ -92,8 +92,8 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(straight_line(problem)))
     if isinstance(start, Prediction):
         same = start.problem.program
-        if (same.n, same.m) == (program.n, program.m) and np.array_equal(
-            start.problem.basis.knots, problem.basis.knots
+        if (same.n, same.m) == (program.n, program.m) and problem.setting.unknowns.same_splines(
+            start.problem.setting.unknowns
         ):
             return start.warm_start
         return Start(program.reduced(regridded(problem, start.problem, start.x)))

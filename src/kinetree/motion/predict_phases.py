@@ -84,7 +84,8 @@ def _first_start(phases: Phases, start: PhasedPrediction | Result | None) -> Sta
         raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are asked for")
     sizes = start.phases.program.n, start.phases.program.m
     same = sizes == (phases.program.n, phases.program.m) and all(
-        np.array_equal(a.basis.knots, b.basis.knots) for a, b in zip(before, phases.problems, strict=True)
+        a.setting.unknowns.same_splines(b.setting.unknowns)
+        for a, b in zip(before, phases.problems, strict=True)
     )
     if same:
         return start.warm_start

@@ -19,8 +19,6 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem, spread
-from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.terms.contract import Rows
 
 SATURATED = 0.02  # nearer to a bound than this, in its scale, counts as at the bound
@@ -121,7 +119,7 @@ def tighten(
 def events(prediction: Prediction) -> list[Event]:
     """Where bounded quantities switch between their bounds, or reach or leave one, in order."""
     problem = prediction.problem
-    s = spread(problem.basis, FINE)
+    s = spread(problem.setting.bases, FINE)
     step = 1.0 / problem.basis.segments
     found: list[Event] = []
     for rows, values in _sampled(problem, prediction.x, s):
@@ -140,11 +138,9 @@ def events(prediction: Prediction) -> list[Event]:
 
 def _sampled(problem: Problem, x: Array, s: Array) -> Iterator[tuple[Rows, Array]]:
     """Values of every function with constant bounds at samples, at s."""
-    setting = problem.setting
-    mechanics = Mechanics(setting.extended, setting.profiles.moving, problem.loads(s))
-    at = At(Evaluation(setting.profiles.at(s), mechanics, x), slice(0, len(s)))
+    at = problem.evaluation(s, x).everywhere
     for rows in problem.bounded:
-        if isinstance(rows, Rows) and rows.s is setting.samples and np.ndim(rows.lower) < 2:
+        if isinstance(rows, Rows) and rows.s is problem.setting.samples and np.ndim(rows.lower) < 2:
             yield rows, rows.function.values(at)
 
 

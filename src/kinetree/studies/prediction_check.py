@@ -13,6 +13,7 @@ from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.problem.problem import all_breaks
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.simulate import simulate
@@ -143,8 +144,8 @@ def _simulated(
 ) -> Deviation:
     """From the predicted state at ``begin``, under torques whose time begins there."""
     problem = prediction.problem
-    loads = problem.arguments["loads"]
-    torque: Any = _with_moving_loads(prediction, table, begin) if callable(loads) else table
+    varying = callable(problem.arguments["loads"]) or bool(problem.acting)
+    torque: Any = _with_moving_loads(prediction, table, begin) if varying else table
     times = np.linspace(0.0, end - begin, points)
     q, qd, _ = prediction.at(np.minimum(begin + times, end))
     complete = True
@@ -152,7 +153,7 @@ def _simulated(
         run = simulate(
             problem.mechanism, q[0], qd[0], end - begin, torque=torque, times=times,
             rtol=number(rtol, "rtol"), progress=False,
-            loads=() if callable(loads) else tuple(problem.loads(np.zeros(1))),
+            loads=() if varying else tuple(problem.loads(np.zeros(1))),
         )  # fmt: skip
     except SimulationError as error:
         if error.result is None:
@@ -183,7 +184,7 @@ def torque_table(prediction: Prediction) -> PiecewisePolynomial:
 
 def _polynomials(prediction: Prediction) -> tuple[Array, Array]:
     """Where segments begin and end (s), and the torques in each as powers of the time since it began."""
-    breaks, T = prediction.problem.basis.breaks * prediction.duration, prediction.duration
+    breaks, T = all_breaks(prediction.problem.setting.bases) * prediction.duration, prediction.duration
     x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1]
     middle, half = (breaks[1:] + breaks[:-1]) / 2.0, np.diff(breaks) / 2.0
     t = (middle[:, None] + half[:, None] * x).ravel()
@@ -196,7 +197,7 @@ def _polynomials(prediction: Prediction) -> tuple[Array, Array]:
 def _torques(prediction: Prediction, s: Array) -> Array:
     """Exact inverse dynamics of the splines."""
     problem = prediction.problem
-    wrenches = problem.loads(s)
+    wrenches = problem.loads_of(s, prediction.x)
     return inverse_dynamics(problem.mechanism, *prediction.at(s * prediction.duration), wrenches or None)
 
 
@@ -207,7 +208,8 @@ def _with_moving_loads(
     problem, T = prediction.problem, prediction.duration
 
     def torque(t: float, q: Array, qd: Array) -> Array:
-        loads = [_first(load) for load in problem.loads(np.array([min(max((begin + t) / T, 0.0), 1.0)]))]
+        s = np.array([min(max((begin + t) / T, 0.0), 1.0)])
+        loads = [_first(load) for load in problem.loads_of(s, prediction.x)]
         still = np.zeros_like(q)
         pushed = inverse_dynamics(problem.mechanism, q, still, still, loads)
         return table.at(t) - pushed + inverse_dynamics(problem.mechanism, q, still, still)

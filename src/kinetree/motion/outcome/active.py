@@ -75,17 +75,17 @@ class ActiveBound:
 def active_bounds(problem: Problem, x: Array, outcome: Outcome) -> list[ActiveBound]:
     """Sampled bounds that are reached, with their shadow prices; the most costly first."""
     program = problem.program
-    evaluation = program.evaluation(outcome.z)
-    found = list(_active_linear(problem, outcome, float(x[-1])))
+    evaluation, T = program.evaluation(outcome.z), problem.setting.unknowns.duration_of(x)
+    found = list(_active_linear(problem, outcome, T))
     for block, start in zip(program.blocks, program.offsets, strict=False):
         if isinstance(block, RowBlock) and not np.array_equal(block.lower, block.upper):
             values = block.values(evaluation).reshape(block.shape)
             multipliers = outcome.multipliers[start : start + block.count].reshape(block.shape)
-            found += _active_rows(block, values, multipliers, outcome.scale, float(x[-1]))
+            found += _active_rows(block, values, multipliers, outcome.scale, T)
         elif isinstance(block, StepBlock):
             values = block.values(evaluation).reshape(2, *block.shape)
             multipliers = outcome.multipliers[start : start + block.count].reshape(2, *block.shape)
-            found += _active_steps(block, values, multipliers, outcome.scale, float(x[-1]))
+            found += _active_steps(block, values, multipliers, outcome.scale, T)
     return sorted(found, key=lambda bound: -abs(bound.price * max(abs(bound.bound), 1.0)))
 
 
@@ -104,7 +104,7 @@ def _active_linear(problem: Problem, outcome: Outcome, T: float) -> Iterator[Act
         for (c, label), members in groups.items():
             rows, own = program.linear_terms[c], linear.source[members, 1]
             k = rows.labels.index(label)
-            pulls = np.maximum(sign * multipliers[members], 0.0) / outcome.scale
+            pulls = np.maximum(sign * multipliers[members], 0.0) / (rows.scale * outcome.scale)
             bound = (rows.lower if side == "lower" else rows.upper)[own[0]]
             times = tuple(float(s) * T for s in rows.s[own // len(rows.labels)])
             share = len(members) / len(rows.s)

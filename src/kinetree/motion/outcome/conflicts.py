@@ -117,12 +117,15 @@ def holding_torques(problem: Problem, motion: Motion, s: Array) -> Array:
 
 
 def _overloaded(problem: Problem, s: float, *, still: bool) -> Iterator[tuple[str, str]]:
-    """Torque limits that are below what holding the pose at s takes: which, and how much."""
+    """Torque limits that are below what holding the pose at s takes: which, and how much.
+
+    Forces that are sought may help to hold it, so that nothing is known then.
+    """
     pose = _pose_at_rest(problem, s, still=still)
-    if pose is None:
+    if pose is None or problem.acting:
         return
-    profiles = problem.setting.profiles
-    motion = profiles.at([s]).motion(profiles.unknowns(np.tile(pose, (problem.basis.n_control, 1)), 1.0))
+    grid = problem.setting.profiles.at([s])
+    motion = grid.motion(np.tile(pose, (problem.basis.n_control, 1)), 1.0)
     tau = holding_torques(problem, motion, np.array([s]))[0]
     for rows, function in torque_limits(problem):
         for m in np.flatnonzero(np.abs(rows.s - s) < SAME_INSTANT)[:1]:
@@ -158,7 +161,8 @@ def _pose_at_rest(problem: Problem, s: float, *, still: bool) -> Array | None:
         if isinstance(rows, LinearRows) and rows.family == "boundary condition" and rows.s[0] == s:
             for r, label in enumerate(rows.labels):
                 rate = ("position", "velocity", "acceleration").index(label.split()[0])
-                found[rate][int(rows.columns[r, 0]) % n] = float(rows.lower[r])
+                column = problem.setting.unknowns.column(int(rows.columns[r, 0]))
+                found[rate][column] = float(rows.lower[r])
                 if rate and rows.columns.shape[1] > problem.basis.degree + 1:
                     return None  # a velocity other than zero
     wanted = found if still else found[:2]

@@ -50,7 +50,7 @@ def explained(
     problem: Problem, x: Array, outcome: Outcome, check: Check, active: list[ActiveBound]
 ) -> Explanation:
     """Words for the user."""
-    T = float(x[-1])
+    T = problem.setting.unknowns.duration_of(x)
     summary = (
         f"Duration {T:.6g} s, objective {check.objective:.6g}, {outcome.iterations} iterations of "
         f"{outcome.solver}; largest violation {check.at_samples:.1e} at the samples, "
@@ -144,7 +144,7 @@ def _advice(
     still = undriven(problem)
     families = {v.family for v in violated if v.family != TORQUE_LIMIT or v.label not in still}
     yield from _too_many_equations(problem)
-    yield from _longer(problem, families & HURRIED, float(x[-1]))
+    yield from _longer(problem, families & HURRIED, problem.setting.unknowns.duration_of(x))
     if not found:
         yield "Several starts may find a way around: predict(problem, starts=20)."
     others = set(problem.families)

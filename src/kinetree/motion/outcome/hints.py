@@ -42,8 +42,10 @@ def whirling(problem: Problem, check: Check) -> Iterator[str]:
 
 def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
     """Poses on the way that are too heavy to hold: each number of swings has a best motion of its own."""
-    profiles = problem.setting.profiles
-    tau = holding_torques(problem, profiles.at(check.s).motion(x), check.s)
+    if problem.acting:
+        return  # forces that are sought may hold them
+    unknowns = problem.setting.unknowns
+    tau = holding_torques(problem, unknowns.at(check.s).motion(x), check.s)
     for rows, function in torque_limits(problem):
         if np.ndim(rows.upper) > 1 or len(rows.s) < 2:
             continue
@@ -52,7 +54,7 @@ def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
         excess = np.maximum(held - high, low - held) / scale
         m, k = (int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
         if excess[m, k] > BEYOND:
-            t, takes = check.s[m] * x[-1], f"{held[m, k]:.3g} {unit_of(rows, k)}"
+            t, takes = check.s[m] * unknowns.duration_of(x), f"{held[m, k]:.3g} {unit_of(rows, k)}"
             yield (
                 f"{rows.labels[k]} swings through poses it cannot hold (at {t:.3g} s that takes {takes}): "
                 "another number of swings may be better; predict(problem, starts=10) tries several."
@@ -74,6 +76,8 @@ def undriven(problem: Problem) -> dict[str, str]:
 def too_weak(problem: Problem, x: Array, violated: Sequence[Violation]) -> Iterator[str]:
     """Joints whose torque limits cannot do what is asked: not driven at all, or too weak for their poses."""
     still = [f"{joint} ({torque})" for joint, torque in undriven(problem).items()]
+    if problem.acting:
+        return  # forces that are sought may drive them
     if still:
         yield (
             f"{TORQUE_LIMIT}: joints that may exert only one torque are not driven: {listed(still)}; allow "
@@ -90,8 +94,9 @@ def _too_heavy_there(
     problem: Problem, x: Array, worst: Violation, rows: Rows, k: int, row: int
 ) -> Iterator[str]:
     """What the pose takes in which a limit is exceeded most, if that alone is too much."""
-    s = worst.t / float(x[-1])
-    tau = holding_torques(problem, problem.setting.profiles.at([s]).motion(x), np.array([s]))[0, row]
+    unknowns = problem.setting.unknowns
+    s = worst.t / unknowns.duration_of(x)
+    tau = holding_torques(problem, unknowns.at([s]).motion(x), np.array([s]))[0, row]
     low, high = (bounds[int(np.abs(rows.s - s).argmin()), k] for bounds in limits_of(rows))
     if not low - BEYOND * abs(low) <= tau <= high + BEYOND * abs(high):
         yield (

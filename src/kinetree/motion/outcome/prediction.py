@@ -55,7 +55,7 @@ class Prediction(Ended):
     @property
     def duration(self) -> float:
         """T (s)."""
-        return float(self.x[-1])
+        return self.problem.setting.unknowns.duration_of(self.x)
 
     @property
     def objective(self) -> float:
@@ -111,19 +111,24 @@ class Prediction(Ended):
     def reaction(self) -> Array:
         """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes."""
         problem = self.problem
-        wrenches = problem.loads(self.s)
+        wrenches = problem.loads_of(self.s, self.x)
         return joint_reactions(problem.mechanism, self.q, self.qd, self.qdd, wrenches or None)
+
+    @property
+    def curves(self) -> dict[str, Array]:
+        """What else was sought, by name: samples (m, k) of further blocks, such as "force:left_foot" (N)."""
+        return self.check.curves
 
     @property
     def control_points(self) -> Array:
         """Control points of the moving joints, (n_control, n)."""
-        return self.problem.setting.profiles.control_points(self.x)
+        return self.problem.setting.unknowns.control_points(self.x)
 
     def at(self, t: ArrayLike) -> tuple[Array, Array, Array]:
         """q, qd, qdd of all joints at times t (m,)."""
         s = np.clip(np.atleast_1d(np.asarray(t, dtype=np.float64)) / self.duration, 0.0, 1.0)
         own = self.problem.setting.own
-        motion = self.problem.setting.profiles.at(s).motion(self.x)
+        motion = self.problem.setting.unknowns.at(s).motion(self.x)
         return motion.q[:, own], motion.qd[:, own], motion.qdd[:, own]
 
     @cached_property

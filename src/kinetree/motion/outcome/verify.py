@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.problem.problem import Problem, quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
-from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import LinearRows, Rows, Steps, unit_of
 
 FINE = 10  # points per segment between which nothing is looked for
@@ -46,7 +45,10 @@ class Violation:
 
 @dataclass(eq=False)
 class Check:
-    """Objective recomputed, the fine grid (s, q, qd, qdd, tau), and the worst violation of every family."""
+    """Objective recomputed, the fine grid (s, q, qd, qdd, tau), and the worst violation of every family.
+
+    ``curves`` are samples of the further blocks of unknowns there, (m, k) by name.
+    """
 
     objective: float
     s: Array
@@ -55,6 +57,7 @@ class Check:
     qdd: Array
     tau: Array
     violations: list[Violation]
+    curves: dict[str, Array] = field(default_factory=dict)
 
     @property
     def at_samples(self) -> float:
@@ -69,7 +72,7 @@ class Check:
 
 def fine_grid(problem: Problem) -> Array:
     """Points in every segment, and the problem's own samples."""
-    return np.union1d(spread(problem.basis, FINE), problem.setting.samples)
+    return np.union1d(spread(problem.setting.bases, FINE), problem.setting.samples)
 
 
 def verified(problem: Problem, x: Array) -> Check:
@@ -78,11 +81,10 @@ def verified(problem: Problem, x: Array) -> Check:
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
     integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
-    points, weights = quadrature(problem.basis, GAUSS)
+    points, weights = quadrature(setting.bases, GAUSS)
     s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
-    mechanics = Mechanics(setting.extended, setting.profiles.moving, problem.loads(s))
-    evaluation = Evaluation(setting.profiles.at(s), mechanics, x)
-    T, everywhere = float(x[-1]), At(evaluation, parts[0])
+    evaluation = problem.evaluation(s, x)
+    T, everywhere = setting.unknowns.duration_of(x), At(evaluation, parts[0])
     mean = sum(
         weight * (1.0 if f is None else float(weights @ f.values(At(evaluation, parts[1]))[:, 0]))
         for weight, f in integrands
@@ -104,6 +106,7 @@ def verified(problem: Problem, x: Array) -> Check:
         motion.qdd[:, own],
         everywhere.tau[:, own],
         sorted(found, key=lambda v: -v.relative),
+        {curve.name: everywhere.curve(curve.name) for curve in setting.unknowns.curves},
     )
 
 
@@ -159,7 +162,7 @@ def _linear_violation(rows: LinearRows, x: Array, T: float) -> list[Violation]:
             float(values[r]),
             float(bound),
             unit_of(rows, r % k),
-            float(excess[r]),
+            float(excess[r]) / rows.scale,
             False,
         )
     ]

@@ -117,14 +117,14 @@ class Phases:
         known = _known_positions(self.problems)
         found = []
         for k, problem in enumerate(self.problems):
-            setting = problem.setting
-            points = setting.profiles.control_points(straight_line(problem)).copy()
+            setting, unknowns = problem.setting, problem.setting.unknowns
+            points = unknowns.control_points(straight_line(problem)).copy()
             for joint, column in setting.column.items():
                 if joint in known:
                     s, q = zip(*sorted(known[joint]), strict=True)
                     points[:, column] = np.interp(k + problem.basis.greville, s, q)
             low, high = setting.duration
-            x = setting.profiles.unknowns(points, low) if low == high else slowed(problem, points)
+            x = unknowns.joined(points, low) if low == high else slowed(problem, points)
             found.append(problem.program.reduced(x))
         return np.concatenate(found)
 
@@ -134,11 +134,10 @@ class Phases:
         parts = []
         for problem, part in zip(self.problems, self.program.parts(z), strict=True):
             program, straight = problem.program, straight_line(problem)
-            other = random_start(problem, rng)
-            moved = program.unknowns(part)
-            moved[:-1] += other[:-1] - straight[:-1]
-            low, high = problem.setting.duration
-            moved[-1] = np.clip(moved[-1] * other[-1] / straight[-1], low, high)
+            other, unknowns = random_start(problem, rng), problem.setting.unknowns
+            here = program.unknowns(part)
+            T, longer, before = map(unknowns.duration_of, (here, other, straight))
+            moved = unknowns.with_duration(here + (other - straight), T * longer / before)
             parts.append(program.reduced(moved))
         return np.concatenate(parts)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.algebra.bspline import BSplineBasis
+from kinetree.algebra.bspline import CLOSE, BSplineBasis
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.motion.outcome.conflicts import conflicts
@@ -18,9 +18,12 @@ from kinetree.motion.outcome.contradictions import check_contradictions
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
 from kinetree.motion.problem.setting import Setting
+from kinetree.motion.problem.unknowns import Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
+from kinetree.motion.program.evaluation import Evaluation
+from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.program.program import Program
-from kinetree.motion.terms.contract import Constraint, LinearRows, Objective
+from kinetree.motion.terms.contract import Constraint, LinearRows, Objective, Term
 from kinetree.state import Wrench
 
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
@@ -93,10 +96,12 @@ class Problem:
             mechanism, basis, _duration(duration), samples, frozen, [*self.objective, *self.constraints]
         )
         self.loads = _loads(mechanism, loads)
+        terms: list[Term] = [*self.objective, *self.constraints]
+        self.acting = [load for term in terms for load in term.acting(self.setting)]
         integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
         self.bounded = [rows for term in self.constraints for rows in term.bounded(self.setting)]
         check_contradictions(self.setting, self.constraints, self.bounded)
-        self.program = Program(self.setting, integrands, self.bounded, self.loads)
+        self.program = Program(self.setting, integrands, self.bounded, self.loads, self.acting)
         if self.program.n == 0:
             raise InputError("nothing is left to choose: the boundary conditions fix every control point")
 
@@ -112,9 +117,21 @@ class Problem:
         """The splines of the joint profiles."""
         return self.setting.profiles.basis
 
+    def evaluation(self, s: Array, x: Array) -> Evaluation:
+        """All that terms read of the unknowns x at instants s (m,) of any grid."""
+        setting = self.setting
+        mechanics = Mechanics(setting.extended, setting.profiles.moving, self.loads(s), self.acting)
+        return Evaluation(setting.unknowns.at(s), mechanics, x)
+
+    def loads_of(self, s: Array, x: Array) -> list[Wrench]:
+        """All loads at instants s (m,), those that depend on the unknowns x included."""
+        if not self.acting:
+            return list(self.loads(s))
+        return [*self.loads(s), *self.evaluation(s, x).pushes]
+
     @property
     def n_variables(self) -> int:
-        """How many numbers are free: control points that nothing fixes and, if it is free, the duration."""
+        """How many numbers are free: unknowns of all blocks that nothing fixes."""
         return self.program.n
 
     @property
@@ -130,12 +147,11 @@ class Problem:
     def known_positions(self) -> dict[int, list[tuple[float, float]]]:
         """Where boundary conditions put each moving coordinate: (s, value) pairs by column."""
         found: dict[int, list[tuple[float, float]]] = {}
-        n = self.setting.profiles.n
         for rows in self.bounded:
             if isinstance(rows, LinearRows) and rows.family == "boundary condition":
                 for r, label in enumerate(rows.labels):
                     if label.startswith("position"):
-                        column = int(rows.columns[r, 0]) % n
+                        column = self.setting.unknowns.column(int(rows.columns[r, 0]))
                         found.setdefault(column, []).append((float(rows.s[0]), float(rows.lower[r])))
         return {column: sorted(points) for column, points in found.items()}
 
@@ -164,6 +180,7 @@ class Problem:
         terms = " + ".join(f"{term.weight:g} {term.family}" for term in self.objective)
         time = f"{low:g} s" if low == high else f"free, {low:g} to {high:g} s"
         lines = [repr(self), f"  minimise   {terms}", f"  duration   {time}"]
+        lines += [f"  unknown    {x.name} ({', '.join(x.labels)})" for x in self.setting.unknowns.curves]
         lines += [f"  subject to {count:6d}  {family}" for family, count in self.families.items()]
         frozen = [x for j, x in enumerate(self.mechanism.joint_names) if j not in self.setting.column]
         return "\n".join(lines + ([f"  frozen     {', '.join(frozen)}"] if frozen else []))
@@ -194,7 +211,7 @@ def _setting(
     duration: tuple[float, float],
     samples: int | ArrayLike,
     frozen: Mapping[str, float] | None,
-    terms: Sequence[Objective | Constraint],
+    terms: Sequence[Term],
 ) -> Setting:
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
@@ -214,8 +231,10 @@ def _setting(
     moving = np.array([k for k, name in zip(own, mechanism.joint_names, strict=True) if name not in stays])
     if not len(moving):
         raise InputError("all joints are frozen; at least one must move")
-    profiles = Profiles(basis, moving.astype(np.int64), rest)
-    return Setting(mechanism, extended, profiles, duration, _samples(basis, samples), quadrature(basis))
+    curves = [curve for term in terms for curve in term.unknowns(mechanism, basis)]
+    unknowns = Unknowns(Profiles(basis, moving.astype(np.int64), rest), Duration(*duration), tuple(curves))
+    bases = [basis, *(curve.basis for curve in curves)]
+    return Setting(mechanism, extended, unknowns, _samples(bases, samples), quadrature(bases))
 
 
 def _duration(duration: object) -> tuple[float, float]:
@@ -232,29 +251,32 @@ def _duration(duration: object) -> tuple[float, float]:
     return low, high
 
 
-def _samples(basis: BSplineBasis, samples: int | ArrayLike) -> Array:
+def _samples(bases: Sequence[BSplineBasis], samples: int | ArrayLike) -> Array:
     """Samples per segment, the ends of the segments included, or given ones."""
     if isinstance(samples, int) and not isinstance(samples, bool):
         if samples < 1:
             raise InputError(f"samples must be at least 1 per segment, got {samples}")
-        if samples * basis.segments > MOST_SAMPLES:
+        segments = max(basis.segments for basis in bases)
+        if samples * segments > MOST_SAMPLES:
             raise InputError(
-                f"samples must be at most {MOST_SAMPLES // basis.segments} per segment for {basis.segments} "
+                f"samples must be at most {MOST_SAMPLES // segments} per segment for {segments} "
                 f"segments, got {samples}"
             )
-        return spread(basis, samples)
+        return spread(bases, samples)
     s = finite(numbers(samples, "samples"), "samples")
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
         raise InputError(f"samples must be a whole number or ascend within [0, 1], got {samples!r}")
     return s
 
 
-def spread(basis: BSplineBasis, per_segment: int) -> Array:
-    """Equal steps in every segment of the basis, both ends included; both sides of a jump are sampled.
+def spread(bases: Sequence[BSplineBasis], per_segment: int) -> Array:
+    """Equal steps in every segment of the splines, both ends included; both sides of a jump are sampled.
 
-    Where knots repeat so that accelerations may jump, there is a sample just before the knot, too.
+    Where knots of the motion, the first of the splines, repeat so that accelerations may jump, there is a
+    sample just before the knot, too.
     """
-    a, b = basis.breaks[:-1, None], basis.breaks[1:, None]
+    basis, breaks = bases[0], all_breaks(bases)
+    a, b = breaks[:-1, None], breaks[1:, None]
     s = np.append((a + (b - a) * (np.arange(per_segment) / per_segment)).ravel(), 1.0)
     inner, counts = np.unique(basis.inner[1:-1], return_counts=True)
     jumps = inner[counts >= basis.degree - 1] if basis.degree > 1 else inner
@@ -262,15 +284,25 @@ def spread(basis: BSplineBasis, per_segment: int) -> Array:
     return np.sort(np.concatenate([s, before]))
 
 
+def all_breaks(bases: Sequence[BSplineBasis]) -> Array:
+    """Ends of all segments of several splines, from 0 to 1; those closer than rounding count once."""
+    breaks = bases[0].breaks
+    for basis in bases[1:]:
+        apart = np.abs(basis.breaks[:, None] - breaks).min(axis=1) > CLOSE
+        breaks = np.union1d(breaks, basis.breaks[apart])
+    return breaks
+
+
 @cache
 def _gauss(points: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(points)
 
 
-def quadrature(basis: BSplineBasis, points: int = GAUSS) -> tuple[Array, Array]:
-    """Gauss points and weights in every segment."""
+def quadrature(bases: Sequence[BSplineBasis], points: int = GAUSS) -> tuple[Array, Array]:
+    """Gauss points and weights in every segment of the splines."""
     x, w = _gauss(points)
-    a, h = basis.breaks[:-1, None], np.diff(basis.breaks)[:, None]
+    breaks = all_breaks(bases)
+    a, h = breaks[:-1, None], np.diff(breaks)[:, None]
     return (a + h * (x + 1.0) / 2.0).ravel(), (h * w / 2.0).ravel()
 
 

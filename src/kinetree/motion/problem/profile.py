@@ -1,7 +1,8 @@
 """Joint profiles as B-splines over normalised time s = t / T; chain rule to control points and duration.
 
 q = sum B_i(s) p_i, qd = q' / T, qdd = q'' / T^2 (001, eqs. 39 to 42; 000, eqs. 4.13 to 4.15). The unknowns
-are x = (control points, each with all joints; T). Derivatives with respect to T are taken at fixed s.
+are control points, each with all joints, and T; see `unknowns` for how they stand in x. Derivatives with
+respect to T are taken at fixed s.
 """
 
 from __future__ import annotations
@@ -25,16 +26,18 @@ PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian 
 class Profiles:
     """Motions of a mechanism with ``n_dof`` coordinates: those in ``moving`` follow B-splines, others stay.
 
-    ``rest`` (n_dof,) is where the others stay.
+    The block ``q`` of the unknowns: their control points. ``rest`` (n_dof,) is where the others stay.
 
     >>> profiles = Profiles(BSplineBasis.uniform(20), np.arange(2), np.zeros(2))
     >>> profiles.size
-    47
+    46
     """
 
     basis: BSplineBasis
     moving: Integers
     rest: Array
+    name = "q"
+    bounds = (-np.inf, np.inf)  # of each control point
 
     @property
     def n(self) -> int:
@@ -48,16 +51,8 @@ class Profiles:
 
     @property
     def size(self) -> int:
-        """Number of unknowns: all control points and the duration."""
-        return self.basis.n_control * self.n + 1
-
-    def control_points(self, x: Array) -> Array:
-        """The control points in x, (n_control, n)."""
-        return x[:-1].reshape(self.basis.n_control, self.n)
-
-    def unknowns(self, control_points: Array, duration: float) -> Array:
-        """x from control points (n_control, n) of the moving coordinates and the duration (s)."""
-        return np.append(np.ravel(control_points), duration)
+        """Number of unknowns: all control points."""
+        return self.basis.n_control * self.n
 
     def at(self, s: ArrayLike) -> Grid:
         """The profiles sampled at s (m,)."""
@@ -125,15 +120,15 @@ class Grid:
     def _parts(self) -> dict[tuple[int, int], Grid]:
         return {}
 
-    def motion(self, x: Array) -> Motion:
-        """q, qd, qdd of all coordinates at the samples."""
-        profiles, m, T = self.profiles, len(self.s), float(x[-1])
+    def motion(self, control_points: Array, duration: float) -> Motion:
+        """q, qd, qdd of all coordinates at the samples, from control points (n_control, n) and T (s)."""
+        profiles, m = self.profiles, len(self.s)
         moving, full = np.empty((m, RATES, profiles.n)), np.empty((RATES, m, profiles.n_dof))
         if profiles.n < profiles.n_dof:
             full[0], full[1:] = profiles.rest, 0.0
-        points = np.ascontiguousarray(profiles.control_points(x))
-        compiled(sample)(points, self.first, self.weights, T, profiles.moving, moving, full)
-        return Motion(full[0], full[1], full[2], moving, T)
+        points = np.ascontiguousarray(control_points)
+        compiled(sample)(points, self.first, self.weights, duration, profiles.moving, moving, full)
+        return Motion(full[0], full[1], full[2], moving, duration)
 
     def pull(self, slopes: Array, motion: Motion) -> tuple[Array, Array]:
         """Derivatives with respect to control points and T from those with respect to (q, qd, qdd).

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.algebra.bspline import Integers
+from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.profile import RATES, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
+from kinetree.motion.problem.unknowns import Unknowns
 
 Where = str | ArrayLike
 PLACES = ("samples", "knots", "start", "end")
@@ -22,17 +23,31 @@ PLACES = ("samples", "knots", "start", "end")
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The mechanism as the user knows it and with reaction axes, profiles and samples.
+    """The mechanism as the user knows it and with reaction axes, the unknowns, and samples.
 
-    ``duration`` is (lowest, highest); ``quadrature`` points and weights on [0, 1].
+    ``quadrature``: points and weights on [0, 1].
     """
 
     mechanism: Mechanism
     extended: Mechanism
-    profiles: Profiles
-    duration: tuple[float, float]
+    unknowns: Unknowns
     samples: Array
     quadrature: tuple[Array, Array]
+
+    @cached_property
+    def bases(self) -> tuple[BSplineBasis, ...]:
+        """Splines of the motion and of all curves."""
+        return self.profiles.basis, *(curve.basis for curve in self.unknowns.curves)
+
+    @property
+    def profiles(self) -> Profiles:
+        """The joint profiles: the block ``q`` of the unknowns."""
+        return self.unknowns.profiles
+
+    @property
+    def duration(self) -> tuple[float, float]:
+        """Lowest and highest duration (s)."""
+        return self.unknowns.duration.bounds
 
     @cached_property
     def own(self) -> Integers:
@@ -129,7 +144,8 @@ class Setting:
         Which unknowns, (rows, p + 1), and their coefficients.
         """
         first, values = self._local_at(s)
-        n, k, width = self.profiles.n, len(columns), values.shape[2]
-        points = (first[:, None, None] + np.arange(width)) * n + np.asarray(columns).reshape(1, k, 1)
+        k, width = len(columns), values.shape[2]
+        around = first[:, None, None] + np.arange(width)
+        points = self.unknowns.points(around, np.asarray(columns).reshape(1, k, 1))
         weights = np.broadcast_to(values[:, None, derivative], points.shape)
         return points.reshape(-1, width), weights.reshape(-1, width)

@@ -11,15 +11,21 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.motion.compiled.assembly import compiled, pull_entries, weigh
 from kinetree.motion.problem.presolve import Flags
+from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.terms.contract import Chained, Function, Quantity, Rows, Steps
+from kinetree.motion.terms.contract import TORQUE, Chained, Function, PointForce, Quantity, Rows, Steps
 
 
 class Sampled:
-    """A quantity at a part of the samples; its slopes are kept for the evaluation they were made for."""
+    """A quantity at a part of the samples; its slopes are kept for the evaluation they were made for.
 
-    def __init__(self, function: Quantity, part: slice) -> None:
+    ``moves`` says whether it depends on the motion, ``curves`` are the further blocks that it depends on.
+    """
+
+    def __init__(self, function: Quantity, part: slice, places: Places) -> None:
         self.function, self.part = function, part
+        self.moves = MOTION in function.reads or TORQUE in function.reads
+        self.curves = places.curves_read(function)
         self._seen: Evaluation | None = None
 
     def values(self, evaluation: Evaluation) -> Array:
@@ -35,45 +41,84 @@ class Sampled:
             self._seen = evaluation
         return self._slopes
 
+    def curve_slopes(self, evaluation: Evaluation) -> list[Array]:
+        """Derivatives by the control points of the further blocks, (m, p + 1, k, numbers) each."""
+        if not self.curves or not isinstance(self.function, Function):
+            return []
+        found = self.function.curve_slopes(At(evaluation, self.part))
+        grids = evaluation.instants.curves
+        return [grids[name].part(self.part).pull(found[name]) for name in self.curves]
+
     def weigh(self, evaluation: Evaluation, weight: Array) -> None:
         """Leave gradient and curvature of weight . values in the evaluation; weight (m, k)."""
-        if isinstance(self.function, Function):
+        if self.moves and isinstance(self.function, Function):
             compiled(weigh)(weight, self.slopes(evaluation), evaluation.gradient[self.part])
         self.function.bend(At(evaluation, self.part), weight)
 
 
 class Places:
-    """Where derivatives by control points of each sample go among the unknowns; -1 where one is fixed."""
+    """Where derivatives by control points of each sample go among the unknowns; -1 where one is fixed.
 
-    def __init__(self, points: Integers, n: int, free: Flags) -> None:
-        self.columns = points[:, :, None] * n + np.arange(n)  # (m, p + 1, n)
+    ``columns`` (m, p + 1, n) are places in x of the motion's control points, ``place`` (size,) leads from x
+    to the free unknowns, ``duration`` is the place of T among these. ``acting`` are the loads that torques
+    depend on.
+    """
+
+    def __init__(self, instants: Instants, free: Flags, acting: Sequence[PointForce]) -> None:
+        unknowns, n = instants.unknowns, instants.unknowns.profiles.n
+        self.columns = unknowns.points(instants.grid.points[:, :, None], np.arange(n))
         place = np.full(len(free), -1)
         place[free] = np.arange(int(free.sum()))
         self.place, self.free = place, free
-        self.last = int(place[-1])  # of the duration, -1 if it is fixed
+        self.duration = int(place[unknowns.duration_place])
+        self.curves = {name: grid.columns for name, grid in instants.curves.items()}  # (m, p + 1, k) in x
+        self._of_torque = {name for load in acting for name in load.force.reads}
+
+    def curves_read(self, function: Quantity) -> list[str]:
+        """The further blocks that a function depends on, in their order."""
+        reads = {*function.reads, *(self._of_torque if TORQUE in function.reads else ())}
+        return [name for name in self.curves if name in reads]
+
+    def entries(self, sampled: Sampled) -> tuple[Integers | None, list[Integers]]:
+        """Places among the free unknowns of all that a function's samples depend on, (m, p + 1, numbers).
+
+        Those of the motion, None if it has no part in it, and those of the further blocks.
+        """
+        motion = self.place[self.columns[sampled.part]] if sampled.moves else None
+        return motion, [self.place[self.curves[name][sampled.part]] for name in sampled.curves]
+
+
+def _spread(columns: Integers, k: int) -> tuple[Integers, Flags, Integers]:
+    """Columns (m, p + 1, numbers), which of them are free, and rows, for k rows at each sample."""
+    full = (columns.shape[0], columns.shape[1], k, columns.shape[2])
+    here = np.broadcast_to(columns[:, :, None, :], full)
+    rows = np.arange(full[0] * k).reshape(full[0], 1, k, 1)
+    return here, here >= 0, np.broadcast_to(rows, full)
 
 
 class RowBlock:
     """Rows lower <= f(s) <= upper, sample by sample, divided by the function's scale."""
 
     def __init__(self, rows: Rows, part: slice, places: Places) -> None:
-        self.sampled, self.source, self.part = Sampled(rows.function, part), rows, part
+        self.sampled, self.source, self.part = Sampled(rows.function, part, places), rows, part
         m, k = part.stop - part.start, rows.function.size
         self.shape, self.count = (m, k), m * k
         self.scale = np.array(np.broadcast_to(np.asarray(rows.scale, dtype=np.float64), (k,)))
         self.lower = (np.broadcast_to(rows.lower, self.shape) / self.scale).ravel()
         self.upper = (np.broadcast_to(rows.upper, self.shape) / self.scale).ravel()
-        columns = places.place[places.columns[part]]
-        full = (m, columns.shape[1], k, columns.shape[2])
-        here = np.broadcast_to(columns[:, :, None, :], full)
-        index = np.broadcast_to(np.arange(m * k).reshape(m, 1, k, 1), full)
-        keep = here >= 0
-        self.kept = int(keep.sum())
-        self.entries = np.where(keep, np.cumsum(keep).reshape(full) - 1, -1)
-        self.timed = places.last >= 0
-        last = np.full(m * k if self.timed else 0, places.last)
-        self.columns = np.concatenate([here[keep], last])
-        self.rows = np.concatenate([index[keep], np.arange(len(last))])
+        self.kept, self.timed, parts = 0, False, []
+        motion, curves = places.entries(self.sampled)
+        if motion is not None:
+            here, keep, index = _spread(motion, k)
+            self.kept, self.timed = int(keep.sum()), places.duration >= 0
+            self.entries = np.where(keep, np.cumsum(keep).reshape(keep.shape) - 1, -1)
+            last = np.full(m * k if self.timed else 0, places.duration)
+            parts += [(here[keep], index[keep]), (last, np.arange(len(last)))]
+        spread = [_spread(columns, k) for columns in curves]
+        parts += [(here[keep], index[keep]) for here, keep, index in spread]
+        self.curve_keeps = [keep for _, keep, _ in spread]
+        self.columns = np.concatenate([columns for columns, _ in parts])
+        self.rows = np.concatenate([rows for _, rows in parts])
 
     def values(self, evaluation: Evaluation) -> Array:
         """All rows."""
@@ -81,6 +126,17 @@ class RowBlock:
 
     def jacobian(self, evaluation: Evaluation, entries: Array) -> None:
         """Derivatives in the order of ``rows`` and ``columns``."""
+        start = self.kept + (self.count if self.timed else 0)
+        if self.sampled.moves:
+            self._motion_jacobian(evaluation, entries[:start])
+        slopes = self.sampled.curve_slopes(evaluation)
+        for by_curve, keep in zip(slopes, self.curve_keeps, strict=True):
+            values = (by_curve / self.scale[:, None])[keep]
+            entries[start : start + len(values)] = values
+            start += len(values)
+
+    def _motion_jacobian(self, evaluation: Evaluation, entries: Array) -> None:
+        """Derivatives by the motion's control points and the duration."""
         if isinstance(self.sampled.function, Chained):
             by_point, by_duration = pulled(self.sampled, evaluation, self.part)
             entries[: self.kept] = (by_point / self.scale[:, None])[self.entries >= 0]
@@ -103,7 +159,7 @@ class StepBlock:
     """Rows f(s+) - f(s) - upper T ds <= 0 and f(s+) - f(s) - lower T ds >= 0, divided by the bounds."""
 
     def __init__(self, steps: Steps, part: slice, places: Places) -> None:
-        self.sampled, self.source, self.part = Sampled(steps.function, part), steps, part
+        self.sampled, self.source, self.part = Sampled(steps.function, part, places), steps, part
         m, k = part.stop - part.start - 1, steps.function.size
         self.shape, self.count = (m, k), 2 * m * k
         ds = np.diff(steps.s)[:, None]
@@ -116,20 +172,23 @@ class StepBlock:
 
     def _map(self, places: Places, m: int, k: int) -> None:
         """Neighbouring samples share control points: sum what falls on the same entry."""
-        columns = places.place[places.columns[self.part]]
-        full = (m, columns.shape[1], k, columns.shape[2])
         one = np.arange(m * k).reshape(m, 1, k, 1)
-        here = [np.broadcast_to(c[:, :, None, :], full).ravel() for c in (columns[1:], columns[:-1])]
-        column, row = np.concatenate(here), np.tile(np.broadcast_to(one, full).ravel(), 2)
+        here, there = [], []
+        motion, curves = places.entries(self.sampled)
+        for columns in curves if motion is None else [motion, *curves]:
+            full = (m, columns.shape[1], k, columns.shape[2])
+            here += [np.broadcast_to(c[:, :, None, :], full).ravel() for c in (columns[1:], columns[:-1])]
+            there += [np.broadcast_to(one, full).ravel()] * 2
+        column, row = np.concatenate(here), np.concatenate(there)
         keep = np.flatnonzero(column >= 0)
         width = len(places.free)
         keys, target = np.unique(row[keep] * width + column[keep], return_inverse=True)
         ones = np.ones(len(keep))
         self.gather = sparse.csr_array((ones, (target, keep)), shape=(len(keys), len(column)))
         rows, cols = np.divmod(keys, width)
-        self.timed = places.last >= 0
+        self.timed = places.duration >= 0
         if self.timed:
-            rows, cols = np.append(rows, np.arange(m * k)), np.append(cols, np.full(m * k, places.last))
+            rows, cols = np.append(rows, np.arange(m * k)), np.append(cols, np.full(m * k, places.duration))
         self.rows, self.columns = np.concatenate([rows, rows + m * k]), np.tile(cols, 2)
 
     def values(self, evaluation: Evaluation) -> Array:
@@ -141,8 +200,9 @@ class StepBlock:
     def jacobian(self, evaluation: Evaluation, entries: Array) -> None:
         """Derivatives in the order of ``rows`` and ``columns``."""
         by_point, by_duration = pulled(self.sampled, evaluation, self.part)
-        by_point = by_point / self.scale[:, None]
-        values = self.gather @ np.concatenate([by_point[1:].ravel(), -by_point[:-1].ravel()])
+        slopes = [by_point] if self.sampled.moves else []
+        slopes = [x / self.scale[:, None] for x in slopes + self.sampled.curve_slopes(evaluation)]
+        values = self.gather @ np.concatenate([y for x in slopes for y in (x[1:].ravel(), -x[:-1].ravel())])
         upper, lower = entries.reshape(2, -1)
         upper[: len(values)] = lower[: len(values)] = values
         if self.timed:

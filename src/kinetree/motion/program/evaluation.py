@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -10,24 +12,67 @@ from kinetree.algebra.arrays import Array
 from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
+from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.mechanics import Mechanics
+from kinetree.state import Wrench
+
+K = TypeVar("K", bound=Hashable)
+Curves = Mapping[str, Array]  # by the name of a further block
 
 
 class Evaluation:
     """One motion x at all samples of a problem, and where terms leave the curvature of what they weigh."""
 
-    def __init__(self, grid: Grid, mechanics: Mechanics, x: Array) -> None:
-        self.grid, self.mechanics, self.x = grid, mechanics, x
-        self.motion = grid.motion(x)
+    def __init__(self, instants: Instants, mechanics: Mechanics, x: Array) -> None:
+        self.instants, self.mechanics, self.x = instants, mechanics, x
+        self.grid: Grid = instants.grid
+        self.motion = instants.motion(x)
         self.z = x  # the free unknowns of x, set by who made it
         self.mean: float | None = None  # of the objective's integrands, once it is asked for
         self.mean_slopes: tuple[Array, float] | None = None
         self._frames: dict[tuple[int, int], Frames] = {}
+        self._curves: dict[str, Array] = {}
+
+    def curve(self, name: str) -> Array:
+        """Samples of a further block, (m, k)."""
+        if name not in self._curves:
+            self._curves[name] = self.instants.curves[name].values(self.x)
+        return self._curves[name]
+
+    @property
+    def everywhere(self) -> At:
+        """All samples."""
+        return At(self, slice(0, len(self.grid.s)))
+
+    @cached_property
+    def pushes(self) -> list[Wrench]:
+        """Loads that depend on what is sought, with their present forces (m, 3)."""
+        at = self.everywhere
+        return [load.wrench(at) for load in self.mechanics.acting]
+
+    @cached_property
+    def all_frames(self) -> Frames:
+        """Frames of all axes at all samples, with derivatives by all coordinates."""
+        return self.mechanics.all_frames(self.motion)
 
     @cached_property
     def torque(self) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives (m, 3, n_dof, n)."""
-        return self.mechanics.slopes(self.motion)
+        tau, slopes = self.mechanics.slopes(self.motion, self.pushes)
+        if any(MOTION in load.force.reads for load in self.mechanics.acting):
+            slopes = np.array(slopes)
+            for load in self.mechanics.acting:
+                load.add_motion_slopes(self.everywhere, slopes)
+        return tau, slopes
+
+    @cached_property
+    def torque_curves(self) -> dict[str, Array]:
+        """Derivatives of the torques by samples of the further blocks that loads read, (m, n_dof, k) each."""
+        found: dict[str, Array] = {}
+        for load in self.mechanics.acting:
+            for name, slopes in load.curve_slopes(self.everywhere).items():
+                found[name] = found[name] + slopes if name in found else slopes
+        return found
 
     @property
     def has_torque_slopes(self) -> bool:
@@ -37,7 +82,7 @@ class Evaluation:
     @cached_property
     def tau(self) -> Array:
         """Torques alone, (m, n_dof)."""
-        return self.torque[0] if self.has_torque_slopes else self.mechanics.torques(self.motion)
+        return self.torque[0] if self.has_torque_slopes else self.mechanics.torques(self.motion, self.pushes)
 
     def frames(self, part: slice) -> Frames:
         """Frames of all axes at some of the samples."""
@@ -51,19 +96,23 @@ class Evaluation:
         m, n = len(self.grid.s), self.grid.profiles.n
         self.half = np.zeros((m, len(PAIRS), n, n))
         self.gradient = np.zeros((m, RATES, n))
+        self.mixed: dict[str, Array] = {}  # second derivatives by (q, qd, qdd) and a curve, (m, 3, n, k)
+        self.curved: dict[tuple[str, str], Array] = {}  # by two curves, (m, k, k')
         self.torque_weight: Array | None = None
         self.jerk_weight: Array | None = None
 
     @cached_property
     def jerk(self) -> Array:
         """Third time derivatives of the moving coordinates, (m, n)."""
-        points = self.grid.profiles.control_points(self.x)[self.grid.points]
+        points = self.instants.unknowns.control_points(self.x)[self.grid.points]
         return (self.grid.third[:, None] @ points)[:, 0] / self.motion.duration**3
 
     def curvature(self) -> tuple[Array, Array, Array]:
         """Second derivatives of all that was weighed, carried back to the unknowns: `Grid.pull_twice`."""
         if self.torque_weight is not None:
-            self.mechanics.bend(self.motion, self.torque_weight, self.half)
+            self.mechanics.bend(self.motion, self.torque_weight, self.half, self.pushes)
+            for load in self.mechanics.acting:
+                load.bend_torques(self.everywhere, self.torque_weight)
         found = self.grid.pull_twice(self.half, self.gradient, self.motion)
         if self.jerk_weight is not None:
             self._bend_jerk(self.jerk_weight, *found)
@@ -118,9 +167,23 @@ class At:
         return self.evaluation.torque[1][self.part]
 
     @property
+    def torque_curves(self) -> dict[str, Array]:
+        """Derivatives of the torques by samples of the further blocks, (m, n_dof, k) each."""
+        return {name: slopes[self.part] for name, slopes in self.evaluation.torque_curves.items()}
+
+    def curve(self, name: str) -> Array:
+        """Samples of a further block, (m, k)."""
+        return self.evaluation.curve(name)[self.part]
+
+    @property
     def frames(self) -> Frames:
         """Frames of all axes."""
         return self.evaluation.frames(self.part)
+
+    @property
+    def all_frames(self) -> Frames:
+        """Frames of all axes, with derivatives by all coordinates; only for all samples."""
+        return self.evaluation.all_frames
 
     def weigh_torques(self, rows: object, weight: Array) -> None:
         """Add the second derivatives of weight . tau[rows]; weight (m, k)."""
@@ -140,7 +203,55 @@ class At:
         """Add to block PAIRS[k] of the half Hessian, (m, n, n); diagonal blocks are given halved."""
         self.evaluation.half[self.part, k] += block
 
-    def add_outer(self, weight: Array, slopes: Array, others: Array | None = None) -> None:
-        """Add sum_k weight_k (a_k b_k^T + b_k a_k^T) / 2 of rows a, b over (q, qd, qdd), (m, 3, k, n)."""
+    def add_outer(
+        self,
+        weight: Array,
+        slopes: Array,
+        others: Array | None = None,
+        *,
+        curves: Curves | None = None,
+        other_curves: Curves | None = None,
+    ) -> None:
+        """Add sum_k weight_k (a_k b_k^T + b_k a_k^T) / 2 of rows a, b over all blocks; b is a if not given.
+
+        ``slopes`` (of a) and ``others`` (of b) are the rows over (q, qd, qdd), (m, 3, k, n); ``curves`` and
+        ``other_curves`` those over samples of further blocks, (m, k, k') each.
+        """
         half = self.evaluation.half[self.part]
         compiled(add_outer)(weight, slopes, slopes if others is None else others, half)
+        a = curves or {}
+        b = a if others is None else other_curves or {}
+        for name in {**a, **b}:
+            if name in b:
+                self.add_mixed(name, _outer(0.5 * weight, slopes, b[name]))
+            if name in a:
+                self.add_mixed(name, _outer(0.5 * weight, slopes if others is None else others, a[name]))
+        self.add_curved_outer(weight, a, b)
+
+    def add_curved_outer(self, weight: Array, a: Curves, b: Curves | None = None) -> None:
+        """The part of `add_outer` that is about further blocks alone."""
+        b = a if b is None else b
+        for first, rows in a.items():
+            for second, columns in b.items():
+                product = np.einsum("mk,mki,mkj->mij", 0.5 * weight, rows, columns)
+                self.add_curved(first, second, product)
+                self.add_curved(second, first, np.swapaxes(product, 1, 2))
+
+    def add_mixed(self, name: str, block: Array) -> None:
+        """Add second derivatives by (q, qd, qdd) of what moves and samples of a curve, (m, 3, n, k)."""
+        self._add(self.evaluation.mixed, name, block)
+
+    def add_curved(self, first: str, second: str, block: Array) -> None:
+        """Add to the second derivatives by samples of two curves, (m, k, k'); both orders are kept."""
+        self._add(self.evaluation.curved, (first, second), block)
+
+    def _add(self, store: dict[K, Array], key: K, block: Array) -> None:
+        if key not in store:
+            store[key] = np.zeros((len(self.evaluation.grid.s), *block.shape[1:]))
+        store[key][self.part] += block
+
+
+def _outer(weight: Array, slopes: Array, curve: Array) -> Array:
+    """sum_k weight_k a_k b_k^T of rows over (q, qd, qdd) and over a curve, (m, 3, n, k')."""
+    product: Array = np.einsum("mk,mrkn,mkc->mrnc", weight, slopes, curve)
+    return product

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,15 +27,28 @@ from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import Motion
 from kinetree.state import Wrench
 
+if TYPE_CHECKING:
+    from kinetree.motion.terms.contract import PointForce
+
+Pushes = Sequence[Wrench]
+
 
 class Mechanics:
-    """Inverse dynamics of a mechanism whose ``moving`` coordinates vary, under fixed loads.
+    """Inverse dynamics of a mechanism whose ``moving`` coordinates vary, under loads.
 
-    ``loads`` act on bodies; their forces may have a first axis, one entry per sample.
+    ``loads`` are known: they act on bodies, and their forces may have a first axis, one entry per sample.
+    ``acting`` depend on what is sought; who evaluates them passes them as ``pushes``, with forces (m, 3).
     """
 
-    def __init__(self, mechanism: Mechanism, moving: Integers, loads: Sequence[Wrench] = ()) -> None:
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        moving: Integers,
+        loads: Sequence[Wrench] = (),
+        acting: Sequence[PointForce] = (),
+    ) -> None:
         self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
+        self.acting = tuple(acting)
         self.all_moving = len(moving) == mechanism.n_dof
         self.coupled = mechanism.tree.coupling is not None
         self._moments = load_moments(mechanism, mechanism.tree, self.loads) if self.loads else None
@@ -52,58 +66,69 @@ class Mechanics:
         """Frames of all axes."""
         return Frames(self.mechanism, self.moving, motion.q, motion.qd)
 
-    def torques(self, motion: Motion) -> Array:
+    def all_frames(self, motion: Motion) -> Frames:
+        """Frames of all axes, with derivatives by all coordinates instead of those that move."""
+        return Frames(self.mechanism, np.arange(self.mechanism.n_dof), motion.q, motion.qd)
+
+    def torques(self, motion: Motion, pushes: Pushes = ()) -> Array:
         """Torques of all coordinates, (m, n_dof)."""
         if self.coupled:
-            return inverse_dynamics(self.mechanism, *motion[:3], self.loads or None)
+            return inverse_dynamics(self.mechanism, *motion[:3], (*self.loads, *pushes) or None)
         tau = np.empty(motion.q.shape)
         self._repeated(RNEA_UNLOADED, len(tau)).fill(motion[:3], [tau])
-        if self.loads:
-            self._add_loads(motion, tau)
+        if self.loads or pushes:
+            self._add_loads(motion, tau, self._load_inputs(motion.q, pushes))
         check_finite([tau])
         return tau
 
-    def slopes(self, motion: Motion) -> tuple[Array, Array]:
-        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n)."""
+    def slopes(self, motion: Motion, pushes: Pushes = ()) -> tuple[Array, Array]:
+        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n).
+
+        Forces of the ``pushes`` count as given.
+        """
         m, n = motion.q.shape
         if self.coupled:
-            d = inverse_dynamics_derivatives(self.mechanism, *motion[:3], self.loads or None)
+            d = inverse_dynamics_derivatives(self.mechanism, *motion[:3], (*self.loads, *pushes) or None)
             tau, found = d.tau, np.stack([d.dtau_dq, d.dtau_dqd, d.dtau_dqdd], axis=1)
         else:
             tau = np.empty((m, n))
             full = self._repeated(RNEA_GRADIENT, m).arrays(motion[:3], [tau])
-            if self.loads:
-                self._add_loads(motion, tau)
-                full[0] += self._repeated(LOAD_GRADIENT, m).arrays(self._load_inputs(motion.q))[0]
+            if self.loads or pushes:
+                inputs = self._load_inputs(motion.q, pushes)
+                self._add_loads(motion, tau, inputs)
+                full[0] += self._repeated(LOAD_GRADIENT, m).arrays(inputs)[0]
             check_finite([tau])
             found = full.reshape(3, m, n, n).swapaxes(0, 1)
         return tau, found if self.all_moving else found[..., self.moving]
 
-    def bend(self, motion: Motion, weight: Array, half: Array) -> None:
+    def bend(self, motion: Motion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . tau by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
         m, n = motion.q.shape
         if self.coupled:
-            h = torque_hessian(self.mechanism, *motion[:3], weight, self.loads or None)
+            h = torque_hessian(self.mechanism, *motion[:3], weight, (*self.loads, *pushes) or None)
             blocks = np.stack([h.q_q, h.q_qd, h.qd_qd, h.q_qdd])
         else:
             unused = [np.empty((m, n)) for _ in range(RNEA_HESSIAN.outputs)]
             blocks = self._repeated(RNEA_HESSIAN, m).arrays([*motion[:3], weight], unused)
-            if self.loads:
-                q, moments = self._load_inputs(motion.q)
+            if self.loads or pushes:
+                q, moments = self._load_inputs(motion.q, pushes)
                 blocks[0] += self._repeated(LOAD_HESSIAN, m).arrays([q, weight, moments])[0]
             blocks = blocks.reshape(-1, m, n, n)
         compiled(add_torque_blocks)(blocks, self.moving, half)
 
-    def _load_inputs(self, q: Array) -> list[Array]:
-        if len(q) not in self._spread_moments:
-            assert self._moments is not None
+    def _load_inputs(self, q: Array, pushes: Pushes) -> list[Array]:
+        """q and the moments of all loads, as the kernels want them."""
+        if self._moments is not None and len(q) not in self._spread_moments:
             shape = len(q), self._moments.shape[-1]
             self._spread_moments[len(q)] = np.array(np.broadcast_to(self._moments, shape), order="C")
-        return [q, self._spread_moments[len(q)]]
+        if not pushes:
+            return [q, self._spread_moments[len(q)]]
+        moments = load_moments(self.mechanism, self.mechanism.tree, pushes)
+        return [q, moments if self._moments is None else moments + self._spread_moments[len(q)]]
 
-    def _add_loads(self, motion: Motion, tau: Array) -> None:
+    def _add_loads(self, motion: Motion, tau: Array, inputs: list[Array]) -> None:
         """Add -J^T load, without mimic joints."""
-        tree, (q, moments) = self.mechanism.tree, self._load_inputs(motion.q)
+        tree, (q, moments) = self.mechanism.tree, inputs
         m, n = q.shape
         pose, rates = np.empty((m, 12 * n)), [np.empty((m, 6 * n)) for _ in range(2)]
         self._repeated(KINEMATICS, m).fill(motion[:3], [pose, *rates])

@@ -42,22 +42,22 @@ class Side:
             return
         points, weights = setting.curve_rows(np.array([s]), [setting.column[joint]], rate)
         self.points, self.weights = points[0], weights[0]
-        place = program.places.place
+        place, duration = program.places.place, program.places.duration
         self.kept = np.flatnonzero((place[self.points] >= 0) & (self.weights != 0.0))
-        self.timed = bool(rate and place[-1] >= 0)
+        self.timed = bool(rate and duration >= 0)
         parts = self.weights * program.unknowns(np.zeros(program.n))[self.points]
         if self.timed and not len(self.kept) and abs(parts.sum()) <= ROUNDING * np.abs(parts).sum():
             self.rest, self.timed = 0.0, False
             return
-        last = [place[-1]] if self.timed else []
+        last = [duration] if self.timed else []
         self.columns = np.append(place[self.points[self.kept]], last).astype(np.int64)
 
     def value(self, z: Array) -> float:
         """In rad, rad/s or rad/s^2; m if it slides."""
         if self.rest is not None:
             return self.rest
-        x = self.program.unknowns(z)
-        return float(self.weights @ x[self.points]) / float(x[-1]) ** self.rate
+        x, T = self.program.unknowns(z), self.program.duration(z)
+        return float(self.weights @ x[self.points]) / T**self.rate
 
     def slopes(self, z: Array) -> Array:
         """Derivatives by the unknowns in ``columns``."""
@@ -143,8 +143,8 @@ class PhasesProgram(NonlinearProgram):
         self.jacobian_rows, self.jacobian_columns = _indices(rows), _indices(columns)
         self.hessian_rows, self.hessian_columns = _indices(below), _indices(beside)
         entries = np.cumsum([0, *(len(x) for x in below)])
-        self._last = [  # where the row of each phase's duration is among the entries, by column
-            entries[k] + _last_row(program) for k, program in enumerate(self.programs)
+        self._timed = [  # where pairs of each phase's duration with its unknowns are among the entries
+            entries[k] + program.duration_entries for k, program in enumerate(self.programs)
         ]
 
     def parts(self, z: Array) -> list[Array]:
@@ -234,7 +234,7 @@ class PhasesProgram(NonlinearProgram):
         for (k, first, second, _), y in zip(self.ties, tied, strict=True):
             for phase, side, sign in ((k, first, 1.0), (k + 1, second, -1.0)):
                 if side.timed:
-                    entries[self._last[phase][side.columns]] += sign * y * side.bend(parts[phase])
+                    entries[self._timed[phase][side.columns]] += sign * y * side.bend(parts[phase])
         return entries
 
     def _factor(self, program: Program) -> float:
@@ -247,11 +247,3 @@ class PhasesProgram(NonlinearProgram):
 
 def _indices(parts: Sequence[Any]) -> Any:
     return np.concatenate(parts).astype(np.int32)
-
-
-def _last_row(program: Program) -> Any:
-    """Where the entries of the Hessian's last row are, by column."""
-    found = np.zeros(program.n, dtype=np.int64)
-    here = np.flatnonzero(program.hessian_rows == program.n - 1)
-    found[program.hessian_columns[here]] = here
-    return found

@@ -1,6 +1,6 @@
 """A motion problem as a sparse nonlinear program with exact first and second derivatives.
 
-minimise f(z) subject to lower <= g(z) <= upper, z the control points and duration that are not fixed.
+minimise f(z) subject to lower <= g(z) <= upper, z the unknowns of all blocks that are not fixed.
 Sparsity and index maps are made once; each evaluation is a few calls on all samples at once.
 """
 
@@ -16,12 +16,14 @@ from kinetree.algebra.bspline import Integers
 from kinetree.motion.compiled.assembly import compiled, gather
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
+from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
 from kinetree.motion.program.evaluation import Evaluation
+from kinetree.motion.program.further import FurtherCurvature
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
 from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.terms.contract import Bounded, Function, LinearRows, Rows
+from kinetree.motion.terms.contract import Bounded, Function, LinearRows, PointForce, Rows
 from kinetree.state import Wrench
 
 Loads = Callable[[Array], Sequence[Wrench]]
@@ -36,23 +38,21 @@ class Program(NonlinearProgram):
         objective: Sequence[tuple[float, Function | None]],
         bounded: Sequence[Bounded],
         loads: Loads,
+        acting: Sequence[PointForce] = (),
     ) -> None:
-        self.setting = setting
+        self.setting, unknowns = setting, setting.unknowns
         integrands = [(weight, function) for weight, function in objective if function is not None]
         self.time_weight = sum(weight for weight, function in objective if function is None)
         self.linear_terms = [x for x in bounded if isinstance(x, LinearRows)]
         sampled = [x for x in bounded if not isinstance(x, LinearRows)]
         grids = [x.s for x in sampled] + ([setting.quadrature[0]] if integrands else [])
         s, parts = distinct_parts(grids)
-        profiles = setting.profiles
-        self.grid = profiles.at(s)
-        self.mechanics = Mechanics(setting.extended, profiles.moving, loads(s))
-        low, high = setting.duration
-        self.linear = presolved(
-            self.linear_terms, profiles.size, {profiles.size - 1: low} if low == high else {}
-        )
+        self.instants = unknowns.at(s)
+        self.grid = self.instants.grid
+        self.mechanics = Mechanics(setting.extended, setting.profiles.moving, loads(s), acting)
+        self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed())
         self.free = np.flatnonzero(self.linear.free)
-        places = Places(self.grid.points, profiles.n, self.linear.free)
+        places = Places(self.instants, self.linear.free, acting)
         self.places = places
         self.blocks: list[Block] = [
             RowBlock(x, part, places) if isinstance(x, Rows) else StepBlock(x, part, places)
@@ -60,7 +60,7 @@ class Program(NonlinearProgram):
         ]
         if functions_of_pose(self.blocks):
             loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
-        self.integrands = [(weight, Sampled(function, parts[-1])) for weight, function in integrands]
+        self.integrands = [(weight, Sampled(function, parts[-1], places)) for weight, function in integrands]
         self.quadrature = setting.quadrature[1]
         self.squares = all(function.of_squares for _, function in integrands)
         self.scale = 1.0
@@ -84,22 +84,20 @@ class Program(NonlinearProgram):
         self._linear_entries = np.asarray(entries.data, dtype=np.float64)
         self.lower = np.concatenate([linear.lower, *(block.lower for block in self.blocks)])
         self.upper = np.concatenate([linear.upper, *(block.upper for block in self.blocks)])
-        self.x_lower, self.x_upper = np.full(self.n, -np.inf), np.full(self.n, np.inf)
-        self.durations = np.array([self.n - 1] if self.timed else [], dtype=np.int64)
-        if self.timed:
-            self.x_lower[-1], self.x_upper[-1] = self.setting.duration
+        self.x_lower, self.x_upper = (side[self.free] for side in self.setting.unknowns.bounds)
+        self.durations = np.array([self.places.duration] if self.timed else [], dtype=np.int64)
 
     @property
     def timed(self) -> bool:
         """Whether the duration is free."""
-        return self.places.last >= 0
+        return self.places.duration >= 0
 
     def _map_curvature(self) -> None:
         """Lower triangle of the Hessian of the Lagrangian, and where each local product goes."""
-        profiles, place = self.setting.profiles, self.places.place
+        unknowns, profiles, place = self.setting.unknowns, self.setting.profiles, self.places.place
         first, self._span = np.unique(self.grid.first, return_inverse=True)
         width, n = profiles.basis.degree + 1, profiles.n
-        here = place[(first[:, None] + np.arange(width))[:, :, None] * n + np.arange(n)]
+        here = place[unknowns.points((first[:, None] + np.arange(width))[:, :, None], np.arange(n))]
         a, b = here[:, :, None, :, None], here[:, None, :, None, :]
         key = np.where((a >= 0) & (b >= 0), np.maximum(a, b) * self.n + np.minimum(a, b), -1)
         keys, target = np.unique(key, return_inverse=True)
@@ -108,14 +106,26 @@ class Program(NonlinearProgram):
         self._targets = np.ascontiguousarray(target.reshape(len(first), -1))
         self._factors = np.where(np.broadcast_to(a == b, key.shape), 2.0, 1.0).reshape(len(first), -1)
         rows, columns = np.divmod(keys, self.n)
-        if self.timed:
-            rows = np.append(rows, np.full(self.n, self.n - 1))
-            columns = np.append(columns, np.arange(self.n))
+        self._duration_entries = slice(len(rows), len(rows) + (self.n if self.timed else 0))
+        if self.timed:  # all pairs with the duration, in the order of z
+            z = np.arange(self.n)
+            rows = np.append(rows, np.maximum(z, self.places.duration))
+            columns = np.append(columns, np.minimum(z, self.places.duration))
+        self.further = None
+        if unknowns.curves:
+            self.further = FurtherCurvature(self.instants, self.places, self.n)
+            rows = np.append(rows, self.further.rows)
+            columns = np.append(columns, self.further.columns)
         self.hessian_rows, self.hessian_columns = rows.astype(np.int32), columns.astype(np.int32)
+
+    @property
+    def duration_entries(self) -> Integers:
+        """Where the second derivatives by the duration and each of z are among the Hessian's entries."""
+        return np.arange(self._duration_entries.start, self._duration_entries.stop)
 
     # ---- unknowns ------------------------------------------------------------------------------------
     def unknowns(self, z: Array) -> Array:
-        """All control points and the duration, from the free ones."""
+        """The unknowns of all blocks, from the free ones."""
         x = self.linear.x.copy()
         x[self.free] = z
         return x
@@ -126,14 +136,15 @@ class Program(NonlinearProgram):
 
     def _by_chance(self, seed: int) -> Evaluation:
         """Any motion that keeps what is fixed."""
-        x = np.random.default_rng(seed).uniform(-1.0, 1.0, self.setting.profiles.size)
-        x[-1] = self.setting.duration[0]
-        return Evaluation(self.grid, self.mechanics, self.unknowns(self.reduced(x)))
+        unknowns = self.setting.unknowns
+        x = np.random.default_rng(seed).uniform(-1.0, 1.0, unknowns.size)
+        x = unknowns.with_duration(x, unknowns.duration.lowest)
+        return Evaluation(self.instants, self.mechanics, self.unknowns(self.reduced(x)))
 
     @override
     def duration(self, z: Array) -> float:
         """T (s)."""
-        return float(z[-1] if self.timed else self.linear.x[-1])
+        return float(z[self.places.duration]) if self.timed else self.setting.duration[0]
 
     @override
     def families(self) -> dict[str, list[int]]:
@@ -150,7 +161,7 @@ class Program(NonlinearProgram):
         known = self._evaluation
         if known is None or known.z.tobytes() != z.tobytes():
             self.counts["values"] += 1
-            known = Evaluation(self.grid, self.mechanics, self.unknowns(z))
+            known = Evaluation(self.instants, self.mechanics, self.unknowns(z))
             known.z = np.array(z)
             self._evaluation = known
         return known
@@ -186,19 +197,23 @@ class Program(NonlinearProgram):
         slopes, by_duration = self._mean_slopes(at)
         T = at.motion.duration
         found = T * slopes
-        found[-1] = self.time_weight + self._mean(at) + T * by_duration
+        found[self.setting.unknowns.duration_place] = self.time_weight + self._mean(at) + T * by_duration
         return self.scale * found[self.free]
 
     def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
-        """Derivatives of the mean integrand: by control points (with a zero for T), and by T."""
+        """Derivatives of the mean integrand: by x at fixed T (with a zero for T), and by T."""
         if at.mean_slopes is None:
-            total, last = np.zeros(self.setting.profiles.size), 0.0
+            total, last = np.zeros(self.setting.unknowns.size), 0.0
             for weight, sampled in self.integrands:
-                by_point, by_duration = pulled(sampled, at, sampled.part)
-                share = (weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
-                columns = self.places.columns[sampled.part]
-                total += np.bincount(columns.ravel(), share.ravel(), len(total))
-                last += weight * float(self.quadrature @ by_duration[:, 0])
+                slopes = [*zip(sampled.curves, sampled.curve_slopes(at), strict=True)]
+                places = [(self.places.curves[name], by_curve) for name, by_curve in slopes]
+                if sampled.moves:
+                    by_point, by_duration = pulled(sampled, at, sampled.part)
+                    places.append((self.places.columns, by_point))
+                    last += weight * float(self.quadrature @ by_duration[:, 0])
+                for columns, by_point in places:
+                    share = (weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
+                    total += np.bincount(columns[sampled.part].ravel(), share.ravel(), len(total))
             at.mean_slopes = total, last
         return at.mean_slopes
 
@@ -257,20 +272,23 @@ class Program(NonlinearProgram):
         """Entries of the second derivatives of all that was weighed."""
         factor = factor * self.scale
         points, mixed, twice = at.curvature()
-        n_entries = len(self.hessian_rows) - (self.n if self.timed else 0)
-        entries, total = np.zeros(len(self.hessian_rows)), np.zeros(self.setting.profiles.size)
-        points = points.reshape(len(points), -1)
+        unknowns = self.setting.unknowns
+        entries, total = np.zeros(len(self.hessian_rows)), np.zeros(unknowns.size)
+        points, motion = points.reshape(len(points), -1), total[unknowns.slices[MOTION]]
         compiled(gather)(
-            points, mixed, self.grid.first, self._span, self._targets, self._factors, entries, total
+            points, mixed, self.grid.first, self._span, self._targets, self._factors, entries, motion
         )
+        if self.further is not None:
+            entries[self._duration_entries.stop :] = self.further.entries(at)
+            self.further.add_by_duration(at, total)
         if not self.timed:
             return entries
-        total[-1] = twice.sum()
+        total[unknowns.duration_place] = twice.sum()
         if factor != 0.0 and self.integrands:
             slopes, by_duration = self._mean_slopes(at)
             total += factor * slopes
-            total[-1] += 2.0 * factor * by_duration
-        entries[n_entries:] = total[self.free]
+            total[unknowns.duration_place] += 2.0 * factor * by_duration
+        entries[self._duration_entries] = total[self.free]
         return entries
 
 

@@ -113,9 +113,9 @@ def _unwound(problem: Problem, q: Array, near: Array) -> Array:
 def _errors(problem: Problem, pose: Array, targets: Targets) -> tuple[Array, Array]:
     """How far each target is missed, (k,), and the slopes of that, (k, n)."""
     setting = problem.setting
-    profiles = setting.profiles
-    x = profiles.unknowns(np.tile(pose, (problem.basis.n_control, 1)), 1.0)
-    evaluation = Evaluation(profiles.at([0.0]), Mechanics(setting.extended, profiles.moving), x)
+    unknowns = setting.unknowns
+    x = unknowns.joined(np.tile(pose, (problem.basis.n_control, 1)), 1.0)
+    evaluation = Evaluation(unknowns.at([0.0]), Mechanics(setting.extended, setting.profiles.moving), x)
     at = At(evaluation, slice(0, 1))
     values = [function.values(at)[0] for function, _, _ in targets]
     errors = [x - np.clip(x, low, high) for x, (_, low, high) in zip(values, targets, strict=True)]

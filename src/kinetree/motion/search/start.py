@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,6 +11,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.errors import InputError, listed
 from kinetree.motion.problem.problem import Problem, spread
+from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.search.poses import known_poses
 from kinetree.motion.solvers.interface import infeasibility
 from kinetree.result.result import Result
@@ -26,7 +29,7 @@ def straight_line(problem: Problem, duration: float | None = None) -> Array:
     Where bodies have targets it passes poses that reach them. Joints whose position is given nowhere stay at
     the middle of their limits, or at zero.
     """
-    profiles, basis = problem.setting.profiles, problem.basis
+    unknowns, basis = problem.setting.unknowns, problem.basis
     middle = middle_pose(problem)
     points = np.tile(middle, (basis.n_control, 1))
     for column, given in known_poses(problem, middle).items():
@@ -35,9 +38,9 @@ def straight_line(problem: Problem, duration: float | None = None) -> Array:
     low, high = problem.setting.duration
     if duration is not None:
         T = min(max(number(duration, "duration of the start"), low), high)
-        return profiles.unknowns(points, T)
+        return unknowns.joined(points, T)
     if low == high:
-        return profiles.unknowns(points, low)
+        return unknowns.joined(points, low)
     return slowed(problem, points)
 
 
@@ -57,11 +60,11 @@ def middle_pose(problem: Problem) -> Array:
 
 def slowed(problem: Problem, points: Array) -> Array:
     """The path in the one of a few durations that violates limits least and, if several do, costs least."""
-    program, profiles = problem.program, problem.setting.profiles
+    program, unknowns = problem.program, problem.setting.unknowns
     low, high = problem.setting.duration
 
     def judged(T: float) -> tuple[float, float]:
-        z = program.reduced(profiles.unknowns(points, T))
+        z = program.reduced(unknowns.joined(points, T))
         violation = infeasibility(program, z)
         return (violation if violation > KEPT else 0.0), program.objective(z)
 
@@ -79,7 +82,7 @@ def slowed(problem: Problem, points: Array) -> Array:
             T, found = other, changed
         if T != before:
             break
-    return profiles.unknowns(points, T)
+    return unknowns.joined(points, T)
 
 
 def given_motion(problem: Problem, time: ArrayLike, q: ArrayLike) -> Array:
@@ -107,7 +110,21 @@ def result_motion(problem: Problem, result: Result) -> Array:
         return given_motion(problem, t, result.q.values)
     points, knots = result.control_points.values, result.knots.values
     basis, dense = BSplineBasis(knots, len(knots) - len(points) - 1), _dense(problem)
-    return _nearest(problem, dense, basis.matrix(dense) @ points, float(t[-1] - t[0]))
+    curves = {curve.name: _saved_curve(curve, result) for curve in problem.setting.unknowns.curves}
+    return _nearest(problem, dense, basis.matrix(dense) @ points, float(t[-1] - t[0]), curves)
+
+
+def _saved_curve(curve: Curve, result: Result) -> Array:
+    """A further block as a result has it: its splines; without them as at the start."""
+    names = curve.variable, f"{curve.variable}_control_points", f"{curve.variable}_knots"
+    if any(name not in result for name in names):
+        return curve.first
+    points, knots = (result[name].values for name in names[1:])
+    labels = tuple(result[names[0]][result[names[0]].dims[1]].values.tolist())
+    if labels != curve.labels:
+        return curve.first
+    basis, s = BSplineBasis(knots, len(knots) - len(points) - 1), _dense_on(curve.basis)
+    return curve.unknowns(curve.basis.fitted(s, basis.matrix(s) @ points))
 
 
 def regridded(problem: Problem, other: Problem, x: Array) -> Array:
@@ -117,34 +134,57 @@ def regridded(problem: Problem, other: Problem, x: Array) -> Array:
         raise InputError(
             f"a prediction to start from must move the joints {listed(names)}, not {listed(theirs)}"
         )
-    dense = _dense(problem)
-    motion = other.setting.profiles.at(dense).motion(x)
-    return _nearest(problem, dense, motion.q[:, other.setting.own], motion.duration)
+    dense, unknowns = _dense(problem), other.setting.unknowns
+    motion = unknowns.at(dense).motion(x)
+    given = {curve.name: curve for curve in unknowns.curves}
+    curves = {}
+    for curve in problem.setting.unknowns.curves:
+        before = given.get(curve.name)
+        if before is not None and before.labels == curve.labels:
+            s = _dense_on(curve.basis)
+            values = unknowns.at(s).curves[curve.name].values(x)
+            curves[curve.name] = curve.unknowns(curve.basis.fitted(s, values))
+    return _nearest(problem, dense, motion.q[:, other.setting.own], motion.duration, curves)
 
 
 def _dense(problem: Problem) -> Array:
-    """Enough points in every segment to determine a spline."""
-    return np.unique(spread(problem.basis, 2 * problem.basis.degree))
+    """Enough points in every segment to determine a spline of the motion."""
+    return _dense_on(problem.basis)
 
 
-def _nearest(problem: Problem, s: Array, q: Array, duration: float) -> Array:
+def _dense_on(basis: BSplineBasis) -> Array:
+    return np.unique(spread([basis], 2 * basis.degree))
+
+
+def _nearest(
+    problem: Problem, s: Array, q: Array, duration: float, curves: Mapping[str, Array] | None = None
+) -> Array:
+    """Unknowns of the splines nearest to positions q (m, n_dof) at s (m,); ``curves`` are shares of x."""
     setting = problem.setting
     columns = sorted(setting.column, key=setting.column.__getitem__)
     low, high = setting.duration
     points = problem.basis.fitted(s, q[:, columns])
-    return setting.profiles.unknowns(points, float(np.clip(duration, low, high)))
+    return setting.unknowns.joined(points, float(np.clip(duration, low, high)), curves)
 
 
 def random_start(problem: Problem, rng: np.random.Generator) -> Array:
     """The straight line with a random smooth motion added, and a random duration.
 
     The noise is a spline of few segments, so that it does not depend on how fine the problem's own is.
+    Further blocks get such noise in their own scale.
     """
-    x = straight_line(problem)
-    low, high = problem.setting.duration
-    coarse = BSplineBasis.uniform(WAVES, problem.basis.degree)
-    noise = SPREAD * rng.uniform(-1.0, 1.0, (coarse.n_control, problem.setting.profiles.n))
-    s = _dense(problem)
-    x[:-1] += problem.basis.fitted(s, coarse.matrix(s) @ noise).ravel()
-    x[-1] = np.clip(x[-1] * STRETCH ** rng.uniform(-1.0, 1.0), low, high)
-    return x
+    x, unknowns = straight_line(problem), problem.setting.unknowns
+    points = unknowns.control_points(x) + _noise(problem.basis, unknowns.profiles.n, rng)
+    T = unknowns.duration_of(x) * STRETCH ** rng.uniform(-1.0, 1.0)
+    curves = {
+        curve.name: curve.first + np.ravel(_noise(curve.basis, len(curve.labels), rng))
+        for curve in unknowns.curves
+    }
+    return unknowns.with_duration(unknowns.joined(points, T, curves), T)
+
+
+def _noise(basis: BSplineBasis, n: int, rng: np.random.Generator) -> Array:
+    """Control points (n_control, n) of random waves."""
+    coarse, s = BSplineBasis.uniform(WAVES, basis.degree), _dense_on(basis)
+    noise = SPREAD * rng.uniform(-1.0, 1.0, (coarse.n_control, n))
+    return basis.fitted(s, coarse.matrix(s) @ noise)

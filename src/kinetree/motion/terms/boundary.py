@@ -76,7 +76,7 @@ def _condition(
     if rate == 2 and low == high:
         targets = values * low**2
     if rate == 1 and values.any():
-        last = np.full((len(values), 1), setting.profiles.size - 1)
+        last = np.full((len(values), 1), setting.unknowns.duration_place)
         places, weights = np.hstack([places, last]), np.hstack([weights, -values[:, None]])
     return LinearRows(places, weights, s, targets, targets, family, labels, units)
 

@@ -1,7 +1,8 @@
 """What terms are: functions of the motion at samples, integrated (objectives) or bounded (constraints).
 
-A function gives k numbers at every sample with their derivatives by (q, qd, qdd) of the moving coordinates;
-the chain rule to control points and duration is done once for all of them.
+A function gives k numbers at every sample with their derivatives by the samples of the blocks of unknowns
+that it ``reads``: by (q, qd, qdd) of the moving coordinates, and by the numbers of further blocks, such as
+the components of a contact force. The chain rule to control points and duration is done once for all of them.
 """
 
 from __future__ import annotations
@@ -14,18 +15,31 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.algebra.bspline import Integers
+from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.problem.places import Place
+from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
-from kinetree.motion.program.evaluation import At
+from kinetree.motion.problem.unknowns import MOTION, Curve
+from kinetree.motion.program.evaluation import At, Curves
+from kinetree.state import Wrench
+
+TORQUE = "torque"  # in ``reads``: the torques, and so the motion and all blocks that loads read
 
 
 class Quantity(ABC):
-    """k numbers at each sample, with derivatives."""
+    """k numbers at each sample, with derivatives.
+
+    ``reads`` names the blocks that it depends on: "q" for the motion, "torque" for all that torques depend
+    on, and names of further blocks.
+    """
 
     size: int
+    reads: tuple[str, ...] = (MOTION,)
     of_pose = False  # whether it is a function of q alone, of where bodies are
     of_squares = False  # whether it is a sum of squares, which is convex where what is squared is straight
 
@@ -39,11 +53,67 @@ class Quantity(ABC):
 
 
 class Function(Quantity):
-    """A quantity that is a function of (q, qd, qdd)."""
+    """A quantity that is a function of (q, qd, qdd) and of samples of further blocks."""
 
     @abstractmethod
     def slopes(self, at: At) -> Array:
         """Its derivatives by (q, qd, qdd) of the moving coordinates, (m, 3, k, n)."""
+
+    def curve_slopes(self, at: At) -> Curves:
+        """Its derivatives by samples of further blocks, by name, (m, k, numbers of the block); none: zero."""
+        return {}
+
+
+class CurveFunction(Function):
+    """A function of further blocks alone: the motion has no part in it."""
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Zero."""
+        return np.zeros((len(at.s), RATES, self.size, at.moving.shape[2]))
+
+
+class PointForce:
+    """A force (N, in world axes) at a point of a body that depends on what is sought: tau -= J^T f.
+
+    ``force`` gives f (m, 3) and may read the motion and further blocks, but not torques. ``point`` (m) is in
+    the body's frame. With the weights w of torques, phi = -w . J^T f = -(J w) . f has the second derivatives
+    of J at fixed f, those of f weighed by -J w, and -(a_k df_k^T + df_k a_k^T) with a_k = d(J w)_k / dq.
+    """
+
+    def __init__(self, setting: Setting, body: str, point: ArrayLike, force: Function) -> None:
+        self.body, self.force = body, force
+        self.place = Place(setting.extended, body, point)
+        self.moving = setting.profiles.moving
+
+    def wrench(self, at: At) -> Wrench:
+        """The load with its present force."""
+        return Wrench(self.body, self.force.values(at), point=self.place.local)
+
+    def add_motion_slopes(self, at: At, slopes: Array) -> None:
+        """Add what the change of the force with the motion adds to slopes of torques, (m, 3, n_dof, n)."""
+        if MOTION in self.force.reads:
+            slopes -= self._transposed(at)[:, None] @ self.force.slopes(at)
+
+    def curve_slopes(self, at: At) -> dict[str, Array]:
+        """Derivatives of the torques by samples of further blocks, (m, n_dof, k) each: -J^T df."""
+        push = self._transposed(at)
+        return {name: -push @ slopes for name, slopes in self.force.curve_slopes(at).items()}
+
+    def bend_torques(self, at: At, weight: Array) -> None:
+        """Add the second derivatives of weight . tau that Hessians of loads at fixed force do not have."""
+        along = (self.place.slopes(at.all_frames) @ weight[:, :, None])[..., 0]
+        self.force.bend(at, -along)
+        change = np.zeros((len(weight), RATES, 3, len(self.moving)))
+        for k, axis in enumerate(np.eye(3)):
+            second = self.place.bend(at.all_frames, np.tile(axis, (len(weight), 1)))
+            change[:, 0, k] = (weight[:, None] @ second)[:, 0, self.moving]
+        twice = np.full((len(weight), 3), -2.0)
+        at.add_outer(twice, change, self.force.slopes(at), other_curves=self.force.curve_slopes(at))
+
+    def _transposed(self, at: At) -> Array:
+        """J^T over all coordinates, (m, n_dof, 3)."""
+        return np.swapaxes(self.place.slopes(at.all_frames), 1, 2)
 
 
 class Chained(Quantity):
@@ -77,6 +147,7 @@ class LinearRows:
     """Linear conditions lower <= sum values x[columns] <= upper on the unknowns x; ``s`` says where.
 
     ``columns`` and ``values`` (rows, width); rows come sample by sample, one for each of the labels.
+    ``scale`` is what counts as 1 for solver tolerances.
     """
 
     columns: Integers
@@ -87,6 +158,7 @@ class LinearRows:
     family: str
     labels: Sequence[str]
     unit: str | Sequence[str]
+    scale: float = 1.0
 
 
 @dataclass(eq=False)
@@ -110,7 +182,23 @@ def unit_of(rows: Bounded, k: int) -> str:
     return rows.unit if isinstance(rows.unit, str) else rows.unit[k]
 
 
-class Objective(ABC):
+class Term:
+    """What objectives and constraints may bring to a problem beside themselves."""
+
+    def reactions(self) -> tuple[str, ...]:
+        """Bodies whose joint reactions it reads; "world" for the ground's."""
+        return ()
+
+    def unknowns(self, mechanism: Mechanism, basis: BSplineBasis) -> list[Curve]:
+        """Blocks of unknowns that it brings; ``basis`` is that of the joint profiles."""
+        return []
+
+    def acting(self, setting: Setting) -> list[PointForce]:
+        """Loads that it brings, which depend on what is sought."""
+        return []
+
+
+class Objective(Term, ABC):
     """A term to be minimised: the time integral of its integrand. ``0.01 * term`` weighs it."""
 
     weight: float = 1.0
@@ -129,23 +217,15 @@ class Objective(ABC):
 
     __mul__ = __rmul__
 
-    def reactions(self) -> tuple[str, ...]:
-        """Bodies whose joint reactions it reads; "world" for the ground's."""
-        return ()
-
     @abstractmethod
     def integrand(self, setting: Setting) -> Quantity | None:
         """The function to integrate, one number at each sample; None stands for 1."""
 
 
-class Constraint(ABC):
+class Constraint(Term, ABC):
     """A condition that the motion must satisfy."""
 
     family = "constraint"
-
-    def reactions(self) -> tuple[str, ...]:
-        """Bodies whose joint reactions it reads; "world" for the ground's."""
-        return ()
 
     @abstractmethod
     def bounded(self, setting: Setting) -> list[Bounded]:

@@ -14,8 +14,8 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows
+from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows
 from kinetree.motion.terms.effort import magnitude
 
 UserFunction = Callable[[Array, Array, Array, Array, Array], ArrayLike]
@@ -90,6 +90,8 @@ class CustomConstraint(Constraint):
 
 class _User(Function):
     """Derivatives by q, qd, qdd and tau, given or central differences; torques are carried on exactly."""
+
+    reads = (TORQUE,)
 
     def __init__(
         self, function: UserFunction, slopes: UserSlopes | None, setting: Setting, size: int, name: str
@@ -195,11 +197,17 @@ class _User(Function):
         return found
 
     @override
+    def curve_slopes(self, at: At) -> Curves:
+        by_torque = self._partials(at.s, self._state(at), STEP)[3]
+        return {name: by_torque @ slopes[:, self.own] for name, slopes in at.torque_curves.items()}
+
+    @override
     def bend(self, at: At, weight: Array) -> None:
         state, s = self._state(at), at.s
         partials = self._partials(s, state, STEP)
         at.weigh_torques(self.own, (weight[:, None] @ partials[3])[:, 0])
         rows = self._rows(at)
+        curves = {name: slopes[:, self.own] for name, slopes in at.torque_curves.items()}
         for k, j, h, up, down in self._changes(state, WIDE_STEP):
             both = [self._partials(s, side, WIDE_STEP) for side in (up, down)]
             change = [
@@ -208,7 +216,13 @@ class _User(Function):
             column = j if k == 3 else int(np.flatnonzero(self.joints == j)[0])
             bent = sum((change[i][:, None, None, :] @ rows[i] for i in range(4)), np.zeros(()))
             ones = np.ones((len(s), 1))
-            at.add_outer(ones, rows[k][:, :, column : column + 1], np.asarray(bent))
+            at.add_outer(
+                ones,
+                rows[k][:, :, column : column + 1],
+                np.asarray(bent),
+                curves={name: x[:, column : column + 1] for name, x in curves.items()} if k == 3 else {},
+                other_curves={name: change[3][:, None] @ x for name, x in curves.items()},
+            )
 
     def _rows(self, at: At) -> list[Array]:
         """Slopes of q, qd, qdd and tau themselves, (m, 3, columns, n)."""

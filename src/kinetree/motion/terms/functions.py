@@ -10,8 +10,8 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.motion.problem.profile import RATES
-from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Function
+from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.contract import TORQUE, Function
 
 
 class Rate(Function):
@@ -51,6 +51,8 @@ def chosen(rows: Integers) -> Integers | slice:
 class Torque(Function):
     """Torques or reaction components: some of the generalised forces."""
 
+    reads = (TORQUE,)
+
     def __init__(self, rows: Integers) -> None:
         self.rows, self.size = rows, len(rows)
         self._chosen = chosen(rows)
@@ -66,6 +68,11 @@ class Torque(Function):
         return at.torque_slopes[:, :, self._chosen]
 
     @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by further blocks."""
+        return {name: slopes[:, self._chosen] for name, slopes in at.torque_curves.items()}
+
+    @override
     def bend(self, at: At, weight: Array) -> None:
         """Second derivatives of their weighted sum."""
         at.weigh_torques(self._chosen, weight)
@@ -74,7 +81,7 @@ class Torque(Function):
 class TorqueForm(Function):
     """One number from generalised forces f: the weighted sum of squares sum_i w_i f_i^2."""
 
-    size, of_squares = 1, True
+    size, of_squares, reads = 1, True, (TORQUE,)
 
     def __init__(self, rows: Integers, weights: Array) -> None:
         self.rows, self.weights, self._chosen = rows, weights, chosen(rows)
@@ -91,15 +98,26 @@ class TorqueForm(Function):
         return pull[:, None, None, :] @ at.torque_slopes[:, :, self._chosen]
 
     @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by further blocks."""
+        return {
+            name: ((2.0 * self.weights) * at.tau[:, self._chosen])[:, None] @ slopes[:, self._chosen]
+            for name, slopes in at.torque_curves.items()
+        }
+
+    @override
     def bend(self, at: At, weight: Array) -> None:
         """Second derivatives of their weighted sum."""
         twice = weight * (2.0 * self.weights)
         at.weigh_torques(self._chosen, twice * at.tau[:, self._chosen])
-        at.add_outer(twice, at.torque_slopes[:, :, self._chosen])
+        curves = {name: slopes[:, self._chosen] for name, slopes in at.torque_curves.items()}
+        at.add_outer(twice, at.torque_slopes[:, :, self._chosen], curves=curves)
 
 
 class TorqueSum(Function):
     """Linear combinations of generalised forces: matrix f, with the matrix (k, rows)."""
+
+    reads = (TORQUE,)
 
     def __init__(self, rows: Integers, matrix: Array) -> None:
         self.rows, self.matrix, self.size = rows, matrix, len(matrix)
@@ -114,6 +132,11 @@ class TorqueSum(Function):
         """Their first derivatives."""
         found: Array = self.matrix @ at.torque_slopes[:, :, self.rows]
         return found
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by further blocks."""
+        return {name: self.matrix @ slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
 
     @override
     def bend(self, at: At, weight: Array) -> None:

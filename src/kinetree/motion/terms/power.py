@@ -12,8 +12,8 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows, row
+from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.effort import Names
 
 
@@ -40,7 +40,7 @@ class Power(Objective):
 
 
 class _AbsolutePower(Function):
-    size = 1
+    size, reads = 1, (TORQUE,)
 
     def __init__(self, rows: Integers, columns: Sequence[int], smooth: float) -> None:
         self.rows, self.columns, self.smooth = rows, list(columns), smooth
@@ -56,6 +56,10 @@ class _AbsolutePower(Function):
         power[:, 1, np.arange(len(self.columns)), self.columns] += tau
         return torque, power
 
+    def _curves(self, at: At, factor: Array) -> Curves:
+        """Slopes of torques times a factor (m, k) by further blocks."""
+        return {name: factor[:, :, None] * slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+
     @override
     def values(self, at: At) -> Array:
         total: Array = (self._parts(at)[2] - self.smooth).sum(axis=1, keepdims=True)
@@ -68,15 +72,21 @@ class _AbsolutePower(Function):
         return (tau * qd / size)[:, None, None, :] @ power
 
     @override
+    def curve_slopes(self, at: At) -> Curves:
+        tau, qd, size = self._parts(at)
+        each = self._curves(at, tau * qd / size * qd)
+        return {name: slopes.sum(axis=1, keepdims=True) for name, slopes in each.items()}
+
+    @override
     def bend(self, at: At, weight: Array) -> None:
         tau, qd, size = self._parts(at)
         torque, power = self._power_slopes(at, tau, qd)
         sign = weight * tau * qd / size
         at.weigh_torques(self.rows, sign * qd)
-        at.add_outer(weight * self.smooth**2 / size**3, power)
+        at.add_outer(weight * self.smooth**2 / size**3, power, curves=self._curves(at, qd))
         rate = np.zeros_like(torque)
         rate[:, 1, np.arange(len(self.columns)), self.columns] = 1.0
-        at.add_outer(2.0 * sign, torque, rate)
+        at.add_outer(2.0 * sign, torque, rate, curves=self._curves(at, np.ones_like(qd)))
 
 
 class StrengthLimit(Constraint):
@@ -129,7 +139,7 @@ def _at_least_four(x: Array, values: Array) -> tuple[Array, Array]:
 class _Strength(Function):
     """direction tau - strength(q, qd)."""
 
-    size = 1
+    size, reads = 1, (TORQUE,)
 
     def __init__(self, limit: StrengthLimit, torque_row: int, column: int) -> None:
         from scipy.interpolate import RectBivariateSpline
@@ -161,6 +171,10 @@ class _Strength(Function):
         found[:, 0, 0, self.column] -= self._strength(at, 1, 0)
         found[:, 1, 0, self.column] -= self._strength(at, 0, 1)
         return found
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        return {name: self.direction * slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
 
     @override
     def bend(self, at: At, weight: Array) -> None:

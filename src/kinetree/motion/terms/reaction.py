@@ -12,8 +12,8 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, unknown_name
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Bounded, Constraint, Function, Objective, Rows, row
+from kinetree.motion.program.evaluation import At, Curves
+from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorqueSum
 
 COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -111,7 +111,7 @@ class SquaredReaction(Objective):
 class TorqueNorm(Function):
     """sqrt(f . f + rounding^2) of generalised forces f."""
 
-    size = 1
+    size, reads = 1, (TORQUE,)
 
     def __init__(self, rows: Integers, rounding: float) -> None:
         self.rows, self.rounding = rows, rounding
@@ -130,13 +130,20 @@ class TorqueNorm(Function):
         return direction[:, None, None, :] @ at.torque_slopes[:, :, self.rows]
 
     @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by further blocks."""
+        direction = (at.tau[:, self.rows] / self.values(at))[:, None]
+        return {name: direction @ slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+
+    @override
     def bend(self, at: At, weight: Array) -> None:
         """Second derivatives of their weighted sum."""
         size = self.values(at)
         at.weigh_torques(self.rows, weight * at.tau[:, self.rows] / size)
         each = np.broadcast_to(weight / size, (len(weight), len(self.rows)))
-        at.add_outer(each, at.torque_slopes[:, :, self.rows])
-        at.add_outer(-weight / size, self.slopes(at))
+        curves = {name: slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+        at.add_outer(each, at.torque_slopes[:, :, self.rows], curves=curves)
+        at.add_outer(-weight / size, self.slopes(at), curves=self.curve_slopes(at))
 
 
 class ZeroMomentPoint(Constraint):

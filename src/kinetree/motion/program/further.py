@@ -1,0 +1,76 @@
+"""Second derivatives by the control points of further blocks: places in the Hessian, and sums over samples.
+
+Samples of a curve are linear in its control points, f = sum_a B_a p_a. With C_r = d2 phi / dq^(r) df at a
+sample, d2 phi / dp dp_a = B_a sum_r B^(r) T^-r C_r by control points of the motion, and by the duration
+d2 phi / dT dp_a = -B_a sum_r (r / T) q^(r) . C_r. For two curves it is B_a B_b d2 phi / df df'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
+from kinetree.motion.problem.profile import RATES
+from kinetree.motion.problem.unknowns import MOTION, Instants
+from kinetree.motion.program.blocks import Places
+from kinetree.motion.program.evaluation import Evaluation
+
+Pair = tuple[str, str]
+
+
+class FurtherCurvature:
+    """Entries (``rows``, ``columns``) of the lower triangle that belong to further blocks, and their sums."""
+
+    def __init__(self, instants: Instants, places: Places, n: int) -> None:
+        self.instants, self.places = instants, places
+        names = list(instants.curves)
+        here = {MOTION: places.place[places.columns]}
+        here |= {name: places.place[places.curves[name]] for name in names}
+        pairs = [(MOTION, name) for name in names]
+        pairs += [(a, b) for k, a in enumerate(names) for b in names[k:]]
+        keys: dict[Pair, Integers] = {}
+        for first, second in pairs:
+            a, b = here[first][:, :, :, None, None], here[second][:, None, None]
+            known = (a >= 0) & (b >= 0) & ((first != second) | (a >= b))
+            keys[first, second] = np.where(known, np.maximum(a, b) * n + np.minimum(a, b), -1)
+        every = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *(x.ravel() for x in keys.values())]))
+        every = every[every >= 0]
+        self.rows, self.columns = np.divmod(every, n) if n else (every, every)
+        self._kept = {pair: np.flatnonzero(key.ravel() >= 0) for pair, key in keys.items()}
+        self._targets = {
+            pair: np.searchsorted(every, key.ravel()[self._kept[pair]]) for pair, key in keys.items()
+        }
+
+    def entries(self, evaluation: Evaluation) -> Array:
+        """Second derivatives of all that was weighed, in the order of ``rows`` and ``columns``."""
+        found = np.zeros(len(self.rows))
+        grids = self.instants.curves
+        for name, block in evaluation.mixed.items():
+            by_point = np.einsum("mrw,mrnc->mwnc", self._rates(evaluation), block)
+            self._add(found, (MOTION, name), by_point[:, :, :, None], grids[name].weights[:, None, None])
+        for (first, second), block in evaluation.curved.items():
+            if (first, second) in self._targets:
+                left = grids[first].weights[:, :, None, None] * block[:, None]  # (m, p + 1, k, k')
+                self._add(found, (first, second), left[:, :, :, None], grids[second].weights[:, None, None])
+        return found
+
+    def add_by_duration(self, evaluation: Evaluation, total: Array) -> None:
+        """Add the second derivatives by the duration and each control point to ``total``, (size,) as x."""
+        motion = evaluation.motion
+        rates = -np.arange(RATES)[:, None] / motion.duration * motion.moving
+        for name, block in evaluation.mixed.items():
+            by_sample = np.einsum("mrn,mrnc->mc", rates, block)
+            grid = self.instants.curves[name]
+            share = grid.weights[:, :, None] * by_sample[:, None]
+            total += np.bincount(grid.columns.ravel(), share.ravel(), len(total))
+
+    def _rates(self, evaluation: Evaluation) -> Array:
+        """Basis functions of the motion and their derivatives by time, (m, 3, p + 1)."""
+        powers = evaluation.motion.duration ** -np.arange(float(RATES))
+        return evaluation.grid.weights * powers[:, None]
+
+    def _add(self, found: Array, pair: Pair, left: Array, weights: Array) -> None:
+        """Add left (m, p + 1, numbers, 1, numbers') times weights (m, 1, 1, p' + 1) where they belong."""
+        products = (left * weights[..., None]).ravel()[self._kept[pair]]
+        found += np.bincount(self._targets[pair], products, len(found))
