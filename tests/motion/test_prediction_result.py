@@ -96,7 +96,7 @@ def test_a_result_is_regridded_without_loss():
     assert np.allclose(result_motion(problem, found.result), found.x, atol=1e-9)
     twice = minimum_time(segments=16)  # has all knots of the other
     x = result_motion(twice, found.result)
-    q = twice.setting.profiles.at(found.s).motion(x).q
+    q = twice.setting.unknowns.at(found.s).motion(x).q
     assert np.allclose(q, found.q, atol=1e-9)
 
 

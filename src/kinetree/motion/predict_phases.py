@@ -103,5 +103,10 @@ def _from_result(phases: Phases, result: Result) -> Array:
     found = []
     for k, problem in enumerate(phases.problems, 1):
         here = phase == k
-        found.append(problem.program.reduced(given_motion(problem, t[here], q[here])))
+        curves = {
+            curve.name: result[curve.variable].values[here]
+            for curve in problem.setting.unknowns.curves
+            if curve.variable in result and result[curve.variable].shape[1] == len(curve.labels)
+        }
+        found.append(problem.program.reduced(given_motion(problem, t[here], q[here], curves)))
     return np.concatenate(found)

@@ -104,7 +104,7 @@ def _active_linear(problem: Problem, outcome: Outcome, T: float) -> Iterator[Act
         for (c, label), members in groups.items():
             rows, own = program.linear_terms[c], linear.source[members, 1]
             k = rows.labels.index(label)
-            pulls = np.maximum(sign * multipliers[members], 0.0) / (rows.scale * outcome.scale)
+            pulls = np.maximum(sign * multipliers[members], 0.0) / outcome.scale
             bound = (rows.lower if side == "lower" else rows.upper)[own[0]]
             times = tuple(float(s) * T for s in rows.s[own // len(rows.labels)])
             share = len(members) / len(rows.s)

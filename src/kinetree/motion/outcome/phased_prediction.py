@@ -15,7 +15,7 @@ from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, MOST, Explanation
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.outcome.prediction import Prediction, Trial
-from kinetree.motion.outcome.prediction_result import STOPPED, joint_force, messages
+from kinetree.motion.outcome.prediction_result import STOPPED, curve_variables, joint_force, messages
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.description import described
 from kinetree.motion.problem.phases import Phases
@@ -173,6 +173,7 @@ class PhasedPrediction(Ended):
         stop: dict[str, Any] = {}
         if self.outcome.status in STOPPED:
             stop = {"stopped_at": self.duration, "stop_reason": STOPPED[self.outcome.status]}
+        curves, labels = curve_variables(self.parts)
         number = np.repeat(np.arange(1, len(self.parts) + 1), [len(part.t) for part in self.parts])
         return build_result(
             "predict",
@@ -182,7 +183,9 @@ class PhasedPrediction(Ended):
                 **{name: getattr(self, name) for name in names},
                 "joint_force": joint_force(self.reaction),
                 "phase": (("time",), number, "1", "number of the phase, from 1"),
+                **curves,
             },
+            coordinates=labels,
             settings={
                 "phases": [described(problem) for problem in self.phases.problems],
                 "junctions": [

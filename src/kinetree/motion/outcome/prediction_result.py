@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, Explanation, objective_apart
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.problem.description import described
+from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.solvers.interface import Status
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
@@ -32,13 +34,17 @@ def prediction_result(prediction: Prediction) -> Result:
     if prediction.outcome.status in STOPPED:
         stop = {"stopped_at": prediction.duration, "stop_reason": STOPPED[prediction.outcome.status]}
     splines, labels = _splines(prediction)
+    curves, more_labels = curve_variables([prediction])
+    for curve in prediction.problem.setting.unknowns.curves:
+        further, more = _curve_splines(prediction, curve)
+        curves, more_labels = curves | further, more_labels | more
     motion = {name: getattr(prediction, name) for name in ("q", "qd", "qdd", "tau", "reaction")}
     motion["joint_force"] = joint_force(prediction.reaction)
     return build_result(
         "predict",
         prediction.problem.mechanism,
-        {"time": prediction.t, **motion, **splines},
-        coordinates=labels,
+        {"time": prediction.t, **motion, **curves, **splines},
+        coordinates=labels | more_labels,
         settings=described(prediction.problem) | {"search": dict(prediction.asked)},
         audit=_audit(prediction),
         statistics=_statistics(prediction),
@@ -80,6 +86,40 @@ def _splines(prediction: Prediction) -> tuple[dict[str, Any], dict[str, Any]]:
     labels = {
         "control_point": (("control_point",), np.arange(len(points)), "1", "index of the control point"),
         "knot": (("knot",), np.arange(len(knots)), "1", "index of the knot"),
+    }
+    return variables, labels
+
+
+def curve_variables(parts: Sequence[Prediction]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Samples of further blocks of unknowns over phases in a row; not a number where a phase has no such."""
+    variables: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
+    curves = {curve.name: curve for part in parts for curve in part.problem.setting.unknowns.curves}
+    for name, curve in curves.items():
+        nothing = np.full(len(curve.labels), np.nan)
+        values = [part.curves.get(name, np.tile(nothing, (len(part.t), 1))) for part in parts]
+        dims = "time", _component(curve)
+        variables[curve.variable] = dims, np.concatenate(values), curve.unit, curve.meaning, True
+        labels[dims[1]] = (dims[1],), list(curve.labels), "", f"components of {curve.variable}"
+    return variables, labels
+
+
+def _component(curve: Curve) -> str:
+    return f"{curve.variable}_component"
+
+
+def _curve_splines(prediction: Prediction, curve: Curve) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Control points and knots of a further block."""
+    part = prediction.x[prediction.problem.setting.unknowns.slices[curve.name]]
+    points, knots = curve.control_points(part), curve.basis.knots
+    point, knot = f"{curve.variable}_control_point", f"{curve.variable}_knot"
+    variables = {
+        f"{point}s": ((point, _component(curve)), points, curve.unit, f"control points of {curve.variable}"),
+        f"{knot}s": ((knot,), knots, "1", f"knots of {curve.variable} over time / duration"),
+    }
+    labels = {
+        point: ((point,), np.arange(len(points)), "1", "index of the control point"),
+        knot: ((knot,), np.arange(len(knots)), "1", "index of the knot"),
     }
     return variables, labels
 

@@ -162,7 +162,7 @@ def _linear_violation(rows: LinearRows, x: Array, T: float) -> list[Violation]:
             float(values[r]),
             float(bound),
             unit_of(rows, r % k),
-            float(excess[r]) / rows.scale,
+            float(excess[r]),
             False,
         )
     ]

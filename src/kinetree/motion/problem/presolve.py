@@ -22,7 +22,6 @@ Flags = NDArray[np.bool_]
 class Linear:
     """What is left of linear conditions: lower <= matrix x_free <= upper, and the unknowns that are fixed.
 
-    Rows are divided by their scale.
     ``x`` (size,) has the values of the fixed unknowns and zero elsewhere; ``source`` (rows, 2) says where
     each row comes from: which condition, which row in it.
     """
@@ -69,11 +68,11 @@ def _stacked(conditions: Sequence[LinearRows]) -> tuple[Integers, Array, Array, 
     source, start = np.zeros((sum(counts), 2), dtype=np.int64), 0
     for c, (rows, count) in enumerate(zip(conditions, counts, strict=True)):
         own, used = slice(start, start + count), rows.columns.shape[1]
-        columns[own, :used], values[own, :used] = rows.columns, rows.values / rows.scale
+        columns[own, :used], values[own, :used] = rows.columns, rows.values
         source[own, 0], source[own, 1] = c, np.arange(count)
         start += count
-    lower = np.concatenate([np.zeros(0), *(rows.lower / rows.scale for rows in conditions)])
-    upper = np.concatenate([np.zeros(0), *(rows.upper / rows.scale for rows in conditions)])
+    lower = np.concatenate([np.zeros(0), *(rows.lower for rows in conditions)])
+    upper = np.concatenate([np.zeros(0), *(rows.upper for rows in conditions)])
     return columns, values, lower, upper, source
 
 
@@ -112,14 +111,13 @@ def _check_constants(
     if len(bad):
         r = bad[0]
         rows, k = conditions[source[r, 0]], int(source[r, 1])
-        low, high, found = (x[r] * rows.scale for x in (lower, upper, constant))
-        if low == high:
-            wanted = f"asks for {low:g}"
+        if lower[r] == upper[r]:
+            wanted = f"asks for {lower[r]:g}"
         else:
-            wanted = f"allows {low:g} to {high:g}"
+            wanted = f"allows {lower[r]:g} to {upper[r]:g}"
         unit = unit_of(rows, k % len(rows.labels))
         raise InputError(
-            f"{described(rows, k)} {wanted} {unit}, but other conditions make it {found:g}: "
+            f"{described(rows, k)} {wanted} {unit}, but other conditions make it {constant[r]:g}: "
             f"two terms contradict each other"
         )
 

@@ -85,8 +85,13 @@ def slowed(problem: Problem, points: Array) -> Array:
     return unknowns.joined(points, T)
 
 
-def given_motion(problem: Problem, time: ArrayLike, q: ArrayLike) -> Array:
-    """Unknowns of the spline nearest to positions q (m, n_dof) at times (m,)."""
+def given_motion(
+    problem: Problem, time: ArrayLike, q: ArrayLike, curves: Mapping[str, Array] | None = None
+) -> Array:
+    """Unknowns of the splines nearest to positions q (m, n_dof) at times (m,).
+
+    ``curves`` are samples (m, k) of further blocks at these times; others are as at the start of a search.
+    """
     t, q = finite(numbers(time, "time"), "time"), finite(numbers(q, "q"), "q")
     n = problem.mechanism.n_dof
     if t.ndim != 1 or len(t) < 2 or q.shape != (len(t), n) or (np.diff(t) <= 0.0).any():
@@ -97,7 +102,19 @@ def given_motion(problem: Problem, time: ArrayLike, q: ArrayLike) -> Array:
     s = (t - t[0]) / (t[-1] - t[0])
     dense = np.union1d(s, _dense(problem))
     values = np.stack([np.interp(dense, s, q[:, j]) for j in range(n)], axis=1)
-    return _nearest(problem, dense, values, float(t[-1] - t[0]))
+    fitted = {
+        curve.name: _fitted(curve, s, curves[curve.name])
+        for curve in problem.setting.unknowns.curves
+        if curves and np.isfinite(curves.get(curve.name, np.nan)).all()
+    }
+    return _nearest(problem, dense, values, float(t[-1] - t[0]), fitted)
+
+
+def _fitted(curve: Curve, s: Array, values: Array) -> Array:
+    """The share of x of a curve through samples (m, k) at s (m,), straight between them."""
+    dense = _dense_on(curve.basis)
+    through = [np.interp(dense, s, values[:, k]) for k in range(values.shape[1])]
+    return curve.unknowns(curve.basis.fitted(dense, np.stack(through, axis=1)))
 
 
 def result_motion(problem: Problem, result: Result) -> Array:

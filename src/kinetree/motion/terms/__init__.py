@@ -10,6 +10,7 @@ from kinetree.motion.terms.effort import (
     TorqueRateLimits,
     time_and_torque,
 )
+from kinetree.motion.terms.force import SquaredForce, UnknownForce
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
 from kinetree.motion.terms.power import Power, StrengthLimit
 from kinetree.motion.terms.reach import GroundClearance, KeepOut, Orientation, PointPosition
@@ -36,6 +37,7 @@ __all__ = [
     "PointVelocity",
     "Power",
     "ReactionLimit",
+    "SquaredForce",
     "SquaredReaction",
     "SquaredTorque",
     "StrengthLimit",
@@ -44,6 +46,7 @@ __all__ = [
     "TorqueLimits",
     "TorqueRateLimits",
     "Tracking",
+    "UnknownForce",
     "VelocityLimits",
     "ZeroMomentPoint",
     "time_and_torque",

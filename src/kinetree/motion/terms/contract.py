@@ -147,7 +147,6 @@ class LinearRows:
     """Linear conditions lower <= sum values x[columns] <= upper on the unknowns x; ``s`` says where.
 
     ``columns`` and ``values`` (rows, width); rows come sample by sample, one for each of the labels.
-    ``scale`` is what counts as 1 for solver tolerances.
     """
 
     columns: Integers
@@ -158,7 +157,6 @@ class LinearRows:
     family: str
     labels: Sequence[str]
     unit: str | Sequence[str]
-    scale: float = 1.0
 
 
 @dataclass(eq=False)
