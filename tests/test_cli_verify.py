@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.operation_counts.measured import total
 from typer.testing import CliRunner
 
 import kinetree as kt
@@ -49,6 +50,17 @@ def test_verify_compares_every_formulation_with_every_quantity():
     assert {(quantity, name) for quantity in QUESTIONS for name in able(quantity)} <= found
     counted = [row for row in told["rows"] if row["formulation"] == "spatial"]
     assert all(row["operations"][0] > 0 and row["seconds"] > 0 for row in counted)
+
+
+def test_verify_counts_divisions_as_the_page_of_operation_counts_does():
+    """The documents count a division as a multiplication; additions of joint angles are no part of theirs."""
+    rows = agreement(kt.zoo.hexapod(), states=1)
+    (found,) = [
+        row.operations for row in rows if (row.formulation, row.quantity) == ("denoc", "forward_dynamics")
+    ]
+    page = (Path(__file__).parents[1] / "docs/formulations/operation_counts.md").read_text("utf-8")
+    assert found[0] == total("forward", kt.zoo.hexapod()).M == 1195
+    assert f"| {found[0]}M " in page
 
 
 def test_verify_prints_a_table_and_is_quiet_on_request():

@@ -45,7 +45,8 @@ class Agreement:
     """One quantity by one formulation beside the reference.
 
     ``difference`` is the worst relative one over all states, None for the reference itself; ``operations``
-    are multiplications and additions for one state, None for compiled code; ``seconds`` are for one state.
+    are multiplications (divisions among them, as the documents count) and additions for one state, None for
+    compiled code; ``seconds`` are for one state.
     ``refused`` says why there is no answer.
     """
 
@@ -171,4 +172,4 @@ def _operations(mechanism: Mechanism, name: str, quantity: str, given: list[Arra
     function, tree = getattr(module_of(name), quantity), mechanism.tree
     rows = [counting(x[0]) for x in _axis_values(mechanism, given)]
     counts = count_operations(lambda: function(tree, *rows))
-    return counts["multiplications"], counts["additions"]
+    return counts["multiplications"] + counts["divisions"], counts["additions"]
