@@ -19,8 +19,7 @@ from benchmarks.report import page, print_report
 from benchmarks.simulation import simulations
 from benchmarks.simulation_plot import save_simulation_plot
 from benchmarks.startup import startup
-
-WIDEST = 200  # columns of the printed tables when the output is no terminal
+from benchmarks.terminal import WIDEST
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -32,17 +32,22 @@ def timings(plan: Plan, say: Say) -> tuple[list[Row], list[Row], dict[str, str]]
     agreement: list[Row] = []
     left_out: dict[str, str] = {}
     for model in plan.models:
-        mechanism = MODELS[model]()
-        states = random_states(mechanism)
-        field = field_of(mechanism, states, plan.quantities)
+        field = timings_of(model, MODELS[model](), plan, say, rows)
         agreement += [{**row, "model": model} for row in field.agreement]
         left_out |= field.left_out
-        for name in plan.quantities:
-            say(f"{model}: {name}")
-            for batch in plan.batches:
-                for row in _race(name, mechanism, states, field, batch, plan.seconds):
-                    rows.append({"model": model, "n_dof": mechanism.n_dof, **row})
     return rows, agreement, left_out
+
+
+def timings_of(model: str, mechanism: kt.Mechanism, plan: Plan, say: Say, rows: list[Row]) -> Field:
+    """Every quantity and batch of one mechanism, appended to the rows; returns who took part."""
+    states = random_states(mechanism)
+    field = field_of(mechanism, states, plan.quantities)
+    for name in plan.quantities:
+        say(f"{model}: {name}")
+        for batch in plan.batches:
+            for row in _race(name, mechanism, states, field, batch, plan.seconds):
+                rows.append({"model": model, "n_dof": mechanism.n_dof, **row})
+    return field
 
 
 def _race(

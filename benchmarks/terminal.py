@@ -6,6 +6,7 @@ from rich.table import Table as RichTable
 
 from benchmarks.table import NOTHING, Table
 
+WIDEST = 200  # columns of the printed tables when the output is no terminal
 COLOURS = {"reached": "[green]reached[/]", "not reached": "[red]not reached[/]", "not measured": "[dim]-[/]"}
 
 

@@ -1,4 +1,4 @@
-"""Makes the pictures of the README: ``python docs/make_images.py``; ``kinetree stability`` makes that one."""
+"""Makes the pictures of the README: ``python docs/make_images.py``; make_stability.py makes that one."""
 
 from pathlib import Path
 from typing import Any

@@ -12,7 +12,6 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from selenium.webdriver.common.by import By
 
 import kinetree as kt
-from kinetree.studies.walking import walk
 
 PICTURE = Path(__file__).parent / "images" / "viewer.png"
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1400,860", "--hide-scrollbars")
@@ -25,7 +24,7 @@ def main() -> None:
     options = ChromeOptions()
     for flag in FLAGS:
         options.add_argument(flag)
-    with kt.view(walk("quadruped", duration=1.5), port=0, open_browser=False, wait=False) as viewer:
+    with kt.view(kt.run("quadruped_trot"), port=0, open_browser=False, wait=False) as viewer:
         browser = Chrome(options=options, service=ChromeService(shutil.which("chromedriver")))
         try:
             browser.get(viewer.url)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks import own
 from benchmarks.contact_law import contact_law
 from benchmarks.coordinates import peer_states
 from benchmarks.mechanisms import padded
@@ -155,3 +156,12 @@ def test_report_and_page_have_the_same_tables(run):
         assert f"## {title}\n" in page
     heads = [line for line in page.splitlines() if line.startswith("|--")]
     assert len(heads) == page.count("\n## ")
+
+
+def test_ones_own_mechanism_is_raced_with_the_peers(capsys):
+    assert own.main(["gripper", "--batch", "16", "--seconds", "0.001", "--quantity", "inverse dynamics"]) == 0
+    printed = capsys.readouterr().out
+    for word in ("one call", "batch of 16", "inverse dynamics", "kinetree"):
+        assert word in printed
+    for peer in ("pinocchio", "mujoco"):
+        assert peer in printed  # in the table, or left out with a reason

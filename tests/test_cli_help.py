@@ -44,5 +44,5 @@ def test_usage_says_what_is_needed_and_what_is_not():
 
 
 def test_whatever_writes_one_place_can_be_told_where_by_o():
-    for name in ("run", "plot", "report", "compare", "export", "draw", "demo", "stability"):
+    for name in ("run", "plot", "report", "compare", "export", "draw", "demo"):
         assert re.search(r"-o, --output (FILE|FOLDER)", page(name, 80)), name

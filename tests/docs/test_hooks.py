@@ -1,22 +1,13 @@
 """What is done to pages while the site is built."""
 
-import importlib.util
 from types import SimpleNamespace
 
 import pytest
 
 from kinetree.lint.rules import RULES
-from support.pages import DOCS
+from support.pages import DOCS, docs_script
 
-
-def loaded(name):
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-hooks, docstrings = loaded("hooks"), loaded("docstrings")
+hooks, docstrings = docs_script("hooks"), docs_script("docstrings")
 
 
 def drawn(markdown, source="theory/page.md"):

@@ -147,7 +147,7 @@ def test_fixed_steps_notice_gimbal_lock_in_a_batch():
 @pytest.mark.parametrize("method", ["dopri5", "radau"])
 def test_feet_flat_on_the_ground_do_not_chatter(method):
     """All corners of both feet start on the surface, where the damper's force jumps, at rest."""
-    from kinetree.studies.walking import walk
+    from support.walking import walk
 
     run = walk("spatial_biped", duration=0.05, method=method)
     assert run.complete and run.statistics["steps"] < 500 and len(run.events) < 20

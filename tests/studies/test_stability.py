@@ -11,12 +11,13 @@ from scipy.integrate import solve_ivp, trapezoid
 import kinetree as kt
 from kinetree.errors import InputError, SingularityError
 from kinetree.report.output import picture_bytes
-from kinetree.report.stability import stability_figure, stability_report
 from kinetree.studies import forced_simulation
 from kinetree.studies.forced_simulation import ALGORITHMS, COMPILED, LOST, ForcedMotion, forced_run
 from kinetree.studies.rounding import SingleNumber, cholesky_solved, rounding_errors, singles
 from kinetree.studies.stability import DOCUMENT, TOLERANCES, error_growth, run_stability
+from support.pages import docs_script
 
+make_stability = docs_script("make_stability")
 PUMA = kt.zoo.puma()
 T = 10.0
 HALF = T / 2
@@ -252,7 +253,7 @@ def test_progress_goes_from_nothing_to_all(result, told):
 
 
 def test_the_figure_shows_every_part(result):
-    figure = stability_figure(result)
+    figure = make_stability.stability_figure(result)
     titles = " / ".join(ax.get_title(loc="left") for ax in figure.axes)
     for word in ("error", "grow", "Acceleration of joint3", "follows", "Power", "Rounding"):
         assert word in titles
@@ -263,7 +264,7 @@ def test_the_figure_shows_every_part(result):
 
 def test_the_report_names_algorithms_and_growth(result):
     output = StringIO()
-    Console(width=200, file=output).print(stability_report(result))
+    Console(width=200, file=output).print(make_stability.stability_report(result))
     text = output.getvalue()
     assert "articulated bodies" in text and "Cholesky" in text and "RK45, 1e-8" in text
     assert "46 decimal digits" in text

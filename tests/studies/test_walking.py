@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.studies.walking import WALKS, planned_gait, walk
+from support.walking import WALKS, planned_gait, walk
 
 UP = {"planar_biped": 1}  # where gravity is along -y; else z
 CYCLE = {"planar_biped": 0.3, "spatial_biped": 0.3, "quadruped": 0.3, "hexapod": 0.4}  # m per step

@@ -5,10 +5,10 @@ import pytest
 
 import kinetree as kt
 from kinetree.errors import FileError, InputError, KinetreeError, SimulationError
-from kinetree.studies.walking import walk
 from kinetree.study.run import prepared, run
 from study.test_study_file import CONTROL, FALL
 from support import reference
+from support.walking import walk
 
 SLIPPERY = """
 def law(t, q, qd):

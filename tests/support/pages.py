@@ -9,6 +9,7 @@ Write what the blocks of pages print into them: ``python tests/support/pages.py 
 """
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
@@ -26,6 +27,14 @@ TITLE = re.compile(r'title="([^"]+)"')
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 WIDTH = 100  # columns of the terminal
 LAST_PLACE = 1.5
+
+
+def docs_script(name):
+    """A Python file of the docs folder as a module."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Block(NamedTuple):

@@ -13,8 +13,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "check": ("check", "Check mechanism and study files: every fault and doubt."),
         "run": ("run", "Run a study and save its result."),
         "examples": ("examples", "List the studies that come along, or copy one."),
-        "demo": ("shows", "Drive a gripper, let it fall, leave a picture and a table."),
-        "stability": ("shows", "Compare ways to forward dynamics on the PUMA (002)."),
+        "demo": ("demo", "Drive a gripper, let it fall, leave a picture and a table."),
     },
     "Results": {
         "plot": ("results", "Draw a result over time into a picture file."),

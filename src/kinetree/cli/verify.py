@@ -85,8 +85,8 @@ def bench(
 ) -> None:
     """Time every quantity of a mechanism on this machine.
 
-    One state at a time and in batches; beside Pinocchio and MuJoCo if they are installed and can hold the
-    mechanism. The figures are the best of a few windows; a busy machine makes them worse.
+    One state at a time and in batches. The figures are the best of a few windows; a busy machine makes them
+    worse. Beside Pinocchio and MuJoCo, in a checkout of the repository: python -m benchmarks.own MODEL
 
     Example: kinetree bench quadruped --batch 10000
     """
@@ -102,6 +102,7 @@ def bench(
     elif not quiet:
         told(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
         console().print(speed_table(rows, batch))
+        told("\nBeside Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
 
 
 def _movable(model: str) -> Mechanism:

@@ -61,16 +61,10 @@ def slope_table(checks: Iterable[SlopeCheck]) -> Table:
 
 
 def speed_table(rows: Sequence[Speed], batch: int) -> Table:
-    """Time per state: in a batch, and one at a time in a column for each library."""
-    libraries = list(dict.fromkeys(row.library for row in rows))
-    alone = [f"one state, {name}" for name in libraries]
-    table = plain_table("quantity", f"batch of {batch}", *alone)
-    for quantity in dict.fromkeys(row.quantity for row in rows):
-        own = {row.library: row for row in rows if row.quantity == quantity}
-        batched = next((row.batch for row in own.values() if row.batch is not None), None)
-        cells = [_seconds(1e-6 * own[name].alone) if name in own else "" for name in libraries]
-        together = "" if batched is None else _seconds(1e-6 * batched)
-        table.add_row(Text(quantity, style=NAME), together, *cells)
+    """Time per state, in a batch and one at a time."""
+    table = plain_table("quantity", f"batch of {batch}", "one state")
+    for row in rows:
+        table.add_row(Text(row.quantity, style=NAME), _seconds(1e-6 * row.batch), _seconds(1e-6 * row.alone))
     return _unbroken(table)
 
 

@@ -20,7 +20,6 @@ from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import random_state
-from kinetree.study.speed_of_peers import peers
 
 QUANTITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "forward_kinematics": (forward_kinematics, ("q",)),
@@ -34,7 +33,6 @@ QUANTITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "forward_dynamics_derivatives": (forward_dynamics_derivatives, ("q", "qd", "tau")),
     "joint_reaction_derivatives": (joint_reaction_derivatives, ("q", "qd", "qdd")),
 }
-OWN = "kinetree"
 WINDOWS, WINDOW = 5, 0.02  # the best of so many windows of so many seconds counts
 LARGEST_BATCH = 1_000_000
 Progress = Callable[[float], None]
@@ -42,18 +40,17 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Speed:
-    """Microseconds for one state: asked ``alone``, and in a ``batch``; None where it cannot be asked so."""
+    """Microseconds for one state: asked ``alone``, and in a ``batch``."""
 
     quantity: str
-    library: str
     alone: float
-    batch: float | None = None
+    batch: float
 
 
 def measure_speed(
     mechanism: Mechanism, batch: int = 1000, seed: int = 0, progress: Progress | None = None
 ) -> list[Speed]:
-    """The time of every quantity, beside that of Pinocchio and MuJoCo where they are installed.
+    """The time of every quantity that the mechanism has.
 
     >>> import kinetree as kt
     >>> measure_speed(kt.zoo.two_link(), batch=8)[0].quantity
@@ -62,7 +59,6 @@ def measure_speed(
     if not 1 <= batch <= LARGEST_BATCH:
         raise InputError(f"the batch must be from 1 to {LARGEST_BATCH} states, got {batch}")
     values = _states(mechanism, batch, seed)
-    others = peers(mechanism, {name: x[0] for name, x in values.items()})
     found: list[Speed] = []
     for k, (name, (function, arguments)) in enumerate(QUANTITIES.items()):
         many = [values[x] for x in arguments]
@@ -72,10 +68,7 @@ def measure_speed(
             together = best_time(partial(function, mechanism, *many)) / batch
         except SingularityError:
             continue
-        found.append(Speed(name, OWN, 1e6 * alone, 1e6 * together))
-        for library, calls in others.items():
-            if name in calls:
-                found.append(Speed(name, library, 1e6 * best_time(calls[name])))
+        found.append(Speed(name, 1e6 * alone, 1e6 * together))
         if progress is not None:
             progress((k + 1) / len(QUANTITIES))
     return found

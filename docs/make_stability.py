@@ -1,22 +1,26 @@
-"""The stability study as a picture and as text for the terminal."""
+"""The stability study as a picture and as text: ``python docs/make_stability.py``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
 
+from kinetree.report.output import picture_bytes, write_file
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
 from kinetree.studies.forced_simulation import COMPILED, ForcedRun
-from kinetree.studies.stability import DOCUMENT, Stability
+from kinetree.studies.stability import DOCUMENT, Stability, run_stability
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import Group
-    from rich.table import Table
-
+PICTURE = Path(__file__).parent / "images" / "stability.png"
 STYLES: dict[str, dict[str, Any]] = {  # wide lines below, narrow ones above: they lie on each other
     "cholesky": {"color": LINE_COLORS[1], "linewidth": 4.2, "alpha": 0.55, "zorder": 2},
     "denoc": {"color": LINE_COLORS[2], "linewidth": 2.4, "zorder": 3},
@@ -32,11 +36,15 @@ EPSILON = 2.0**-52
 HIDDEN_BELOW = 1e-17
 
 
+def main() -> None:
+    """Run the study, about 10 s, and write images/stability.png."""
+    found = run_stability()
+    write_file(PICTURE, picture_bytes(stability_figure(found)))
+    Console().print(stability_report(found))
+
+
 def stability_figure(result: Stability) -> Figure:
     """Six panels: error, its growth, how long the motion is followed, rounding, acceleration, power."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(9.0, 8.2))
     FigureCanvasAgg(figure)
     grid: dict[str, Any] = {"left": 0.085, "right": 0.985, "bottom": 0.058, "top": 0.88, "hspace": 0.42}
@@ -55,9 +63,6 @@ def stability_figure(result: Stability) -> Figure:
 
 def stability_report(result: Stability) -> Group:
     """What the study found, in a few lines for the terminal."""
-    from rich.console import Group
-    from rich.text import Text
-
     growth, digits = result.growth, int(np.ceil(result.growth.digits(result.limit)))
     return Group(
         Text(
@@ -73,8 +78,6 @@ def stability_report(result: Stability) -> Group:
 
 
 def _run_table(result: Stability) -> Table:
-    from rich.table import Table
-
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("algorithm", "integrator", "follows", "first to leave", "steps", "evaluations", "each"):
         table.add_column(column, overflow="fold")
@@ -235,8 +238,10 @@ def _legend(ax: Any, columns: int) -> None:
 
 
 def _algorithm_legend(figure: Any, runs: Sequence[ForcedRun]) -> None:
-    from matplotlib.lines import Line2D
-
     handles = [Line2D([], [], label=LABELS[run.algorithm], **STYLES[run.algorithm]) for run in runs]
     style: dict[str, Any] = {"frameon": False, "fontsize": 9, "labelcolor": INK, "handlelength": 2.0}
     figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(0.078, 0.963), ncols=len(runs), **style)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Commands that show what the library can do."""
+"""The command that shows what the library can do."""
 
 from __future__ import annotations
 
@@ -38,33 +38,3 @@ def demo(
     if not quiet:
         console().print(demo_report(found))
         told(f"Wrote {picture} and {table}")
-
-
-@app.command()
-def stability(
-    output: Annotated[
-        Path, output_option("Folder for stability.png; stability unless given.", "FOLDER")
-    ] = Path("stability"),
-    force: Force = False,
-    quiet: Quiet = False,
-) -> None:
-    """Compare ways to forward dynamics on the PUMA (002).
-
-    Recursive algorithms and the Cholesky decomposition drive the same motion until they lose it (section 5).
-
-    Example: kinetree stability --output mine
-    """
-    from kinetree.report.output import check_output, picture_bytes, write_file
-
-    picture = output / "stability.png"
-    check_output([picture], force)
-
-    from kinetree.report.stability import stability_figure, stability_report
-    from kinetree.studies.stability import run_stability
-
-    with progress_bar("simulations", wanted=not quiet) as progress:
-        found = run_stability(progress=progress)
-    write_file(picture, picture_bytes(stability_figure(found)))
-    if not quiet:
-        console().print(stability_report(found))
-        told(f"Wrote {picture}")
