@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.terms import Boundary, ReactionLimit, Time, TorqueLimits
+from kinetree.motion.terms import Boundary, ReactionLimit, Time, TorqueLimits
 
 LIMITS = (30.0, 25.0, 20.0, 15.0, 12.0, 10.0)  # N
 
