@@ -3,6 +3,7 @@
 | name | what | source |
 |---|---|---|
 | spatial | the library's own kernels (the default) | Featherstone 2008 |
+| plain | the same algorithms in 6-vectors and NumPy: read these first | Featherstone 2008 |
 | newton_euler | recursive Newton-Euler in moving frames, with sensitivities | 000, 003 |
 | lagrangian | recursive Lagrangian with 4 x 4 matrices, with sensitivities | 001 |
 | closed_form | regular Lagrangian: M, V, G term by term | 001, 003 |
@@ -20,7 +21,7 @@ from types import ModuleType
 from kinetree.derivations.contract import ABILITIES, Formulation
 from kinetree.errors import InputError, unknown_name
 
-NAMES = ("spatial", "newton_euler", "lagrangian", "closed_form", "walker_orin", "denoc")
+NAMES = ("spatial", "newton_euler", "lagrangian", "closed_form", "walker_orin", "denoc", "plain")
 
 
 def module_of(name: str) -> ModuleType:
