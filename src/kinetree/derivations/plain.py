@@ -115,7 +115,8 @@ def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -
     with step("outward and inward pass"):
         X, S = joint_model(tree, q)
         f = _forces(tree, X, *_motion(tree, X, S, qd, qdd), loads)
-        return (S * f).sum(axis=1) + tree.armature * np.asarray(qdd) + _passive(tree, q, qd)
+        tau: Numbers = (S * f).sum(axis=1) + tree.armature * np.asarray(qdd) + _passive(tree, q, qd)
+    return tau
 
 
 def bias_torque(tree: Tree, q: Any, qd: Any, loads: Loads = ()) -> Numbers:
@@ -169,7 +170,7 @@ def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, loads: Loads = ()) -
                 pa = pA[i] + Ia @ c[i] + U[i] * (u[i] / D[i])
                 IA[tree.parent[i]] += X[i].T @ Ia @ X[i]
                 pA[tree.parent[i]] += X[i].T @ pa
-        qdd, a = np.zeros_like(u), a.astype(pA.dtype)
+        qdd, a = np.zeros_like(pA[:, 0]), a.astype(pA.dtype)
         for i, p in enumerate(tree.parent):
             a[i] = X[i] @ a[p] + c[i]
             qdd[i] = (u[i] - U[i] @ a[i]) / D[i]
