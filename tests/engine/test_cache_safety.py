@@ -315,3 +315,25 @@ def test_code_of_earlier_versions_goes_when_nobody_used_it_for_long(cache):
     assert not old.exists()
     assert (recent / "file").read_text() == (strange / "file").read_text() == "something"
     assert (cache / disk_cache.stamp(1)).is_dir()
+
+
+def test_what_stands_for_numba_sets_an_error_and_ends_nothing(package):
+    """Code that wants to raise an exception does so, even where numba is not loaded."""
+    program = """
+import ctypes, sys
+from kinetree.engine import stored_code
+raises = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_int64] * 3)
+for name in ("numba_unpickle", "numba_do_raise", "numba_runtime_build_excinfo_struct"):
+    try:
+        raises(stored_code._stand_in(name))(1, 2, 3)
+    except RuntimeError as error:
+        print(error)
+place = ctypes.c_int32(-1)
+for name in ("numba_gil_ensure", "numba_gil_release"):
+    ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(stored_code._stand_in(name))(ctypes.addressof(place))
+print(place.value, "numba" in sys.modules)
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    *told, last = run.stdout.splitlines()
+    assert run.returncode == 0 and last == "0 False", run.stderr
+    assert told == ["a kernel met an error that only numba can tell; its answer is void"] * 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from numba.core.ccallback import CFunc
 
 from kinetree.engine.disk_cache import code_folder
 from kinetree.engine.notice import Notice
-from kinetree.engine.stored_code import OF_NUMBA, keep
+from kinetree.engine.stored_code import STAND_INS, address_in_process, keep
 
 INSTRUCTIONS = frozenset(
     "aarch64 abs assume copysign ctlz ctpop cttz expect experimental fabs fma fmuladd lifetime masked "
@@ -98,9 +97,4 @@ def _needed(module: Any) -> list[str] | None:
     declared = [x.name for x in (*module.functions, *module.global_variables) if x.is_declaration]
     parts = [name.split(".")[1] if name.startswith("llvm.") else name for name in declared]
     needs = sorted(set(parts) - INSTRUCTIONS)
-    try:
-        process = ctypes.CDLL(None)
-    except TypeError:  # Windows has no such thing
-        return None if needs else []
-    is_there = [name.startswith(OF_NUMBA) or hasattr(process, name) for name in needs]
-    return needs if all(is_there) else None
+    return needs if all(name in STAND_INS or address_in_process(name) for name in needs) else None

@@ -6,6 +6,8 @@ A file has a line that tells the symbol, what the code needs and a checksum, and
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import functools
 import hashlib
 import json
 import os
@@ -19,7 +21,35 @@ from llvmlite import binding as llvm
 from kinetree.engine.disk_cache import code_folder, first_choice, stamp
 
 FILE = "code"
-OF_NUMBA = "numba_"  # how functions begin that numba's code calls only to raise an exception, which none does
+_FAULT = ctypes.create_string_buffer(b"a kernel met an error that only numba can tell; its answer is void")
+_STAND_INS = """
+declare i32 @kinetree_PyGILState_Ensure()
+declare void @kinetree_PyGILState_Release(i32)
+declare void @kinetree_PyErr_SetString(i64, i64)
+define void @ensure(i64 %place) {{
+  %held = call i32 @kinetree_PyGILState_Ensure()
+  %at = inttoptr i64 %place to ptr
+  store i32 %held, ptr %at
+  ret void
+}}
+define void @release(i64 %place) {{
+  %at = inttoptr i64 %place to ptr
+  %held = load i32, ptr %at
+  call void @kinetree_PyGILState_Release(i32 %held)
+  ret void
+}}
+define i64 @nothing(i64 %a, i64 %b, i64 %c) {{
+  call void @kinetree_PyErr_SetString(i64 {kind}, i64 {text})
+  ret i64 0
+}}
+"""
+STAND_INS = {
+    "numba_gil_ensure": "ensure",
+    "numba_gil_release": "release",
+    "numba_unpickle": "nothing",
+    "numba_do_raise": "nothing",
+    "numba_runtime_build_excinfo_struct": "nothing",
+}  # what numba's code calls to raise an exception, which no kernel means to
 
 
 class StoredCode:
@@ -35,14 +65,57 @@ class StoredCode:
         self._engine = _new_engine()
         for name in needs:
             if not llvm.address_of_symbol(name):
-                if not name.startswith(OF_NUMBA):  # LLVM would end the process
+                address = address_in_process(name) or (_stand_in(name) if name in STAND_INS else 0)
+                if not address:  # LLVM would end the process
                     raise LookupError(name)
-                llvm.add_symbol(name, llvm.address_of_symbol("abort"))  # numba, once there, puts its own
+                llvm.add_symbol(name, address)  # numba, once there, puts its own
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         self.address: int = self._engine.get_function_address(symbol)
         if not self.address:
             raise LookupError(symbol)
+
+
+def address_in_process(name: str) -> int:
+    """Where a function of the C library or of Python is, without numba; 0 if it is not there."""
+    for library in _libraries():
+        with contextlib.suppress(AttributeError):
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return 0
+
+
+@functools.cache
+def _libraries() -> tuple[Any, ...]:
+    """Where to look: the whole process where it can be searched, else Python and the C library by name."""
+    try:
+        return (ctypes.CDLL(None),)
+    except (OSError, TypeError):  # Windows
+        found: list[Any] = [ctypes.pythonapi]
+        for name in ("ucrtbase", "msvcrt", "vcruntime140"):
+            with contextlib.suppress(OSError):
+                found.append(ctypes.CDLL(name))
+        return tuple(found)
+
+
+def _stand_in(name: str) -> int:
+    """A function in the place of one of numba's: it sets an error instead of ending the process."""
+    address: int = _stand_in_engine().get_function_address(STAND_INS[name])
+    return address
+
+
+@functools.cache
+def _stand_in_engine() -> Any:
+    for name in ("PyGILState_Ensure", "PyGILState_Release", "PyErr_SetString"):
+        llvm.add_symbol(f"kinetree_{name}", address_in_process(name))
+    engine = _new_engine()
+    text = _STAND_INS.format(kind=id(RuntimeError), text=ctypes.addressof(_FAULT))
+    try:
+        module = llvm.parse_assembly(text)
+    except RuntimeError:  # LLVM from before pointers lost their types
+        module = llvm.parse_assembly(text.replace(" ptr", " i32*"))
+    engine.add_module(module)
+    engine.finalize_object()
+    return engine
 
 
 def stored_or_made(name: str, lanes: int, make: Callable[[], Any]) -> Any:
