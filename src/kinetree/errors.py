@@ -33,6 +33,10 @@ class InputError(KinetreeError, ValueError):
     """An argument has the wrong shape, an unknown name or a value that is not allowed."""
 
 
+class AssemblyError(InputError):
+    """Loops that cannot be closed: from this guess, with these joints held, or with these lengths."""
+
+
 class SingularityError(KinetreeError, ArithmeticError):
     """The question has no finite answer in this configuration (gimbal lock, singular mass matrix)."""
 

@@ -53,7 +53,7 @@ def _loop(compiled: CompiledModel, e: int, kind: str) -> Loop:
         ends = int(m.site_bodyid[ends[0]]), int(m.site_bodyid[ends[1]])
     else:
         places = _ends(m.eq_data[e], kind, f"loop '{name}'")
-    return Loop(cut, compiled.bodies[ends[0]], compiled.bodies[ends[1]], *places)
+    return Loop(cut, compiled.bodies[ends[0]], compiled.bodies[ends[1]], places[0], places[1])
 
 
 def _ends(numbers: Array, kind: str, what: str) -> list[Placement]:

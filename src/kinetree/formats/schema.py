@@ -18,6 +18,7 @@ from kinetree.formats.schema_parts import (
     AboutOriginTable,
     BentRodTable,
     BoxTable,
+    CutKind,
     CylinderTable,
     JointDirections,
     JointParameters,
@@ -30,7 +31,7 @@ from kinetree.formats.schema_parts import (
     Table,
 )
 from kinetree.model.body import WORLD
-from kinetree.model.joint_kind import KINDS
+from kinetree.model.joint_kind import CUT_KINDS, KINDS
 from kinetree.model.mechanism import EARTH
 
 
@@ -101,8 +102,12 @@ class LoopTable(JointParameters, JointDirections):
     """A cut joint that closes a loop between bodies a and b."""
 
     name: str = Field(description="Name of the cut joint.")
+    kind: CutKind = Field(description=f"Kind of cut joint: {', '.join(CUT_KINDS)}.")
     a: EndTable = Field(description="Where the joint sits in body a.")
     b: EndTable = Field(description="Where the joint, after its motion, sits in body b.")
+    length: Number | None = Field(
+        None, description="Length (m) of a rod with a ball at each end; for spherical cut joints."
+    )
 
 
 class ContactTable(Table):

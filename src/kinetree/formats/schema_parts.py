@@ -22,11 +22,12 @@ from kinetree.formats.file_values import (
     Vector,
 )
 from kinetree.model.body import SHAPE_SIZES
-from kinetree.model.joint_kind import KINDS
+from kinetree.model.joint_kind import CUT_KINDS, KINDS
 
 ORIGIN = [0.0, 0.0, 0.0]
 EACH = "one number, or one per degree of freedom"
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
+CutKind = Annotated[str, Field(json_schema_extra={"enum": list(CUT_KINDS)})]
 EulerSequence = Annotated[
     str, Field(json_schema_extra={"enum": [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES]})
 ]
@@ -110,6 +111,10 @@ class JointParameters(Table):
         None, description=f'Rest position of that spring (rad or "90 deg", m): {EACH}; default 0.'
     )
     mimic: MimicTable | None = Field(None, description="The joint that this one follows, if it does.")
+    driven: bool | list[bool] = Field(
+        True,
+        description=f"Whether the joint has a drive; without one its torque is zero: {EACH}; default true.",
+    )
 
 
 class PointTable(Table):

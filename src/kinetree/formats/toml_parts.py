@@ -45,8 +45,9 @@ def dh_row_of(table: DhRowTable) -> dict[str, Any]:
 
 def loop_of(table: LoopTable) -> Loop:
     """A cut joint between two bodies."""
-    ends = [placement_of(end, f"body {side}") for side, end in (("a", table.a), ("b", table.b))]
-    return Loop(joint_of(table.name, table), table.a.body, table.b.body, *ends)
+    place_a, place_b = placement_of(table.a, "body a"), placement_of(table.b, "body b")
+    length = None if table.length is None else float(table.length)
+    return Loop(joint_of(table.name, table, cut=True), table.a.body, table.b.body, place_a, place_b, length)
 
 
 def contact_point_of(table: ContactTable) -> ContactPoint:
@@ -87,12 +88,14 @@ def inertia_of(table: BodyTable) -> Inertia:
     return Inertia(**given, allow_unphysical=table.allow_unphysical)
 
 
-def joint_of(name: str, keys: JointTable | LoopTable) -> Joint:
+def joint_of(name: str, keys: JointTable | LoopTable, cut: bool = False) -> Joint:
     """A joint with its axes exactly as they are written."""
     _check_degrees(keys.kind, keys)
     mimic = None if keys.mimic is None else _mimic(keys.mimic)
     given = {key: getattr(keys, key) for key in PARAMETERS if getattr(keys, key) is not None}
-    joint = Joint.of_kind(name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, **given)
+    joint = Joint.of_kind(
+        name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, **given
+    )
     written = keys.axes if keys.axes is not None else [keys.axis] * joint.n_dof
     exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]
     axes = frozen(exact).reshape(-1, 3)

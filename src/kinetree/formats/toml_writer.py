@@ -16,7 +16,7 @@ from kinetree.formats.file_values import AXIS_NAMES
 from kinetree.model.body import Shape
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint
-from kinetree.model.joint_kind import KINDS
+from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 
@@ -99,6 +99,8 @@ def _joint(joint: Joint, placement: Placement | None = None) -> Table:
         if not _same_bits(values, np.full(joint.n_dof, default)):
             same = _same_bits(values, np.full(joint.n_dof, values[0]))
             table[key] = float(values[0]) if same else values.tolist()
+    if not all(joint.driven):
+        table["driven"] = list(joint.driven) if any(joint.driven) else False
     if joint.mimic is not None:
         table["mimic"] = {
             "joint": joint.mimic.joint,
@@ -110,7 +112,7 @@ def _joint(joint: Joint, placement: Placement | None = None) -> Table:
 
 def _axes(joint: Joint) -> Table:
     """The shortest of axis, sequence and axes that gives the joint's directions."""
-    if KINDS[joint.kind].one_axis and _same_bits(joint.axes, [joint.axes[0]] * joint.n_dof):
+    if ALL_KINDS[joint.kind].one_axis and _same_bits(joint.axes, [joint.axes[0]] * joint.n_dof):
         return {"axis": _axis(joint.axes[0])}
     if joint.sequence is not None:
         return {"sequence": joint.sequence}
@@ -146,6 +148,7 @@ def _loop(loop: Loop) -> Table:
     return {
         "name": loop.name,
         **_joint(loop.joint),
+        **({} if loop.length is None else {"length": float(loop.length)}),
         "a": {"body": loop.body_a, **_placement(loop.placement_a)},
         "b": {"body": loop.body_b, **_placement(loop.placement_b)},
     }

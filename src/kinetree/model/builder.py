@@ -54,13 +54,18 @@ class Builder:
         kind: str = "revolute",
         rotation_a: ArrayLike | None = None,
         rotation_b: ArrayLike | None = None,
+        length: float | None = None,
         **joint: Any,
     ) -> None:
-        """Close a loop with a cut joint between point ``at_a`` of body a and point ``at_b`` of body b."""
+        """Close a loop with a cut joint between point ``at_a`` of body a and point ``at_b`` of body b.
+
+        ``kind`` is any joint kind but free, or "point_on_line"; ``length`` (m) of a spherical one makes it a
+        rod.
+        """
         place_a = Placement.at(at_a, rotation_a, what=f"loop '{name}', body a", error=ModelError)
         place_b = Placement.at(at_b, rotation_b, what=f"loop '{name}', body b", error=ModelError)
-        cut = Joint.of_kind(name, kind, **joint)
-        self._loops.append(Loop(cut, _name(a), _name(b), place_a, place_b))
+        cut = Joint.of_kind(name, kind, cut=True, **joint)
+        self._loops.append(Loop(cut, _name(a), _name(b), place_a, place_b, length))
 
 
 class BodyHandle:

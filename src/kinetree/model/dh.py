@@ -39,7 +39,7 @@ JOINT_KINDS = {
 }
 LENGTHS, ANGLES = ("a", "b"), ("alpha", "theta")
 BODY_KEYS = ("name", "parent", "mass", "center", "inertia", "allow_unphysical")
-JOINT_KEYS = ("joint", "joint_name", "sequence", "mimic", *PARAMETERS)
+JOINT_KEYS = ("joint", "joint_name", "sequence", "mimic", "driven", *PARAMETERS)
 KEYS = (*LENGTHS, "d", *ANGLES, *BODY_KEYS, *JOINT_KEYS)
 
 

@@ -28,7 +28,7 @@ from kinetree.algebra.rotation import (
 )
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.body import checked_name
-from kinetree.model.joint_kind import KINDS, JointKind
+from kinetree.model.joint_kind import ALL_KINDS, CUT_KINDS, KINDS, JointKind
 
 # what may be given per degree of freedom: name, default, smallest value allowed
 PARAMETERS = {
@@ -66,7 +66,8 @@ class Joint:
     ``axes`` (n_dof, 3) unit vectors; ``turns`` whether each axis is turned about or slid along. Per degree
     of freedom, shape (n_dof,), SI units: position limits ``lower``, ``upper``; ``velocity_limit``;
     ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
-    ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``.
+    ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``. ``driven``
+    tells for each axis whether it has a drive; without one its torque is zero but for spring and friction.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Joint:
     stiffness: Array = field(default_factory=lambda: frozen([]))
     rest: Array = field(default_factory=lambda: frozen([]))
     mimic: Mimic | None = None
+    driven: tuple[bool, ...] = ()
 
     @classmethod
     def of_kind(
@@ -93,9 +95,11 @@ class Joint:
         axes: Sequence[ArrayLike | str] | None = None,
         sequence: str | None = None,
         mimic: Mimic | None = None,
+        driven: bool | Sequence[bool] = True,
+        cut: bool = False,
         **parameters: Any,
     ) -> Joint:
-        """A checked joint of one of the kinds in ``KINDS``.
+        """A checked joint of one of the kinds in ``KINDS``; a ``cut`` joint, of one in ``CUT_KINDS``.
 
         ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
@@ -105,15 +109,17 @@ class Joint:
         ('hip.rz', 'hip.rx', 'hip.ry')
         """
         checked_name(name, "a joint")
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, KINDS)}")
+        kinds = ALL_KINDS if cut else KINDS
+        if not isinstance(kind, str) or kind not in kinds:
+            choices = CUT_KINDS if cut else KINDS
+            raise ModelError(f"joint '{name}': {unknown_name('joint kind', kind, choices)}")
         directions, sequence = _directions(f"joint '{name}'", kind, axis, axes, sequence)
         _check_known(name, kind, parameters)
-        n = KINDS[kind].n_dof
+        n = kinds[kind].n_dof
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
         _check_limits(name, values)
         _check_mimic(name, kind, mimic)
-        return cls(name, kind, directions, sequence, mimic=mimic, **values)
+        return cls(name, kind, directions, sequence, mimic=mimic, driven=_driven(name, n, driven), **values)
 
     @property
     def n_dof(self) -> int:
@@ -123,32 +129,37 @@ class Joint:
     @property
     def turns(self) -> tuple[bool, ...]:
         """For each axis: True if it is turned about, False if slid along."""
-        return KINDS[self.kind].turns
+        return ALL_KINDS[self.kind].turns
 
     @property
     def is_free(self) -> bool:
         """Whether it leaves all six motions free: the base of a mechanism that floats."""
-        return KINDS[self.kind].is_free
+        return ALL_KINDS[self.kind].is_free
 
     @property
     def is_fixed(self) -> bool:
         """Whether it welds two bodies together."""
-        return KINDS[self.kind].is_fixed
+        return ALL_KINDS[self.kind].is_fixed
 
     @property
     def is_turn(self) -> bool:
         """Whether it is one axis that is turned about."""
-        return KINDS[self.kind].is_turn
+        return ALL_KINDS[self.kind].is_turn
 
     @property
     def is_slide(self) -> bool:
         """Whether it is one axis that is slid along."""
-        return KINDS[self.kind].is_slide
+        return ALL_KINDS[self.kind].is_slide
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether it turns about any axis and does not slide."""
+        return ALL_KINDS[self.kind].is_ball
 
     @property
     def has_three_turns(self) -> bool:
         """Whether it turns about three axes, whose angles have a singular position (gimbal lock)."""
-        return KINDS[self.kind].has_three_turns
+        return ALL_KINDS[self.kind].has_three_turns
 
     @property
     def dof_names(self) -> tuple[str, ...]:
@@ -192,7 +203,7 @@ def _directions(
     sequence: str | None,
 ) -> tuple[Array, str | None]:
     """Unit directions (n_dof, 3) and the Euler sequence if they follow one."""
-    of = KINDS[kind]
+    of = ALL_KINDS[kind]
     if axis is not None and not of.one_axis:
         having = ", ".join(x.name for x in KINDS.values() if x.one_axis)
         raise ModelError(f"{what}: a {kind} joint takes no 'axis'; 'axis' is for {having} joints")
@@ -237,6 +248,19 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
                 f"{what}: two successive turning axes are parallel: {first.tolist()}, {second.tolist()}"
             )
     return frozen(directions.reshape(-1, 3))
+
+
+def _driven(joint: str, n: int, driven: bool | Sequence[bool]) -> tuple[bool, ...]:
+    """For each axis, whether it has a drive."""
+    if isinstance(driven, bool | np.bool_):
+        return (bool(driven),) * n
+    flags = tuple(driven) if np.iterable(driven) else ()
+    if len(flags) != n or not all(isinstance(flag, bool | np.bool_) for flag in flags):
+        raise ModelError(
+            f"joint '{joint}': driven must be true or false, or {n} of them (one per degree of freedom), "
+            f"got {driven!r}"
+        )
+    return tuple(bool(flag) for flag in flags)
 
 
 def _parameter(joint: str, key: str, n: int, value: object) -> Array:
@@ -288,7 +312,7 @@ def _check_limits(joint: str, values: dict[str, Array]) -> None:
 def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
     if mimic is not None and not isinstance(mimic, Mimic):
         raise ModelError(f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {mimic!r}")
-    if mimic is not None and KINDS[kind].n_dof != 1:
+    if mimic is not None and ALL_KINDS[kind].n_dof != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and mimic.joint == joint:
         raise ModelError(f"joint '{joint}' mimics itself")

@@ -1,7 +1,8 @@
 """Kinds of joints as data: the only place that knows them.
 
 A kind is the list of its axes: which of them are turned about, which are slid along, one after the other.
-Whatever else is asked of a kind follows from this list. A new kind is one more entry of ``KINDS``.
+Whatever else is asked of a kind follows from this list. A new kind is one more entry of ``KINDS``; of cut joints
+alone, of ``CUT_KINDS``.
 """
 
 from __future__ import annotations
@@ -58,6 +59,11 @@ class JointKind:
         return self.turns == (SLIDE,)
 
     @property
+    def is_ball(self) -> bool:
+        """Whether it turns about any axis and does not slide."""
+        return self.turns == (TURN, TURN, TURN)
+
+    @property
     def has_three_turns(self) -> bool:
         """Whether it turns about three axes, whose angles have a singular position (gimbal lock)."""
         return sum(self.turns) == 3
@@ -94,4 +100,7 @@ KINDS = {
         JointKind("free", (SLIDE, SLIDE, SLIDE, TURN, TURN, TURN), "~", "*", sequence="YXZ"),
     )
 }  # fmt: skip
+ON_LINE = JointKind("point_on_line", (SLIDE, TURN, TURN, TURN), "⊸", "d", one_axis=True, solid=BALL)
+CUT_KINDS = {name: kind for name, kind in KINDS.items() if not kind.is_free} | {ON_LINE.name: ON_LINE}
+ALL_KINDS = KINDS | CUT_KINDS  # of joints that carry bodies, and of cut joints
 REVOLUTE = "revolute"  # the kind of a joint of which nothing else is said

@@ -1,14 +1,15 @@
-"""Loop closures: cut joints that tie two bodies of the tree together. A description without forces."""
+"""Loop closures: cut joints that tie two bodies of the tree together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.body import checked_name
 from kinetree.model.joint import Joint
-from kinetree.model.joint_kind import KINDS
+from kinetree.model.joint_kind import CUT_KINDS
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,7 @@ class Loop:
 
     The closed joint has the given kind and axes; its frame is placed at ``placement_a`` in body a and, moved
     by the joint, at ``placement_b`` in body b. A revolute cut joint leaves one of six relative motions free.
+    A spherical one with a ``length`` (m) is a massless rod with a ball at each end: it keeps the distance.
     """
 
     joint: Joint
@@ -24,6 +26,7 @@ class Loop:
     body_b: str
     placement_a: Placement = field(default_factory=Placement)
     placement_b: Placement = field(default_factory=Placement)
+    length: float | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.body_a, f"loop '{self.name}': body a")
@@ -31,8 +34,14 @@ class Loop:
         if self.body_a == self.body_b:
             raise ModelError(f"loop '{self.name}' ties body '{self.body_a}' to itself; it needs two bodies")
         if self.joint.is_free:
-            closing = [kind.name for kind in KINDS.values() if not kind.is_free]
-            raise ModelError(f"loop '{self.name}': {unknown_name('cut joint', self.joint.kind, closing)}")
+            raise ModelError(f"loop '{self.name}': {unknown_name('cut joint', self.joint.kind, CUT_KINDS)}")
+        if self.length is not None and not self.joint.is_ball:
+            raise ModelError(
+                f"loop '{self.name}': only a spherical cut joint takes a length (a rod), "
+                f"not a {self.joint.kind} one"
+            )
+        if self.length is not None and not (isfinite(self.length) and self.length > 0.0):
+            raise ModelError(f"loop '{self.name}': length must be a positive number (m), got {self.length}")
 
     @property
     def name(self) -> str:
@@ -42,4 +51,4 @@ class Loop:
     @property
     def n_constraints(self) -> int:
         """How many of the six relative motions the closed joint forbids."""
-        return 6 - self.joint.n_dof
+        return 6 - self.joint.n_dof if self.length is None else 1

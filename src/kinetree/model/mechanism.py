@@ -19,7 +19,7 @@ from kinetree.model.inertia import LARGEST
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
-from kinetree.model.tree import Tree, compile_tree
+from kinetree.model.tree import Flags, Tree, compile_tree
 
 EARTH = (0.0, 0.0, -9.81)
 LONGEST_CYCLE = 12  # bodies of a cycle that are named
@@ -97,6 +97,12 @@ class Mechanism:
         """The same with an axis for every body, those of fixed joints locked: what reactions are asked of."""
         welded = any(link.joint.n_dof == 0 for link in self.links)
         return compile_tree(self, welds_as_axes=True) if welded else self.tree
+
+    @cached_property
+    def driven(self) -> Flags:
+        """For each degree of freedom, in the order of q, whether it has a drive, (n_dof,)."""
+        flags = [x.joint.driven or (True,) * x.joint.n_dof for x in self.links if x.joint.mimic is None]
+        return np.array([flag for some in flags for flag in some], dtype=bool)
 
     @property
     def mass(self) -> float:

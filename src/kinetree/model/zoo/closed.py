@@ -31,8 +31,12 @@ def four_bar(variant: str = "table10.3") -> Mechanism:
     start = 0.0 if variant == "table10.3" else -length
     robot = Builder("four_bar", gravity=DOWN_Y)
     crank = _bar(robot.world.revolute("crank_pivot"), "crank", 1.5, crank_length)
-    rocker = _bar(robot.world.revolute("rocker_pivot", at=(-0.0895, 0, 0)), "rocker", 3.0, length)
-    coupler = _bar(rocker.revolute("coupler_pin", at=(length, 0, 0)), "coupler", 5.0, length, start)
+    rocker = _bar(
+        robot.world.revolute("rocker_pivot", at=(-0.0895, 0, 0), driven=False), "rocker", 3.0, length
+    )
+    coupler = _bar(
+        rocker.revolute("coupler_pin", at=(length, 0, 0), driven=False), "coupler", 5.0, length, start
+    )
     robot.loop("crank_pin", coupler, crank, at_a=(length, 0, 0), at_b=(crank_length, 0, 0))
     return robot.build()
 
@@ -47,12 +51,16 @@ def robotic_leg() -> Mechanism:
     """
     robot = Builder("robotic_leg", gravity=DOWN_Y)
     crank = _bar(robot.world.revolute("crank_pivot"), "crank", 0.01, 0.025)
-    rocker = _bar(robot.world.revolute("rocker_pivot", at=(-0.05, 0, 0)), "rocker", 0.02, 0.0625)
-    coupler = _bar(rocker.revolute("coupler_pin", at=(0.0625, 0, 0)), "coupler", 0.05, 0.0625, -0.0625)
-    thigh = _bar(robot.world.revolute("hip", at=(-0.025, -0.04, 0)), "thigh", 0.08, 0.2)
-    short_bar = _bar(thigh.revolute("short_bar_pin", at=(0.05, 0, 0)), "short_bar", 0.03, 0.075)
-    shank = _bar(thigh.revolute("knee", at=(0.2, 0, 0)), "shank", 0.12, 0.3)
-    long_bar = _bar(shank.revolute("long_bar_pin", at=(0.075, 0, 0)), "long_bar", 0.06, 0.15)
+    rocker = _bar(
+        robot.world.revolute("rocker_pivot", at=(-0.05, 0, 0), driven=False), "rocker", 0.02, 0.0625
+    )
+    coupler = _bar(
+        rocker.revolute("coupler_pin", at=(0.0625, 0, 0), driven=False), "coupler", 0.05, 0.0625, -0.0625
+    )
+    thigh = _bar(robot.world.revolute("hip", at=(-0.025, -0.04, 0), driven=False), "thigh", 0.08, 0.2)
+    short_bar = _bar(thigh.revolute("short_bar_pin", at=(0.05, 0, 0), driven=False), "short_bar", 0.03, 0.075)
+    shank = _bar(thigh.revolute("knee", at=(0.2, 0, 0), driven=False), "shank", 0.12, 0.3)
+    long_bar = _bar(shank.revolute("long_bar_pin", at=(0.075, 0, 0), driven=False), "long_bar", 0.06, 0.15)
     shank.contact("foot", at=(0.3, 0, 0))
     robot.loop("crank_pin", coupler, crank, at_a=(0.0625, 0, 0), at_b=(0.025, 0, 0))
     robot.loop("coupler_tip", short_bar, coupler, at_a=(0.075, 0, 0), at_b=(-0.0625, 0, 0))
@@ -79,10 +87,10 @@ def three_rrr() -> Mechanism:
     c, s = cos(pi / 3), sin(pi / 3)
     turned = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
     crank1 = _bar(robot.world.revolute("base1"), "crank1", 3.0, 0.4)
-    rod1 = _bar(crank1.revolute("elbow1", at=(0.4, 0, 0)), "rod1", 4.0, 0.6)
-    platform = rod1.revolute("tip1", at=(0.6, 0, 0)).body("platform", platform_inertia)
-    rod2 = _bar(platform.revolute("tip2", at=(side, 0, 0)), "rod2", 4.0, 0.6)
-    tip3 = platform.revolute("tip3", at=(side * c, side * s, 0), rotation=turned)
+    rod1 = _bar(crank1.revolute("elbow1", at=(0.4, 0, 0), driven=False), "rod1", 4.0, 0.6)
+    platform = rod1.revolute("tip1", at=(0.6, 0, 0), driven=False).body("platform", platform_inertia)
+    rod2 = _bar(platform.revolute("tip2", at=(side, 0, 0), driven=False), "rod2", 4.0, 0.6)
+    tip3 = platform.revolute("tip3", at=(side * c, side * s, 0), rotation=turned, driven=False)
     rod3 = _bar(tip3, "rod3", 4.0, 0.6)
     crank2 = _bar(robot.world.revolute("base2", at=(1, 0, 0)), "crank2", 3.0, 0.4)
     crank3 = _bar(robot.world.revolute("base3", at=(c, s, 0)), "crank3", 3.0, 0.4)
