@@ -16,7 +16,7 @@ OTHER_VOCABULARIES = {  # files in which the same words mean something else
     "formats/mjcf_equality.py": "MJCF's names of equalities",
     "formats/urdf_elements.py": "URDF's names of joints",
     "formats/urdf_writer.py": "URDF's names of joints",
-    "kernels/layout.py": "the name of a column",
+    "kernels/model_table.py": "the name of a column",
 }
 
 

@@ -49,7 +49,7 @@ def test_drives_are_given_per_degree_of_freedom():
         ({"kind": "revolute", "length": 0.1}, "only a spherical cut joint takes a length"),
         ({"kind": "spherical", "length": 0.0}, "length must be a positive number"),
         ({"kind": "spherical", "length": float("inf")}, "length must be a positive number"),
-        ({"kind": "point_on_line", "sequence": "XYZ"}, "takes only 'axis'"),
+        ({"kind": "point_on_line", "sequence": "XYZ"}, "takes no 'sequence'"),
     ],
 )
 def test_impossible_cut_joints_are_refused(loop, words):

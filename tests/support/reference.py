@@ -1,11 +1,13 @@
 """Reads models and states of the reference data (schema mbref/1; see tests/data/reference/README.md)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import kinetree as kt
+from kinetree.model.loop import Loop
 
 DATA = Path(__file__).parent.parent / "data" / "reference"
 KINDS = {"spherical_yxz": "spherical", "free_yxz": "free"}
@@ -29,6 +31,26 @@ def mechanism(model, name="reference"):
         joint = kt.Joint.of_kind(f"{names[k]}_joint", kind, axes=axes)
         links.append(kt.Link(kt.Body(names[k], inertia), joint, parent, place))
     return kt.Mechanism(name, tuple(links), model["gravity"])
+
+
+def closed(variant, name="reference"):
+    """A mechanism with the cut joints and drives of a variant of the reference schema."""
+    tree = mechanism(variant["model"], name)
+    bodies = ("world", *tree.body_names)
+    loops = []
+    for k, cut in enumerate(variant["cuts"]):
+        kind, axes = cut["joint"]["type"], cut["joint"]["axes"]
+        one = kind in ("point_on_line", "cylindrical")
+        given = {"axis": axes[0]} if one else {"axes": axes} if kind not in ("fixed", "spherical") else {}
+        joint = kt.Joint.of_kind(f"cut{k}", kind, cut=True, **given)
+        places = [kt.Placement.at(cut[side]["p"], cut[side]["R"]) for side in ("frameA", "frameB")]
+        loops.append(Loop(joint, bodies[cut["bodyA"] + 1], bodies[cut["bodyB"] + 1], *places))
+    driven = {tree.joint_names[i] for i in variant["actuated"]}
+    links = [
+        replace(x, joint=replace(x.joint, driven=tuple(name in driven for name in x.joint.dof_names)))
+        for x in tree.links
+    ]
+    return replace(tree, links=tuple(links), loops=tuple(loops))
 
 
 def loads(mechanism, external):

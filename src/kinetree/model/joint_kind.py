@@ -1,8 +1,8 @@
 """Kinds of joints as data: the only place that knows them.
 
 A kind is the list of its axes: which of them are turned about, which are slid along, one after the other.
-Whatever else is asked of a kind follows from this list. A new kind is one more entry of ``KINDS``; of cut joints
-alone, of ``CUT_KINDS``.
+Whatever else is asked of a kind follows from this list. A new kind is one more entry of ``KINDS``; one of
+cut joints alone, of ``CUT_KINDS``.
 """
 
 from __future__ import annotations

@@ -102,6 +102,22 @@ def every_tenth(full):
     return {**full, "cases": [thinned(case) for case in full["cases"]]}
 
 
+LOOP_KEYS = ("name", "model", "cuts", "independent", "actuated", "mobility", "constraint_rows", "rank")
+
+
+def with_states(count, key="variants", mechanisms=None):
+    """The first states of mechanisms with closed loops, without simulations."""
+
+    def thinned(full):
+        found = [
+            {name: one[name] for name in LOOP_KEYS if name in one} | {"states": one["states"][:count]}
+            for one in full[key][:mechanisms]
+        ]
+        return {"schema": full["schema"], "variants": found}
+
+    return thinned
+
+
 def _is_curve(value):
     return isinstance(value, list) and (len(value) > 2 or isinstance(value[0], list))
 
@@ -128,6 +144,16 @@ RECIPES = {
     "zmp": first_cases(3),
     "control": sampled_cases(10),
     "ground_model": lambda full: full,
+    "slider_crank": with_states(2),
+    "prismatic_cut": with_states(1),
+    "spatial_fourbar": with_states(1),
+    "five_bar": with_states(2),
+    "jansen_leg": with_states(1),
+    "six_bar": with_states(1),
+    "other_cuts": with_states(1),
+    "delta": with_states(1),
+    "stewart": with_states(1),
+    "floating_fourbar_legs": with_states(1),
 }
 
 

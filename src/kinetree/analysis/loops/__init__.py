@@ -1,0 +1,1 @@
+"""Closed kinematic loops: their rows of constraints, assembly, structure and dynamics."""

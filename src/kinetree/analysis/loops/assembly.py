@@ -1,0 +1,285 @@
+"""Closing the loops: poses that fit together, the ways to assemble a mechanism, motions on one branch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.system import RANK, constraints
+from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags, Integers
+from kinetree.state import State, coordinates, random_state
+
+CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
+ITERATIONS = 100
+LONGEST_STEP = 0.5  # rad or m of one iteration
+SAME = 1e-6  # rad or m between two poses that count as one
+HALVINGS = 12  # of a step of a motion, until its branch can be followed
+
+Hold = Sequence[str] | Mapping[str, float]
+
+
+def assemble(mechanism: Mechanism, guess: ArrayLike, hold: Hold = ()) -> Array:
+    """Coordinates (..., n_dof) near a rough guess at which all loops are closed.
+
+    ``hold`` names joints that keep the values of the guess, or maps names to values. Newton's iteration takes
+    the step of least norm, shortened where it does not bring the gaps down.
+
+    >>> import kinetree as kt
+    >>> bar = kt.zoo.four_bar()
+    >>> assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"]).round(6).tolist()
+    [0.0, 0.984373, 4.314439]
+    """
+    q = np.array(coordinates(mechanism, guess, "guess"))
+    free = _freed(mechanism, q, hold)
+    if not mechanism.loops:
+        return q
+    flat = q.reshape(-1, mechanism.n_dof)
+    for k, start in enumerate(flat):
+        flat[k], gap = closest(mechanism, start, free)
+        if not is_closed(mechanism, gap):
+            raise AssemblyError(_open_message(mechanism, flat[k], free))
+    return flat.reshape(q.shape)
+
+
+def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
+    """The coordinates that Newton's iteration reaches, and the largest gap that is left."""
+    q, found = np.array(q), constraints(mechanism, q)
+    error = float(np.linalg.norm(found.gap))
+    damping = 0.0
+    for _ in range(ITERATIONS):
+        if not free.any():
+            break
+        step = np.zeros_like(q)
+        step[free] = _step(found.J[:, free], found.gap, damping)
+        longest = np.abs(step).max(initial=0.0)
+        if longest > LONGEST_STEP:
+            step *= LONGEST_STEP / longest
+        new = constraints(mechanism, q + step)
+        better = float(np.linalg.norm(new.gap))
+        if better < error or better <= CLOSE:
+            small = longest <= 4.0 * np.finfo(float).eps * max(1.0, np.abs(q).max())
+            q, found, damping = q + step, new, damping / 10.0 if damping > 1e-9 else 0.0
+            if small or (error <= CLOSE and better >= 0.5 * error):
+                error = better
+                break
+            error = better
+        elif error <= CLOSE or damping > 1e6:
+            break
+        else:
+            damping = max(10.0 * damping, 1e-6)
+    return q, float(np.abs(found.gap).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class AssemblyMode:
+    """One way to put a mechanism together: its coordinates, and how many of the starts led there."""
+
+    q: Array
+    count: int
+
+
+def assembly_modes(
+    mechanism: Mechanism, q: ArrayLike, hold: Hold, starts: int = 80, seed: int = 0
+) -> tuple[AssemblyMode, ...]:
+    """The different poses found from random starts with some joints held, most frequent first.
+
+    There may be more: nothing proves that all were found.
+    """
+    if not isinstance(starts, int) or starts < 1:
+        raise InputError(f"starts must be a positive integer, got {starts!r}")
+    base = np.array(coordinates(mechanism, q, "q"))
+    if base.ndim != 1:
+        raise InputError(f"q must be one state of {mechanism.n_dof} coordinates, got shape {base.shape}")
+    free, rng = _freed(mechanism, base, hold), np.random.default_rng(seed)
+    turns = _turning(mechanism)
+    found: list[list[Array]] = []
+    for k in range(starts):
+        start = base.copy()
+        if k > 0:
+            start[free] = random_state(mechanism, rng).q[free]
+        pose, gap = closest(mechanism, start, free)
+        if not is_closed(mechanism, gap):
+            continue
+        for known in found:
+            difference = pose - known[0]
+            difference[turns] = np.remainder(difference[turns] + np.pi, 2.0 * np.pi) - np.pi
+            if np.abs(difference).max() < SAME:
+                known.append(pose)
+                break
+        else:
+            found.append([pose])
+    found.sort(key=len, reverse=True)
+    return tuple(AssemblyMode(known[0], len(known)) for known in found)
+
+
+def dependent_motion(
+    mechanism: Mechanism,
+    independent: Sequence[str],
+    q: ArrayLike,
+    qd: ArrayLike | None = None,
+    qdd: ArrayLike | None = None,
+    *,
+    guess: ArrayLike,
+) -> State:
+    """The whole motion that follows from some joints' motion, sample after sample on one branch.
+
+    ``q`` (samples, k) of the ``independent`` joints, with rates and accelerations of the same shape;
+    ``guess`` (n_dof,) tells the branch at the first sample. Returns positions, velocities and accelerations
+    of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
+    """
+    chosen = np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
+    if len(set(chosen.tolist())) != len(chosen):
+        raise InputError(f"independent joints must differ, got {listed(list(independent))}")
+    given = _samples(q, len(chosen), "q")
+    rates = np.zeros_like(given) if qd is None else _samples(qd, len(chosen), "qd", len(given))
+    accelerations = np.zeros_like(given) if qdd is None else _samples(qdd, len(chosen), "qdd", len(given))
+    free = np.ones(mechanism.n_dof, dtype=bool)
+    free[chosen] = False
+    start = np.array(coordinates(mechanism, guess, "guess"))
+    start[chosen] = given[0]
+    first, gap = closest(mechanism, start, free)
+    if not is_closed(mechanism, gap):
+        raise AssemblyError(_open_message(mechanism, first, free))
+    _refuse_dependent(mechanism, first, free, independent)
+    poses = [first]
+    for k in range(1, len(given)):
+        poses.append(_followed(mechanism, poses[-1], given[k], chosen, free, k))
+    return completed(mechanism, np.array(poses), free, rates, accelerations, chosen)
+
+
+def completed(
+    mechanism: Mechanism, q: Array, free: Flags, rates: Array, accelerations: Array, chosen: Integers
+) -> State:
+    """Velocities and accelerations of the dependent joints at closed poses."""
+    qd, qdd = np.zeros_like(q), np.zeros_like(q)
+    qd[..., chosen], qdd[..., chosen] = rates, accelerations
+    found = constraints(mechanism, q)
+    inverse = np.linalg.pinv(found.J[..., free], rcond=RANK)
+    qd[..., free] = -(inverse @ (found.J[..., chosen] @ rates[..., None]))[..., 0]
+    bias = constraints(mechanism, q, qd).rate
+    right = found.J[..., chosen] @ accelerations[..., None] + bias[..., None]
+    qdd[..., free] = -(inverse @ right)[..., 0]
+    return State(q, qd, qdd)
+
+
+def _followed(
+    mechanism: Mechanism, last: Array, target: Array, chosen: Integers, free: Flags, k: int
+) -> Array:
+    """The pose of the next sample on the branch of the last one; long steps are halved."""
+    q, goal, parts = last, target - last[chosen], [1.0]
+    done = 0.0
+    while parts:
+        share = parts.pop()
+        ahead = done + share
+        start, found = q.copy(), constraints(mechanism, q)
+        move = last[chosen] + ahead * goal - q[chosen]
+        predicted = -np.linalg.pinv(found.J[:, free], rcond=RANK) @ (found.J[:, chosen] @ move)
+        start[chosen], start[free] = q[chosen] + move, q[free] + predicted
+        new, gap = closest(mechanism, start, free)
+        correction = np.abs(new[free] - start[free]).max(initial=0.0)
+        far = max(np.abs(move).max(initial=0.0), np.abs(predicted).max(initial=0.0))
+        if is_closed(mechanism, gap) and correction <= 0.25 * far + 1e-9:
+            q, done = new, ahead
+        elif share < 2.0**-HALVINGS:
+            raise AssemblyError(
+                f"mechanism '{mechanism.name}': the motion cannot be followed beyond sample {k - 1} "
+                f"(share {done:.3f} of the way to sample {k}); {_open_message(mechanism, new, free)}"
+            )
+        else:
+            parts += [share / 2.0, share / 2.0]
+    return q
+
+
+def _freed(mechanism: Mechanism, q: Array, hold: Hold) -> Flags:
+    """Which coordinates may move; values that are given for held ones go into q."""
+    if isinstance(hold, str):
+        raise InputError(f"hold must list joints or map them to values, got {hold!r}")
+    free = np.ones(mechanism.n_dof, dtype=bool)
+    for name in hold:
+        k = mechanism.joint_index(name)
+        if not free[k]:
+            raise InputError(f"hold names joint '{name}' twice")
+        free[k] = False
+        if isinstance(hold, Mapping):
+            value = float(hold[name])
+            if not np.isfinite(value):
+                raise InputError(f"hold: the value of joint '{name}' must be finite, got {value}")
+            q[..., k] = value
+    return free
+
+
+def _step(J: Array, gap: Array, damping: float) -> Array:
+    if damping == 0.0:
+        step: Array = -np.linalg.pinv(J, rcond=RANK) @ gap
+        return step
+    n = J.shape[1]
+    damped = np.concatenate([J, np.sqrt(damping) * np.eye(n)])
+    step = -np.linalg.lstsq(damped, np.concatenate([gap, np.zeros(n)]), rcond=None)[0]
+    return step
+
+
+def is_closed(mechanism: Mechanism, gap: float) -> bool:
+    """Whether a gap (m, rad) is rounding beside the mechanism's size."""
+    size = max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
+    return gap <= 1e3 * CLOSE * size
+
+
+def _open_message(mechanism: Mechanism, q: Array, free: Flags) -> str:
+    found = constraints(mechanism, q)
+    worst = int(np.argmax(np.abs(found.gap)))
+    loop = found.rows.loops[found.rows.loop_of_row[worst]].name
+    held = [name for name, is_free in zip(mechanism.joint_names, free, strict=True) if not is_free]
+    message = (
+        f"mechanism '{mechanism.name}': loop '{loop}' cannot be closed from this guess; the closest that was "
+        f"reached is a gap of {abs(found.gap[worst]):.3g} m or rad"
+    )
+    if held:
+        message += f" with {listed(held)} held"
+    return message + ". Try another guess, hold fewer joints, or check the lengths"
+
+
+def _refuse_dependent(mechanism: Mechanism, q: Array, free: Flags, names: Sequence[str]) -> None:
+    """An error where the chosen joints do not determine the motion, or are not independent."""
+    J = constraints(mechanism, q).J
+    rank = np.linalg.matrix_rank(J, tol=RANK * max(1.0, np.abs(J).max(initial=0.0)))
+    held = np.linalg.matrix_rank(J[:, free], tol=RANK * max(1.0, np.abs(J).max(initial=0.0)))
+    mobility = mechanism.n_dof - int(rank)
+    if held < rank:
+        raise InputError(
+            f"mechanism '{mechanism.name}': the joints {listed(list(names))} cannot be prescribed together "
+            f"at the first sample: they are not independent, or the pose is singular (mobility {mobility})"
+        )
+    if len(names) < mobility:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has mobility {mobility}: its motion does not follow from "
+            f"{listed(list(names))} alone; name {mobility} independent joints"
+        )
+
+
+def _samples(values: ArrayLike, k: int, what: str, count: int | None = None) -> Array:
+    array = np.array(values, dtype=float)
+    if (
+        array.ndim != 2
+        or array.shape[1] != k
+        or (count is not None and len(array) != count)
+        or len(array) == 0
+    ):
+        shape = f"({'samples' if count is None else count}, {k})"
+        raise InputError(f"{what} must have shape {shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what} must be finite")
+    return array
+
+
+def _turning(mechanism: Mechanism) -> Flags:
+    tree = mechanism.tree
+    if tree.coupling is None:
+        return tree.turns
+    names = {name: k for k, name in enumerate(tree.axis_names)}
+    return np.array([tree.turns[names[name]] for name in mechanism.joint_names])

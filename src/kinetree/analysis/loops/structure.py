@@ -1,0 +1,214 @@
+"""What the loops leave of a mechanism's freedom: mobility, independent joints, subsystems.
+
+Ranks are counted at assembled poses: at poses with open loops the constraints say more, or less, than they
+do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.sparse import csgraph
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.assembly import closest, is_closed
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows
+from kinetree.errors import AssemblyError, InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags, Tree
+from kinetree.state import random_state
+
+POSES, TRIES = 3, 200  # assembled poses at which ranks are counted, and starts to find them from
+PATTERN_POSES = 4
+PRESENT = 1e-9  # entries of a pattern below this are zero by structure
+
+
+@dataclass(frozen=True)
+class LoopStructure:
+    """How the loops of a mechanism constrain it, counted at assembled poses.
+
+    ``rows`` scalar constraints, of which ``rank`` are independent; ``mobility`` = degrees of freedom of the
+    tree less the rank; ``redundant`` = rows - rank. ``independent`` names joints that determine all others.
+    """
+
+    rows: int
+    rank: int
+    mobility: int
+    independent: tuple[str, ...]
+
+    @property
+    def redundant(self) -> int:
+        """Constraints that others imply."""
+        return self.rows - self.rank
+
+
+_known: WeakKeyDictionary[Tree, LoopStructure] = WeakKeyDictionary()
+
+
+def structure(mechanism: Mechanism) -> LoopStructure:
+    """Rank, mobility and a choice of independent joints, driven ones first.
+
+    >>> import kinetree as kt
+    >>> found = structure(kt.zoo.four_bar())
+    >>> found.rows, found.rank, found.mobility
+    (5, 2, 1)
+    """
+    found = _known.get(mechanism.tree)
+    if found is None:
+        found = _known[mechanism.tree] = _counted(mechanism)
+    return found
+
+
+def mobility(mechanism: Mechanism) -> int:
+    """In how many independent ways a mechanism can move, its loops closed.
+
+    The degrees of freedom of the tree less the rank of the loops' constraints at assembled poses, so that
+    loops which move thanks to special lengths count as they move (Bricard's).
+
+    >>> import kinetree as kt
+    >>> mobility(kt.zoo.four_bar()), mobility(kt.zoo.gripper())
+    (1, 4)
+    """
+    return structure(mechanism).mobility
+
+
+def assembled_poses(mechanism: Mechanism, count: int = POSES, seed: int = 0) -> Array:
+    """Some poses with closed loops, found from random starts, (count, n_dof)."""
+    rng, free = np.random.default_rng(seed), np.ones(mechanism.n_dof, dtype=bool)
+    poses, nearest = [], np.inf
+    for k in range(TRIES):
+        width = min(1.0, 0.1 * (k + 1))  # nearer to zero first: large mechanisms close from there
+        q, gap = closest(mechanism, width * random_state(mechanism, rng).q, free)
+        nearest = min(nearest, gap)
+        if is_closed(mechanism, gap):
+            poses.append(q)
+        if len(poses) == count:
+            break
+    if not poses:
+        names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops[:6])
+        raise AssemblyError(
+            f"mechanism '{mechanism.name}': its loops ({names}) could not be closed from {TRIES} random "
+            f"starts; the smallest gap was {nearest:.3g} m or rad. Check lengths and frames of the cut joints"
+        )
+    return np.array(poses)
+
+
+def _counted(mechanism: Mechanism) -> LoopStructure:
+    n = mechanism.n_dof
+    if not mechanism.loops:
+        return LoopStructure(0, 0, n, mechanism.joint_names)
+    J = constraints(mechanism, assembled_poses(mechanism)).J
+    size = np.linalg.svd(J, compute_uv=False)
+    ranks = (size > RANK * size[..., :1]).sum(axis=-1)
+    best = int(np.argmax(ranks))
+    rank = int(ranks[best])
+    chosen = independent_coordinates(J[best], n - rank, mechanism.driven)
+    return LoopStructure(J.shape[-2], rank, n - rank, tuple(mechanism.joint_names[k] for k in chosen))
+
+
+def independent_coordinates(J: Array, count: int, preferred: Flags) -> list[int]:
+    """Coordinates whose values determine all others near a pose, preferred ones as far as they can.
+
+    The dependent ones are the pivots of a QR factorization of J; preferred columns are made small first, so
+    that they become pivots last.
+    """
+    scale = np.where(preferred, 1e-3, 1.0)
+    _, _, order = scipy.linalg.qr(J * scale, mode="economic", pivoting=True)
+    dependent = order[: J.shape[1] - count]
+    return [k for k in range(J.shape[1]) if k not in set(dependent.tolist())]
+
+
+def independent_rows(J: Array, rank: int) -> list[int]:
+    """Rows that imply all others at a pose, by QR with pivoting."""
+    _, _, order = scipy.linalg.qr(J.T, mode="economic", pivoting=True)
+    return sorted(int(k) for k in order[:rank])
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    """Equations of motion that are solved together for drive torques and forces of cut joints (004, 8.1).
+
+    ``joints`` whose equations they are; ``drives`` and ``loops`` whose torques and forces they give;
+    ``unknowns`` how many; ``after`` the numbers of the subsystems that must be solved before. It is
+    determinate if nothing comes before it, in the book's words, else it becomes determinate when they are
+    solved.
+    """
+
+    joints: tuple[str, ...]
+    drives: tuple[str, ...]
+    loops: tuple[str, ...]
+    unknowns: int
+    after: tuple[int, ...]
+
+    @property
+    def is_determinate(self) -> bool:
+        """Whether it can be solved by itself."""
+        return not self.after
+
+
+def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
+    """The blocks in which inverse dynamics can be solved one after the other, in that order.
+
+    E x + J^T lambda = tau_tree is brought to block triangular form by a maximum matching of equations and
+    unknowns and the strong components of what is left (Dulmage and Mendelsohn 1958); its pattern is the
+    union over random poses with open loops, where no entry is zero by accident.
+    """
+    found, driven = structure(mechanism), np.flatnonzero(mechanism.driven)
+    if len(driven) != found.mobility:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has {len(driven)} driven joints and mobility {found.mobility}; "
+            "subsystems are those of mechanisms with as many drives as freedoms"
+        )
+    J = constraints(mechanism, assembled_poses(mechanism, 1)).J[0]
+    kept, found_rows = independent_rows(J, found.rank), loop_rows(mechanism).row_names()
+    rng = np.random.default_rng(1)
+    states = np.array([random_state(mechanism, rng).q for _ in range(PATTERN_POSES)])
+    pattern = (np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT).any(axis=0)
+    n = mechanism.n_dof
+    whole = np.zeros((n, n), dtype=bool)
+    whole[driven, np.arange(len(driven))] = True
+    whole[:, len(driven) :] = pattern.T
+    return _blocks(mechanism, whole, driven, [found_rows[k] for k in kept])
+
+
+def _blocks(
+    mechanism: Mechanism, pattern: Flags, driven: NDArray[np.intp], rows: list[str]
+) -> tuple[Subsystem, ...]:
+    match = csgraph.maximum_bipartite_matching(scipy.sparse.csr_matrix(pattern), perm_type="row")
+    if (match < 0).any():
+        raise InputError(
+            f"mechanism '{mechanism.name}': its driven joints cannot move it; declare others as driven"
+        )
+    # column c is matched with equation match[c]; equation r needs the unknown c if pattern[r, c]
+    graph = np.zeros_like(pattern)
+    for c, r in enumerate(match):
+        graph[:, r] |= pattern[
+            :, c
+        ]  # every equation that contains unknown c depends on the equation giving it
+    count, label = csgraph.connected_components(
+        scipy.sparse.csr_matrix(graph), directed=True, connection="strong"
+    )
+    needs = {
+        k: {int(label[j]) for i in np.flatnonzero(label == k) for j in np.flatnonzero(graph[i])} - {k}
+        for k in range(count)
+    }
+    order: list[int] = []
+    while len(order) < count:
+        order += [k for k in range(count) if k not in order and needs[k] <= set(order)]
+    place = {k: i for i, k in enumerate(order)}
+    unknown_of = {int(r): c for c, r in enumerate(match)}
+    found = []
+    for k in order:
+        equations = [int(i) for i in np.flatnonzero(label == k)]
+        unknowns = sorted(unknown_of[i] for i in equations)
+        drives = [mechanism.joint_names[driven[c]] for c in unknowns if c < len(driven)]
+        loops = dict.fromkeys(rows[c - len(driven)] for c in unknowns if c >= len(driven))
+        joints = tuple(mechanism.joint_names[i] for i in equations)
+        after = tuple(sorted(place[x] for x in needs[k]))
+        found.append(Subsystem(joints, tuple(drives), tuple(loops), len(unknowns), after))
+    return tuple(found)

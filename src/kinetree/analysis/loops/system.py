@@ -1,0 +1,122 @@
+"""The constraints of a mechanism's loops at given states: J(q) qd = 0, J qdd + bias = 0, and their rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.rows import CutMotion, LoopRows
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
+from kinetree.state import state_name
+
+RANK = 1e-9  # singular values below this share of the largest count as zero
+CLOSED = 1e-6  # gaps (m, sines), rates and accelerations below this, beside the motion's size, are rounding
+
+_prepared: WeakKeyDictionary[Tree, LoopRows] = WeakKeyDictionary()
+
+
+def loop_rows(mechanism: Mechanism) -> LoopRows:
+    """The rows of a mechanism's loops, prepared once."""
+    found = _prepared.get(mechanism.tree)
+    if found is None:
+        found = _prepared[mechanism.tree] = LoopRows(mechanism)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """The loops at one state or a batch of them, in the coordinates of the mechanism."""
+
+    rows: LoopRows
+    cut: CutMotion
+    gap: Array  # (..., rows)
+    J: Array  # (..., rows, n_dof)
+    rate: Array  # second time derivative of the gap, (..., rows); at qdd = 0: the bias
+
+
+def constraints(
+    mechanism: Mechanism, q: Array, qd: Array | None = None, qdd: Array | None = None
+) -> Constraints:
+    """Gaps, Jacobian and second rates of the loops; arguments (..., n_dof), broadcast against each other."""
+    rows, coupling = loop_rows(mechanism), mechanism.tree.coupling
+    qd = np.zeros(mechanism.n_dof) if qd is None else qd
+    qdd = np.zeros(mechanism.n_dof) if qdd is None else qdd
+    if coupling is not None:
+        q = q @ coupling.matrix.T + coupling.offset
+        qd, qdd = qd @ coupling.matrix.T, qdd @ coupling.matrix.T
+    motion = rows.motion(q, qd, qdd)
+    cut = rows.cut_motion(motion)
+    J = rows.jacobian(motion, cut)
+    return Constraints(
+        rows, cut, rows.gap(cut), J if coupling is None else J @ coupling.matrix, rows.second_rate(cut)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Spaces:
+    """Directions that the loops forbid and leave free, by singular values of J = U diag(s) V^T.
+
+    ``rank`` is common to all states of a batch.
+    """
+
+    U: Array  # (..., rows, rank)
+    s: Array  # (..., rank)
+    V: Array  # (..., n, rank)
+    redundant: Array  # (..., rows, rows - rank): combinations of rows that say nothing
+    free: Array  # (..., n, n - rank): velocities that the loops allow
+    rank: int
+
+
+def spaces(J: Array) -> Spaces:
+    """The spaces of a Jacobian; refuses a batch in which the rank changes."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=True)
+    ranks = (s > RANK * s[..., :1]).sum(axis=-1)
+    rank = int(ranks.max(initial=0))
+    V = np.swapaxes(Vt, -1, -2)
+    return Spaces(U[..., :rank], s[..., :rank], V[..., :rank], U[..., rank:], V[..., rank:], rank)
+
+
+def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None) -> None:
+    """An error that names the loop and the state where a motion does not fit the loops."""
+    size = _size(mechanism)
+    _refuse(mechanism, found, np.abs(found.gap), CLOSED * size, "is open by", "m or rad")
+    rates = np.abs((found.J @ qd[..., None])[..., 0])
+    _refuse(
+        mechanism,
+        found,
+        rates,
+        CLOSED * size * (1.0 + np.abs(qd).max(initial=0.0)),
+        "opens at",
+        "m/s or rad/s",
+    )
+    if qdd is not None:
+        most = (
+            CLOSED
+            * size
+            * (1.0 + np.abs(qdd).max(initial=0.0) + np.abs(found.J).max() * np.abs(qd).max() ** 2)
+        )
+        _refuse(mechanism, found, np.abs(found.rate), most, "opens with", "m/s^2 or rad/s^2")
+
+
+def _refuse(
+    mechanism: Mechanism, found: Constraints, value: Array, most: float, verb: str, unit: str
+) -> None:
+    if not (value <= most).all():
+        place = tuple(int(k) for k in np.argwhere(~(value <= most))[0])
+        name = found.rows.loops[found.rows.loop_of_row[place[-1]]].name
+        raise InputError(
+            f"mechanism '{mechanism.name}': loop '{name}' {verb} {value[place]:.3g} {unit} in "
+            f"{state_name(place[:-1])}; at most {most:.1g} is taken as closed. kinetree.loops.assemble and "
+            "kinetree.loops.dependent_motion find positions, velocities and accelerations that fit"
+        )
+
+
+def _size(mechanism: Mechanism) -> float:
+    """A length of the mechanism (m), at least 1."""
+    lengths = np.abs(mechanism.tree.position).max(initial=0.0)
+    return float(max(1.0, lengths))
