@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.analysis.agreement import QUESTIONS, agreement
 from kinetree.analysis.derivative_check import check_derivatives
-from kinetree.analysis.mobility import mobility
+from kinetree.analysis.loops.structure import mobility
 from kinetree.cli import app
 from kinetree.derivations import able
 from kinetree.formats.dh_csv import mechanism_from_dh_csv

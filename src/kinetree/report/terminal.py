@@ -14,8 +14,9 @@ from rich.tree import Tree
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
-from kinetree.analysis.mobility import mobility
+from kinetree.analysis.loops.structure import structure
 from kinetree.derivations.contract import ABILITIES, Formulation
+from kinetree.errors import AssemblyError
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
@@ -110,8 +111,18 @@ def plain_table(*columns: str) -> Table:
 def _summary(mechanism: Mechanism) -> Text:
     gravity = ", ".join(f"{x:g}" for x in mechanism.gravity)
     counts = f"{mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom, {mechanism.mass:.6g} kg"
-    closed = f", mobility {mobility(mechanism)} with its loops closed" if mechanism.loops else ""
+    closed = f", {_loops(mechanism)}" if mechanism.loops else ""
     return Text.assemble((mechanism.name, NAME), f": {counts}, gravity ({gravity}) m/s^2{closed}")
+
+
+def _loops(mechanism: Mechanism) -> str:
+    """What the loops leave of the freedom, or that they cannot be closed."""
+    try:
+        found = structure(mechanism)
+    except AssemblyError as error:
+        return str(error).partition(": ")[2]
+    redundant = f" ({found.redundant} of {found.rows} constraints redundant)" if found.redundant else ""
+    return f"mobility {found.mobility} with its loops closed{redundant}"
 
 
 def _body_label(link: Link) -> Text:

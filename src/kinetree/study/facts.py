@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kinetree.analysis.mobility import mobility
+from kinetree.analysis.loops.structure import mobility
+from kinetree.errors import AssemblyError
 from kinetree.model.mechanism import Link, Mechanism
 
 LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
@@ -22,7 +23,7 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
         "name": mechanism.name,
         "n_bodies": mechanism.n_bodies,
         "n_dof": mechanism.n_dof,
-        "mobility": mobility(mechanism),
+        "mobility": _mobility(mechanism),
         "mass": mechanism.mass,
         "gravity": mechanism.gravity.tolist(),
         "bodies": [_body(link) for link in mechanism.links],
@@ -68,3 +69,11 @@ def _joints(link: Link) -> list[dict[str, Any]]:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
+
+
+def _mobility(mechanism: Mechanism) -> int | None:
+    """None where the loops cannot be closed."""
+    try:
+        return mobility(mechanism)
+    except AssemblyError:
+        return None

@@ -1,0 +1,47 @@
+"""Closed loops: assembly, dependent motion, forces of cut joints, mobility, subsystems.
+
+>>> import kinetree as kt
+>>> bar = kt.zoo.four_bar()
+>>> kt.loops.mobility(bar), kt.loops.structure(bar).independent
+(1, ('crank_pivot',))
+"""
+
+from kinetree.analysis.loops.assembly import AssemblyMode as AssemblyMode
+from kinetree.analysis.loops.assembly import assemble as assemble
+from kinetree.analysis.loops.assembly import assembly_modes as assembly_modes
+from kinetree.analysis.loops.assembly import dependent_motion as dependent_motion
+from kinetree.analysis.loops.dynamics import LoopForces as LoopForces
+from kinetree.analysis.loops.dynamics import loop_forward_dynamics as forward_dynamics
+from kinetree.analysis.loops.dynamics import loop_inverse_dynamics as inverse_dynamics
+from kinetree.analysis.loops.sensitivity import LoopForwardDerivatives as LoopForwardDerivatives
+from kinetree.analysis.loops.sensitivity import LoopInverseDerivatives as LoopInverseDerivatives
+from kinetree.analysis.loops.sensitivity import (
+    loop_forward_dynamics_derivatives as forward_dynamics_derivatives,
+)
+from kinetree.analysis.loops.sensitivity import (
+    loop_inverse_dynamics_derivatives as inverse_dynamics_derivatives,
+)
+from kinetree.analysis.loops.structure import LoopStructure as LoopStructure
+from kinetree.analysis.loops.structure import Subsystem as Subsystem
+from kinetree.analysis.loops.structure import mobility as mobility
+from kinetree.analysis.loops.structure import structure as structure
+from kinetree.analysis.loops.structure import subsystems as subsystems
+
+__all__ = [
+    "AssemblyMode",
+    "LoopForces",
+    "LoopForwardDerivatives",
+    "LoopInverseDerivatives",
+    "LoopStructure",
+    "Subsystem",
+    "assemble",
+    "assembly_modes",
+    "dependent_motion",
+    "forward_dynamics",
+    "forward_dynamics_derivatives",
+    "inverse_dynamics",
+    "inverse_dynamics_derivatives",
+    "mobility",
+    "structure",
+    "subsystems",
+]
