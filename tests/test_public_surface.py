@@ -5,6 +5,7 @@ import doctest
 import importlib.util
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -91,6 +92,14 @@ def test_no_room_hides_a_public_name():
     rooms = {found.name for found in pkgutil.iter_modules(kinetree.__path__)}
     public = {name for name in kinetree.__all__ if not inspect.ismodule(getattr(kinetree, name))}
     assert rooms & public == set()
+
+
+def test_the_map_of_the_public_surface_has_a_place_for_every_name():
+    """docs/decisions.md says where each public name belongs; a new one needs a decision, too."""
+    page = (Path(__file__).parents[1] / "docs" / "decisions.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `kt\.\w*`[^|]*\|(.*)\|$", page, re.MULTILINE)
+    placed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert [name for name in kinetree.__all__ if placed.count(name) != 1] == []
 
 
 def test_import_is_light():

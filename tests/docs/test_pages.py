@@ -126,6 +126,15 @@ def test_the_api_pages_name_nothing_else():
             assert hasattr(importlib.import_module(module), name)
 
 
+@pytest.mark.parametrize("page", ["architecture.md", "first_files.md", "decisions.md", "contributing.md"])
+def test_files_and_folders_that_a_page_names_exist(page):
+    """Paths in backticks, from the root of the repository or inside the package."""
+    named = re.findall(r"`([\w.]+(?:/[\w.]*)+|[\w/]+\.pyi?)`", text_of(DOCS / page))
+    places = (ROOT, ROOT / "src" / "kinetree")
+    assert named
+    assert [path for path in named if not any((place / path).exists() for place in places)] == []
+
+
 def test_the_gallery_has_every_example_as_it_is():
     """``python docs/make_gallery.py`` after an example is new or says something else."""
     text = text_of(DOCS / "gallery.md")

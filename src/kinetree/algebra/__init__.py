@@ -1,1 +1,1 @@
-"""Numbers without mechanics: checked arrays, rotations and Euler sequences."""
+"""Numbers without mechanics: checked arrays, rotations and Euler sequences, placements, splines."""

@@ -1,1 +1,1 @@
-"""Pictures, tables and files made of mechanisms and results; nothing here computes physics."""
+"""Pictures, tables and files made of mechanisms and results; of physics only poses are computed here."""

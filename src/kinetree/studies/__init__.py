@@ -1,1 +1,1 @@
-"""Single investigations that studies and examples run: stability, walking, the price of a force limit."""
+"""Single investigations that tasks and examples run: stability, rounding, one step, checks of predictions."""
