@@ -57,6 +57,15 @@ def test_model_is_the_reference_model(name):
 def test_every_documented_mechanism_is_compared():
     compared = {name.split()[0] for name in (*TREES, *LOOPS)}
     compared |= {"two_link", "two_link_prismatic", "two_link_point_masses"}  # below
+    compared |= {
+        "slider_crank",
+        "five_bar",
+        "n_four_bar",
+        "scissor_lift",
+        "jansen_leg",
+        "bricard",
+    }  # tests/loops
+    compared |= {"stewart", "delta"}
     assert compared | {"chain", "random_tree", "humanoid"} == set(zoo.ZOO)
 
 

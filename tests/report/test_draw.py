@@ -25,6 +25,11 @@ PLANAR = {
     "four_bar": "z",
     "robotic_leg": "z",
     "three_rrr": "z",
+    "slider_crank": "z",
+    "five_bar": "z",
+    "n_four_bar": "z",
+    "scissor_lift": "z",
+    "jansen_leg": "z",
 }
 CLOSED = {
     "four_bar": (0, 0.98437306083976, 4.31443918550007),

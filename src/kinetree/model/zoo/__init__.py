@@ -26,6 +26,15 @@ from kinetree.model.zoo.legged import (
     quadruped,
     spatial_biped,
 )
+from kinetree.model.zoo.linkages import (
+    bricard,
+    five_bar,
+    jansen_leg,
+    n_four_bar,
+    scissor_lift,
+    slider_crank,
+)
+from kinetree.model.zoo.parallel import delta, stewart
 
 ZOO: dict[str, Callable[..., Mechanism]] = {
     make.__name__: make
@@ -45,6 +54,14 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         four_bar,
         robotic_leg,
         three_rrr,
+        slider_crank,
+        five_bar,
+        n_four_bar,
+        scissor_lift,
+        jansen_leg,
+        bricard,
+        stewart,
+        delta,
         chain,
         random_tree,
     )
@@ -74,20 +91,28 @@ def by_name(name: str, **parameters: Any) -> Mechanism:
 __all__ = [
     "ZOO",
     "biped_fixed",
+    "bricard",
     "by_name",
     "chain",
+    "delta",
+    "five_bar",
     "four_bar",
     "gripper",
     "hexapod",
     "humanoid",
+    "jansen_leg",
     "kuka_kr5",
+    "n_four_bar",
     "names",
     "planar_biped",
     "puma",
     "quadruped",
     "random_tree",
     "robotic_leg",
+    "scissor_lift",
+    "slider_crank",
     "spatial_biped",
+    "stewart",
     "three_rrr",
     "two_link",
     "two_link_point_masses",
