@@ -1,7 +1,8 @@
 """What happens to the pages while the site is built: formulas become MathML, commands tell about themselves.
 
 Nothing is fetched: a formula between dollar signs is written as MathML, which browsers draw themselves. The
-page of the command line is filled from the commands' own help, that of the rules from the rules.
+page of the command line is filled from the commands' own help, that of the rules from the rules, the list of
+terms from their declarations.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)]+)\)
 PLACE = "kinetreeformula{}x{}x"
 COMMANDS = "<!-- commands -->"
 RULES = "<!-- rules -->"
+TERMS = "<!-- terms -->"
 HIDDEN = ("--install-completion", "--show-completion")
 
 
@@ -33,6 +35,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         markdown = markdown.replace(COMMANDS, commands())
     if RULES in markdown:
         markdown = markdown.replace(RULES, rules())
+    if TERMS in markdown:
+        markdown = markdown.replace(TERMS, terms())
     markdown = _outside_code(markdown, lambda text: unlinked(text, page.file.src_uri))
     page.meta["formulas"] = []
     return _outside_code(markdown, lambda text: FORMULA.sub(lambda m: _put_aside(m, page), text))
@@ -148,3 +152,22 @@ def rules() -> str:
             "\n".join([f"## {title}", "", "| rule | what is found | what to do |", "|---|---|---|", *rows])
         )
     return "\n\n".join(parts)
+
+
+# ---- the terms of a prediction --------------------------------------------------------------------------
+
+
+def terms() -> str:
+    """Every term that a study file may have, with its parameters, as it is declared."""
+    from kinetree.motion.declared import CONSTRAINTS, OBJECTIVES
+
+    lines = ["| in a study | in Python | what | parameters |", "|---|---|---|---|"]
+    for declared in (*OBJECTIVES, *CONSTRAINTS):
+        given = "<br>".join(f"`{x.name}`: {x.description}" for x in declared.parameters)
+        keys = f"`[[predict.{declared.key}]]`"
+        if declared.short is not None:
+            keys += f"<br>or `{declared.short.key}`"
+        elif declared.objective and declared.complete:
+            keys += f'<br>or `objective = "{declared.key}"`'
+        lines.append(f"| {keys} | `terms.{declared.term}` | {declared.text} | {given} |")
+    return "\n".join(lines)

@@ -10,7 +10,10 @@ from typer.testing import CliRunner
 import kinetree as kt
 from kinetree.cli import app
 from kinetree.errors import KinetreeError
+from kinetree.motion.declared import every_term
+from kinetree.motion.problem.description import described
 from kinetree.study.run import prepared, run
+from kinetree.study.tasks import predict as predict_task
 
 HEAD = """
 [study]
@@ -186,6 +189,26 @@ BAD = {
     "phases with a fixed duration": (
         START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]", "durations of their own"
     ),
+    "unknown place": (
+        START + END + '[[predict.point]]\nbody = "link2"\ntarget = [0, 0, 0]\nat = "knot"',
+        "must be a known place: unknown place 'knot'",
+    ),
+    "no target": (START + END + '[[predict.point]]\nbody = "link2"', "give a target, or lower and upper"),
+    "a key that no term has": (
+        START + END + '[[predict.unknown_force]]\nbody = "link2"\nfrictoin = 0.3', "frictoin"
+    ),
+    "friction below zero": (
+        START + END + '[[predict.unknown_force]]\nbody = "link2"\nnormal = [0, 1, 0]\nfriction = -1.0',
+        "friction must be 0 or more, got -1",
+    ),
+    "a force on nothing": (START + END + '[[predict.unknown_force]]\nbody = "hand"', "unknown body 'hand'"),
+    "a force that is not there": (
+        START + END + '[[predict.squared_force]]\nforce = "hand"', "there is no unknown 'force:hand'"
+    ),
+    "negative weight": (START + END + "[[predict.time]]\nweight = -1.0", "must be 0 or more"),
+    "partners without names": (
+        START + END + "[[predict.symmetric]]\npairs = { joint1 = 2 }", "table of names"
+    ),
     "load on nothing": (
         START + END + '[[predict.phase]]\nload = [{ body = "hand" }]\n[[predict.phase]]', "hand"
     ),
@@ -214,3 +237,121 @@ def test_numbers_out_of_all_proportion_are_refused_at_once(tmp_path, setting, re
     with pytest.raises(KinetreeError) as refused:
         prepared(written(tmp_path, START + END), {"predict": setting})
     assert reason in str(refused.value)
+
+
+def test_only_listed_objectives(tmp_path):
+    study = written(tmp_path, START + END)
+    with pytest.raises(KinetreeError, match="needs at least one of them"):
+        prepared(study, {"predict": {"objective": "terms"}})
+
+
+PUSH = """
+[study]
+task = "predict"
+duration = 1.5
+[mechanism]
+name = "rail"
+[[mechanism.body]]
+name = "block"
+box = { mass = 2.0, size = [0.1, 0.1, 0.1] }
+joint = { name = "slide", kind = "prismatic", axis = "x" }
+[predict]
+objective = "terms"
+start = { q = [0.0] }
+end = { q = [0.3] }
+[[predict.squared_force]]
+force = "finger"
+weight = 2.0
+[[predict.unknown_force]]
+body = "block"
+name = "finger"
+axes = "x"
+lower = -5.0
+upper = 5.0
+[[predict.torque_limit]]
+upper = 0.0
+at = "knots"
+"""
+
+
+def test_a_force_that_a_study_seeks_is_the_closed_form(tmp_path):
+    """12 m^2 d^2 / T^3, twice; f = 6 m d / T^2 (1 - 2 t / T)."""
+    path = tmp_path / "push.toml"
+    path.write_text(PUSH, encoding="utf-8")
+    result = run(path)
+    assert result.passed and result.audit["simulation"].passed
+    m, d, T = 2.0, 0.3, 1.5
+    assert result.statistics["objective"] == pytest.approx(2.0 * 12.0 * m**2 * d**2 / T**3, rel=1e-6)
+    exact = 6.0 * m * d / T**2 * (1.0 - 2.0 * result.time.values / T)
+    assert np.allclose(result["force_finger"].values[:, 0], exact, atol=1e-4)
+
+
+TERMS = {
+    "time": {"weight": 0.5},
+    "squared_torque": {"joints": ["joint2"], "weights": [3.0], "normalised": True},
+    "power": {"joints": ["joint1"], "smooth": 0.5},
+    "jerk": {"weights": {"joint1": 2.0}, "weight": 1e-4},
+    "squared_reaction": {"body": "link2", "part": "mz"},
+    "squared_force": {"force": "tip", "weights": {"y": 0.0}},
+    "tracking": {"reference": [[0.0, -2.0], [1.0, -1.0]], "s": [0.0, 1.0]},
+    "torque_limit": {"upper": 9.0, "lower": -8.0, "joints": ["joint1"], "at": [0.2, 0.4]},
+    "torque_rate_limit": {"limit": 1e4},
+    "velocity_limit": {"upper": [9.0, np.inf]},
+    "acceleration_limit": {"upper": 900.0, "at": "knots"},
+    "joint_limit": {"lower": "-170 deg", "upper": 3.0},
+    "strength_limit": {
+        "joint": "joint1", "angles": [-3, 3], "velocities": [-20, 20], "strength": [[80, 80], [80, 80]],
+        "direction": -1,
+    },
+    "reaction_limit": {"body": "link1", "upper": 400.0},
+    "point": {"body": "link2", "lower": [-1, -1, -np.inf], "upper": [1, 1, np.inf], "at": "samples"},
+    "point_velocity": {"body": "link2", "velocity": [0, 0, 0], "axes": "x", "at": 1.0},
+    "point_speed": {"body": "link2", "limit": 90.0, "point": [0.4, 0, 0]},
+    "orientation": {"body": "link1", "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "at": "start"},
+    "keep_out": {"body": "link2", "center": [2, 2, 0], "radius": 0.1, "points": [[0, 0, 0], [0.4, 0, 0]]},
+    "ground_clearance": {"body": "link2", "height": -2.0, "normal": [0, 1, 0]},
+    "zero_moment_point": {"polygon": [[-9, -9], [9, -9], [9, 9], [-9, 9]]},
+    "boundary": {"at": 0.5, "position": {"joint1": "20 deg"}},
+    "periodic": {"joints": ["joint2"], "rates": 1},
+    "symmetric": {"pairs": {"joint1": "joint2"}, "mirrored": ["joint1"], "rates": 1},
+    "unknown_force": {"body": "link2", "point": [0.4, 0, 0], "name": "tip", "axes": "xy", "upper": [1, 2]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", TERMS)
+def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
+    """The study has the term that Python makes of the same arguments."""
+    assert set(TERMS) == {declared.key for declared in every_term()}
+    (declared,) = [x for x in every_term() if x.key == key]
+    kind = "objective" if declared.objective else "constraints"
+    rows = {key: [TERMS[key]]}
+    if key == "squared_force":
+        rows["unknown_force"] = [TERMS["unknown_force"]]
+    gravity = "parameters = { gravity = [0, 0, -9.81] }"
+    study = written(tmp_path, "start = { q = { joint1 = 0.0 } }\nend = {}\n", gravity)
+    problem = asked_problem(monkeypatch, study, rows)
+    made = getattr(problem, kind)[-1]
+    assert type(made).__name__ == declared.term
+    if declared.objective:
+        assert made.weight == TERMS[key].get("weight", 1.0)
+    given = {name: in_radians(x) for name, x in TERMS[key].items() if name != "weight"}
+    other = problem.changed(**{kind: [*getattr(problem, kind)[:-1], declared.made(**given)]})
+    said, wanted = (described(x)[kind][-1] | {"weight": None} for x in (problem, other))
+    assert said == wanted
+
+
+def in_radians(value):
+    """Angles such as "90 deg" as Python takes them."""
+    if isinstance(value, dict):
+        return {key: in_radians(x) for key, x in value.items()}
+    if isinstance(value, str) and value.endswith(" deg"):
+        return np.radians(float(value.removesuffix(" deg")))
+    return value
+
+
+def asked_problem(monkeypatch, study, rows):
+    """The problem that a study asks for."""
+    found, stated = [], predict_task._problem
+    monkeypatch.setattr(predict_task, "_problem", lambda *given: found.append(stated(*given)) or found[0])
+    prepared(study, {"predict": rows})
+    return found[0]

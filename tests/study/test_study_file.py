@@ -340,6 +340,6 @@ def test_every_task_has_a_file_and_the_schema_knows_all():
 def test_the_studies_of_the_documentation_run(file):
     page = (Path(__file__).parents[2] / "docs" / "study_file.md").read_text(encoding="utf-8")
     blocks = re.findall(r'^```toml title="\w+\.toml"\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for text in blocks:
         assert run(file(text)).passed

@@ -17,7 +17,7 @@ from kinetree.lint.toml import check_mechanism_table, schema_findings
 from kinetree.study.assignment import Assignment, Study
 from kinetree.study.code import NAMED, Code
 from kinetree.study.examples import example_names
-from kinetree.study.file import check_head, found_study, is_study, study_model, table_faults
+from kinetree.study.file import check_head, found_study, is_study, model_of, table_faults
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.surroundings import refuse_loops
 from kinetree.study.tasks import known_tasks
@@ -48,11 +48,11 @@ def check_study(study: PathLike) -> list[Finding]:
         check_head(origin)
     except FileError as error:
         return of_error(error, source, "syntax")
-    found = schema_findings(origin, study_model(), origin.key_lines)
+    found = schema_findings(origin, model_of(origin.table), origin.key_lines)
     found += _mechanism_findings(origin, folder)
     if any(x.severity == ERROR for x in found):
         return in_order(found)
-    whole = Study(name, study_model().model_validate(origin.table), origin, folder)
+    whole = Study(name, model_of(origin.table).model_validate(origin.table), origin, folder)
     return in_order([*found, *_findings(Assignment(whole, UnrunCode(folder)))])
 
 

@@ -47,17 +47,26 @@ class StudyHead(Table):
 
 
 @cache
-def study_model() -> type[BaseModel]:
-    """The study file as a schema: the shared tables and those of the tasks."""
-    own: dict[str, Any] = {
-        task.name: (task.settings | None, Field(None, description=f"Settings of the task '{task.name}'."))
-        for task in known_tasks().values()
-        if task.settings is not None
-    }
+def study_model(present: frozenset[str] | None = None) -> type[BaseModel]:
+    """The study file as a schema: the shared tables and those of the tasks.
+
+    Own tables of tasks that are not ``present`` in a file need only be known by name; None stands for all.
+    """
+    own: dict[str, Any] = {}
+    for task in known_tasks().values():
+        if task.settings is not None:
+            table = task.own_table if present is None or task.name in present else Table
+            about = Field(None, description=f"Settings of the task '{task.name}'.")
+            own[task.name] = (table | None, about)  # type: ignore[operator]
     head: Any = (StudyHead, Field(description="What is asked."))
     made: type[BaseModel] = create_model("StudyFile", __base__=SharedTables, study=head, **own)
     made.__doc__ = "A study: one question about a mechanism. SI units, rad."
     return made
+
+
+def model_of(table: Settings) -> type[BaseModel]:
+    """The schema for what a file has."""
+    return study_model(frozenset(known_tasks()) & frozenset(table))
 
 
 def study_schema() -> dict[str, Any]:
@@ -104,10 +113,11 @@ def study_of_table(
     table = merged(origin.table, settings)
     whole = StudyOrigin(origin.source, table, {}, origin.key_lines, elsewhere)
     check_head(whole)
+    model = model_of(table)
     try:
-        tables = study_model().model_validate(table)
+        tables = model.model_validate(table)
     except ValidationError as error:
-        raise whole.explained(error, study_model()) from None
+        raise whole.explained(error, model) from None
     for fault in table_faults(whole, tables):
         raise FileError(fault)
     return Study(name, tables, whole, folder)
@@ -178,7 +188,7 @@ def check_head(origin: StudyOrigin) -> None:
         return
     if "study" in origin.table:
         return
-    known, keys = study_model().model_fields, list(origin.table)
+    known, keys = study_model(frozenset()).model_fields, list(origin.table)
     hint = (
         " This looks like a mechanism file: show it with 'kinetree info'." if {"body", "dh"} & {*keys} else ""
     )

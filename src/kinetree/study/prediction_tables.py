@@ -1,20 +1,97 @@
-"""The tables of a study that asks for the best motion."""
+"""The tables of a study that asks for the best motion; those of its terms come from `motion.declared`."""
 
 from __future__ import annotations
 
-from pydantic import Field
+import reprlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-from kinetree.formats.file_values import Angle, Number, Vector
+from pydantic import Field, PlainValidator, WithJsonSchema, create_model
+
+from kinetree.formats.file_values import NUMBER, Angle, Matrix, Number, Vector, as_list, as_number
 from kinetree.formats.schema_parts import Table
+from kinetree.motion.declared import PLACES, Declared, Parameter, every_term
 from kinetree.study.tables import EACH, FUNCTION, LoadTable
-from kinetree.study.values import Ends, Gains, Limits, Positions, Positive, Rows, Seed, Whole, choice
+from kinetree.study.values import (
+    GAINS,
+    POSITIONS,
+    Ends,
+    Gains,
+    Limits,
+    Names,
+    Numbers,
+    Positions,
+    Positive,
+    Rows,
+    Seed,
+    Whole,
+    as_choice,
+    as_per_joint,
+    choice,
+)
 
-OBJECTIVES = ("time", "squared_torque", "mixed", "power", "jerk", "function")
+OBJECTIVES = ("time", "squared_torque", "mixed", "power", "jerk", "function", "terms")
 SOLVERS = ("auto", "interior", "ipopt", "slsqp")
-PLACES = ("samples", "knots", "start", "end")
-PARTS = ("force", "moment", "fx", "fy", "fz", "mx", "my", "mz")
 RATES = ("position", "velocity", "acceleration")
-ORIGIN = [0.0, 0.0, 0.0]
+
+
+def as_place(value: object) -> str | float | list[float]:
+    """A named place, or values of s."""
+    if isinstance(value, str):
+        return as_choice(value, "place", lambda: PLACES)
+    return as_list(value) if isinstance(value, list | tuple) else as_number(value)
+
+
+def as_corner(value: object) -> list[float]:
+    """Three numbers, infinite ones where a direction is open."""
+    if not isinstance(value, list | tuple) or len(value) != 3:
+        raise ValueError(f"must be a list of 3 numbers, got {reprlib.repr(value)}")
+    return [as_number(x, infinite=True) for x in value]
+
+
+def as_partners(value: object) -> dict[str, str]:
+    """A table from names to names."""
+    if not isinstance(value, Mapping) or not all(isinstance(x, str) for x in value.values()):
+        raise ValueError(f"must be a table of names such as {{ hip1 = 'hip2' }}, got {reprlib.repr(value)}")
+    return {str(name): other for name, other in value.items()}
+
+
+def as_sign(value: object) -> int:
+    """1 or -1."""
+    if isinstance(value, bool) or value not in (1, -1):
+        raise ValueError(f"must be 1 or -1, got {reprlib.repr(value)}")
+    return int(value)
+
+
+def _checked_by(check: Callable[..., Any], schema: dict[str, Any]) -> Any:
+    return Annotated[Any, PlainValidator(check), WithJsonSchema(schema)]
+
+
+_S: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+KINDS: dict[str, Any] = {
+    "text": str,
+    "flag": bool,
+    "number": Number,
+    "positive": Positive,
+    "whole": Whole,
+    "sign": _checked_by(as_sign, {"type": "integer", "enum": [1, -1]}),
+    "numbers": Numbers,
+    "rows": Rows,
+    "vector": Vector,
+    "corner": _checked_by(as_corner, {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}),
+    "matrix": Matrix,
+    "names": Names,
+    "partners": _checked_by(as_partners, {"type": "object", "additionalProperties": {"type": "string"}}),
+    "gains": Gains,
+    "positions": Positions,
+    "bounds": _checked_by(partial(as_per_joint, infinite=True), GAINS),
+    "position_bounds": _checked_by(partial(as_per_joint, angle=True, infinite=True), POSITIONS),
+    "limits": Limits,
+    "place": _checked_by(
+        as_place, {"anyOf": [{"type": "string", "enum": list(PLACES)}, _S, {"type": "array", "items": _S}]}
+    ),
+}
 
 
 class EndTable(Table):
@@ -26,46 +103,54 @@ class EndTable(Table):
     qdd: Gains | None = Field(None, description="Accelerations (rad/s^2, m/s^2); default open.")
 
 
-class PointTable(Table):
-    """A point of a body that must be somewhere."""
-
-    body: str = Field(description="Name of the body.")
-    point: Vector = Field(ORIGIN, description="The point in the body's frame (m); default its origin.")
-    target: Vector = Field(description="Where it must be in the world (m).")
-    axes: str = Field("xyz", description='Directions that count, such as "xy"; default all.')
-    at: choice("place", lambda: PLACES) = Field(  # type: ignore[valid-type]
-        "end", description='"start", "end", or all "samples" or "knots".'
-    )
-
-
-class KeepOutTable(Table):
-    """A sphere that points of a body stay out of."""
-
-    body: str = Field(description="Name of the body.")
-    points: Rows = Field([ORIGIN], description="Points in the body's frame (m); default its origin.")
-    center: Vector = Field(description="Centre of the sphere (m), in the world or in another body.")
-    radius: Positive = Field(description="Radius (m).")
-    of: str = Field("world", description='Name of the body that the sphere is fixed in; default "world".')
+def _term_table(declared: Declared) -> type[Table]:
+    """The table of one term: a field for each parameter; objectives have a weight, too."""
+    fields: dict[str, Any] = {
+        x.name: (_kind(x), Field(_default(x), description=x.description)) for x in declared.parameters
+    }
+    if declared.objective:
+        about = "What it is multiplied by in the sum that is minimised (no unit); default 1."
+        fields["weight"] = (Number, Field(1.0, description=about))
+    about = f"{declared.text[0].upper()}{declared.text[1:]}."
+    return create_model(f"{declared.term}Table", __base__=Table, __module__=__name__, __doc__=about, **fields)
 
 
-class ReactionTable(Table):
-    """A limit of the force or moment inside a joint."""
-
-    body: str = Field(description="Name of the body whose joint it is.")
-    upper: Number = Field(description="Largest norm, or upper bound of a component (N, N m).")
-    lower: Number | None = Field(None, description="Lower bound of a component; default -upper.")
-    part: choice("part", lambda: PARTS) = Field(  # type: ignore[valid-type]
-        "force", description='Norm of the "force" or "moment", or one component "fx" to "mz" in body axes.'
-    )
+def _kind(parameter: Parameter) -> Any:
+    if parameter.kind == "choice":
+        kind = choice(parameter.name, lambda: parameter.choices)
+    else:
+        kind = KINDS[parameter.kind]
+    return kind | None if parameter.default is None else kind
 
 
-class MotionTable(Table):
-    """What a motion is to be like; each phase of several has such a table."""
+def _default(parameter: Parameter) -> Any:
+    """As a file would say it: lists instead of tuples, one point as a list of points."""
+    value = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+    return [value] if parameter.kind == "rows" and isinstance(value, list) else value
+
+
+def _term_fields() -> dict[str, Any]:
+    """Fields of [predict]: the short keys, then a list of tables for every term."""
+    found: dict[str, Any] = {}
+    for declared in every_term():
+        if (short := declared.short) is not None:
+            kind = KINDS[short.kind]
+            kind = kind | None if short.default is None else kind
+            found[short.key] = (kind, Field(short.default, description=short.text))
+    for declared in every_term():
+        what = "To be minimised, too" if declared.objective else "Must hold"
+        rows = list[_term_table(declared)]  # type: ignore[misc, valid-type]
+        found[declared.key] = (rows, Field([], description=f"{what}: {declared.text}."))
+    return found
+
+
+class SplineTable(Table):
+    """What a motion is to be like, without the terms that are declared elsewhere."""
 
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         "time",
         description='"time", "squared_torque", "mixed" ((1 - u) T + u times squared torques), "power", '
-        '"jerk" or "function".',
+        '"jerk" or "function"; or "terms": only those of tables such as [[predict.squared_force]].',
     )
     torque_weight: Number = Field(
         0.01, description="u of the mixed objective, from 0 to 1 (001, section 6.4)."
@@ -76,22 +161,26 @@ class MotionTable(Table):
     duration: Ends | None = Field(
         None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
     )
-    torque_limits: Limits | None = Field(
-        None, description='Largest torques, or "model"; default the model\'s.'
-    )
-    torque_rate_limits: Gains | None = Field(
-        None, description="Largest changes of torques (N m/s, N/s); default none."
-    )
-    velocity_limits: Limits | None = Field(None, description='Largest velocities, or "model"; default none.')
-    acceleration_limits: Gains | None = Field(None, description="Largest accelerations; default none.")
-    joint_limits: bool = Field(False, description="Whether the joints keep within the model's limits.")
-    reaction_limit: list[ReactionTable] = Field([], description="Limits of forces inside joints.")
-    point: list[PointTable] = Field([], description="Points of bodies that must be somewhere.")
-    keep_out: list[KeepOutTable] = Field([], description="Spheres that points of bodies stay out of.")
     frozen: dict[str, Angle] = Field({}, description="Joints that do not move, and where they stay.")
     segments: Whole = Field(20, description="Segments of the B-splines.")
     degree: Whole = Field(3, description="Degree of the B-splines.")
     samples: Whole = Field(2, description="Instants per segment at which constraints are enforced.")
+
+
+if TYPE_CHECKING:
+
+    class MotionTable(SplineTable):
+        """What a motion is to be like; each phase of several has such a table."""
+
+        def __getattr__(self, key: str) -> Any: ...
+else:
+    MotionTable = create_model(
+        "MotionTable",
+        __base__=SplineTable,
+        __module__=__name__,
+        __doc__="What a motion is to be like; each phase of several has such a table.",
+        **_term_fields(),
+    )
 
 
 class PhaseTable(MotionTable):

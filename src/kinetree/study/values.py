@@ -98,7 +98,8 @@ def _per_joint_schema(items: dict[str, Any]) -> dict[str, Any]:
 
 _LIST: dict[str, Any] = {"type": "array", "items": NUMBER}
 _NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-_GAINS = _per_joint_schema(NUMBER)
+GAINS = _per_joint_schema(NUMBER)
+POSITIONS = _per_joint_schema(ANGLE)
 
 Positive = Annotated[
     float, PlainValidator(as_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
@@ -114,14 +115,12 @@ Rows = Annotated[
 Names = Annotated[
     list[str], PlainValidator(as_names), WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES]})
 ]
-Gains = Annotated[PerJoint, PlainValidator(as_per_joint), WithJsonSchema(_GAINS)]
-Positions = Annotated[
-    PerJoint, PlainValidator(partial(as_per_joint, angle=True)), WithJsonSchema(_per_joint_schema(ANGLE))
-]
+Gains = Annotated[PerJoint, PlainValidator(as_per_joint), WithJsonSchema(GAINS)]
+Positions = Annotated[PerJoint, PlainValidator(partial(as_per_joint, angle=True)), WithJsonSchema(POSITIONS)]
 Limits = Annotated[
     PerJoint | str,
     PlainValidator(as_limits),
-    WithJsonSchema({"anyOf": [{"type": "string", "enum": ["model"]}, *_GAINS["anyOf"]]}),
+    WithJsonSchema({"anyOf": [{"type": "string", "enum": ["model"]}, *GAINS["anyOf"]]}),
 ]
 Ends = Annotated[
     list[float],

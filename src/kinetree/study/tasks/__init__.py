@@ -23,14 +23,22 @@ ALWAYS = ("study", "output", "plot")  # tables that every study may have
 
 @dataclass(frozen=True)
 class Task:
-    """A kind of study: its name, a line about it, how work is prepared, and the tables it reads."""
+    """A kind of study: its name, a line about it, how work is prepared, and the tables it reads.
+
+    ``settings`` is its own table, or a function that returns it, for one that takes long to make.
+    """
 
     name: str
     about: str
     prepare: Callable[[Assignment], Work]
     needs: tuple[str, ...] = ("mechanism",)
     uses: tuple[str, ...] = ()
-    settings: type[Table] | None = None
+    settings: type[Table] | Callable[[], type[Table]] | None = None
+
+    @property
+    def own_table(self) -> type[Table] | None:
+        """The class of its own table, made if need be."""
+        return self.settings if self.settings is None or isinstance(self.settings, type) else self.settings()
 
     @property
     def tables(self) -> tuple[str, ...]:

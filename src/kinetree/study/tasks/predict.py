@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.errors import InputError, unknown_name
+from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
-from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 from kinetree.study.surroundings import loads, refuse_loops, wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
@@ -21,6 +21,7 @@ from kinetree.study.values import PerJoint
 if TYPE_CHECKING:
     from kinetree.motion.problem.phases import Phases
     from kinetree.motion.problem.problem import Problem
+    from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 
 SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
 
@@ -151,51 +152,51 @@ def _duration(work: Assignment, table: MotionTable) -> Any:
 
 def _objective(work: Assignment, table: MotionTable) -> Any:
     from kinetree.motion import terms
+    from kinetree.motion.declared import OBJECTIVES
 
+    listed = [
+        row.weight * declared.made(**{key: x for key, x in row if key != "weight"})
+        for declared in OBJECTIVES
+        for row in getattr(table, declared.key)
+    ]
+    if table.objective == "terms" and not listed:
+        raise InputError("the objective 'terms' needs at least one of them, such as [[predict.time]]")
     if (table.objective == "function") != (table.function is not None):
         raise InputError("the objective 'function' and the key function = 'file.py:name' belong together")
     if table.objective == "function":
         own = work.code.function(str(table.function), "predict.function", "s, q, qd, qdd, tau")
-        return terms.CustomObjective(own)
+        return [terms.CustomObjective(own), *listed]
     if table.objective == "mixed":
-        return terms.time_and_torque(table.torque_weight)
-    kinds: dict[str, Any] = {
-        "time": terms.Time,
-        "squared_torque": terms.SquaredTorque,
-        "power": terms.Power,
-        "jerk": terms.Jerk,
-    }
-    return kinds[table.objective]()
+        return [*terms.time_and_torque(table.torque_weight), *listed]
+    return [*(declared.made() for declared in OBJECTIVES if declared.key == table.objective), *listed]
 
 
 def _constraints(
     work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None]
 ) -> list[Any]:
     from kinetree.motion import terms
+    from kinetree.motion.declared import CONSTRAINTS
 
     found: list[Any] = []
     for place, end in zip(("start", "end"), ends, strict=True):
         if end is not None:
             q = _positions(work, end, place)
             found.append(terms.Boundary(place, q, _given(work, end.qd), _given(work, end.qdd)))
-    model = np.isfinite(work.mechanism.tree.effort_limit).any()
-    if table.torque_limits is not None or model:
-        found.append(terms.TorqueLimits(*_limits(table.torque_limits)))
-    if table.torque_rate_limits is not None:
-        found.append(terms.TorqueRateLimits(table.torque_rate_limits))
-    if table.velocity_limits is not None:
-        found.append(terms.VelocityLimits(*_limits(table.velocity_limits)))
-    if table.acceleration_limits is not None:
-        found.append(terms.AccelerationLimits(table.acceleration_limits))
-    if table.joint_limits:
-        found.append(terms.JointLimits())
-    found += [terms.ReactionLimit(**dict(row)) for row in table.reaction_limit]
-    found += [terms.PointPosition(**dict(row)) for row in table.point]
-    return found + [terms.KeepOut(**dict(row)) for row in table.keep_out]
+    shorts = [(declared, declared.short) for declared in CONSTRAINTS if declared.short is not None]
+    for declared, short in shorts:
+        value = getattr(table, short.key)
+        if short.kind == "flag":
+            found += [declared.made()] if value else []
+        elif value is not None or _has_limits(work, short.of_model):
+            first = declared.parameters[0].name
+            found.append(declared.made(**({} if value in (None, "model") else {first: value})))
+    rows = [(declared, row) for declared in CONSTRAINTS for row in getattr(table, declared.key)]
+    return found + [declared.made(**dict(row)) for declared, row in rows]
 
 
-def _limits(given: Any) -> tuple[Any, ...]:
-    return () if given in (None, "model") else (given,)
+def _has_limits(work: Assignment, name: str) -> bool:
+    """Whether a joint of the mechanism has a limit of this name."""
+    return bool(name) and bool(np.isfinite(getattr(work.mechanism.tree, name)).any())
 
 
 def _given(work: Assignment, values: PerJoint | None) -> Any:
@@ -216,11 +217,18 @@ def _positions(work: Assignment, end: EndTable, place: str) -> Any:
     return {name: q[work.mechanism.joint_index(name)] for name in named}
 
 
+def _settings() -> type[Table]:
+    """Its own table, which has one for every term."""
+    from kinetree.study.prediction_tables import PredictTable
+
+    return PredictTable
+
+
 TASK = Task(
     "predict",
     "the motion that is best: shortest, with the least torques, or both",
     prepare,
     needs=("mechanism", "predict"),
     uses=("load",),
-    settings=PredictTable,
+    settings=_settings,
 )

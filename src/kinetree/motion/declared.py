@@ -1,0 +1,330 @@
+"""Every term of a prediction with its parameters, declared once: name, kind, unit, default, and what it is.
+
+From these rows come the tables of study files with their checks, the JSON schema that editors complete from,
+and the documentation's list. The classes in `motion/terms/` take the same parameters; a test compares them.
+Nothing heavy is imported here, for every study file is read with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+NEEDED: Final = ...  # the default of a parameter that has none
+ORIGIN = (0.0, 0.0, 0.0)
+PLACES = ("samples", "knots", "start", "end")
+PARTS = ("force", "moment", "fx", "fy", "fz", "mx", "my", "mz")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: ``kind`` says what it may be (`study.prediction_tables.KINDS`), ``text`` what it means.
+
+    ``said`` tells the default in words; ``choices`` are the names that a kind "choice" allows.
+    """
+
+    name: str
+    kind: str
+    text: str
+    default: Any = NEEDED
+    unit: str = ""
+    said: str = ""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def description(self) -> str:
+        """Meaning, unit and default in one sentence.
+
+        >>> Parameter("radius", "positive", "Radius", unit="m").description
+        'Radius (m).'
+        """
+        unit = f" ({self.unit})" if self.unit else ""
+        return f"{self.text}{unit}{f'; {self.said}' if self.said else ''}."
+
+
+@dataclass(frozen=True)
+class Short:
+    """One key that stands for a whole term: ``key = value`` in [predict], as in ``velocity_limits = 4.0``.
+
+    ``kind`` "flag" makes a term without arguments, others give its first parameter; "model" is none.
+    ``of_model`` names a limit of mechanisms: where a joint has it, the term is there without being asked for.
+    """
+
+    key: str
+    kind: str
+    text: str
+    default: Any = None
+    of_model: str = ""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A term: its class in ``kt.terms``, and its key in a study file, where each is a [[predict.key]]."""
+
+    term: str
+    key: str
+    text: str
+    parameters: tuple[Parameter, ...] = ()
+    objective: bool = False
+    short: Short | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether it needs no arguments, so that ``objective = "key"`` is enough."""
+        return all(parameter.default is not NEEDED for parameter in self.parameters)
+
+    def made(self, **arguments: Any) -> Any:
+        """The term itself."""
+        from kinetree.motion import terms
+
+        return getattr(terms, self.term)(**arguments)
+
+
+def _body(text: str = "Name of the body") -> Parameter:
+    return Parameter("body", "text", text)
+
+
+def _at(default: str = "samples") -> Parameter:
+    where = '"start", "end", all "samples" or "knots", or values of s = t / T from 0 to 1'
+    return Parameter("at", "place", where, default, said=f'default "{default}"')
+
+
+_JOINTS = Parameter("joints", "names", "Names of the joints", None, said="default all")
+_POINT = Parameter("point", "vector", "The point in the body's frame", ORIGIN, "m", "default its origin")
+_POINTS = Parameter("points", "rows", "Points in the body's frame", ORIGIN, "m", "default its origin")
+_AXES = Parameter("axes", "text", 'Directions that count, such as "xy"', "xyz", said="default all")
+_WEIGHTS = Parameter("weights", "gains", "Weights of the joints", 1.0, said="default 1")
+_PART = Parameter(
+    "part", "choice", 'Norm of the "force" or "moment", or one component "fx" to "mz" in body axes', "force",
+    choices=PARTS,
+)  # fmt: skip
+_RATES = Parameter(
+    "rates", "whole", "1: positions, 2: velocities, too, 3: accelerations, too", 2, said="default 2"
+)
+
+
+def _limits(unit: str, kind: str = "bounds") -> tuple[Parameter, ...]:
+    return (
+        Parameter("upper", kind, "Upper bounds", None, unit, "default the model's"),
+        Parameter("lower", kind, "Lower bounds", None, unit, "default -upper"),
+        _JOINTS,
+        _at(),
+    )
+
+
+OBJECTIVES: tuple[Declared, ...] = (
+    Declared("Time", "time", "the duration", objective=True),
+    Declared(
+        "SquaredTorque", "squared_torque", "squared torques over time",
+        (
+            _JOINTS,
+            _WEIGHTS,
+            Parameter("normalised", "flag", "Whether torques are divided by their limits first", False),
+        ),
+        objective=True,
+    ),
+    Declared(
+        "Power", "power", "what drives give and brakes take",
+        (
+            _JOINTS,
+            Parameter("smooth", "positive", "How far the corner at zero power is rounded", 0.1, "W"),
+        ),
+        objective=True,
+    ),
+    Declared("Jerk", "jerk", "squared third derivatives of the joints", (_JOINTS, _WEIGHTS), objective=True),
+    Declared(
+        "SquaredReaction", "squared_reaction", "squared force or moment inside a joint",
+        (_body("Name of the body whose joint it is"), _PART),
+        objective=True,
+    ),
+    Declared(
+        "SquaredForce", "squared_force", "squared components of an unknown force",
+        (
+            Parameter("force", "text", "Name of the unknown force"),
+            Parameter("weights", "gains", "Weights of the components", 1.0, said="default 1"),
+        ),
+        objective=True,
+    ),
+    Declared(
+        "Tracking", "tracking", "squared distance from a given motion",
+        (
+            Parameter("reference", "rows", "Positions of all joints, a row for each instant", unit="rad, m"),
+            Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
+            _JOINTS,
+            _WEIGHTS,
+        ),
+        objective=True,
+    ),
+)  # fmt: skip
+
+CONSTRAINTS: tuple[Declared, ...] = (
+    Declared(
+        "TorqueLimits", "torque_limit", "torques of joints stay between bounds", _limits("N m, N"),
+        short=Short(
+            "torque_limits", "limits", 'Largest torques, or "model"; default the model\'s.',
+            of_model="effort_limit",
+        ),
+    ),
+    Declared(
+        "TorqueRateLimits", "torque_rate_limit", "torques change no faster from sample to sample",
+        (Parameter("limit", "bounds", "Largest changes of torques", unit="N m/s, N/s"), _JOINTS),
+        short=Short(
+            "torque_rate_limits", "gains", "Largest changes of torques (N m/s, N/s); default none."
+        ),
+    ),
+    Declared(
+        "VelocityLimits", "velocity_limit", "velocities of joints stay between bounds", _limits("rad/s, m/s"),
+        short=Short("velocity_limits", "limits", 'Largest velocities, or "model"; default none.'),
+    ),
+    Declared(
+        "AccelerationLimits", "acceleration_limit", "accelerations of joints stay between bounds",
+        _limits("rad/s^2, m/s^2"),
+        short=Short("acceleration_limits", "gains", "Largest accelerations; default none."),
+    ),
+    Declared(
+        "JointLimits", "joint_limit", "positions of joints stay between bounds",
+        (
+            Parameter("lower", "position_bounds", "Lower bounds", None, "rad, m", "default the model's"),
+            Parameter("upper", "position_bounds", "Upper bounds", None, "rad, m", "default the model's"),
+            _JOINTS,
+            _at(),
+        ),
+        short=Short("joint_limits", "flag", "Whether the joints keep within the model's limits.", False),
+    ),
+    Declared(
+        "StrengthLimit", "strength_limit", "a torque keeps below a strength that angle and velocity give",
+        (
+            Parameter("joint", "text", "Name of the joint"),
+            Parameter("angles", "numbers", "Positions of the table, ascending", unit="rad, m"),
+            Parameter("velocities", "numbers", "Velocities of the table, ascending", unit="rad/s, m/s"),
+            Parameter("strength", "rows", "Strengths, one row for each position", unit="N m, N"),
+            Parameter("direction", "sign", "1 or -1: which way the joint pushes", 1),
+            _at(),
+        ),
+    ),
+    Declared(
+        "ReactionLimit", "reaction_limit", "a limit of the force or moment inside a joint",
+        (
+            _body("Name of the body whose joint it is"),
+            Parameter("upper", "number", "Largest norm, or upper bound of a component", unit="N, N m"),
+            _PART,
+            Parameter("lower", "number", "Lower bound of a component", None, "N, N m", "default -upper"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "PointPosition", "point", "a point of a body that must be somewhere",
+        (
+            _body(),
+            Parameter("target", "vector", "Where it must be in the world", None, "m"),
+            _POINT,
+            Parameter("lower", "corner", "Lower corner of a box that it must be in instead", None, "m"),
+            Parameter("upper", "corner", "Upper corner of that box", None, "m"),
+            _AXES,
+            _at("end"),
+        ),
+    ),
+    Declared(
+        "PointVelocity", "point_velocity", "a point of a body that must have a velocity",
+        (
+            _body(),
+            Parameter("velocity", "vector", "Its velocity in the world", unit="m/s"),
+            _POINT,
+            _AXES,
+            _at("end"),
+        ),
+    ),
+    Declared(
+        "PointSpeed", "point_speed", "a point of a body that may not be faster",
+        (_body(), Parameter("limit", "positive", "Largest speed", unit="m/s"), _POINT, _at()),
+    ),
+    Declared(
+        "Orientation", "orientation", "a body that must be turned in a given way",
+        (
+            _body(),
+            Parameter("rotation", "matrix", "Rotation matrix from body to world, by rows (no unit)"),
+            _at("end"),
+        ),
+    ),
+    Declared(
+        "KeepOut", "keep_out", "a sphere that points of a body stay out of",
+        (
+            _body(),
+            Parameter("center", "vector", "Centre of the sphere, in the world or in another body", unit="m"),
+            Parameter("radius", "positive", "Radius", unit="m"),
+            _POINTS,
+            Parameter(
+                "of", "text", "Name of the body that the sphere is fixed in", "world", said='default "world"'
+            ),
+            _at(),
+        ),
+    ),
+    Declared(
+        "GroundClearance", "ground_clearance", "points of a body that stay above a plane",
+        (
+            _body(),
+            _POINTS,
+            Parameter("height", "number", "Height of the plane along its normal", 0.0, "m", "default 0"),
+            Parameter("normal", "vector", "Normal of the plane (no unit)", (0, 0, 1), said="default z"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "ZeroMomentPoint", "zero_moment_point", "the zero-moment point stays in a polygon on the ground",
+        (
+            Parameter("polygon", "rows", "Corners x, y of a convex polygon", unit="m"),
+            Parameter("height", "number", "Height of the ground", 0.0, "m", "default 0"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "Boundary", "boundary", "the state of joints at an instant between start and end",
+        (
+            Parameter("at", "place", '"start", "end", or s = t / T from 0 to 1'),
+            Parameter("position", "positions", "Positions", None, 'rad or "90 deg", m', "default open"),
+            Parameter("velocity", "gains", "Velocities", None, "rad/s, m/s", "default open"),
+            Parameter("acceleration", "gains", "Accelerations", None, "rad/s^2, m/s^2", "default open"),
+        ),
+    ),
+    Declared("Periodic", "periodic", "the motion ends as it starts", (_JOINTS, _RATES)),
+    Declared(
+        "Symmetric", "symmetric", "joints end as their partners start",
+        (
+            Parameter("pairs", "partners", "Joints and their partners, such as { hip1 = 'hip2' }"),
+            Parameter("mirrored", "names", "Joints whose sign turns around", None, said="default none"),
+            _RATES,
+        ),
+    ),
+    Declared(
+        "UnknownForce", "unknown_force", "a force on a body that is sought, too",
+        (
+            _body(),
+            _POINT,
+            Parameter("name", "text", "Name of the force", None, said="default the body's"),
+            Parameter("axes", "text", 'Its components, such as "xz"', "xyz", said="default all"),
+            Parameter("lower", "bounds", "Lower bounds of the components", None, "N", "default none"),
+            Parameter("upper", "bounds", "Upper bounds of the components", None, "N", "default none"),
+            Parameter(
+                "normal", "vector", "Normal of a surface that the force only pushes off (no unit)", None,
+                said="default none",
+            ),
+            Parameter("friction", "number", "Coefficient of friction on that surface (no unit)", None),
+            Parameter("segments", "whole", "Segments of its splines", None, said="default as the motion"),
+            Parameter("degree", "whole", "Degree of its splines", None, said="default two less"),
+            Parameter("start", "gains", "Where a search begins, by component", None, "N"),
+            Parameter("size", "positive", "What counts as much force", None, "N"),
+            _at(),
+        ),
+    ),
+)  # fmt: skip
+
+
+def every_term() -> Iterator[Declared]:
+    """All objectives, then all constraints.
+
+    >>> "keep_out" in [declared.key for declared in every_term()]
+    True
+    """
+    yield from OBJECTIVES
+    yield from CONSTRAINTS
