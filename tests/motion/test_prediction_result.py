@@ -247,7 +247,7 @@ def test_progress_tells_the_time_left():
 
 
 def test_a_line_is_shown_on_a_terminal_only(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr("kinetree.progress.PATIENCE", 0.0)
     monkeypatch.setenv("FORCE_COLOR", "1")  # as if it were a terminal
     predict(minimum_time(segments=4))
     predict(minimum_time(segments=4), progress=False)

@@ -34,6 +34,7 @@ class MotionPanel:
         self.result, self._stage, self._lock, self._shown = result, stage, lock, shown
         self._silent, self._stop = False, threading.Event()
         self._thread: threading.Thread | None = None
+        self._turn = threading.RLock()  # play and pause come from several threads
         names = motion_names(result)
         self._load(0)
         self._followed: Array = self._level[0]
@@ -142,21 +143,23 @@ class MotionPanel:
 
     def play(self) -> None:
         """Let time run, from the beginning if it is at the end."""
-        self.pause()
-        if self.t >= float(self.frames.time[-1]) - 1e-9:
-            self._move(float(self.frames.time[0]))
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(self._stop,), daemon=True)
-        self.play_button.label, self.play_button.icon = "Pause", "player-pause"
-        self._thread.start()
+        with self._turn:
+            self.pause()
+            if self.t >= float(self.frames.time[-1]) - 1e-9:
+                self._move(float(self.frames.time[0]))
+            self._stop = threading.Event()
+            self._thread = threading.Thread(target=self._run, args=(self._stop,), daemon=True)
+            self.play_button.label, self.play_button.icon = "Pause", "player-pause"
+            self._thread.start()
 
     def pause(self) -> None:
         """Stop time."""
-        self._stop.set()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=2.0)
-        self.play_button.label, self.play_button.icon = "Play", "player-play"
+        with self._turn:
+            self._stop.set()
+            thread = self._thread
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(timeout=2.0)
+            self.play_button.label, self.play_button.icon = "Play", "player-play"
 
     def _run(self, stop: threading.Event) -> None:
         last = perf_counter()

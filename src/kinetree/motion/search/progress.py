@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.motion.solvers.interface import Progress, Settings
+from kinetree.progress import Line, shown_line
 
 Tell = Callable[[Progress], object]
-PATIENCE = 0.5  # s before anything is shown
 WINDOW, LEAST = 12, 5  # iterations that a trend is read from: at most, at least
 SLOWEST = 0.02  # decades per iteration: what falls more slowly has no trend
 SMALLEST = 1e-16
@@ -93,37 +92,9 @@ class Course:
 @contextmanager
 def shown_progress(wanted: bool | Tell | None) -> Iterator[Tell | None]:
     """The user's own function, a line on a terminal, or nothing."""
-    if callable(wanted):
-        yield wanted
-    elif wanted or (wanted is None and sys.stderr.isatty()):
-        line = Line()
-        try:
-            yield line
-        finally:
-            line.close()
-    else:
-        yield None
 
+    def told(line: Line) -> Tell:
+        return lambda step: line.show(" ".join(str(step).split()))
 
-class Line:
-    """The present iteration on the terminal; appears once it takes long, and goes when it is over."""
-
-    def __init__(self) -> None:
-        self._status: Any = None
-
-    def __call__(self, step: Progress) -> None:
-        """Show an iteration."""
-        if step.seconds < PATIENCE:
-            return
-        text = " ".join(str(step).split())
-        if self._status is None:
-            from rich.console import Console
-
-            self._status = Console(stderr=True).status(text)
-            self._status.start()
-        self._status.update(text)
-
-    def close(self) -> None:
-        """Take the line away."""
-        if self._status is not None:
-            self._status.stop()
+    with shown_line(wanted, told) as tell:
+        yield tell
