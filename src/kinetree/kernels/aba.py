@@ -1,8 +1,17 @@
-"""Forward dynamics: articulated-body algorithm in the world frame.
+"""Forward dynamics: the articulated-body algorithm (Featherstone 2008, table 7.1), in world coordinates.
 
-Bias accelerations (those at qdd = 0) are taken out first, so the inward pass needs no Ia c.
-Joint axis (z, s); articulated inertia [[J, H], [H^T, M]]; motion (angular, linear), wrench (n, f).
+A body with all that hangs on it moves under a force as f = IA a + pA: articulated inertia IA, bias force pA.
+Letters are those of the book and of `derivations/plain.py`, which should be read first:
+
+    U = IA S,   D = S^T U,   u = tau - S^T pA,   Ia = IA - U U^T / D,   qdd = (u - U^T a) / D
+
+with the joint axis S = (z, s), motions (angular, linear), forces (n, f), and in blocks U = (Un, Uf),
+IA = [[J, H], [H^T, M]], pA = (n, f). Two things differ from the table. All is in the world's axes about one
+point, so nothing is transformed from body to body. And accelerations are counted from those at qdd = 0, which
+the first pass finds (wd, a): pA is the force that these take, and the term Ia c of the table is zero.
+
 What only an axis and its children need waits in a row that a last child takes over (``tree.place``).
+Derivation: docs/theory/recursions.md.
 """
 
 from kinetree.kernels.axes import (
@@ -16,7 +25,7 @@ from kinetree.kernels.axes import (
     turn_axes,
 )
 from kinetree.kernels.layout import Kernel, Layout
-from kinetree.kernels.number import accumulate, again, lanewise, nothing, where_less
+from kinetree.kernels.number import accumulate, again, lanewise, nothing, reread, where_less
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
@@ -55,13 +64,13 @@ SLOTS = Layout(
 
 @lanewise
 def biased_motion(tree, work, q, qd):
-    """Outward: motion of every axis at qdd = 0, the inertia that it carries and its wrench."""
-    move(tree, tree.axis, work, q, qd, nothing(q))
+    """First pass, outward: motion of every axis at qdd = 0, inertia and bias force of its body."""
+    bias_forces(tree, tree.axis, work, q, qd, nothing(q))
 
 
 @lanewise
-def move(tree, row, work, q, qd, wrench):
-    """The same with the motion of axis i in row[i] of the workspace, and wrenches taken off."""
+def bias_forces(tree, row, work, q, qd, wrench):
+    """First pass with the motion of axis i in row[i] of the workspace; loads are taken off the forces."""
     turn_axes(tree, work, q)
     work.R[WORLD], work.p[WORLD] = IDENTITY, centred_world(tree, q)
     work.w[WORLD], work.v[WORLD] = ZERO3, ZERO3
@@ -69,14 +78,14 @@ def move(tree, row, work, q, qd, wrench):
     for i in outward(len(q)):
         j, k = row[tree.parent[i]], row[i]
         place_axis(tree, work, i, q[i], j, k)
-        z, s = work.z[again(i)], work.s[again(i)]
+        z, s = reread(work.z, i), reread(work.s, i)
         w, v, wd, a = work.w[j], work.v[j], work.wd[j], work.a[j]
         wd = scale_plus(qd[i], cross(w, z), wd)
         a = scale_plus(qd[i], cross_plus(v, z, cross(w, s)), a)
         w, v = scale_plus(qd[i], z, w), scale_plus(qd[i], s, v)
         work.w[k], work.v[k], work.wd[k], work.a[k] = w, v, wd, a
         if tree.massive[i]:
-            bear(tree, work, i, again(k))
+            body_force(tree, work, i, again(k))
         else:
             work.n[i], work.f[i] = ZERO3, ZERO3
         if len(wrench) > 0:
@@ -87,8 +96,8 @@ def move(tree, row, work, q, qd, wrench):
 
 
 @lanewise
-def bear(tree, work, i, k):
-    """Inertia and wrench of the body on axis i, which moves as row k tells."""
+def body_force(tree, work, i, k):
+    """Inertia I of the body on axis i, and the force I a + v x* I v of its motion in row k."""
     m, h, S = inertia(tree, i)
     h, S = moved_inertia(m, h, S, work.R[k], work.p[k])
     work.h[i], work.I[i] = h, trace_minus(S)
@@ -100,13 +109,13 @@ def bear(tree, work, i, k):
 
 @lanewise
 def articulate(tree, work, q, qd, tau, pivot):
-    """Inward: articulated inertias and bias wrenches, and the pivots D of M = U D U^T."""
+    """Second pass, inward: IA and pA of every body; pivot[i] is D, also that of M = U D U^T."""
     for i in inward(len(q)):
         j, k = tree.parent[i], tree.place[i]
         if tree.beyond[i] == WORLD:
-            begin(tree, work, i, k)
+            body_inertia(tree, work, i, k)
         z, s = work.z[i], work.s[i]
-        Un, Uf = reluctance(work, k, z, s)
+        Un, Uf = inertia_times_axis(work, k, z, s)
         D = dot(z, Un) + (dot(s, Uf) + tree.armature[i])
         if len(pivot) > 0:
             pivot[i] = D
@@ -116,21 +125,21 @@ def articulate(tree, work, q, qd, tau, pivot):
         if tree.passive[i]:
             u = u - passive_torque(tree, i, q[i], qd[i])
         work.Un[i], work.Uf[i], work.inv_D[i], work.u[i] = Un, Uf, inv_D, u
-        if j != WORLD:
+        if j != WORLD:  # pa = pA + U u / D and Ia become part of the parent
             accumulate(work.n, j, scale_plus(u * inv_D, Un, n))
             accumulate(work.f, j, scale_plus(u * inv_D, Uf, f))
             if not tree.opens[i]:
-                give_way(work, k, Un, Uf, inv_D)
-                join(work, k, tree.place[j])
+                free_axis(work, k, Un, Uf, inv_D)
+                add_inertia(work, k, tree.place[j])
             elif tree.massive[j]:
-                give_way_and_join(tree, work, k, j, Un, Uf, inv_D)
+                free_axis_on_body(tree, work, k, j, Un, Uf, inv_D)
             else:
-                give_way(work, k, Un, Uf, inv_D)
+                free_axis(work, k, Un, Uf, inv_D)
 
 
 @lanewise
-def begin(tree, work, i, k):
-    """The articulated inertia at a tip: that of its body."""
+def body_inertia(tree, work, i, k):
+    """IA = I of the body at a tip, into row k."""
     if tree.massive[i]:
         m = tree.m[i]
         work.J[k], work.H[k], work.M[k] = work.I[i], skew(work.h[i]), (m, 0.0, 0.0, m, 0.0, m)
@@ -139,16 +148,16 @@ def begin(tree, work, i, k):
 
 
 @lanewise
-def reluctance(work, k, z, s):
-    """The wrench U that unit acceleration of an axis takes, for the articulated inertia in row k."""
-    Jz, H = times(full(work.J[k]), z), work.H[again(k)]
+def inertia_times_axis(work, k, z, s):
+    """U = IA S = (J z + H s, H^T z + M s) for IA in row k: the force that unit acceleration takes."""
+    Jz, H = times(full(work.J[k]), z), reread(work.H, k)
     Hs, Hz = times(H, s), transposed_times(H, z)
-    return add(Jz, Hs), add(Hz, times(full(work.M[again(k)]), s))
+    return add(Jz, Hs), add(Hz, times(full(reread(work.M, k)), s))
 
 
 @lanewise
-def give_way(work, k, Un, Uf, inv_D):
-    """The articulated inertia in row k minus U U^T / D: its axis is free to move."""
+def free_axis(work, k, Un, Uf, inv_D):
+    """Ia = IA - U U^T / D in row k: what is left of the inertia when the axis is free to move."""
     Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
     work.J[k] = sym_minus_outer(work.J[k], Kn, Un)
     k = again(k)
@@ -158,8 +167,8 @@ def give_way(work, k, Un, Uf, inv_D):
 
 
 @lanewise
-def give_way_and_join(tree, work, k, j, Un, Uf, inv_D):
-    """The same plus the body of axis j."""
+def free_axis_on_body(tree, work, k, j, Un, Uf, inv_D):
+    """Ia + I with the body of axis j, in row k: the last child leaves its row to its parent."""
     Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
     work.J[k] = sum6(work.I[j], sym_minus_outer(work.J[k], Kn, Un))
     k = again(k)
@@ -170,8 +179,8 @@ def give_way_and_join(tree, work, k, j, Un, Uf, inv_D):
 
 
 @lanewise
-def join(work, k, parent):
-    """Add the articulated inertia in one row to that in another."""
+def add_inertia(work, k, parent):
+    """Add the articulated inertia in row k to that in the row of the parent."""
     accumulate(work.J, parent, work.J[k])
     accumulate(work.H, parent, work.H[k])
     accumulate(work.M, parent, work.M[k])
@@ -179,7 +188,7 @@ def join(work, k, parent):
 
 @lanewise
 def accelerate(tree, work, qdd):
-    """Outward: accelerations beyond the bias."""
+    """Third pass, outward: qdd = (u - U^T a) / D, with a counted from the accelerations at qdd = 0."""
     work.dw[WORLD], work.dv[WORLD] = ZERO3, ZERO3
     for i in outward(len(qdd)):
         j, k = tree.place[tree.parent[i]], tree.place[i]
@@ -196,7 +205,7 @@ def aba(tree, work, q, qd, tau, wrench, qdd, pivot):
     wrench: force and moment applied to what axis i carries, in its frame at its origin: 6 numbers per axis,
     or nothing.
     """
-    move(tree, tree.place, work, q, qd, wrench)
+    bias_forces(tree, tree.place, work, q, qd, wrench)
     articulate(tree, work, q, qd, tau, pivot)
     accelerate(tree, work, qdd)
 
@@ -209,7 +218,7 @@ def aba_unloaded(tree, work, q, qd, tau, qdd, pivot):
 
 @lanewise
 def aba_alone(tree, work, q, qd, tau, qdd):
-    """The same without telling the pivots."""
+    """qdd = M(q)^-1 (tau - c(q, qd) - g(q)) alone, without the pivots."""
     aba(tree, work, q, qd, tau, nothing(q), qdd, nothing(q))
 
 

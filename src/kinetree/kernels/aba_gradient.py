@@ -1,9 +1,14 @@
 """Derivatives of forward dynamics: -M^-1 times those of inverse dynamics at the resulting acceleration.
 
 M = U D U^T with U_ji = X_j . K_i for axis i and its ancestor j, where K = (Un, Uf) / D comes from articulated
-bodies. The derivative of the torque of axis i by a coordinate c between it and the base is linear in rates
-of c: w_i . m_c with nine numbers each. So U^-1 is applied to w once, for all c, and what the axes from c on
-let the ancestors of c feel is T_c m_c, with T_c the sum of K_i w_i^T beyond. U^-T fills the columns.
+bodies (`aba`). The derivative of the torque of axis i by a coordinate c between it and the base is a product
+w_i . m_c of nine numbers each,
+
+    w = (Bn, In, If),   m = (zd, zdd, sdd) by q_c,   m = (z, 2 zd, 2 sd) by qd_c,
+
+so U^-1 is applied to the factors w once, for all c, and T_c (6 x 9), the sum of K_i w_i^T over all i from c
+on, is all that the ancestors of c need of them. U^-T then fills the columns. Derivation and sources:
+docs/theory/aba_gradient.md.
 """
 
 from kinetree.kernels.aba import SLOTS as ABA_SLOTS
@@ -12,8 +17,13 @@ from kinetree.kernels.axes import WORLD, inward, outward, upward
 from kinetree.kernels.crba import ENTRIES as FACTORS
 from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
-from kinetree.kernels.number import accumulate, again, lanewise, nothing
-from kinetree.kernels.rnea_gradient import transmitted_torque, wrench_changes
+from kinetree.kernels.number import accumulate, again, lanewise, nothing, reread
+from kinetree.kernels.rnea_gradient import (
+    coriolis,
+    transmitted_torque,
+    transposed_coriolis_times,
+    wrench_changes,
+)
 from kinetree.kernels.vectors import (
     ZERO9,
     dot,
@@ -27,6 +37,7 @@ from kinetree.kernels.vectors import (
     transposed_times,
 )
 
+# T by blocks of 3 x 3: rows n, f of K; columns b, i, f of w = (Bn, In, If)
 SLOTS = Layout(**{**ABA_SLOTS.fields, **MOTION, "Tnb": 9, "Tni": 9, "Tnf": 9, "Tfb": 9, "Tfi": 9, "Tff": 9})
 # of full n x n matrices, column by column: dqdd/dq, dqdd/dqd, dqdd/dtau, solved for side by side
 ENTRIES = Layout(world=False, x=3)
@@ -53,45 +64,50 @@ def aba_gradient(tree, work, packed, out, q, qd, tau, qdd, pivot, torque):
 
 @lanewise
 def eliminate(tree, work, n, packed, out, i):
-    """D^-1 U^-1 times row i, left of the diagonal, and times column i, above it."""
-    In, If, Qn, Qf, Vn, Vf, Bn = wrench_changes(tree, work, i)
+    """-D^-1 U^-1 dtau: row i up to the diagonal, and column i above it."""
+    E, P = coriolis(work.G[i], work.P[i])
+    In, If, Qn, Qf, Vn, Vf = wrench_changes(tree, work, i, E, P)
+    Bn = transposed_coriolis_times(E, P, work.z[i], work.s[i])
     k, inv_D, stiffness, viscous = tree.place[i], work.inv_D[i], tree.stiffness[i], tree.viscous[i]
     if tree.beyond[i] == WORLD:
         work.Tnb[k], work.Tni[k], work.Tnf[k] = ZERO9, ZERO9, ZERO9
         work.Tfb[k], work.Tfi[k], work.Tff[k] = ZERO9, ZERO9, ZERO9
     z, s, zd, sd, zdd, sdd = work.z[i], work.s[i], work.zd[i], work.sd[i], work.zdd[i], work.sdd[i]
     Kn, Kf = scale(inv_D, work.Un[i]), scale(inv_D, work.Uf[i])
-    b = shared(work.Tnb, work.Tfb, k, z, s, Bn, Kn, Kf)
-    c = shared(work.Tni, work.Tfi, k, z, s, In, Kn, Kf)
-    d = shared(work.Tnf, work.Tff, k, z, s, If, Kn, Kf)
-    by_q = dot_plus(zd, b, dot_plus(zdd, c, dot_plus(sdd, d, stiffness)))
-    by_qd = 2.0 * dot_plus(zd, c, dot(sd, d)) + dot_plus(z, b, viscous)
+    wb = eliminated(work.Tnb, work.Tfb, k, z, s, Bn, Kn, Kf)
+    wi = eliminated(work.Tni, work.Tfi, k, z, s, In, Kn, Kf)
+    wf = eliminated(work.Tnf, work.Tff, k, z, s, If, Kn, Kf)
+    by_q = dot_plus(zd, wb, dot_plus(zdd, wi, dot_plus(sdd, wf, stiffness)))
+    by_qd = 2.0 * dot_plus(zd, wi, dot(sd, wf)) + dot_plus(z, wb, viscous)
     out.x[i * n + i] = -inv_D * by_q, -inv_D * by_qd, inv_D
-    fill_row(tree, work, n, packed, out, i, Kn, Kf, scale(-inv_D, b), scale(-inv_D, c), scale(-inv_D, d))
+    fill_row(tree, work, n, packed, out, i, Kn, Kf, scale(-inv_D, wb), scale(-inv_D, wi), scale(-inv_D, wf))
+    # T m - Q and T m - V: what elimination of all axes from i on leaves of the wrenches by q_i and qd_i
     Qn, Qf = scale_plus(stiffness, Kn, negative(Qn)), scale_plus(stiffness, Kf, negative(Qf))
     Vn, Vf = scale_plus(viscous, Kn, negative(Vn)), scale_plus(viscous, Kf, negative(Vf))
-    Qn, Qf, Vn, Vf = felt(work.Tnb, work.Tfb, k, work.zd[again(i)], work.z[again(i)], Qn, Qf, Vn, Vf)
-    twice_zd, twice_sd = scale(2.0, work.zd[again(i)]), scale(2.0, work.sd[again(i)])
-    Qn, Qf, Vn, Vf = felt(work.Tni, work.Tfi, k, work.zdd[again(i)], twice_zd, Qn, Qf, Vn, Vf)
-    Qn, Qf, Vn, Vf = felt(work.Tnf, work.Tff, k, work.sdd[again(i)], twice_sd, Qn, Qf, Vn, Vf)
+    Qn, Qf, Vn, Vf = add_products(
+        work.Tnb, work.Tfb, k, reread(work.zd, i), reread(work.z, i), Qn, Qf, Vn, Vf
+    )
+    twice_zd, twice_sd = scale(2.0, reread(work.zd, i)), scale(2.0, reread(work.sd, i))
+    Qn, Qf, Vn, Vf = add_products(work.Tni, work.Tfi, k, reread(work.zdd, i), twice_zd, Qn, Qf, Vn, Vf)
+    Qn, Qf, Vn, Vf = add_products(work.Tnf, work.Tff, k, reread(work.sdd, i), twice_sd, Qn, Qf, Vn, Vf)
     fill_column(tree, work, n, out, i, Qn, Qf, Vn, Vf, negative(Kn), negative(Kf))
     j = tree.parent[i]
     if j != WORLD and not tree.opens[i]:
-        join(work, k, tree.place[j])
+        add_factors(work, k, tree.place[j])
 
 
 @lanewise
-def felt(Tn, Tf, k, a, b, Qn, Qf, Vn, Vf):
-    """Q + T a and V + T b."""
-    A = Tn[again(k)]
+def add_products(Tn, Tf, k, a, b, Qn, Qf, Vn, Vf):
+    """Q + T a and V + T b for one block column of T, in row k."""
+    A = reread(Tn, k)
     Qn, Vn = times_plus(A, a, Qn), times_plus(A, b, Vn)
-    A = Tf[again(k)]
+    A = reread(Tf, k)
     return Qn, times_plus(A, a, Qf), Vn, times_plus(A, b, Vf)
 
 
 @lanewise
-def shared(Tn, Tf, k, z, s, w, Kn, Kf):
-    """w - X^T T, and T + K (w - X^T T)^T in its place."""
+def eliminated(Tn, Tf, k, z, s, w, Kn, Kf):
+    """A third of w after the elimination of all axes beyond, w - T^T X; T takes up K w^T."""
     k = again(k)
     w = sub(w, transposed_times(Tn[k], z))
     k = again(k)
@@ -104,8 +120,8 @@ def shared(Tn, Tf, k, z, s, w, Kn, Kf):
 
 
 @lanewise
-def join(work, k, parent):
-    """Add T in one row to that in another."""
+def add_factors(work, k, parent):
+    """Add T in row k to that in the row of the parent."""
     accumulate(work.Tnb, parent, work.Tnb[k])
     accumulate(work.Tni, parent, work.Tni[k])
     accumulate(work.Tnf, parent, work.Tnf[k])
@@ -115,16 +131,16 @@ def join(work, k, parent):
 
 
 @lanewise
-def fill_row(tree, work, n, packed, out, i, Kn, Kf, b, c, d):
-    """U of axis i and its ancestors, and its row by their coordinates and speeds."""
-    zero, k = 0.0 * b[0], tree.first[i] + 1
-    twice_c, twice_d = scale(2.0, c), scale(2.0, d)
+def fill_row(tree, work, n, packed, out, i, Kn, Kf, wb, wi, wf):
+    """U of axis i and its ancestors, and its row w . m by their coordinates and speeds."""
+    zero, k = 0.0 * wb[0], tree.first[i] + 1
+    twice_wi, twice_wf = scale(2.0, wi), scale(2.0, wf)
     j = tree.parent[i]
     while j != WORLD:
         for a in upward(j, tree.top[j]):
             packed.M[k] = dot_plus(work.z[a], Kn, dot(work.s[a], Kf))
-            by_q = dot_plus(work.zd[a], b, dot_plus(work.zdd[a], c, dot(work.sdd[a], d)))
-            by_qd = dot_plus(work.z[a], b, dot_plus(work.zd[a], twice_c, dot(work.sd[a], twice_d)))
+            by_q = dot_plus(work.zd[a], wb, dot_plus(work.zdd[a], wi, dot(work.sdd[a], wf)))
+            by_qd = dot_plus(work.z[a], wb, dot_plus(work.zd[a], twice_wi, dot(work.sd[a], twice_wf)))
             out.x[a * n + i] = (by_q, by_qd, zero)
             k += 1
         j = tree.parent[tree.top[j]]
@@ -132,7 +148,7 @@ def fill_row(tree, work, n, packed, out, i, Kn, Kf, b, c, d):
 
 @lanewise
 def fill_column(tree, work, n, out, i, Qn, Qf, Vn, Vf, Kn, Kf):
-    """The rows of the ancestors by q_i, qd_i and tau_i: each takes its part of the wrenches on their way."""
+    """Rows of the ancestors by q_i, qd_i, tau_i: axis a takes x = X . W / D of a wrench W, leaves W - x U."""
     j = tree.parent[i]
     while j != WORLD:
         for a in upward(j, tree.top[j]):

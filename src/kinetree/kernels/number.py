@@ -60,12 +60,19 @@ def accumulate(field, i, value):
 
 
 def again(i):
-    """The same row, to be read anew.
+    """The same row number, which the compiler takes for another one.
 
-    Compiled, what was read from row i before is forgotten: registers are few, and what does not fit into them
-    would be written to memory once more.
+    A hint for registers, without any meaning for the result: a processor has sixteen, an articulated inertia
+    alone has 21 numbers. What the compiler has read from row i and cannot keep in registers, it writes to the
+    stack, although it stands in row i already. Row again(i) it reads from there. See `reread`.
     """
     return i
+
+
+@lanewise
+def reread(field, i):
+    """field[i], read from memory even where the compiler has read it before; see `again`."""
+    return field[again(i)]
 
 
 def _is_symbolic(x):

@@ -2,7 +2,8 @@
 
 Reactions are expressed in the axes of the body they act on, about its origin. Seen from there, a coordinate
 between the base and the joint changes only the velocity and acceleration of what lies beyond (by Xd and Xdd),
-and a coordinate beyond the joint changes the composite wrench as in inverse dynamics.
+and a coordinate beyond the joint changes the composite wrench as in inverse dynamics. Derivation and sources:
+docs/theory/reaction_gradient.md.
 """
 
 from collections.abc import Callable
@@ -14,18 +15,14 @@ from kinetree.kernels.axes import WORLD, inward, outward, upward
 from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import lanewise
+from kinetree.kernels.rnea_gradient import coriolis, rate_changes, wrench_changes
 from kinetree.kernels.vectors import (
     ZERO3,
     cross,
-    cross_plus,
-    inertia_times,
     product,
-    scale,
     store3,
     sub,
-    times_plus,
     transposed_times,
-    twice_trace_minus,
 )
 from kinetree.model.tree import Tree
 
@@ -52,35 +49,26 @@ def reaction_gradient(tree, work, out, q, qd, qdd, reaction):
     k = 0
     for i in inward(len(q)):
         join_parent(tree, work, i, tree.parent[i])
-        m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
-        E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
+        m, h, S = tree.subtree_m[i], work.h[i], work.S[i]
+        E, P = coriolis(work.G[i], work.P[i])
         R, p = work.R[i], work.p[i]
         if tree.carries[i]:
-            wrench = in_body(R, p, n, f)
+            wrench = in_body(R, p, work.n[i], work.f[i])
             store3(reaction, 6 * i, wrench[0:3])
             store3(reaction, 6 * i + 3, wrench[3:6])
             j = i
             while j != WORLD:
                 for a in upward(j, tree.top[j]):
-                    z, s, zd, sd = work.z[a], work.s[a], work.zd[a], work.sd[a]
-                    Cn, Cf = inertia_times(m, h, S, z, s)
-                    out.dqdd[k] = in_body(R, p, Cn, Cf)
-                    Cn, Cf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-                    out.dqd[k] = in_body(R, p, times_plus(E, z, Cn), cross_plus(z, P, Cf))
-                    Cn, Cf = inertia_times(m, h, S, work.zdd[a], work.sdd[a])
-                    out.dq[k] = in_body(R, p, times_plus(E, zd, Cn), cross_plus(zd, P, Cf))
+                    In, If, Qn, Qf, Vn, Vf = rate_changes(work, a, m, h, S, E, P)
+                    out.dqdd[k] = in_body(R, p, In, If)
+                    out.dqd[k] = in_body(R, p, Vn, Vf)
+                    out.dq[k] = in_body(R, p, Qn, Qf)
                     k += 1
                 j = tree.parent[tree.top[j]]
         else:
             store3(reaction, 6 * i, ZERO3)
             store3(reaction, 6 * i + 3, ZERO3)
-        z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
-        In, If = inertia_times(m, h, S, z, s)
-        Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
-        Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
-        Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
-        Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-        Vn, Vf = times_plus(E, z, Vn), cross_plus(z, P, Vf)
+        In, If, Qn, Qf, Vn, Vf = wrench_changes(tree, work, i, E, P)
         j = tree.parent[i]
         while j != WORLD:
             if tree.carries[j]:

@@ -2,7 +2,7 @@
 
 Composite inertia I = (m, h, S); Coriolis operator 2B (w, v) = (E w, w x 2P) with E = 2 (tr G - G): 12 numbers
 instead of 36. Perturbing q_i moves what axis i carries rigidly, and changes its velocity by Xd and its
-acceleration by Xdd on top.
+acceleration by Xdd on top. Derivation and sources: docs/theory/rnea_gradient.md.
 """
 
 from kinetree.kernels.axes import WORLD, inward, passive_torque, upward
@@ -28,21 +28,40 @@ TARGETS = ((0, 0, True), (3, 0, False), (1, 1, True), (2, 1, False), (4, 2, Fals
 
 
 @lanewise
-def wrench_changes(tree, work, i):
-    """How the composite body beyond axis i answers to it: wrenches by qdd_i, q_i and qd_i.
+def coriolis(G, P):
+    """(E, 2P) of the operator 2B, from velocity moment G and momentum P of a body."""
+    return twice_trace_minus(G), scale(2.0, P)
 
-    (In, If) = I X;  (Qn, Qf) = 2B Xd + I Xdd + X x* F;  (Vn, Vf) = 2B X + 2 I Xd;  Bn = (2B)^T X
+
+@lanewise
+def transposed_coriolis_times(E, P, w, v):
+    """(2B)^T (w, v): a moment; its force is zero."""
+    return transposed_times_plus(E, w, cross(P, v))
+
+
+@lanewise
+def rate_changes(work, a, m, h, S, E, P):
+    """Wrenches by qdd_a, q_a and qd_a of a body (m, h, S, E, P) that axis a carries, seen from that body.
+
+    (In, If) = I X;  (Qn, Qf) = I Xdd + 2B Xd;  (Vn, Vf) = 2 I Xd + 2B X
     """
-    m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
-    z, s, zd, sd = work.z[i], work.s[i], work.zd[i], work.sd[i]
-    E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
-    In, If = inertia_times(m, h, S, z, s)
-    Bn = transposed_times_plus(E, z, cross(P, s))
-    Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
-    Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
-    Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
-    Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-    return In, If, Qn, Qf, times_plus(E, z, Vn), cross_plus(z, P, Vf), Bn
+    z, zd = work.z[a], work.zd[a]
+    In, If = inertia_times(m, h, S, z, work.s[a])
+    Qn, Qf = inertia_times(m, h, S, work.zdd[a], work.sdd[a])
+    Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, work.sd[a]))
+    Qn, Qf = times_plus(E, zd, Qn), cross_plus(zd, P, Qf)
+    return In, If, Qn, Qf, times_plus(E, z, Vn), cross_plus(z, P, Vf)
+
+
+@lanewise
+def wrench_changes(tree, work, i, E, P):
+    """Wrenches by qdd_i, q_i and qd_i of the composite body beyond axis i, seen from the world.
+
+    As `rate_changes`, and q_i turns the composite wrench F as well: (Qn, Qf) = I Xdd + 2B Xd + X x* F
+    """
+    z, s, n, f = work.z[i], work.s[i], work.n[i], work.f[i]
+    In, If, Qn, Qf, Vn, Vf = rate_changes(work, i, tree.subtree_m[i], work.h[i], work.S[i], E, P)
+    return In, If, cross_plus(s, f, cross_plus(z, n, Qn)), cross_plus(z, f, Qf), Vn, Vf
 
 
 @lanewise
@@ -65,7 +84,9 @@ def rnea_gradient(tree, work, out, q, qd, qdd, tau):
     for i in inward(len(q)):
         join_parent(tree, work, i, tree.parent[i])
         tau[i] = transmitted_torque(tree, work, i, q[i], qd[i], qdd[i])
-        In, If, Qn, Qf, Vn, Vf, Bn = wrench_changes(tree, work, i)
+        E, P = coriolis(work.G[i], work.P[i])
+        In, If, Qn, Qf, Vn, Vf = wrench_changes(tree, work, i, E, P)
+        Bn = transposed_coriolis_times(E, P, work.z[i], work.s[i])
         twice_In, twice_If = scale(2.0, In), scale(2.0, If)
         drive, spring, damper = tree.armature[i], tree.stiffness[i], tree.viscous[i]  # on the diagonal
         j = i

@@ -8,13 +8,14 @@ K = sum 2 integral of v x D dm and the composite wrench F, the gradient is
 
 with Xy = D_parent x X = (zy, sy). Perturbing q_i moves all this rigidly and adds Xy, Xd and Xdd to virtual
 motion, velocity and acceleration, which gives every second derivative as a few dot products per pair of an
-axis and its ancestor: O(1) each.
+axis and its ancestor: O(1) each. Derivation and sources: docs/theory/rnea_hessian.md.
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward, passive_torque, upward
 from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
 from kinetree.kernels.number import accumulate, lanewise
+from kinetree.kernels.rnea_gradient import coriolis, transposed_coriolis_times, wrench_changes
 from kinetree.kernels.vectors import (
     ZERO3,
     ZERO9,
@@ -24,12 +25,8 @@ from kinetree.kernels.vectors import (
     dot_plus,
     inertia_times,
     negative,
-    scale,
     scale_plus,
     sub,
-    times_plus,
-    transposed_times_plus,
-    twice_trace_minus,
     velocity_moment,
 )
 
@@ -64,8 +61,8 @@ def virtual_motion(tree, work, y):
             h, S = work.h[i], work.S[i]
             work.Ln[i], work.Lf[i] = inertia_times(tree.m[i], h, S, yw, yv)
             work.Gy[i] = velocity_moment(h, S, yw, yv)
-            E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
-            work.K[i] = transposed_times_plus(E, yw, cross(P, yv))
+            E, P = coriolis(work.G[i], work.P[i])
+            work.K[i] = transposed_coriolis_times(E, P, yw, yv)
         else:
             work.Ln[i], work.Lf[i], work.Gy[i], work.K[i] = ZERO3, ZERO3, ZERO9, ZERO3
 
@@ -117,24 +114,17 @@ def rnea_hessian(tree, work, out, q, qd, qdd, y, tau, dq, dqd, dqdd):
         join_parent(tree, work, i, j)
         join_virtual(work, i, j)
         store_gradient(tree, work, i, q, qd, qdd, y, tau, dq, dqd, dqdd)
-        m, h, S, n, f = tree.subtree_m[i], work.h[i], work.S[i], work.n[i], work.f[i]
-        z, s, zd, sd, zy, sy = work.z[i], work.s[i], work.zd[i], work.sd[i], work.zy[i], work.sy[i]
-        E, P = twice_trace_minus(work.G[i]), scale(2.0, work.P[i])
-        Ey, Py = twice_trace_minus(work.Gy[i]), scale(2.0, work.Lf[i])
-        # changes of the composite wrench with q_i (Q), qd_i (V), qdd_i (I X)
-        In, If = inertia_times(m, h, S, z, s)
-        Qn, Qf = inertia_times(m, h, S, work.zdd[i], work.sdd[i])
-        Qn = cross_plus(s, f, cross_plus(z, n, times_plus(E, zd, Qn)))
-        Qf = cross_plus(z, f, cross_plus(zd, P, Qf))
-        Vn, Vf = inertia_times(m, h, S, scale(2.0, zd), scale(2.0, sd))
-        Vn, Vf = times_plus(E, z, Vn), cross_plus(z, P, Vf)
+        z, s, zy, sy = work.z[i], work.s[i], work.zy[i], work.sy[i]
+        E, P = coriolis(work.G[i], work.P[i])
+        Ey, Py = coriolis(work.Gy[i], work.Lf[i])
+        In, If, Qn, Qf, Vn, Vf = wrench_changes(tree, work, i, E, P)
         # changes of the virtual momentum with q_i, of K with q_i and with qd_i
-        dLn, dLf = inertia_times(m, h, S, zy, sy)
+        dLn, dLf = inertia_times(tree.subtree_m[i], work.h[i], work.S[i], zy, sy)
         dLn = cross_plus(s, work.Lf[i], cross_plus(z, work.Ln[i], dLn))
         dLf = cross_plus(z, work.Lf[i], dLf)
-        K_qd = negative(transposed_times_plus(Ey, z, cross(Py, s)))
-        K_q = cross_plus(z, work.K[i], transposed_times_plus(E, zy, cross(P, sy)))
-        K_q = sub(K_q, transposed_times_plus(Ey, zd, cross(Py, sd)))
+        K_qd = negative(transposed_coriolis_times(Ey, Py, z, s))
+        K_q = cross_plus(z, work.K[i], transposed_coriolis_times(E, P, zy, sy))
+        K_q = sub(K_q, transposed_coriolis_times(Ey, Py, work.zd[i], work.sd[i]))
         j = i
         while j != WORLD:
             for a in upward(j, tree.top[j]):
