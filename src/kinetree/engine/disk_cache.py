@@ -21,6 +21,7 @@ import warnings
 from pathlib import Path
 
 import llvmlite.binding
+import platformdirs
 
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
@@ -106,13 +107,7 @@ def first_choice() -> Path:
 
 
 def _user_cache() -> Path:
-    if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "kinetree"
+    return platformdirs.user_cache_path("kinetree", appauthor=False)
 
 
 def _user() -> str:
