@@ -1,4 +1,4 @@
-"""Numbers as SIMD lanes for numba: the only room that knows about LLVM.
+"""Numbers as SIMD lanes for numba, written in LLVM's instructions.
 
 Importing it teaches numba the lane number, memory with named fields, and every function that kernels use.
 """
