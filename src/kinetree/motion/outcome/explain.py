@@ -19,7 +19,7 @@ MOST = 6  # lines of each kind
 BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
 CROWDED = 0.7  # equations per unknown from which few motions are left
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
-HURRIED |= {"joint reaction limit", "end-effector speed limit"}
+HURRIED |= {"joint reaction limit", "end-effector speed limit", "unknown force", "friction cone"}
 LONGER = {"lower": "longer one", "upper": "shorter one"}
 UNFINISHED = (Status.ITERATIONS, Status.TIME, Status.INTERRUPTED, Status.SEARCHING)
 

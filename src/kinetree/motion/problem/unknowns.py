@@ -190,9 +190,11 @@ class Unknowns:
     # ---- from blocks to x and back -------------------------------------------------------------------
     def joined(self, points: Array, duration: float, curves: Mapping[str, Array] | None = None) -> Array:
         """x from control points (n_control, n), T (s) and shares of curves; others are as at the start."""
-        given = curves or {}
-        further = [given.get(curve.name, curve.first) for curve in self.curves]
-        return np.concatenate([np.ravel(points), np.array([duration]), *further])
+        x, given = np.empty(self.size), curves or {}
+        x[self.slices[MOTION]], x[self.duration_place] = np.ravel(points), duration
+        for curve in self.curves:
+            x[self.slices[curve.name]] = given.get(curve.name, curve.first)
+        return x
 
     def control_points(self, x: Array) -> Array:
         """The control points of the motion in x, (n_control, n)."""
