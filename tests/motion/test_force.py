@@ -400,6 +400,53 @@ def test_a_hopper_stands_pushes_and_flies():
     assert flight.q[-1].sum() == pytest.approx(h, abs=1e-5)
 
 
+def squat(segments):
+    """A planar biped on heels and toes goes down and up again; gravity is along -y, the trunk is free."""
+    biped, bend, down = kt.zoo.planar_biped(), 0.4, 0.8
+    still = {"base.tz": 0.0, "base.ry": 0.0, "base.rx": 0.0}
+    base = ["base.tx", "base.ty", "base.rz"]
+    legs = [name for name in biped.joint_names if not name.startswith("base")]
+    stand = {"base.tx": 0.0, "base.ty": 0.25 + np.cos(bend), "base.rz": -np.pi / 2}
+    for leg in "12":
+        stand |= {f"hip{leg}": bend, f"knee{leg}": -2.0 * bend, f"ankle{leg}": bend + np.pi / 2}
+    constraints = [
+        *from_rest_to_rest(stand, stand),
+        Boundary(0.5, {"base.ty": 0.25 + np.cos(down)}),
+        TorqueLimits(0.0, joints=base, at="knots"),
+        TorqueLimits(200.0, joints=legs),
+    ]
+    contacts = {x.name: x for x in biped.contact_points}
+    for name, x in contacts.items():
+        push = {"axes": "xy", "normal": (0, 1, 0), "friction": 0.6}
+        constraints.append(UnknownForce(x.body, x.position, name=name, **push))
+    for leg in "12":
+        constraints.append(PointPosition(f"foot{leg}", (0, 0, 0), axes="xy", at="knots"))
+        toe = contacts[f"toe{leg}"].position
+        constraints.append(PointPosition(f"foot{leg}", (0, 0, 0), point=toe, axes="y", at="knots"))
+    effort = [SquaredTorque(legs), *(1e-4 * SquaredForce(name) for name in contacts)]
+    return Problem(
+        biped, objective=effort, constraints=constraints, duration=1.0, segments=segments, frozen=still
+    )
+
+
+def test_a_biped_squats_on_forces_of_the_ground():
+    """Its weight is borne by heels and toes within their cones; what is left on the trunk falls with h^2."""
+    assert squat(4).check_derivatives().passed
+    left = []
+    for segments in (12, 24):
+        found = kt.predict(squat(segments))
+        assert found.solved
+        left.append(float(np.abs(found.tau[:, :6]).max()))
+    assert left[1] < 0.4 * left[0]
+    forces = list(found.curves.values())
+    assert len(forces) == 4 and min(f[:, 1].min() for f in forces) > -1e-3
+    assert all((np.abs(f[:, 0]) <= 0.6 * f[:, 1] + 1e-2).all() for f in forces)
+    impulse = np.trapezoid(sum(forces), found.t, axis=0)
+    assert impulse == pytest.approx([0.0, found.problem.mechanism.mass * G], abs=0.3)
+    poses = kt.forward_kinematics(found.problem.mechanism, found.q)
+    assert np.abs(poses["foot1"][1]).max() < 1e-3
+
+
 # ---- what is wrong is named --------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("arguments", "message"),
