@@ -1,17 +1,23 @@
 """The line on the terminal while something takes long."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import kinetree as kt
 from kinetree.progress import Line, shown_line
 
 
+def stderr(is_terminal):
+    return SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: is_terminal))
+
+
 @pytest.fixture
-def terminal(monkeypatch, capsys):
+def terminal(monkeypatch):
     """Standard error as if it were a terminal, and no patience."""
     monkeypatch.setattr("kinetree.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("kinetree.progress.sys", stderr(True))
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
 
 
 def told(line):
@@ -28,7 +34,7 @@ def test_a_function_of_ones_own_is_called_instead(terminal):
 def test_nothing_is_shown_without_a_terminal_or_where_it_is_not_wanted(terminal, monkeypatch):
     with shown_line(False, told) as tell:
         assert tell is None
-    monkeypatch.setattr("sys.stderr.isatty", lambda: False)
+    monkeypatch.setattr("kinetree.progress.sys", stderr(False))
     with shown_line(None, told) as tell:
         assert tell is None
 
