@@ -1,11 +1,30 @@
 """What every test may ask for."""
 
+import contextlib
 import zlib
 
 import numpy as np
 import pytest
 
+from kinetree.study.warmup import pieces
 from support.cases import CASES
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_together(request, tmp_path_factory):
+    """Workers that run all tests share the work of compiling: each piece is made by one of them.
+
+    Whoever creates the file of a piece makes it, the large ones first; all others find it on disk. Without
+    this every worker would make most pieces for itself. A run of some tests compiles what these need.
+    """
+    config = request.config
+    if hasattr(config, "workerinput") and list(config.args) == config.getini("testpaths"):
+        claims = tmp_path_factory.getbasetemp().parent / "compiled"
+        claims.mkdir(exist_ok=True)
+        for k, (_, compile_piece) in reversed(list(enumerate(pieces()))):
+            with contextlib.suppress(FileExistsError):
+                (claims / str(k)).touch(exist_ok=False)
+                compile_piece()
 
 
 @pytest.fixture

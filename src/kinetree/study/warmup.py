@@ -22,18 +22,18 @@ def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
     >>> warmup(lambda name, k, total: print(f"{k}/{total} {name}"))  # doctest: +SKIP
     """
     start = perf_counter()
-    pieces = list(_pieces())
-    for k, (name, compile_piece) in enumerate(pieces, start=1):
+    found = list(pieces())
+    for k, (name, compile_piece) in enumerate(found, start=1):
         if progress is None:
             compile_piece()
             continue
-        progress(name, k, len(pieces))
+        progress(name, k, len(found))
         with hushed():
             compile_piece()
     return perf_counter() - start
 
 
-def _pieces() -> Iterator[Piece]:
+def pieces() -> Iterator[Piece]:
     """Name and compilation of every shape of every kernel; importing the compiler takes a moment too."""
     from kinetree.engine.code import full_states, many_states, single_state, unpack_states
 
