@@ -14,7 +14,8 @@ from benchmarks.states import States
 from benchmarks.timing import Contestant
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
-from kinetree.analysis.evaluate import evaluate, evaluate_packed
+from kinetree.analysis.evaluate import evaluate
+from kinetree.analysis.packed import evaluate_packed
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
 from kinetree.engine.workspace import workspace_size
@@ -38,8 +39,8 @@ Public = Callable[..., object]
 class Quantity:
     """What is asked: the kernel behind it, its inputs among the states, and the sizes of its rows of output.
 
-    ``full`` and ``packed`` are public calls (mechanism, *inputs, **options); what they leave in packed form
-    is None if there is nothing to pack.
+    ``full`` is the public call (mechanism, *inputs, **options); ``packed`` asks inside the library for the
+    answer as the kernel packs it, None if there is nothing to pack.
     """
 
     name: str
@@ -68,6 +69,10 @@ class Quantity:
 
 def _mass_matrix_packed(mechanism: kt.Mechanism, q: Array, **options: Any) -> object:
     return evaluate_packed(CRBA, mechanism.tree, [q], [], **options)
+
+
+def _torque_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
+    return evaluate_packed(RNEA_GRADIENT, mechanism.tree, state, [mechanism.tree.n], **options)
 
 
 def _reaction_gradients_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
@@ -111,7 +116,7 @@ QUANTITIES = {
             MOTION,
             lambda t: [t.n],
             kt.inverse_dynamics_derivatives,
-            partial(kt.inverse_dynamics_derivatives, packed=True),
+            _torque_gradients_packed,
         ),
         Quantity(
             "forward dynamics gradients",

@@ -9,11 +9,11 @@ from .algebra.piecewise import PiecewisePolynomial as PiecewisePolynomial
 from .algebra.placement import Placement as Placement
 from .analysis.by_formulation import FormulationTable as FormulationTable
 from .analysis.by_formulation import formulations as formulations
+from .analysis.checks import unchecked as unchecked
 from .analysis.energy import center_of_mass as center_of_mass
 from .analysis.energy import kinetic_energy as kinetic_energy
 from .analysis.energy import momentum as momentum
 from .analysis.energy import potential_energy as potential_energy
-from .analysis.evaluate import unchecked as unchecked
 from .analysis.floating import floating_base_inverse_dynamics as floating_base_inverse_dynamics
 from .analysis.forward import forward_dynamics as forward_dynamics
 from .analysis.inverse import bias_torque as bias_torque

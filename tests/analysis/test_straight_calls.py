@@ -21,7 +21,6 @@ CALLS = {
     "forward_dynamics": kt.forward_dynamics,
     "mass_matrix": lambda m, q, qd, x: kt.mass_matrix(m, q),
     "inverse derivatives": kt.inverse_dynamics_derivatives,
-    "packed derivatives": lambda m, *x: kt.inverse_dynamics_derivatives(m, *x, packed=True),
     "forward derivatives": kt.forward_dynamics_derivatives,
     "hessian": lambda m, q, qd, x: kt.torque_hessian(m, q, qd, x, x),
     "reactions": kt.joint_reaction_derivatives,
@@ -136,8 +135,6 @@ def test_points_are_refused_the_second_time_too(point, rng):
 @every_call
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
 def test_numbers_of_threads_are_checked_whatever_the_way(call, threads, rng):
-    names = {"packed derivatives": kt.inverse_dynamics_derivatives}
-    function = names.get(next(name for name, c in CALLS.items() if c is call), call)
     for batch in ((), (8,)):
         state = rng.standard_normal((3, *batch, 6))
         extra = {"threads": threads}
@@ -147,4 +144,4 @@ def test_numbers_of_threads_are_checked_whatever_the_way(call, threads, rng):
             elif call is CALLS["hessian"]:
                 kt.torque_hessian(ARM, *state, state[0], **extra)
             else:
-                function(ARM, *state, **extra)
+                call(ARM, *state, **extra)

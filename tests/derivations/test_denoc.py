@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.evaluate import coupled, evaluate, independent
+from kinetree.analysis.coupling import coupled, independent
+from kinetree.analysis.evaluate import evaluate
 from kinetree.derivations import denoc
 from kinetree.derivations.contract import ABILITIES
 from kinetree.kernels.aba import ABA_UNLOADED

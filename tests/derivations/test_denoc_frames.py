@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes
+from kinetree.analysis.coupling import all_axes
 from kinetree.derivations import denoc
 from kinetree.derivations.denoc.entries import variables
 from kinetree.derivations.denoc.frames import dh_tree, placed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes, coupled, independent
+from kinetree.analysis.coupling import all_axes, coupled, independent
 from kinetree.derivations import newton_euler as ne
 from kinetree.derivations import newton_euler_recursion as recursion
 from kinetree.derivations import newton_euler_sensitivity as sensitivity

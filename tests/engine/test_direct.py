@@ -12,7 +12,7 @@ import kinetree as kt
 from kinetree.algebra.memory import aligned
 from kinetree.engine import run as running
 from kinetree.engine.code import many_states
-from kinetree.engine.run import run_full, run_plain, single_call
+from kinetree.engine.run import prepared
 from kinetree.engine.workspace import workspace_size
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.crba import CRBA
@@ -35,7 +35,10 @@ def tree():
 
 @pytest.fixture
 def call(tree):
-    return single_call(RNEA_UNLOADED, tree)
+    """The built-in function itself, after machine code for single states is there."""
+    ready = prepared(RNEA_UNLOADED, tree)
+    assert ready.single(*np.zeros((3, tree.n))) is not None
+    return ready.call
 
 
 @pytest.fixture
@@ -120,11 +123,11 @@ def test_no_state_at_all(call, tree):
 
 def test_batches_are_answered_once_there_is_machine_code(tree, rng):
     """Up to the size for which the GIL is kept."""
-    call, limit = single_call(RNEA_UNLOADED, tree), running.WITH_GIL // tree.n
+    call, limit = prepared(RNEA_UNLOADED, tree).call, running.WITH_GIL // tree.n
     inputs = random_inputs(RNEA_UNLOADED, tree, rng, limit + 1)
     assert call(*(x[:LANES].copy() for x in inputs)) is None
     expected = np.zeros_like(inputs[0])
-    run_plain(RNEA_UNLOADED, tree, inputs, [expected])
+    prepared(RNEA_UNLOADED, tree).fill(inputs, [expected])
     for count in (LANES, LANES + 1, 17, limit):
         found = call(*(x[:count].copy() for x in inputs))
         assert np.array_equal(found, expected[:count])
@@ -141,8 +144,8 @@ def test_full_arrays_of_batches(kernel, count, rng):
     outputs = [np.zeros((6, width * tree.n)) for width in kernel.output_widths]
     entries = 6 * tree.n_bodies * tree.n if kernel is REACTION_GRADIENT else tree.n**2
     full = np.zeros(({CRBA: 1, RNEA_HESSIAN: 4}.get(kernel, 3), 6, entries))
-    run_full(kernel, tree, inputs, outputs, full)
-    found = single_call(kernel, tree)(*(x[:count].copy() for x in inputs))
+    prepared(kernel, tree).fill(inputs, outputs, full)
+    found = prepared(kernel, tree).single(*(x[:count].copy() for x in inputs))
     answers, matrices = found if outputs else (np.zeros(0), found)
     assert np.allclose(matrices.reshape(len(full), count, entries), full[:, :count], rtol=1e-12, atol=1e-12)
     assert matrices.shape[-1] == tree.n
@@ -150,14 +153,14 @@ def test_full_arrays_of_batches(kernel, count, rng):
         assert answer.shape == (count, output.shape[1])
         assert np.allclose(answer, output[:count], rtol=1e-12, atol=1e-12)
     inputs[0][0, 1] = np.nan
-    assert single_call(kernel, tree)(*(x[:count].copy() for x in inputs)) is None
+    assert prepared(kernel, tree).single(*(x[:count].copy() for x in inputs)) is None
 
 
 def test_outputs_of_different_sizes_follow_each_other(tree, rng):
     inputs = random_inputs(KINEMATICS, tree, rng, 2)
     outputs = [np.zeros((2, width * tree.n)) for width in KINEMATICS.output_widths]
-    running.run_batch(KINEMATICS, tree, inputs, outputs)
-    found = single_call(KINEMATICS, tree)(*inputs)
+    prepared(KINEMATICS, tree).fill(inputs, outputs)
+    found = prepared(KINEMATICS, tree).single(*inputs)
     assert np.allclose(found, np.concatenate([x.ravel() for x in outputs]), rtol=1e-13, atol=1e-13)
 
 
@@ -175,7 +178,7 @@ def test_counts_of_references_stay(call, state):
 
 @pytest.mark.parametrize("kernel", [RNEA_UNLOADED, RNEA_GRADIENT, CRBA], ids=lambda kernel: kernel.name)
 def test_memory_is_given_back(kernel, tree, rng):
-    call = single_call(kernel, tree)
+    call = prepared(kernel, tree).single
     good = [x[0] for x in random_inputs(kernel, tree, rng, 1)]
     bad = [np.full(tree.n, np.nan), *good[1:]]
     tracemalloc.start()
@@ -194,12 +197,11 @@ def test_memory_is_given_back(kernel, tree, rng):
 
 def test_functions_outlive_what_made_them(state):
     tree = kt.zoo.random_tree(4, 7).tree
-    call = single_call(RNEA_UNLOADED, tree)
-    expected = call(*state)
-    way = tree.memo["ways into", RNEA_UNLOADED]
+    expected = prepared(RNEA_UNLOADED, tree).single(*state)
+    call = prepared(RNEA_UNLOADED, tree).call
     del tree
     gc.collect()
-    assert np.array_equal(way.call(*state), expected)
+    assert np.array_equal(call(*state), expected)
 
 
 def test_threads_share_a_call(call, tree, rng):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from kinetree.engine import run
-from kinetree.engine.buffers import LARGE, new_array, release, waiting
-from kinetree.engine.run import run_batch, run_full, single_call, unpack
-from kinetree.engine.unpack import full_places, unpacked
+from kinetree.engine.run import prepared
+from kinetree.engine.unpack import unpacked
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.model_table import aimed_tree, packed_rows
@@ -22,9 +21,9 @@ unpacking = pytest.mark.parametrize("kernel", UNPACKING, ids=lambda kernel: kern
 def full_of(kernel, tree, inputs, threads=1):
     count = len(inputs[0])
     outputs = [np.full((count, width(name, tree.n)), np.nan) for name in rows_of(kernel)[1]]
-    arrays, entries = full_places(kernel, tree).shape
+    arrays, entries = prepared(kernel, tree).places.shape
     full = np.full((arrays, count, entries), np.nan)
-    run_full(kernel, tree, inputs, outputs, full, threads)
+    prepared(kernel, tree).fill(inputs, outputs, full, threads)
     return outputs, full
 
 
@@ -32,7 +31,7 @@ def packed_of(kernel, tree, inputs):
     """Packed numbers state by state, and the blocks they come from."""
     count = len(inputs[0])
     outputs = [np.zeros((count, width(name, tree.n))) for name in rows_of(kernel)[1]]
-    blocks = run_batch(kernel, tree, inputs, outputs, 1)
+    blocks = prepared(kernel, tree).pack(inputs, outputs, 1)
     flat = blocks.transpose(0, 3, 1, 2).reshape(-1, blocks.shape[1] * blocks.shape[2])
     place = np.arange(count)
     if count > LANES:
@@ -47,10 +46,10 @@ def test_block_by_block_equals_all_at_once(kernel, count, rng):
     inputs = random_inputs(kernel, tree, rng, count)
     _, full = full_of(kernel, tree, inputs)
     packed, blocks = packed_of(kernel, tree, inputs)
-    expected = unpacked(packed, full_places(kernel, tree))
+    expected = unpacked(packed, prepared(kernel, tree).places)
     assert np.array_equal(full, expected)
     again = np.full(full.shape, np.nan)
-    unpack(kernel, tree, blocks, again, 1)
+    prepared(kernel, tree).unpack(blocks, again, 1)
     assert np.array_equal(again, expected)
 
 
@@ -67,7 +66,7 @@ def test_past_the_caches_the_same_is_written(kernel, rng, monkeypatch):
                 memory = np.full(expected.size + 8, np.nan)
                 full = memory[shift : shift + expected.size].reshape(expected.shape)
                 outputs = [np.zeros((9, width(k, tree.n))) for k in rows_of(kernel)[1]]
-                run_full(kernel, tree, inputs, outputs, full, 1)
+                prepared(kernel, tree).fill(inputs, outputs, full, 1)
                 assert np.array_equal(full, expected)
                 assert np.isnan(memory[:shift]).all() and np.isnan(memory[shift + expected.size :]).all()
 
@@ -87,7 +86,7 @@ def test_every_packed_row_has_its_place(kernel):
     for mechanism in MODELS.values():
         tree = tree_for(kernel, mechanism)
         rows, width = packed_rows(kernel, tree), kernel.entries.width
-        used = full_places(kernel, tree)[full_places(kernel, tree) != rows * width]
+        used = prepared(kernel, tree).places[prepared(kernel, tree).places != rows * width]
         assert set((used // width).tolist()) == set(range(rows))
         assert rows == 0 or len(np.unique(used)) >= rows * width - tree.n * (width // 2)
 
@@ -97,11 +96,11 @@ def test_every_packed_row_has_its_place(kernel):
 def test_single_states_of_wide_kernels(kernel, name, rng):
     tree = tree_for(kernel, MODELS[name])
     inputs = random_inputs(kernel, tree, rng, 1)
-    found = single_call(kernel, tree)(*(x[0].copy() for x in inputs))
+    found = prepared(kernel, tree).single(*(x[0].copy() for x in inputs))
     numbers = np.concatenate([x.ravel() for x in (found if isinstance(found, tuple) else (found,))])
     if kernel.entries is None:
         outputs = [np.zeros((1, width(k, tree.n))) for k in rows_of(kernel)[1]]
-        run_batch(kernel, tree, inputs, outputs, 1)
+        prepared(kernel, tree).fill(inputs, outputs, None, 1)
         expected = np.concatenate([x.ravel() for x in outputs])
     else:
         outputs, full = full_of(kernel, tree, inputs)
@@ -109,52 +108,14 @@ def test_single_states_of_wide_kernels(kernel, name, rng):
     assert np.allclose(numbers, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
     bad = [x[0].copy() for x in inputs]
     bad[1][0] = np.nan
-    assert single_call(kernel, tree)(*bad) is None
+    assert prepared(kernel, tree).single(*bad) is None
 
 
 def test_aimed_trees_are_made_once_and_leave_the_tree_alone():
     tree = MODELS["humanoid"].tree
-    before = full_places(UNPACKING[0], tree).copy()
+    before = prepared(UNPACKING[0], tree).places.copy()
     aimed = aimed_tree(tree, 3)
     assert aimed_tree(tree, 3) is aimed is not tree
-    assert aimed.memo is not tree.memo
-    assert np.array_equal(full_places(UNPACKING[0], tree), before)
+    assert aimed.kept is not tree.kept
+    assert np.array_equal(prepared(UNPACKING[0], tree).places, before)
     assert has_floating_base(tree) == has_floating_base(aimed)
-
-
-# ---- memory that serves again ---------------------------------------------------------------------------
-def test_memory_of_large_arrays_serves_again():
-    release()
-    a = new_array(2, LARGE)
-    address, view = a.__array_interface__["data"][0], a[1]
-    del a
-    assert not any(waiting.values())  # the view is still in use
-    view[:] = 1.0
-    del view
-    assert [x.size for x, _ in waiting[2 * LARGE]] == [2 * LARGE]
-    b = new_array(2 * LARGE)
-    assert b.__array_interface__["data"][0] == address
-    c = new_array(2 * LARGE)
-    assert not np.may_share_memory(b, c)
-    assert b.flags.writeable and b.flags.c_contiguous and b.dtype == np.float64
-    release()
-
-
-def test_all_memory_starts_on_a_cache_line():
-    """Stores past the caches need it."""
-    arrays = [new_array(size) for size in (1, 3, 17, LARGE - 1, LARGE, LARGE + 3)]
-    assert all(x.__array_interface__["data"][0] % 64 == 0 for x in arrays)
-    release()
-
-
-def test_little_memory_waits():
-    release()
-    small = new_array(LARGE - 1)
-    del small
-    assert not waiting
-    many = [new_array(LARGE * 64 + k) for k in range(40)]  # 8.4 MB each, more than may wait
-    del many
-    held = sum(8 * size * len(arrays) for size, arrays in waiting.items())
-    assert 0 < held <= 256e6
-    release()
-    assert not waiting

@@ -10,7 +10,7 @@ from scipy.interpolate import BSpline
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.analysis.loads import load_moments
-from kinetree.engine.run import run_batch
+from kinetree.engine.run import prepared
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.motion.compiled import assembly
 
@@ -208,7 +208,7 @@ def test_load_torques_are_those_of_inverse_dynamics(ask, rng, mechanism):
     moments = np.broadcast_to(load_moments(mechanism, tree, tuple(loads)), (m, assembly.LOAD * tree.n)).copy()
     pose, rates = np.empty((m, 12 * tree.n)), [np.empty((m, 6 * tree.n)) for _ in range(2)]
     still = np.zeros_like(q)
-    run_batch(KINEMATICS, tree, [q, still, still], [pose, *rates])
+    prepared(KINEMATICS, tree).fill([q, still, still], [pose, *rates])
     tau = np.zeros_like(q)
     ask(assembly.add_load_torques)(pose, tree.parent, tree.turns, moments, tau)
     loaded = kt.inverse_dynamics(mechanism, q, still, still, loads, formulation="newton_euler")

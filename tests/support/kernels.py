@@ -3,10 +3,10 @@
 import numpy as np
 
 import kinetree as kt
-from kinetree.analysis.evaluate import Packed
+from kinetree.analysis.packed import Packed
 from kinetree.engine import run
 from kinetree.engine.fields import Fields
-from kinetree.engine.run import single_call
+from kinetree.engine.run import prepared
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.load_gradient import LOAD
 from kinetree.kernels.model_table import TREE, aimed_tree, n_pairs, packed_rows, tree_table
@@ -70,7 +70,7 @@ def on_batch(kernel, tree, inputs, threads=None):
     count = len(inputs[0])
     names = rows_of(kernel)[1]
     outputs = [np.full((count, width(name, tree.n)), np.nan) for name in names]
-    blocks = run.run_batch(kernel, tree, inputs, outputs, threads)
+    blocks = prepared(kernel, tree).pack(inputs, outputs, threads)
     answers = dict(zip(names, outputs, strict=True))
     if kernel.entries is not None:
         packed = Packed(kernel, tree, (count,), blocks, threads)
@@ -135,7 +135,7 @@ def interpreted(kernel, tree, inputs, monkeypatch):
 
 def on_single(kernel, tree, inputs):
     """Outputs (n,) and full matrices (n, n) of one state by the path for single states, or None."""
-    found, n, names = single_call(kernel, tree)(*inputs), tree.n, rows_of(kernel)[1]
+    found, n, names = prepared(kernel, tree).single(*inputs), tree.n, rows_of(kernel)[1]
     if found is None:
         return None
     parts = found if isinstance(found, tuple) else (found,)

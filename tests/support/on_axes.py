@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes, all_rates, coupled, independent
+from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.derivations.contract import Load
 from kinetree.model.tree import WORLD_AXIS
 from support import trees

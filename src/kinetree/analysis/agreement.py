@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
-from kinetree.analysis.evaluate import all_axes, all_rates
+from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.derivations import able, described, module_of

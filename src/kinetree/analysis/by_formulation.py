@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, coupled, independent
+from kinetree.analysis.batches import batch_shape
+from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, body_loads
 from kinetree.derivations import NAMES, able, described, module_of

@@ -6,11 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.analysis.evaluate import all_axes, all_rates, batch_shape, evaluate, given
+from kinetree.analysis.batches import batch_shape
+from kinetree.analysis.checks import given
+from kinetree.analysis.coupling import all_axes, all_rates
+from kinetree.analysis.evaluate import evaluate
 from kinetree.errors import InputError
 from kinetree.kernels import energy
+from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism, check_open
-from kinetree.model.tree import WORLD_AXIS
+from kinetree.model.tree import WORLD_AXIS, Tree
 
 
 def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
@@ -33,14 +37,14 @@ def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
     """
     check_open(mechanism, "potential_energy")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
-    return still[..., energy.POTENTIAL] - _fixed_moment(mechanism) @ mechanism.gravity
+    return still[..., energy.POTENTIAL] - _fixed_moment(mechanism.tree) @ mechanism.gravity
 
 
 def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Kinetic and potential energy (...) in J, from one evaluation."""
     check_open(mechanism, "kinetic_and_potential")
     found = _quantities(mechanism, q, qd)
-    fixed = _fixed_moment(mechanism) @ mechanism.gravity
+    fixed = _fixed_moment(mechanism.tree) @ mechanism.gravity
     return found[..., energy.KINETIC], found[..., energy.POTENTIAL] - fixed
 
 
@@ -54,7 +58,7 @@ def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
     if mechanism.mass == 0.0:
         raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no centre of mass")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
-    moment = still[..., energy.MOMENT : energy.MOMENT + 3] + _fixed_moment(mechanism)
+    moment = still[..., energy.MOMENT : energy.MOMENT + 3] + _fixed_moment(mechanism.tree)
     center: Array = moment / mechanism.mass
     return center
 
@@ -91,13 +95,11 @@ def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     return result
 
 
-def _fixed_moment(mechanism: Mechanism) -> Array:
+@once_per_tree
+def _fixed_moment(tree: Tree) -> Array:
     """First moment of the bodies that are fixed to the world (3,); summed once."""
-    tree = mechanism.tree
-    if "fixed moment" not in tree.memo:
-        fixed = tree.body_axis == WORLD_AXIS
-        R, p = tree.body_rotation[fixed], tree.body_position[fixed]
-        moment = (R @ tree.body_first_moment[fixed][:, :, None])[..., 0] + tree.body_mass[fixed][:, None] * p
-        tree.memo["fixed moment"] = moment.sum(axis=0)
-    total: Array = tree.memo["fixed moment"]
+    fixed = tree.body_axis == WORLD_AXIS
+    R, p = tree.body_rotation[fixed], tree.body_position[fixed]
+    moment = (R @ tree.body_first_moment[fixed][:, :, None])[..., 0] + tree.body_mass[fixed][:, None] * p
+    total: Array = moment.sum(axis=0)
     return total

@@ -7,7 +7,9 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.rotation import GIMBAL_LOCK
-from kinetree.analysis.evaluate import check_finite, checking, evaluate_packed, given, same_batch
+from kinetree.analysis.batches import same_batch
+from kinetree.analysis.checks import checking, given
+from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.forward import solved
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
@@ -72,12 +74,15 @@ def _freed(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wren
     """In O(n): the composite body accelerates as if free."""
     tree = mechanism.tree
     load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-    (base, tau, check), _ = evaluate_packed(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3])
     smallest = np.array([SINGULAR * gross_inertia(tree)[BASE - 1] ** 3, SINGULAR, GIMBAL_LOCK])
-    if checking() and not (np.abs(check) > smallest).all():
-        raise SingularityError(_undefined(mechanism))
-    check_finite([base, tau])
-    return base, tau
+
+    def check(found: list[Array]) -> None:
+        if checking() and not (np.abs(found[2]) > smallest).all():
+            raise SingularityError(_undefined(mechanism))
+
+    found = evaluate(FLOATING_INVERSE, tree, [q, qd, qdd, load], [BASE, tree.n, 3], explain=check)
+    check(found)
+    return found[0], found[1]
 
 
 def _solved(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> tuple[Array, Array]:

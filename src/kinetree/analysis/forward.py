@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer
-from kinetree.analysis.evaluate import (
-    check_finite,
-    check_threads,
-    checking,
-    copied,
-    evaluate_packed,
-    evaluate_plain,
-    evaluate_single,
-    given,
-)
+from kinetree.analysis.checks import check_finite, check_threads, checking
+from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.question import Question
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import state_name
 
@@ -48,67 +44,66 @@ def forward_dynamics(
     >>> kt.forward_dynamics(kt.zoo.gripper(), [-1.2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).shape
     (4,)
     """
-    tree = mechanism.tree
-    check_threads(threads)
-    if wrenches is None and formulation is None and out is None:
-        try:  # plain states, seen before: straight to the compiled code, which checks them
-            qdd = tree.memo[ABA_ALONE](q, qd, tau)
-            if qdd is not None:
-                return qdd  # type: ignore[no-any-return]
-        except KeyError:
-            pass
-    check_open(mechanism, "forward_dynamics")
-    if out is not None:
-        if wrenches is None and formulation is None:
-            batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads, out)
-            if batch is not None:
-                return batch
-        qdd = forward_dynamics(mechanism, q, qd, tau, wrenches, threads=threads, formulation=formulation)
-        return copied(out, qdd, (q, qd, tau))
-    if formulation is not None:
-        states = [("q", q), ("qd", qd), ("tau", tau)]
-        return answer(formulation, "forward_dynamics", mechanism, states, wrenches)
-    if wrenches is None:
-        batch = evaluate_plain(ABA_ALONE, tree, (q, qd, tau), threads)
-        if batch is not None:
-            return batch
-    q = given(mechanism, q, "q")
-    qd = given(mechanism, qd, "qd")
-    tau = given(mechanism, tau, "tau")
+    if (
+        wrenches is None
+        and formulation is None
+        and out is None
+        and (threads is None or check_threads(threads))
+    ):
+        call = mechanism.tree.kept.calls.get(_FORWARD)  # straight to compiled code, which checks plain states
+        if call is not None and (qdd := call(q, qd, tau)) is not None:
+            return qdd  # type: ignore[no-any-return]
+    return _FORWARD.closely(mechanism, mechanism.tree, (q, qd, tau), wrenches, threads, formulation, out)
+
+
+def _accelerations(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> Array:
     if tree.coupling is not None:
-        return _coupled(mechanism, q, qd, tau, wrenches, threads)
-    if wrenches is None:
-        single = evaluate_single(ABA_ALONE, tree, q, qd, tau)
-        if single is not None:
-            return single  # type: ignore[no-any-return]
-        (qdd, pivot), _ = evaluate_packed(ABA_UNLOADED, tree, [q, qd, tau], [tree.n] * 2, threads)
-    else:
-        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-        (qdd, pivot), _ = evaluate_packed(ABA, tree, [q, qd, tau, load], [tree.n] * 2, threads)
+        return _coupled(mechanism, state[0], state[1], state[2], wrenches, threads)
+    kernel, inputs = ABA_UNLOADED, list(state)
+    if wrenches is not None:
+        kernel = ABA
+        inputs.append(axis_loads(tree, body_loads(mechanism, state[0], wrenches)))
+    explain = partial(check_pivots_of, tree)
+    qdd, pivot = evaluate(kernel, tree, inputs, [tree.n] * 2, threads, explain)
     check_pivots(tree, pivot)
-    check_finite([qdd])
     return qdd
+
+
+def _accelerations_by_formulation(
+    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
+) -> Array:
+    states = list(zip(_FORWARD.inputs, state, strict=True))
+    return answer(name, "forward_dynamics", mechanism, states, wrenches)
+
+
+_FORWARD = Question(
+    "forward_dynamics",
+    ABA_ALONE,
+    ("q", "qd", "tau"),
+    general=_accelerations,
+    formulated=_accelerations_by_formulation,
+    of_axes=False,
+)
+
+
+def check_pivots_of(tree: Tree, outputs: list[Array]) -> None:
+    """Raise where a pivot among the outputs (acceleration, pivots, ...) is rounding error."""
+    check_pivots(tree, outputs[1])
 
 
 def check_pivots(tree: Tree, pivot: Array) -> None:
     """Raise where a pivot (..., n) of M = U D U^T is rounding error, naming the joint."""
     if not checking():
         return
-    good = pivot > _least_pivots(tree)
+    good = pivot > SINGULAR * gross_inertia(tree)
     if not good.all():
         state = tuple(np.argwhere(~good.all(axis=-1))[0])
         axis = int(np.flatnonzero(~good[state])[-1])  # elimination starts at the tips
         kind = "rotation" if tree.turns[axis] else "translation"
         size = f"{pivot[state][axis]:.3g} for its {kind}"
         raise SingularityError(_singular(tree.axis_names[axis], state, size))
-
-
-def _least_pivots(tree: Tree) -> Array:
-    """What pivots must exceed; made once per tree."""
-    if "least pivots" not in tree.memo:
-        tree.memo["least pivots"] = SINGULAR * gross_inertia(tree)
-    least: Array = tree.memo["least pivots"]
-    return least
 
 
 def _singular(joint: str, state: tuple[int, ...], pivot: str) -> str:

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import answer, answers
-from kinetree.analysis.evaluate import (
-    all_axes,
-    as_matrices,
-    axis_state,
-    check_threads,
-    checked_out,
-    copied,
-    coupled,
-    evaluate,
-    evaluate_full,
-    evaluate_plain,
-    evaluate_plain_full,
-    evaluate_single,
-    given,
-    independent,
-)
+from kinetree.analysis.checks import check_threads, given
+from kinetree.analysis.coupling import all_axes, axis_state, coupled, independent
+from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.question import Question
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.tree import Tree
 from kinetree.state import FRAMES, Frame
 
 
@@ -54,40 +45,43 @@ def inverse_dynamics(
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
-    tree = mechanism.tree
-    check_threads(threads)
-    if wrenches is None and formulation is None and out is None:
-        try:  # plain states, seen before: straight to the compiled code, which checks them
-            tau = tree.memo[RNEA_UNLOADED](q, qd, qdd)
-            if tau is not None:
-                return tau  # type: ignore[no-any-return]
-        except KeyError:
-            pass
-    check_open(mechanism, "inverse_dynamics")
-    if out is not None:
-        if wrenches is None and formulation is None:
-            batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads, out)
-            if batch is not None:
-                return batch
-        tau = inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads, formulation=formulation)
-        return copied(out, tau, (q, qd, qdd))
-    if formulation is not None:
-        states = [("q", q), ("qd", qd), ("qdd", qdd)]
-        return answer(formulation, "inverse_dynamics", mechanism, states, wrenches)
+    if (
+        wrenches is None
+        and formulation is None
+        and out is None
+        and (threads is None or check_threads(threads))
+    ):
+        call = mechanism.tree.kept.calls.get(_INVERSE)  # straight to compiled code, which checks plain states
+        if call is not None and (tau := call(q, qd, qdd)) is not None:
+            return tau  # type: ignore[no-any-return]
+    return _INVERSE.closely(mechanism, mechanism.tree, (q, qd, qdd), wrenches, threads, formulation, out)
+
+
+def _torques(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> Array:
     if wrenches is None:
-        batch = evaluate_plain(RNEA_UNLOADED, tree, (q, qd, qdd), threads)
-        if batch is not None:
-            return batch
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    if wrenches is None:
-        single = evaluate_single(RNEA_UNLOADED, tree, q, qd, qdd)
-        if single is not None:
-            return single  # type: ignore[no-any-return]
-        (tau,) = evaluate(RNEA_UNLOADED, tree, [q, qd, qdd], [tree.n], threads)
+        (tau,) = evaluate(RNEA_UNLOADED, tree, state, [tree.n], threads)
     else:
-        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-        tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
+        load = axis_loads(tree, body_loads(mechanism, state[0], wrenches))
+        tau, _ = evaluate(RNEA, tree, [*state, load], [tree.n, 0], threads)
     return independent(tree, tau)
+
+
+def _torques_by_formulation(
+    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
+) -> Array:
+    states = list(zip(_INVERSE.inputs, state, strict=True))
+    return answer(name, "inverse_dynamics", mechanism, states, wrenches)
+
+
+_INVERSE = Question(
+    "inverse_dynamics",
+    RNEA_UNLOADED,
+    ("q", "qd", "qdd"),
+    general=_torques,
+    formulated=_torques_by_formulation,
+)
 
 
 def bias_torque(
@@ -141,33 +135,29 @@ def mass_matrix(
     >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
     [[5.0, 2.0], [2.0, 1.0]]
     """
-    tree = mechanism.tree
-    check_threads(threads)
-    if formulation is None and out is None:
-        try:  # a few plain states, seen before: straight to the compiled code, which checks them
-            M = tree.memo[CRBA](q)
-            if M is not None:
-                return M  # type: ignore[no-any-return]
-        except KeyError:
-            pass
-    check_open(mechanism, "mass_matrix")
-    if formulation is not None:
-        M = answer(formulation, "mass_matrix", mechanism, [("q", q)])
-        return M if out is None else copied(out, M, [q])
-    plain = evaluate_plain_full(CRBA, tree, (q,), threads) if out is None else None
-    if plain is not None:
-        return plain[1].reshape(-1, tree.n, tree.n)
-    q = all_axes(tree, given(mechanism, q, "q"))
-    single = evaluate_single(CRBA, tree, q)
-    if single is not None:
-        return single if out is None else copied(out, single, [q])
-    if tree.coupling is not None:
-        M = coupled(tree, as_matrices(evaluate_full(CRBA, tree, [q], [], threads)[1], tree.n)[0])
-        return M if out is None else copied(out, M, [q])
-    if out is None:
-        return evaluate_full(CRBA, tree, [q], [], threads)[1].reshape(*q.shape, tree.n)
-    evaluate_full(CRBA, tree, [q], [], threads, checked_out(out, (*q.shape, tree.n), [q]))
-    return out
+    if formulation is None and out is None and (threads is None or check_threads(threads)):
+        call = mechanism.tree.kept.calls.get(_MASS_MATRIX)  # straight to compiled code
+        if call is not None and (M := call(q)) is not None:
+            return M  # type: ignore[no-any-return]
+    return _MASS_MATRIX.closely(mechanism, mechanism.tree, (q,), None, threads, formulation, out)
+
+
+def _mass_matrices(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> Array:
+    _, (M,) = evaluate_full(CRBA, tree, state, [], threads)
+    return coupled(tree, as_matrices(M, tree.n))
+
+
+def _mass_matrix_by_formulation(
+    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
+) -> Array:
+    return answer(name, "mass_matrix", mechanism, [("q", state[0])])
+
+
+_MASS_MATRIX = Question(
+    "mass_matrix", CRBA, ("q",), general=_mass_matrices, formulated=_mass_matrix_by_formulation
+)
 
 
 def joint_reactions(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
-from kinetree.analysis.evaluate import all_axes, all_rates, axis_state, evaluate, given
+from kinetree.analysis.checks import given
+from kinetree.analysis.coupling import all_axes, all_rates, axis_state
+from kinetree.analysis.evaluate import evaluate
+from kinetree.analysis.question import Question
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
@@ -136,16 +140,37 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
     k = mechanism.body_index(body)
     tree = aimed_tree(mechanism.tree, k)
     place = _ORIGIN if point is AT_ORIGIN else vector(point, 3, "point")
-    try:  # one plain state, seen before: straight to the compiled code, which checks it
-        J = tree.memo[JACOBIAN](q, place)
-        if J is not None:
-            return J.reshape(6, tree.n)  # type: ignore[no-any-return]
-    except KeyError:
-        pass
-    q = all_axes(tree, given(mechanism, q, "q"))
-    (J,) = evaluate(JACOBIAN, tree, [q, place], [6 * tree.n])
-    J = J.reshape((*q.shape[:-1], 6, tree.n))
+    call = tree.kept.calls.get(_JACOBIAN)  # straight to compiled code, which checks plain states
+    if call is not None and (J := call(q, place)) is not None:
+        return J.reshape(6, tree.n)  # type: ignore[no-any-return]
+    return _JACOBIAN.closely(mechanism, tree, (q, place))
+
+
+class _PointQuestion(Question[Array]):
+    """A question about a point of a body, whose place is checked before."""
+
+    def checked(self, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...]) -> tuple[Array, ...]:
+        """The coordinates of all axes, and the point as it is."""
+        q, place = state
+        return all_axes(tree, given(mechanism, q, "q")), place
+
+
+def _jacobians(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: None, threads: int | None
+) -> Array:
+    (J,) = evaluate(JACOBIAN, tree, state, [6 * tree.n])
+    J = J.reshape((*state[0].shape[:-1], 6, tree.n))
     return J if tree.coupling is None else J @ tree.coupling.matrix
+
+
+_JACOBIAN = _PointQuestion(
+    "jacobian",
+    JACOBIAN,
+    ("q", "point"),
+    general=_jacobians,
+    answer=lambda tree, found: found.reshape(6, tree.n),
+    of_open_trees=False,
+)
 
 
 def _carried(tree: Tree, motion: Array) -> tuple[Array, Array]:

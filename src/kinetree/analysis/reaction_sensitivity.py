@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.batches import same_batch
 from kinetree.analysis.by_formulation import slopes_of
-from kinetree.analysis.evaluate import (
-    axis_state,
-    check_finite,
-    check_threads,
-    evaluate_full,
-    evaluate_plain_full,
-    evaluate_single,
-    same_batch,
-)
+from kinetree.analysis.coupling import on_axes
+from kinetree.analysis.evaluate import evaluate_full
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.loads import Wrenches, load_moments
+from kinetree.analysis.question import Question
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.kept import once_per_tree
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 
@@ -74,36 +72,22 @@ def joint_reaction_derivatives(
     >>> d.dreaction_dq.shape
     (6, 6, 6)
     """
-    tree, given = mechanism.jointed_tree, (q, qd, qdd)
-    check_open(mechanism, "joint_reaction_derivatives")
-    if formulation is not None:
-        return _by_formulation(formulation, mechanism, given, wrenches)
-    if wrenches is None:
-        check_threads(threads)
-        try:  # a few plain states, seen before: straight to the compiled code, which checks them
-            found = tree.memo[REACTION_GRADIENT](q, qd, qdd)
-            if found is not None:
-                return JointReactionDerivatives(_by_body(tree, found[0]), found[1])
-        except KeyError:
-            pass
-        plain = evaluate_plain_full(REACTION_GRADIENT, tree, given, threads)
-        if plain is not None:
-            reaction, slopes = plain[0][0], plain[1].reshape(3, -1, tree.n_bodies, 6, tree.n)
-            return JointReactionDerivatives(_by_body(tree, reaction), slopes)
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
+    state, tree = (q, qd, qdd), mechanism.jointed_tree
+    return _REACTION_SLOPES.ask(mechanism, tree, state, wrenches, threads, formulation)
+
+
+def _reaction_slopes(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> JointReactionDerivatives:
+    q, qd, qdd = on_axes(tree, *state)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, moments = same_batch(q, qd, qdd, moments)
-    else:
-        single = evaluate_single(REACTION_GRADIENT, tree, q, qd, qdd)
-        if single is not None:
-            return JointReactionDerivatives(_by_body(tree, single[0]), single[1])
-    (reaction,), arrays = evaluate_full(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
-    check_finite([reaction])
+    (transmitted,), arrays = evaluate_full(REACTION_GRADIENT, tree, [q, qd, qdd], [6 * tree.n], threads)
     if wrenches is None:
-        reaction = _by_body(tree, reaction)
+        reaction = _by_body(tree, transmitted)
     else:
-        reaction = joint_reactions(mechanism, *given, wrenches)
+        reaction = joint_reactions(mechanism, state[0], state[1], state[2], wrenches)
         arrays[0] += evaluate_full(LOAD_REACTION, tree, [q, moments], [], threads)[1][0]
     slopes = arrays.reshape((3, *reaction.shape, tree.n))
     return JointReactionDerivatives(
@@ -114,16 +98,18 @@ def joint_reaction_derivatives(
 def _by_body(tree: Tree, reaction: Array) -> Array:
     """What axes transmit, (..., 6 n), as wrenches of the bodies that they carry, (..., n_bodies, 6)."""
     wrench = reaction.reshape((*reaction.shape[:-1], tree.n, 6))
-    if "bodies in order" not in tree.memo:
-        tree.memo["bodies in order"] = np.array_equal(tree.body_axis, np.arange(tree.n))
-    return wrench if tree.memo["bodies in order"] else wrench[..., tree.body_axis, :]
+    return wrench if _has_bodies_in_order(tree) else wrench[..., tree.body_axis, :]
+
+
+@once_per_tree
+def _has_bodies_in_order(tree: Tree) -> bool:
+    return np.array_equal(tree.body_axis, np.arange(tree.n))
 
 
 def _by_formulation(
-    name: str, mechanism: Mechanism, state: tuple[ArrayLike, ArrayLike, ArrayLike], wrenches: Wrenches
+    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
 ) -> JointReactionDerivatives:
     """By another derivation, state by state: from axes to the bodies that they carry, in body axes."""
-    tree = mechanism.jointed_tree
     reaction, slopes = slopes_of(name, "joint_reaction_derivatives", mechanism, tree, state, wrenches)
     to_body = np.zeros((len(tree.body_axis), 6, 6))
     to_body[:, :3, :3] = to_body[:, 3:, 3:] = tree.body_rotation.transpose(0, 2, 1)
@@ -132,3 +118,14 @@ def _by_formulation(
     return JointReactionDerivatives(
         reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
     )
+
+
+_REACTION_SLOPES = Question(
+    "joint_reaction_derivatives",
+    REACTION_GRADIENT,
+    ("q", "qd", "qdd"),
+    general=_reaction_slopes,
+    answer=lambda tree, found: JointReactionDerivatives(_by_body(tree, found[0]), found[1]),
+    formulated=_by_formulation,
+    of_axes=False,
+)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import axis_state, check_finite, evaluate_full
+from kinetree.analysis.coupling import axis_state
+from kinetree.analysis.evaluate import evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
 from kinetree.model.mechanism import Mechanism, check_open
 
@@ -50,7 +51,6 @@ def inertia_regressor(
     tree = mechanism.jointed_tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)
-    check_finite([values])
     Y: Array = values.reshape(*values.shape[:-1], tree.n, tree.n_bodies, PARAMETERS)
     if tree.coupling is not None:
         Y = np.einsum("ad,...abp->...dbp", tree.coupling.matrix, Y)

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.batches import same_batch
 from kinetree.analysis.by_formulation import slopes_of
-from kinetree.analysis.evaluate import (
-    Packed,
-    as_matrices,
-    axis_state,
-    check_finite,
-    check_threads,
-    checked_out,
-    copied,
-    coupled,
-    evaluate,
-    evaluate_full,
-    evaluate_packed,
-    evaluate_plain_full,
-    evaluate_single,
-    given,
-    independent,
-    is_plain,
-    same_batch,
-)
-from kinetree.analysis.forward import check_pivots, forward_dynamics, solved
+from kinetree.analysis.coupling import coupled, independent
+from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
+from kinetree.analysis.forward import check_pivots, check_pivots_of, forward_dynamics, solved
+from kinetree.analysis.given_memory import DerivativesMemory
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
-from kinetree.errors import InputError
+from kinetree.analysis.question import Question
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 
@@ -56,33 +41,6 @@ class InverseDynamicsDerivatives:
         self.dtau_dq, self.dtau_dqd, self.dtau_dqdd = matrices[0], matrices[1], matrices[2]
 
 
-class PackedInverseDynamicsDerivatives(InverseDynamicsDerivatives):
-    """The same as the kernel leaves it: ``packed`` is tree-sparse, full matrices are made when asked for."""
-
-    def __init__(self, tau: Array, packed: Packed) -> None:
-        self.tau, self.packed = tau, packed
-
-    @cached_property
-    def matrices(self) -> Array:  # type: ignore[override]
-        """All three, (3, ..., n_dof, n_dof)."""
-        return coupled(self.packed.tree, self.packed.matrices)
-
-    @property
-    def dtau_dq(self) -> Array:
-        """Stiffness: N m/rad."""
-        return self.matrices[0]  # type: ignore[no-any-return]
-
-    @property
-    def dtau_dqd(self) -> Array:
-        """Damping: N m s/rad."""
-        return self.matrices[1]  # type: ignore[no-any-return]
-
-    @property
-    def dtau_dqdd(self) -> Array:
-        """Mass matrix: kg m^2."""
-        return self.matrices[2]  # type: ignore[no-any-return]
-
-
 def inverse_dynamics_derivatives(
     mechanism: Mechanism,
     q: ArrayLike,
@@ -91,17 +49,15 @@ def inverse_dynamics_derivatives(
     wrenches: Wrenches = None,
     *,
     threads: int | None = None,
-    packed: bool = False,
     formulation: str | None = None,
     out: InverseDynamicsDerivatives | None = None,
 ) -> InverseDynamicsDerivatives:
     """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
-    O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``packed`` leaves the
-    matrices of a batch tree-sparse until they are asked for. ``formulation`` asks another derivation, without
-    wrenches (:func:`derivations`). ``out``, an earlier answer of the same shape, lends its arrays to this
-    one.
+    O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``formulation`` asks
+    another derivation, without wrenches (:func:`formulations`). ``out``, an earlier answer of the same shape,
+    lends its arrays to this one.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -109,97 +65,45 @@ def inverse_dynamics_derivatives(
     >>> d.dtau_dq.shape
     (6, 6)
     """
-    tree = mechanism.tree
-    check_threads(threads)
-    if (
-        wrenches is None
-        and out is None
-        and formulation is None
-        and not (packed and getattr(q, "ndim", 2) > 1)
-    ):
-        try:  # a few plain states, seen before: straight to the compiled code, which checks them
-            found = tree.memo[RNEA_GRADIENT](q, qd, qdd)
-            if found is not None:
-                return InverseDynamicsDerivatives(*found)
-        except KeyError:
-            pass
-    check_open(mechanism, "inverse_dynamics_derivatives")
-    if out is not None:
-        return _derivatives_into(out, mechanism, (q, qd, qdd), wrenches, threads, formulation)
-    if formulation is not None:
-        return _by_formulation(formulation, mechanism, (q, qd, qdd), wrenches)
-    if wrenches is None and not packed:
-        plain = evaluate_plain_full(RNEA_GRADIENT, tree, (q, qd, qdd), threads)
-        if plain is not None:
-            return InverseDynamicsDerivatives(plain[0][0], plain[1].reshape(3, -1, tree.n, tree.n))
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    if wrenches is not None:
-        return _loaded_derivatives(mechanism, q, qd, qdd, wrenches, threads)
-    single = evaluate_single(RNEA_GRADIENT, tree, q, qd, qdd)
-    if single is not None:
-        return InverseDynamicsDerivatives(*single)
-    if packed:
-        (tau,), sparse = evaluate_packed(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-        check_finite([tau])
-        return PackedInverseDynamicsDerivatives(independent(tree, tau), sparse)
-    (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    state = q, qd, qdd
+    return _INVERSE_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, formulation, out)
+
+
+def _torque_slopes(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> InverseDynamicsDerivatives:
+    q, qd, qdd = state
+    if wrenches is None:
+        (tau,), arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+    else:
+        load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+        moments = load_moments(mechanism, tree, wrenches)
+        tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)  # checks that it is finite
+        q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
+        _, arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
+        _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
+        arrays[0] += loads
     matrices = coupled(tree, as_matrices(arrays, tree.n))
     return InverseDynamicsDerivatives(independent(tree, tau), matrices)
 
 
-def _derivatives_into(
-    out: InverseDynamicsDerivatives,
-    mechanism: Mechanism,
-    state: tuple[Any, Any, Any],
-    wrenches: Wrenches,
-    threads: int | None,
-    formulation: str | None,
+def _torque_slopes_by_formulation(
+    name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
 ) -> InverseDynamicsDerivatives:
-    """The answer in the arrays of an earlier one."""
-    if not isinstance(out, InverseDynamicsDerivatives):
-        raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
-    tree = mechanism.tree
-    is_simple = wrenches is None and formulation is None
-    if type(out) is InverseDynamicsDerivatives and is_simple and is_plain(tree, state):
-        shape = state[0].shape
-        tau = checked_out(out.tau, shape, state)
-        matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
-        axis_state(mechanism, tree, *state)
-        evaluate_full(RNEA_GRADIENT, tree, state, [tree.n], threads, matrices, [tau])
-        return out
-    found = inverse_dynamics_derivatives(
-        mechanism, *state, wrenches, threads=threads, formulation=formulation
-    )
-    if out.tau.shape != found.tau.shape:
-        raise InputError(f"out has torques of shape {out.tau.shape}, the answer's {found.tau.shape}")
-    copied(out.tau, found.tau, state)
-    copied(out.matrices, found.matrices, state)
-    return out
-
-
-def _by_formulation(
-    name: str, mechanism: Mechanism, state: tuple[Any, Any, Any], wrenches: Wrenches
-) -> InverseDynamicsDerivatives:
-    """By another derivation, state by state."""
-    tree = mechanism.tree
+    """State by state."""
     tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
     return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, slopes))
 
 
-def _loaded_derivatives(
-    mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, threads: int | None
-) -> InverseDynamicsDerivatives:
-    """The same with loads on the bodies."""
-    tree = mechanism.tree
-    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
-    moments = load_moments(mechanism, tree, wrenches)
-    tau, _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)  # checks that it is finite
-    q, qd, qdd, _ = same_batch(q, qd, qdd, moments)
-    _, arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
-    _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
-    arrays[0] += loads
-    matrices = coupled(tree, as_matrices(arrays, tree.n))
-    return InverseDynamicsDerivatives(independent(tree, tau), matrices)
+_INVERSE_SLOPES = Question(
+    "inverse_dynamics_derivatives",
+    RNEA_GRADIENT,
+    ("q", "qd", "qdd"),
+    general=_torque_slopes,
+    answer=lambda tree, found: InverseDynamicsDerivatives(*found),
+    formulated=_torque_slopes_by_formulation,
+    memory=DerivativesMemory(InverseDynamicsDerivatives, "tau", "torques"),
+)
 
 
 class ForwardDynamicsDerivatives:
@@ -237,23 +141,14 @@ def forward_dynamics_derivatives(
     >>> kt.forward_dynamics_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6).dqdd_dq.shape
     (6, 6)
     """
-    tree = mechanism.tree
-    check_open(mechanism, "forward_dynamics_derivatives")
-    if out is not None:
-        return _slopes_into(out, mechanism, (q, qd, tau), wrenches, threads)
-    if wrenches is None:
-        check_threads(threads)
-        try:  # a few plain states, seen before: straight to the compiled code, which checks them
-            found = tree.memo[ABA_GRADIENT](q, qd, tau)
-            if found is not None:
-                return ForwardDynamicsDerivatives(found[0][0], found[1])
-        except KeyError:
-            pass
-        plain = evaluate_plain_full(ABA_GRADIENT, tree, (q, qd, tau), threads)
-        if plain is not None:
-            return ForwardDynamicsDerivatives(plain[0][0], plain[1].reshape(3, -1, tree.n, tree.n))
-    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
-    tau = given(mechanism, tau, "tau")
+    state = q, qd, tau
+    return _FORWARD_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, None, out)
+
+
+def _acceleration_slopes(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> ForwardDynamicsDerivatives:
+    q, qd, tau = state
     if tree.coupling is not None:
         return _coupled_derivatives(mechanism, q, qd, tau, wrenches, threads)
     loads = None
@@ -264,54 +159,13 @@ def forward_dynamics_derivatives(
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, tau, _ = same_batch(q, qd, tau, moments)
         _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
-    else:
-        single = evaluate_single(ABA_GRADIENT, tree, q, qd, tau)
-        if single is not None:
-            return ForwardDynamicsDerivatives(single[0][0], single[1])
-    n = tree.n
-    (qdd, pivot, _), arrays = evaluate_full(
-        ABA_GRADIENT, tree, [q, qd, tau], [n, n, n], threads, explain=partial(_check_pivots_of, tree)
-    )
+    explain = partial(check_pivots_of, tree)
+    (qdd, pivot, _), arrays = evaluate_full(ABA_GRADIENT, tree, [q, qd, tau], [tree.n] * 3, threads, explain)
     check_pivots(tree, pivot)
-    check_finite([qdd])
-    matrices = as_matrices(arrays, n)
+    matrices = as_matrices(arrays, tree.n)
     if loads is not None:
         matrices[0] -= matrices[2] @ loads.reshape(matrices.shape[1:])
     return ForwardDynamicsDerivatives(qdd, matrices)
-
-
-def _check_pivots_of(tree: Tree, outputs: list[Array]) -> None:
-    """Raise where a pivot among the outputs (acceleration, pivots, torque) is rounding error."""
-    check_pivots(tree, outputs[1])
-
-
-def _slopes_into(
-    out: ForwardDynamicsDerivatives,
-    mechanism: Mechanism,
-    state: tuple[Any, Any, Any],
-    wrenches: Wrenches,
-    threads: int | None,
-) -> ForwardDynamicsDerivatives:
-    """The answer in the arrays of an earlier one."""
-    if not isinstance(out, ForwardDynamicsDerivatives):
-        raise InputError(f"out must be an earlier answer of this function, got {type(out).__name__}")
-    tree = mechanism.tree
-    if wrenches is None and is_plain(tree, state):
-        shape, pivot, torque = state[0].shape, np.empty(state[0].shape), np.empty(state[0].shape)
-        qdd = checked_out(out.qdd, shape, state)
-        matrices = checked_out(out.matrices, (3, *shape, tree.n), state)
-        for value, name in zip(state, ("q", "qd", "tau"), strict=True):
-            given(mechanism, value, name)
-        results, explain = [qdd, pivot, torque], partial(_check_pivots_of, tree)
-        evaluate_full(ABA_GRADIENT, tree, state, [tree.n] * 3, threads, matrices, results, explain)
-        check_pivots(tree, pivot)
-        return out
-    found = forward_dynamics_derivatives(mechanism, *state, wrenches, threads=threads)
-    if out.qdd.shape != found.qdd.shape:
-        raise InputError(f"out has accelerations of shape {out.qdd.shape}, the answer's {found.qdd.shape}")
-    copied(out.qdd, found.qdd, state)
-    copied(out.matrices, found.matrices, state)
-    return out
 
 
 def _coupled_derivatives(
@@ -323,3 +177,14 @@ def _coupled_derivatives(
     inverse = solved(d.dtau_dqdd, np.eye(mechanism.n_dof))
     matrices = np.stack([-inverse @ d.dtau_dq, -inverse @ d.dtau_dqd, inverse])
     return ForwardDynamicsDerivatives(qdd, matrices)
+
+
+_FORWARD_SLOPES = Question(
+    "forward_dynamics_derivatives",
+    ABA_GRADIENT,
+    ("q", "qd", "tau"),
+    general=_acceleration_slopes,
+    answer=lambda tree, found: ForwardDynamicsDerivatives(found[0][0], found[1]),
+    memory=DerivativesMemory(ForwardDynamicsDerivatives, "qdd", "accelerations"),
+    of_axes=False,
+)

@@ -6,26 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import (
-    all_rates,
-    as_matrices,
-    axis_state,
-    check_finite,
-    check_threads,
-    coupled,
-    evaluate,
-    evaluate_full,
-    evaluate_plain_full,
-    evaluate_single,
-    given,
-    independent,
-    same_batch,
-)
+from kinetree.analysis.batches import same_batch
+from kinetree.analysis.coupling import coupled, independent
+from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
+from kinetree.analysis.question import Question
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
 
 
 class TorqueHessian:
@@ -113,30 +103,18 @@ def torque_hessian(
     >>> kt.torque_hessian(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6, weight=[1.0] * 6).full.shape
     (18, 18)
     """
-    check_open(mechanism, "torque_hessian")
-    tree = mechanism.tree
-    if wrenches is None:
-        check_threads(threads)
-        try:  # a few plain states, seen before: straight to the compiled code, which checks them
-            found = tree.memo[RNEA_HESSIAN](q, qd, qdd, weight)
-            if found is not None:
-                return TorqueHessian(*found)
-        except KeyError:
-            pass
-        plain = evaluate_plain_full(RNEA_HESSIAN, tree, (q, qd, qdd, weight), threads)
-        if plain is not None:
-            return TorqueHessian(plain[0], plain[1].reshape(4, -1, tree.n, tree.n))
-    q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
-    y = all_rates(tree, given(mechanism, weight, "weight"))
+    state = q, qd, qdd, weight
+    return _HESSIAN.ask(mechanism, mechanism.tree, state, wrenches, threads)
+
+
+def _hessians(
+    mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
+) -> TorqueHessian:
+    q, qd, qdd, y = state
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, y, moments = same_batch(q, qd, qdd, y, moments)
-    else:
-        single = evaluate_single(RNEA_HESSIAN, tree, q, qd, qdd, y)
-        if single is not None:
-            return TorqueHessian(*single)
     results, arrays = evaluate_full(RNEA_HESSIAN, tree, [q, qd, qdd, y], [tree.n] * 4, threads)
-    check_finite(results)
     second = as_matrices(arrays, tree.n)
     if wrenches is not None:
         _, (slopes,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
@@ -146,3 +124,12 @@ def torque_hessian(
         _, (bends,) = evaluate_full(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
         second[0] += bends.reshape(second.shape[1:])
     return TorqueHessian(independent(tree, np.stack(results)), coupled(tree, second))
+
+
+_HESSIAN = Question(
+    "torque_hessian",
+    RNEA_HESSIAN,
+    ("q", "qd", "qdd", "weight"),
+    general=_hessians,
+    answer=lambda tree, found: TorqueHessian(*found),
+)

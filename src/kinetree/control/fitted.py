@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.analysis.evaluate import all_axes
+from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
 from kinetree.analysis.loads import Wrenches, body_loads

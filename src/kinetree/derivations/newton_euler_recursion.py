@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kinetree.algebra.arrays import Array
 from kinetree.derivations.contract import Loads, step
 from kinetree.kernels.number import sign, sincos
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 Numbers = NDArray[Any]
@@ -66,15 +67,13 @@ class InternalForces(NamedTuple):
     tau_d: Numbers
 
 
+@once_per_tree
 def links(tree: Tree) -> Links:
     """Masses, centres and inertias about the centres: I_G = tr(S) 1 - S with S about the centre."""
-    if Links not in tree.memo:
-        m = tree.mass
-        dx_G = tree.first_moment / np.where(m == 0, 1.0, m)[:, None]
-        S = tree.second_moment - m[:, None, None] * dx_G[:, :, None] * dx_G[:, None, :]
-        tree.memo[Links] = Links(m, dx_G, np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(3) - S)
-    result: Links = tree.memo[Links]
-    return result
+    m = tree.mass
+    dx_G = tree.first_moment / np.where(m == 0, 1.0, m)[:, None]
+    S = tree.second_moment - m[:, None, None] * dx_G[:, :, None] * dx_G[:, None, :]
+    return Links(m, dx_G, np.trace(S, axis1=1, axis2=2)[:, None, None] * np.eye(3) - S)
 
 
 def kind_of(numbers: Numbers, loads: Loads) -> np.dtype[Any]:

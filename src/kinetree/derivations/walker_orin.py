@@ -17,9 +17,10 @@ from kinetree.derivations import spatial
 from kinetree.derivations.contract import Formulation, Loads, counted_steps, step
 from kinetree.derivations.elimination import solved
 from kinetree.derivations.homogeneous import Numbers, kind_of
-from kinetree.engine.run import run_batch
+from kinetree.engine.run import prepared
 from kinetree.errors import InputError
 from kinetree.kernels.rnea import RNEA_UNLOADED
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import Tree
 
 InverseDynamics = Callable[..., Any]
@@ -39,7 +40,7 @@ def newton_euler(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> Nu
         torques: Numbers = spatial.inverse_dynamics(tree, q, qd, qdd, loads)
         return torques
     tau = np.zeros((1, tree.n))
-    run_batch(RNEA_UNLOADED, tree, [np.array(x, np.float64)[None] for x in (q, qd, qdd)], [tau])
+    prepared(RNEA_UNLOADED, tree).fill([np.array(x, np.float64)[None] for x in (q, qd, qdd)], [tau])
     alone: Numbers = tau[0]
     return alone
 
@@ -119,11 +120,7 @@ def simulate(
     return Motion(times, motion[:, 0], motion[:, 1])
 
 
+@once_per_tree
 def _weightless(tree: Tree) -> Tree:
     """The same tree without gravity and springs: of its inverse dynamics only M qdd is left at rest."""
-    if "weightless" not in tree.memo:
-        tree.memo["weightless"] = replace(
-            tree, gravity=np.zeros_like(tree.gravity), stiffness=np.zeros_like(tree.stiffness)
-        )
-    weightless: Tree = tree.memo["weightless"]
-    return weightless
+    return replace(tree, gravity=np.zeros_like(tree.gravity), stiffness=np.zeros_like(tree.stiffness))

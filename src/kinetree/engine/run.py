@@ -1,13 +1,17 @@
-"""Running kernels: blocks of states on threads, or one state at once."""
+"""Running a kernel on a tree: what that takes is prepared once, then asked directly or for batches.
+
+`Prepared.call` leads straight from Python into machine code, `Prepared.fill` writes a batch into arrays,
+`Prepared.pack` leaves what a kernel packs in its own form.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,287 +19,269 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned, cleared
 from kinetree.engine.buffers import new_array
 from kinetree.engine.fields import Fields
-from kinetree.engine.unpack import full_places, place_words, unpacked
+from kinetree.engine.threads import THREADING_WORTH, over_threads, thread_count
+from kinetree.engine.unpack import place_words, unpacked
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.model_table import TREE, n_pairs, packed_rows, tree_table
 from kinetree.kernels.number import LANES
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import Tree
 
 if TYPE_CHECKING:
     from kinetree.engine.direct import StateCall
 
-Answer = TypeVar("Answer")
 INTERPRET = bool(os.environ.get("KINETREE_INTERPRET"))  # run kernels in the interpreter: slow, debuggable
-THREADING_WORTH = 1 << 17  # numbers to move before a second thread pays
 HAS_GIL: bool = getattr(sys, "_is_gil_enabled", lambda: True)()  # direct calls share memory and rely on it
-RANGES = 8  # that large batches are cut into, for each thread
 WITH_GIL = 1 << 15  # numbers of an answer for which the GIL is not given away
 STREAMING_WORTH = 1 << 20  # packed numbers that no cache holds
 
 
-def run_plain(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Array], outputs: Sequence[Array], threads: int | None = None
-) -> bool:
-    """Fill outputs (batch, k) from inputs (batch, k) for a kernel that packs nothing, at least LANES states.
+class _Code(NamedTuple):
+    """Machine code for blocks of states, and the memory that each thread needs for it."""
 
-    All are plain: C-contiguous, aligned, float64; TypeError if one is not. Answers whether all outputs can
-    be trusted.
+    run: Callable[..., bool]
+    table: Array
+    room: int
+    start: int = 0  # of the room for one packed block
+
+
+class Prepared:
+    """A kernel prepared for a tree: the model table, machine code and memory, shared by all threads.
+
+    Machine code of each shape is made, or loaded, when it is first needed. Memory that no thread uses at
+    present waits in ``_spare``, whose ``append`` and ``pop`` are single steps of a list, with the GIL or
+    without.
     """
-    if INTERPRET:
-        _interpreted(kernel, tree, inputs, outputs)
-        return all(bool(np.isfinite(x).all()) for x in (*inputs, *outputs))
-    try:
-        run, table, room, spare = tree.memo["many", kernel]
-    except KeyError:
-        run, table, room, spare = tree.memo["many", kernel] = _many(kernel, tree)
-    arrays, count = (*inputs, *outputs), len(inputs[0])
-    if threads == 1 or (threads is None and count * tree.n < THREADING_WORTH // len(arrays)):
-        memory = spare.pop() if spare else aligned(room)
-        trusted: bool = run(table, memory, 0, count, arrays)
-        spare.append(memory)
+
+    def __init__(self, kernel: Kernel, tree: Tree) -> None:
+        self.kernel, self.tree = kernel, tree
+        self.arrays, self.entries, self._places = 0, 0, 0
+        if kernel.entries is not None:
+            words = place_words(kernel, tree)
+            self.arrays, self.entries = words[:2].tolist()
+            self._places, self.places = words.ctypes.data, words[2:].reshape(self.arrays, self.entries)
+        self._preparing = threading.RLock()
+        self._ways: list[StateCall | None] = []  # at most one
+        self._blocks: _Code | None = None
+        self._spare: list[Array] = []
+
+    # ---- directly -----------------------------------------------------------------------------------------
+    @property
+    def call(self) -> Callable[..., Any]:
+        """The function behind `single`, to be kept: it answers what machine code is there for."""
+        return _no_answer if self.way is None else self.way.call
+
+    @property
+    def way(self) -> StateCall | None:
+        """How Python gets into the kernel directly, made once; None if it does not."""
+        if not self._ways:
+            with self._preparing:
+                if not self._ways:
+                    self._ways.append(self._new_way())
+        return self._ways[0]
+
+    def single(self, *inputs: Any) -> Any:
+        """What a direct call answers for one plain state (n,), or a few (count, n); see `StateCall`.
+
+        None where an input is not plain, or the answer needs a closer look. Larger batches are answered too
+        once `fill` was asked for one.
+        """
+        way = self.way
+        if way is None:
+            return None
+        if not way.knows_single:
+            from kinetree.engine.code import single_state
+            from kinetree.engine.workspace import single_memory
+
+            with self._preparing:
+                if not way.knows_single:
+                    way.take_single(single_state(self.kernel), single_memory(self.kernel, self.tree))
+        return way.call(*inputs)
+
+    def _new_way(self) -> StateCall | None:
+        kernel, tree = self.kernel, self.tree
+        if (
+            kernel.output_widths is None
+            or tree.coupling is not None
+            or not tree.n
+            or INTERPRET
+            or not HAS_GIL
+        ):
+            return None
+        from kinetree.engine.direct import StateCall
+
+        inputs = [size or tree.n for size in kernel.input_sizes or (0,) * kernel.inputs]
+        outputs = [width * tree.n for width in kernel.output_widths]
+        limit = WITH_GIL // (sum(outputs) + self.arrays * self.entries)
+        return StateCall(inputs, outputs, self.arrays, self.shape if self.arrays else (), limit)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of a full array: matrices, or wrenches of bodies."""
+        n = self.tree.n
+        return (n, n) if self.kernel.targets else (self.entries // (6 * n) if n else 0, 6, n)
+
+    # ---- batches ------------------------------------------------------------------------------------------
+    def fill(
+        self,
+        inputs: Sequence[Array],
+        outputs: Sequence[Array],
+        full: Array | None = None,
+        threads: int | None = None,
+    ) -> bool:
+        """Fill outputs (count, k) from inputs (count, k), of kernels that pack also ``full``.
+
+        ``full`` is (arrays, count, entries). At least one state. All are plain: C-contiguous, aligned,
+        float64; TypeError if one is not. Answers whether all that was written, and what it came from, can be
+        trusted.
+        """
+        arrays, count = (*inputs, *outputs) if full is None else (*inputs, *outputs, full), len(inputs[0])
+        if INTERPRET:
+            packed = self._interpreted(inputs, outputs)
+            if full is not None and packed is not None:
+                self.unpack(packed, full)
+            return all(bool(np.isfinite(x).all()) for x in arrays)
+        if count < LANES:
+            return self._fill_few(inputs, outputs, full)
+        code = self._blocks or self._ready()
+        extra = () if full is None else (code.start, self._places, full.size > STREAMING_WORTH)
+        numbers = count * self.tree.n * len(arrays) if full is None else full.size
+        if threads == 1 or (threads is None and numbers < THREADING_WORTH):
+            return self._range(code, arrays, extra, 0, count)
+        work = partial(self._range, code, arrays, extra)
+        return all(over_threads(work, count, LANES, thread_count(threads, numbers)))
+
+    def _range(
+        self, code: _Code, arrays: Sequence[Array], extra: tuple[int, ...], begin: int, end: int
+    ) -> bool:
+        """Run the blocks of a range of states in memory that no other thread uses."""
+        try:
+            memory = self._spare.pop()
+        except IndexError:
+            memory = cleared(code.room)
+        trusted = code.run(code.table, memory, begin, end, arrays, *extra)
+        self._spare.append(memory)
         return trusted
 
-    def work(begin: int, end: int) -> bool:
-        memory = spare.pop() if spare else aligned(room)
-        trusted: bool = run(table, memory, begin, end, arrays)
-        spare.append(memory)
-        return trusted
-
-    return all(over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays))))
-
-
-def _many(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, list[Array]]:
-    """What running a kernel on many states of a tree takes, and workspaces that no thread uses at present."""
-    from kinetree.engine.code import many_code, many_states
-    from kinetree.engine.workspace import workspace_size
-
-    table, room, ways_in = tree_table(tree), workspace_size(kernel, tree, LANES), _ways_in(kernel, tree)
-    if ways_in is not None:
-        ways_in.take_many(many_code(kernel), table, aligned(room))
-    return many_states(kernel), table, room, []
-
-
-def run_batch(
-    kernel: Kernel,
-    tree: Tree,
-    inputs: Sequence[Array],
-    outputs: Sequence[Array],
-    threads: int | None = None,
-) -> Array | None:
-    """Fill outputs (batch, k) from inputs (batch, k), all C-contiguous, with at least one state.
-
-    Returns what the kernel packs, (blocks, rows, width, lanes), or None.
-    """
-    if INTERPRET:
-        return _interpreted(kernel, tree, inputs, outputs)
-    count = len(inputs[0])
-    if count < LANES:  # repeat the last state until the lanes are full
+    def _fill_few(self, inputs: Sequence[Array], outputs: Sequence[Array], full: Array | None) -> bool:
+        """The same for fewer states than lanes: the last one is repeated until the lanes are full."""
+        count = len(inputs[0])
         rows = np.minimum(np.arange(LANES), count - 1)
         padded = [np.zeros((LANES, x.shape[1])) for x in outputs]
-        packed = run_batch(kernel, tree, [x[rows] for x in inputs], padded, 1)
+        padded_full = None if full is None else np.zeros((len(full), LANES, full.shape[2]))
+        trusted = self.fill([x[rows] for x in inputs], padded, padded_full, 1)
         for result, values in zip(outputs, padded, strict=True):
             result[:] = values[:count]
-        return packed
-    if kernel.entries is None:
-        run_plain(kernel, tree, inputs, outputs, threads)
-        return None
-    from kinetree.engine.code import many_states
-    from kinetree.engine.workspace import workspace_size
-
-    packed = new_array(-(-count // LANES), packed_rows(kernel, tree), kernel.entries.width, LANES)
-    table, arrays = tree_table(tree), (*inputs, *outputs, packed)
-    size = sum(x.size for x in arrays)
-    run = many_states(kernel, streamed=size > STREAMING_WORTH and not kernel.scratch)
-    spare: list[Array] = tree.memo.setdefault(("spare workspaces", kernel), [])
-
-    def work(begin: int, end: int) -> None:
-        memory = spare.pop() if spare else aligned(workspace_size(kernel, tree, LANES))
-        run(table, memory, begin, end, arrays)
-        spare.append(memory)
-
-    over_threads(work, count, LANES, _thread_count(threads, size))
-    return packed
-
-
-def run_full(
-    kernel: Kernel,
-    tree: Tree,
-    inputs: Sequence[Array],
-    outputs: Sequence[Array],
-    full: Array,
-    threads: int | None = None,
-) -> bool:
-    """The same with what the kernel packs unpacked at once, into ``full`` (arrays, batch, entries).
-
-    Answers whether all outputs and all that is packed can be trusted.
-    """
-    count = len(inputs[0])
-    if INTERPRET or count < LANES:
-        packed = run_batch(kernel, tree, inputs, outputs, threads)
-        assert packed is not None
-        unpack(kernel, tree, packed, full, threads)
-        return all(bool(np.isfinite(x).all()) for x in (*inputs, *outputs, full))
-    try:
-        run, table, start, room, places, spare = tree.memo["full", kernel]
-    except KeyError:
-        run, table, start, room, places, spare = tree.memo["full", kernel] = _full(kernel, tree)
-    arrays, streamed = (*inputs, *outputs, full), full.size > STREAMING_WORTH
-
-    def work(begin: int, end: int) -> bool:
-        memory = spare.pop() if spare else cleared(room)
-        trusted: bool = run(table, memory, begin, end, arrays, start, places, streamed)
-        spare.append(memory)
+        if full is not None and padded_full is not None:
+            full[:] = padded_full[:, :count]
         return trusted
 
-    if threads == 1 or (threads is None and full.size < THREADING_WORTH // 2):
-        return work(0, count)
-    return all(over_threads(work, count, LANES, _thread_count(threads, sum(x.size for x in arrays))))
+    def _ready(self) -> _Code:
+        """Machine code for blocks of states, unpacked at once if the kernel packs; for direct calls too."""
+        from kinetree.engine.code import full_code, full_states, many_code, many_states
+        from kinetree.engine.workspace import packed_room, workspace_size
+
+        with self._preparing:
+            if self._blocks is None:
+                kernel, table = self.kernel, tree_table(self.tree)
+                room = workspace_size(kernel, self.tree, LANES)
+                if kernel.entries is None:
+                    code, body = _Code(many_states(kernel), table, room), many_code(kernel)
+                else:
+                    start = -(-room // 8) * 8
+                    packed = packed_rows(kernel, self.tree) * kernel.entries.width
+                    code = _Code(full_states(kernel), table, start + packed_room(packed, LANES), start)
+                    body = full_code(kernel)
+                if self.way is not None:
+                    self.way.take_many(body, table, cleared(code.room), code.start, self._places)
+                self._blocks = code
+            return self._blocks
+
+    # ---- what a kernel packs ------------------------------------------------------------------------------
+    def pack(
+        self, inputs: Sequence[Array], outputs: Sequence[Array], threads: int | None = None
+    ) -> Array | None:
+        """Fill outputs (count, k) and return what the kernel packs, (blocks, rows, width, lanes), or None."""
+        kernel, tree, count = self.kernel, self.tree, len(inputs[0])
+        if INTERPRET:
+            return self._interpreted(inputs, outputs)
+        if kernel.entries is None:
+            self.fill(inputs, outputs, None, threads)
+            return None
+        if count < LANES:
+            rows = np.minimum(np.arange(LANES), count - 1)
+            padded = [np.zeros((LANES, x.shape[1])) for x in outputs]
+            few = self.pack([x[rows] for x in inputs], padded, 1)
+            for result, values in zip(outputs, padded, strict=True):
+                result[:] = values[:count]
+            return few
+        from kinetree.engine.code import many_states
+        from kinetree.engine.workspace import workspace_size
+
+        packed = new_array(-(-count // LANES), packed_rows(kernel, tree), kernel.entries.width, LANES)
+        arrays, table, room = (
+            (*inputs, *outputs, packed),
+            tree_table(tree),
+            workspace_size(kernel, tree, LANES),
+        )
+        size = sum(x.size for x in arrays)
+        run = many_states(kernel, streamed=size > STREAMING_WORTH and not kernel.scratch)
+
+        def work(begin: int, end: int) -> None:
+            run(table, aligned(room), begin, end, arrays)
+
+        over_threads(work, count, LANES, thread_count(threads, size))
+        return packed
+
+    def unpack(self, packed: Array, full: Array, threads: int | None = None) -> None:
+        """Fill the full arrays (arrays, count, entries) from what the kernel packed."""
+        count, lanes = full.shape[1], packed.shape[3]
+        if lanes == 1 or count < lanes:
+            by_state = packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count]
+            full[:] = unpacked(by_state, self.places)
+            return
+        from kinetree.engine.code import unpack_states
+        from kinetree.engine.workspace import packed_room
+
+        run, streamed = unpack_states(), full.size > STREAMING_WORTH
+
+        def work(begin: int, end: int) -> None:
+            memory = cleared(packed_room(packed.shape[1] * packed.shape[2], lanes))
+            run(memory, memory, begin, end, (packed, full), 0, self._places, streamed)
+
+        over_threads(work, count, lanes, thread_count(threads, full.size))
+
+    # ---- the interpreter ----------------------------------------------------------------------------------
+    def _interpreted(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> Array | None:
+        """The same in the interpreter; each state is a block of its own."""
+        kernel, tree, count = self.kernel, self.tree, len(inputs[0])
+        columns = [np.ascontiguousarray(x.T) for x in inputs]
+        results = [np.zeros((x.shape[1], count)) for x in outputs]
+        memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, count)))]
+        for layout in kernel.scratch:
+            memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, count))))
+        packed = None
+        if kernel.entries is not None:
+            packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width, count))
+            memory.append(Fields(kernel.entries, packed))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)
+        for result, values in zip(outputs, results, strict=True):
+            result[:] = values.T
+        return None if packed is None else np.ascontiguousarray(packed.transpose(2, 0, 1)[..., None])
 
 
-def _full(kernel: Kernel, tree: Tree) -> tuple[Callable[..., bool], Array, int, int, int, list[Array]]:
-    """What unpacking at once takes, and memory that no thread uses at present."""
-    from kinetree.engine.code import full_code, full_states
-    from kinetree.engine.workspace import packed_room, workspace_size
-
-    assert kernel.entries is not None
-    start = -(-workspace_size(kernel, tree, LANES) // 8) * 8
-    room = start + packed_room(kernel.entries.width * packed_rows(kernel, tree), LANES)
-    table, places, ways_in = tree_table(tree), place_words(kernel, tree).ctypes.data, _ways_in(kernel, tree)
-    if ways_in is not None:
-        ways_in.take_many(full_code(kernel), table, cleared(room), start, places)
-    return full_states(kernel), table, start, room, places, []
+def prepared(kernel: Kernel, tree: Tree) -> Prepared:
+    """A kernel prepared for a tree; made once."""
+    known = _prepared_kernels(tree)
+    found = known.get(kernel)
+    return found if found is not None else known.setdefault(kernel, Prepared(kernel, tree))
 
 
-def unpack(kernel: Kernel, tree: Tree, packed: Array, full: Array, threads: int | None = None) -> None:
-    """Fill the full arrays (arrays, batch, entries) from what a kernel packed."""
-    count, lanes = full.shape[1], packed.shape[3]
-    if lanes == 1 or count < lanes:
-        by_state = packed.transpose(0, 3, 1, 2).reshape(len(packed) * lanes, -1)[:count]
-        full[:] = unpacked(by_state, full_places(kernel, tree))
-        return
-    from kinetree.engine.code import unpack_states
-    from kinetree.engine.workspace import packed_room
-
-    run, streamed, places = unpack_states(), full.size > STREAMING_WORTH, place_words(kernel, tree)
-
-    def work(begin: int, end: int) -> None:
-        memory = cleared(packed_room(packed.shape[1] * packed.shape[2], lanes))
-        run(memory, memory, begin, end, (packed, full), 0, places.ctypes.data, streamed)
-
-    over_threads(work, count, lanes, _thread_count(threads, full.size))
-
-
-def single_call(kernel: Kernel, tree: Tree) -> Callable[..., Any]:
-    """A function of one state's inputs, plain arrays (n,), with the least overhead; made once per tree.
-
-    Answers as `StateCall` tells; None where an input is not plain, or the answer needs a closer look. It
-    takes a few states (batch, n) as well, and more once `run_plain` or `run_full` was asked.
-    ``tree.memo[kernel]`` is the same function.
-    """
-    ways_in = _ways_in(kernel, tree)
-    if ways_in is None:
-        return _no_answer
-    if not ways_in.knows_single:
-        from kinetree.engine.code import single_state
-        from kinetree.engine.workspace import single_memory
-
-        ways_in.take_single(single_state(kernel), single_memory(kernel, tree))
-    return ways_in.call
+@once_per_tree
+def _prepared_kernels(tree: Tree) -> dict[Kernel, Prepared]:
+    return {}
 
 
 def _no_answer(*inputs: object) -> None:
     """What cannot be asked directly."""
-
-
-def _ways_in(kernel: Kernel, tree: Tree) -> StateCall | None:
-    """How Python gets into a kernel directly, made once per tree; None if it does not."""
-    key = "ways into", kernel
-    if key not in tree.memo:
-        if (
-            kernel.output_widths is None
-            or tree.coupling is not None
-            or tree.n == 0
-            or INTERPRET
-            or not HAS_GIL
-        ):
-            tree.memo[kernel] = _no_answer
-            tree.memo[key] = None
-        else:  # of several threads that come here at once, one is first
-            tree.memo[kernel] = tree.memo.setdefault(key, _new_way(kernel, tree)).call
-    found: StateCall | None = tree.memo[key]
-    return found
-
-
-def _new_way(kernel: Kernel, tree: Tree) -> StateCall:
-    from kinetree.engine.direct import StateCall
-
-    n, arrays, entries = tree.n, 0, 0
-    if kernel.entries is not None:
-        arrays, entries = place_words(kernel, tree)[:2].tolist()
-    inputs = [size or n for size in kernel.input_sizes or (0,) * kernel.inputs]
-    outputs = [width * n for width in kernel.output_widths or ()]
-    shape = (n, n) if kernel.targets else (entries // (6 * n), 6, n)  # matrices, or wrenches of bodies
-    limit = WITH_GIL // (sum(outputs) + arrays * entries)
-    return StateCall(inputs, outputs, arrays, shape if arrays else (), limit)
-
-
-def over_threads(work: Callable[[int, int], Answer], count: int, lanes: int, threads: int) -> list[Answer]:
-    """Answers of work(begin, end) for ranges of states, cut at whole blocks, none shorter than a block.
-
-    Each thread takes one range after the other, so that none waits long for a slower one.
-    """
-    blocks = count // lanes
-    threads = max(1, min(threads, blocks))
-    if threads == 1:
-        return [work(0, count)]
-    parts = min(blocks, RANGES * threads)
-    cuts = [blocks * k // parts * lanes for k in range(parts)]
-    waiting = zip(cuts, [*cuts[1:], count], strict=True)
-
-    def some(_: int) -> list[Answer]:
-        return [work(begin, end) for begin, end in waiting]
-
-    try:
-        found = _pool().map(some, range(threads))
-    except RuntimeError:  # the interpreter is about to end and starts no threads any more
-        return [work(0, count)]
-    return [answer for answers in found for answer in answers]
-
-
-def available_cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _interpreted(
-    kernel: Kernel, tree: Tree, inputs: Sequence[Array], outputs: Sequence[Array]
-) -> Array | None:
-    """The same in the interpreter; each state is a block of its own."""
-    count = len(inputs[0])
-    columns = [np.ascontiguousarray(x.T) for x in inputs]
-    results = [np.zeros((x.shape[1], count)) for x in outputs]
-    memory = [Fields(kernel.slots, np.zeros((tree.n + 1, kernel.slots.width, count)))]
-    for layout in kernel.scratch:
-        memory.append(Fields(layout, np.zeros((n_pairs(tree), layout.width, count))))
-    packed = None
-    if kernel.entries is not None:
-        packed = np.zeros((packed_rows(kernel, tree), kernel.entries.width, count))
-        memory.append(Fields(kernel.entries, packed))
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        kernel.function(Fields(TREE, tree_table(tree)), *memory, *columns, *results)
-    for result, values in zip(outputs, results, strict=True):
-        result[:] = values.T
-    return None if packed is None else np.ascontiguousarray(packed.transpose(2, 0, 1)[..., None])
-
-
-def _thread_count(threads: int | None, numbers: int) -> int:
-    return threads if threads is not None else (available_cores() if numbers >= THREADING_WORTH else 1)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(available_cores(), thread_name_prefix="kinetree")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not survive a fork

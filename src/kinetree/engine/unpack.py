@@ -8,26 +8,27 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Kernel
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import Tree
 
 
-def full_places(kernel: Kernel, tree: Tree) -> Any:
-    """(arrays, entries): the packed number of each entry, all rows one after the other.
-
-    One past the last packed number stands for zero.
-    """
-    words = place_words(kernel, tree)
-    return words[2:].reshape(words[0], words[1])
-
-
 def place_words(kernel: Kernel, tree: Tree) -> Any:
-    """How many full arrays there are, how many entries each has, and their places; made once per tree."""
-    key = "places of", kernel
-    if key not in tree.memo:
+    """How many full arrays there are, how many entries each has, and the packed number of each entry.
+
+    One past the last packed number stands for zero. Made once per tree and never replaced: machine code
+    keeps its address only.
+    """
+    known = _known_places(tree)
+    found = known.get(kernel)
+    if found is None:
         places = (kernel.places or _by_targets(kernel))(tree)
-        words = np.concatenate([places.shape, places.ravel()], dtype=np.int64)
-        return tree.memo.setdefault(key, words)  # others keep its address only: it is never replaced
-    return tree.memo[key]
+        found = known.setdefault(kernel, np.concatenate([places.shape, places.ravel()], dtype=np.int64))
+    return found
+
+
+@once_per_tree
+def _known_places(tree: Tree) -> dict[Kernel, Any]:
+    return {}
 
 
 def _by_targets(kernel: Kernel) -> Any:

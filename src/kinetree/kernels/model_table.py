@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.algebra.memory import aligned, cleared
+from kinetree.algebra.memory import aligned
 from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.tree_columns import (
     carriers_and_turns,
@@ -20,6 +20,7 @@ from kinetree.kernels.tree_columns import (
     subtree_mass,
     tops,
 )
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 TREE = Layout(
@@ -59,36 +60,44 @@ TREE = Layout(
 )
 
 
+@dataclass(frozen=True, eq=False)
+class AimedTree(Tree):
+    """A tree for algorithms that ask about one body, ``aim``."""
+
+    aim: int = 0
+
+
+@once_per_tree
 def tree_table(tree: Tree) -> Array:
-    """Model constants in one array of shape (n + 1, width), row 0 the world; made once per tree."""
-    if "table" not in tree.memo:
-        tree.memo["table"] = _new_table(tree)
-    table: Array = tree.memo["table"]
+    """Model constants in one array of shape (n + 1, width), row 0 the world; made once per tree.
+
+    That of an aimed tree marks the axes that move the body; the world row has the axis that carries it and
+    its placement there.
+    """
+    table = _new_table(tree)
+    if isinstance(tree, AimedTree):
+        _aim(table, tree, tree.aim)
     return table
 
 
 def aimed_tree(tree: Tree, body: int) -> Tree:
-    """The same tree for algorithms that ask about one body; made once for each.
+    """The same tree for algorithms that ask about one body; made once for each."""
+    found = tree.kept.aimed.get(body)
+    if found is None:
+        parts = {part.name: getattr(tree, part.name) for part in fields(tree) if part.init}
+        found = tree.kept.aimed.setdefault(body, AimedTree(**parts, aim=body))
+    return found
 
-    Its table marks the axes that move the body; the world row has the axis that carries it and its placement
-    there.
-    """
-    key = "aimed at", body
-    if key not in tree.memo:
-        table, (start, _, _) = cleared(*tree_table(tree).shape), TREE.places["reached"]
-        table[:] = tree_table(tree)
-        marks, axis = table.view(np.int64)[:, start], int(tree.body_axis[body])
-        marks[0], i = axis, axis
-        while i != WORLD_AXIS:
-            marks[i + 1], i = 1, int(tree.parent[i])
-        for name, values in (("B", tree.body_rotation[body].ravel()), ("p", tree.body_position[body])):
-            start, count, _ = TREE.places[name]
-            table[0, start : start + count] = values
-        new = replace(tree)
-        new.memo["table"] = table
-        tree.memo[key] = new
-    aimed: Tree = tree.memo[key]
-    return aimed
+
+def _aim(table: Array, tree: Tree, body: int) -> None:
+    """Mark what moves a body."""
+    marks, axis = table.view(np.int64)[:, TREE.places["reached"][0]], int(tree.body_axis[body])
+    marks[0], i = axis, axis
+    while i != WORLD_AXIS:
+        marks[i + 1], i = 1, int(tree.parent[i])
+    for name, values in (("B", tree.body_rotation[body].ravel()), ("p", tree.body_position[body])):
+        start, count, _ = TREE.places[name]
+        table[0, start : start + count] = values
 
 
 def _new_table(tree: Tree) -> Array:
@@ -135,22 +144,17 @@ def _new_table(tree: Tree) -> Array:
     return table
 
 
+@once_per_tree
 def n_pairs(tree: Tree) -> int:
     """How many pairs of an axis and itself or an ancestor there are; counted once."""
-    if "pairs" not in tree.memo:
-        tree.memo["pairs"] = int(_depths(tree).sum())
-    pairs: int = tree.memo["pairs"]
-    return pairs
+    return int(_depths(tree).sum())
 
 
 def packed_rows(kernel: Kernel, tree: Tree) -> int:
-    """How many rows the packed results of a kernel have for a tree; counted once."""
-    key = "rows of", kernel
-    if key not in tree.memo:
-        by_pairs = kernel.rows is None and not kernel.square
-        tree.memo[key] = n_pairs(tree) if by_pairs else kernel.rows(tree) if kernel.rows else tree.n**2
-    rows: int = tree.memo[key]
-    return rows
+    """How many rows the packed results of a kernel have for a tree."""
+    if kernel.rows is not None:
+        return kernel.rows(tree)
+    return tree.n**2 if kernel.square else n_pairs(tree)
 
 
 def _depths(tree: Tree) -> Any:

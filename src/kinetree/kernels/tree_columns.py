@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.model.kept import once_per_tree
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 
@@ -82,6 +83,7 @@ def tops(tree: Tree) -> Any:
     return top
 
 
+@once_per_tree
 def gross_inertia(tree: Tree) -> Array:
     """What rounding errors of the inertia that each axis moves are measured against.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.model.body import WORLD
 from kinetree.model.joint import PARAMETERS, Joint
+from kinetree.model.kept import Kept
 
 if TYPE_CHECKING:
     from kinetree.model.mechanism import Link, Mechanism
@@ -75,13 +76,7 @@ class Tree:
     body_first_moment: Array
     body_second_moment: Array
     coupling: Coupling | None = None
-    memo: dict[Any, Any] = field(
-        default_factory=dict, init=False, repr=False
-    )  # what algorithms derive and keep
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: all but what algorithms derived, which they will derive again."""
-        return {**self.__dict__, "memo": {}}
+    kept: Kept = field(default_factory=Kept, init=False, repr=False)  # what other rooms derive from it
 
     @property
     def n(self) -> int:

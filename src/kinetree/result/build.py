@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import finite, number, numbers
 from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Tree
 from kinetree.result.labelled import Variables, labelled_dataset
 from kinetree.result.records import Check, Event, checked_events, plain, provenance, unicode
 from kinetree.result.result import EVENT, Result, event_variables
@@ -137,12 +139,17 @@ def _labels(
 
 def _mechanism_labels(mechanism: Mechanism) -> Variables:
     """The labels of all dimensions that a mechanism names, checked; made once."""
-    memo = mechanism.tree.memo
-    if "labels" not in memo:
+    made = _known_labels(mechanism.tree)
+    if not made:
         labels = mechanism_coordinates(mechanism)
-        memo["labels"] = {name: _label_checked(name, label, labels) for name, label in labels.items()}
-    made: Variables = memo["labels"]
+        made.update({name: _label_checked(name, label, labels) for name, label in labels.items()})
     return made
+
+
+@once_per_tree
+def _known_labels(tree: Tree) -> Variables:
+    """Where the labels of a mechanism are kept once they are made."""
+    return {}
 
 
 def _label_checked(name: str, label: Variable, labels: Variables) -> Variable:

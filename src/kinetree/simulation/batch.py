@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.engine.run import available_cores
+from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Status
 from kinetree.kernels.number import LANES

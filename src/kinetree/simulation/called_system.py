@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import all_axes, all_rates
+from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.evaluate import same_batch
+from kinetree.analysis.batches import same_batch
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.rotation import euler_angles, rotation_about
-from kinetree.analysis.evaluate import all_axes
+from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import AxisMotion, axis_motion, body_poses
 from kinetree.errors import InputError, ModelError, unknown_name
 from kinetree.model.mechanism import Mechanism

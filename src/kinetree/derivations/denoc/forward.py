@@ -172,9 +172,7 @@ def _minus_outer(A: Matrix, a: Vector, b: Vector, *, full: bool = False) -> Matr
 
 def check_pivot(tree: Tree, j: int, pivot: Any) -> None:
     """Refuse a pivot that is rounding error; symbols and counting numbers are taken as they are."""
-    if "gross" not in tree.memo:
-        tree.memo["gross"] = gross_inertia(tree)
-    if isinstance(pivot, float | complex) and not pivot.real > SINGULAR * tree.memo["gross"][j]:
+    if isinstance(pivot, float | complex) and not pivot.real > SINGULAR * gross_inertia(tree)[j]:
         raise SingularityError(
             f"singular mass matrix: joint '{tree.axis_names[j]}' moves no inertia in this state "
             f"(pivot {pivot.real:.3g}); give the bodies beyond it mass and extent, or the joint an armature, "

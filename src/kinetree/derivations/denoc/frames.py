@@ -33,6 +33,7 @@ from kinetree.derivations.denoc.entries import (
 from kinetree.derivations.denoc.screws import Composite, Screw, Screws, Turn
 from kinetree.errors import InputError
 from kinetree.kernels.number import sincos
+from kinetree.model.kept import once_per_tree
 from kinetree.model.modules import BASE, Module
 from kinetree.model.tree import WORLD_AXIS, Tree
 
@@ -131,12 +132,10 @@ def inward(modules: tuple[Links, ...]) -> Iterator[int]:
             yield from reversed(joint)
 
 
+@once_per_tree
 def dh_tree(tree: Tree) -> DhTree:
     """The tree in DH frames; made once."""
-    if "dh" not in tree.memo:
-        tree.memo["dh"] = _new_dh_tree(tree)
-    made: DhTree = tree.memo["dh"]
-    return made
+    return _new_dh_tree(tree)
 
 
 class Placed(NamedTuple):

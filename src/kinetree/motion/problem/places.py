@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.evaluate import all_axes, all_rates
+from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism

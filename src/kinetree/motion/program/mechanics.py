@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
-from kinetree.analysis.evaluate import check_finite
+from kinetree.analysis.checks import check_finite
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import load_moments
 from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
