@@ -18,7 +18,9 @@ Kinetree before anything is timed. Contestants take turns in windows of a few mi
 window counts, so that what else the machine does favours nobody. One thread unless said otherwise.
 
 The columns: **kinetree** is the public call with its full answer, checks and new arrays; **kinetree packed**
-leaves matrices tree-sparse, as the kernel writes them; **kinetree kernel** is the compiled kernel alone, into
+leaves matrices tree-sparse, as the kernel writes them, which only the library itself can ask for; 256 MB
+of memory of earlier answers serve again (`KINETREE_KEEP_MB`), as peers write into memory of their own.
+**kinetree kernel** is the compiled kernel alone, into
 arrays made beforehand. **pinocchio** is called from Python, in a loop for batches, with its free, spherical
 and universal joints; **pinocchio 1-DOF** has one joint per degree of freedom; **pinocchio parallel** is its
 own loop over a batch in C++ on one thread. **mujoco** is mj_inverse or mj_forward without contacts and
