@@ -253,3 +253,16 @@ def test_sampled_integral_of_a_moving_goal():
     controller = PID(ramp, 10.0, 5.0, ki, period=h)
     run = simulate(slider(m), [0.0], duration=0.5, controller=controller, times=6, **EXPLICIT)
     assert np.abs(run.q[:, 0] - expected).max() < 1e-9
+
+
+def test_computed_torque_is_as_exact_as_asked_for():
+    """With a perfect model the motion is the desired one, up to what the tolerance of the steps leaves."""
+    arm = kt.zoo.kuka_kr5()
+    motion = kt.trajectories.cycloid(np.zeros(6), np.linspace(0.5, 1.5, 6), duration=1.0)
+    errors = []
+    for rtol in (1e-8, 1e-10, 1e-12):
+        law = ComputedTorque(motion, kp=49.0)
+        run = kt.simulate(arm, np.zeros(6), duration=1.0, controller=law, rtol=rtol, times=21)
+        errors.append(np.abs(run.q.values - motion.at(run.time.values).q).max())
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+    assert errors[2] < 5e-12

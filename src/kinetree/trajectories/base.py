@@ -64,7 +64,7 @@ class Trajectory(ABC):
     def table(self, tolerance: float = 1e-12) -> PiecewisePolynomial:
         """Polynomials whose positions differ from the trajectory's by no more than the tolerance (rad or m).
 
-        Of degree 5, through position, velocity and acceleration at times close enough to each other.
+        Accelerations are as close, by the share of their largest value, where the motion is smooth.
         """
         return hermite_table(self.piece, self.breaks, checked_tolerance(tolerance))
 
