@@ -24,7 +24,7 @@ from benchmarks.timing import Contestant, race
 from kinetree.algebra.arrays import Array
 
 PREPARED, PUBLIC = "kinetree", "kinetree simulate"  # Simulator.run; simulate, with audit and labels
-METHODS = ("pirk7", "dop853", "dopri5")
+METHODS = ("dop853", "dopri5")
 BATCH_METHODS = ("dop853", "dopri5")
 STIFF_METHODS = ("dop853", "dopri5", "radau")
 WANTED = 1e-6  # error at which times are compared

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kinetree.integrate import collocation, dop853, dopri5, pirk
+from kinetree.integrate import collocation, dop853, dopri5
 from kinetree.integrate.explicit import weigh_eighth, weigh_fifth
 from kinetree.integrate.fixed import weigh_hermite
 from kinetree.integrate.radau import weigh as weigh_radau
@@ -149,21 +149,6 @@ def test_radau_of_order_five_is_the_published_one():
         five.A[0], [(88 - 7 * root) / 360, (296 - 169 * root) / 1800, (-2 + 3 * root) / 225]
     )
     np.testing.assert_allclose(five.error, np.array([-13 - 7 * root, -13 + 7 * root, -1]) / 3)
-
-
-@pytest.mark.parametrize("has_old", [0, 1])
-@pytest.mark.parametrize("theta", THETAS)
-def test_dense_output_of_the_parallel_method(theta, has_old):
-    """Polynomials of as many coefficients as there are values of f are integrated exactly."""
-    s = SimpleNamespace(h=0.7, h_old=0.4, has_old=has_old, weights=np.zeros(16))
-    count = pirk.count_nodes(s)
-    x = np.array([pirk.node(s, k) for k in range(count)])
-    pirk.weigh(s, None, theta)
-    for power in range(count):
-        table = x**power
-        for order in range(1, count):
-            table[order:] = (table[order:] - table[order - 1 : -1]) / (x[order:] - x[: count - order])
-        assert abs(s.weights[:count] @ table - 0.7 * theta ** (power + 1) / (power + 1)) < 1e-13
 
 
 @pytest.mark.parametrize("theta", THETAS)

@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.kernels.ground import FLAGS, INSIDE, PUSHING
 
 G = 9.81
-ADAPTIVE = ("dop853", "dopri5", "pirk7", "radau")
+ADAPTIVE = ("dop853", "dopri5", "radau")
 
 
 def ball(mass=2.0):

@@ -178,7 +178,7 @@ def test_simulator_remembers_what_is_stiff():
     assert motion.q == pytest.approx(run.q.values, abs=1e-9)
     plain = kt.Simulator(GRIPPER, duration=0.1, times=3)
     plain.run(POSE)
-    assert plain.method == "pirk7"
+    assert plain.method == "dop853"
 
 
 def test_simulator_starts_again_where_it_becomes_stiff():

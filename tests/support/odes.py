@@ -10,7 +10,7 @@ from kinetree.integrate.integration import Integration
 
 POINTER = types.CPointer(types.float64)
 SIGNATURE = types.int64(types.float64, POINTER, POINTER, POINTER)
-ADAPTIVE = ("dopri5", "dop853", "pirk7", "radau")
+ADAPTIVE = ("dopri5", "dop853", "radau")
 FIXED = ("rk4", "semi_implicit_euler")
 _c_pointer = ctypes.POINTER(ctypes.c_double)
 

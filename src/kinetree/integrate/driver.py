@@ -11,7 +11,6 @@ from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, sto
 from kinetree.integrate.events import begin_events, finder, switch_modes
 from kinetree.integrate.explicit import Method, dop853, dopri5
 from kinetree.integrate.fixed import rk4, semi_implicit_euler
-from kinetree.integrate.pirk import pirk7
 from kinetree.integrate.radau import radau
 from kinetree.integrate.settings import (
     ARGUMENT,
@@ -40,7 +39,7 @@ SIGNATURE = [
     SETTINGS, MATRIX, FLOATS, MATRIX, FLOATS, MATRIX, WHOLE, MATRIX, WHOLE, MATRIX, COMPLEX, WHOLE,
     INTEGER,
 ]  # fmt: skip
-METHODS = {make.__name__: make for make in (dopri5, dop853, pirk7, radau, rk4, semi_implicit_euler)}
+METHODS = {make.__name__: make for make in (dopri5, dop853, radau, rk4, semi_implicit_euler)}
 
 
 @functools.cache

@@ -72,8 +72,7 @@ class Integration:
     "radau") keep the local error, root mean square of e / (atol + rtol |y|), below one; the others ("rk4",
     "semi_implicit_euler") take equal steps not longer than ``step``. ``sample`` = (address, period): called
     at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
-    keeps the callbacks alive. ``wide``: address of rates for 4 states at once, which follow each other at
-    distances of whole vectors; only if f does not depend on time.
+    keeps the callbacks alive.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
@@ -108,7 +107,6 @@ class Integration:
         first_step: float = 0.0,
         events: Events | None = None,
         jacobian: int | None = None,
-        wide: int = 0,
         sample: tuple[int, float] | None = None,
         breaks: Any = (),
     ) -> None:
@@ -128,7 +126,6 @@ class Integration:
         self._breaks = np.unique(np.asarray(breaks, float)) if len(breaks) else np.zeros(0)
         self._set(
             rates=rates,
-            wide=wide,
             context=context.ctypes.data,
             lanes=self.lanes,
             size=self.size,

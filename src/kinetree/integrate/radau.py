@@ -40,7 +40,6 @@ from kinetree.integrate.steps import (
     EPSILON,
     copy,
     evaluate,
-    evaluate_wide,
     fit,
     is_finite,
     next_step,
@@ -48,10 +47,8 @@ from kinetree.integrate.steps import (
     shortest_step,
     worst_mean_square,
 )
-from kinetree.kernels.number import LANES
 
 ITERATIONS = 12
-ARGUMENTS = F_START + 1  # rows with states of which f is wanted at once
 LAST = F + MOST_STAGES - 1  # the row with f at the end of an accepted step
 FAILED, CONVERGED, STOPPED = range(3)  # Newton's answers
 TIGHT = 1e-5  # rtol up to which order 9 needs fewer evaluations than order 5
@@ -116,17 +113,7 @@ def predict(s, memory):
 @compiled
 def evaluate_stages(s, memory):
     """f at the collocation points into the rows F."""
-    begin = 0
-    if s.wide != 0:
-        for i in range(LANES):
-            stage = min(i, s.stages - 1)
-            for j in range(0, memory.shape[1], BLOCK):
-                x = load_block(memory, Y, j) + load_block(memory, Z + stage, j)
-                store_block(memory, ARGUMENTS + i, j, x)
-        if evaluate_wide(s, memory, ARGUMENTS, F) != 0:
-            return 1
-        begin = min(LANES, s.stages)
-    for i in range(begin, s.stages):
+    for i in range(s.stages):
         for j in range(0, memory.shape[1], BLOCK):
             store_block(memory, ARGUMENT, j, load_block(memory, Y, j) + load_block(memory, Z + i, j))
         t = last_time(s) if i == s.stages - 1 else s.t + C[which(s), i] * s.h
@@ -333,5 +320,5 @@ def commit(s, memory):
 
 def radau() -> Method:
     """Radau IIA of order 5, or of order 9 for tight tolerances."""
-    rows = ARGUMENTS - K + LANES
+    rows = F_START - K + 1
     return Method("radau", rows, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST)

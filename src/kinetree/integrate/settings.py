@@ -46,7 +46,6 @@ _INTEGERS = (
     "jacobian",
     "sample",
     "switch",
-    "wide",  # rates of several states at once, one row of the memory each; 0: there is none
     "context",
     "lanes",
     "n",

@@ -9,7 +9,6 @@ import numpy as np
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, larger_magnitude, load_block, store_block
 from kinetree.engine.lanes.calls import total as sum_of
 from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, NEW, K, Y, compiled
-from kinetree.kernels.number import LANES
 
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 10.0 * EPSILON  # relative to time: shorter steps are rounding
@@ -20,13 +19,6 @@ def evaluate(s, memory, t, row, out):
     """f(t, memory[row]) into memory[out]; not zero if the callback wants to stop."""
     s.evaluations += 1
     return call(s.rates, t, (address_of(memory, row), address_of(memory, out), s.context))
-
-
-@compiled
-def evaluate_wide(s, memory, row, out):
-    """f at the states in `LANES` rows into as many rows; for f that does not depend on time."""
-    s.evaluations += LANES
-    return call(s.wide, s.t, (address_of(memory, row), address_of(memory, out), s.context))
 
 
 @compiled

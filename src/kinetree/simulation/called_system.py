@@ -91,10 +91,6 @@ class CalledSystem(System):
         """There is none: slopes are found by differences."""
         return None
 
-    def wide_address(self) -> int:
-        """There is none."""
-        return 0
-
     def _more_events(self) -> Any:
         """Nothing beside ``_events``."""
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.errors import InputError, unknown_name
 
-ADAPTIVE, FIXED = ("dop853", "dopri5", "pirk7", "radau"), ("rk4", "semi_implicit_euler")
+ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
 AUTO = "auto"
 METHODS = (AUTO, *ADAPTIVE, *FIXED)
 TIGHTEST = 1e-14

@@ -25,7 +25,6 @@ from kinetree.simulation.system import System
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
 STUCK_STEPS, STUCK_TIME = 200_000, 1e-7  # so many steps for this share of the duration: it is stuck
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
-WIDE = ("pirk7", "radau")  # methods that ask for several states at once
 
 
 @dataclass(eq=False)
@@ -92,7 +91,6 @@ def _integration(
         max_step=options.max_step,
         events=watched_events(system, options) if watched and system.lanes == 1 else None,
         jacobian=system.jacobian_address() if method == "radau" else None,
-        wide=system.wide_address() if method in WIDE else 0,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )

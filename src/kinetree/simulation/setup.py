@@ -56,7 +56,7 @@ def context_parts(
         slow=options.friction_speed,
         skin=CALM * options.atol,
         calm=CALM * options.atol,
-        stiff=options.method not in ("dop853", "dopri5", "pirk7"),
+        stiff=options.method not in ("dop853", "dopri5"),
         **more,
     )
 

@@ -70,8 +70,8 @@ def simulate(
     ``loads`` are constant wrenches; ``stops`` meet joints at their limits. Dry friction is a straight line
     up to ``friction_speed`` (rad/s or m/s).
 
-    ``times`` of the output: a vector, or how many (201). Methods: "dop853", "pirk7" and "dopri5" (explicit,
-    adaptive), "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step``
+    ``times`` of the output: a vector, or how many (201). Methods: "dop853" and "dopri5" (explicit, adaptive),
+    "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step``
     in s); "auto" takes dop853, or dopri5 on the ground, and changes to radau where stability asks for far
     shorter steps than accuracy. ``rtol`` and ``atol`` bound the error of a step. ``events`` and the names in
     ``stop_at`` ("touch_down", "lift_off", "joint_limit", or of events) are watched for. ``gimbal``: joints

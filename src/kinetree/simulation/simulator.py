@@ -41,9 +41,9 @@ class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
     ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
-    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. The method "auto"
-    takes pirk7 where forces do not depend on time; a run that turns out to be stiff begins again with radau,
-    as do all later ones; ``method`` tells.
+    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
+    "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` names
+    the one in use.
 
     >>> import kinetree as kt
     >>> fall = kt.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
@@ -102,7 +102,7 @@ class Simulator:
             self._is_checked = True
         integration = self._integration
         if integration is None:
-            integration = self._prepare(chosen_method(self.system, self.options, start[0], repeated=True))
+            integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         integration.rewind(start)
         status = integration.advance(LOOK if self.options.method == AUTO else 1_000_000)
         if status is Status.RUNNING and self._has_become_stiff(integration):

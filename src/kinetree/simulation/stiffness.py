@@ -14,7 +14,7 @@ from kinetree.simulation.options import Options
 from kinetree.simulation.system import RATES, System
 
 # on the negative real axis
-LIMITS = {"dop853": 6.0, "dopri5": 3.3, "pirk7": 1.8, "rk4": 2.78, "semi_implicit_euler": 2.0}
+LIMITS = {"dop853": 6.0, "dopri5": 3.3, "rk4": 2.78, "semi_implicit_euler": 2.0}
 DAMPED = 0.2  # share of the real part from which on an eigenvalue is a decay rather than an oscillation
 CLOSE = 0.4  # share of the limit from which on steps count as bounded by it
 STIFF_AT_START = 5000  # steps that stability asks for, at an rtol of 1e-8, from which on to begin with radau
@@ -88,24 +88,18 @@ def steps_of_radau(options: Options) -> float:
     return float((1e-8 / options.rtol) ** 0.2)
 
 
-def chosen_method(system: System, options: Options, y: Array, *, repeated: bool = False) -> str:
+def chosen_method(system: System, options: Options, y: Array) -> str:
     """What "auto" means for a start in the state y (size,): explicit unless stability asks for many steps."""
-    explicit = explicit_method(system, repeated)
+    explicit = explicit_method(system)
     if nothing_decays(system):
         return explicit
     steps = fastest_decay(system, 0.0, y) * options.duration / LIMITS[explicit]
     return "radau" if steps > STIFF_AT_START * max(1.0, steps_of_radau(options)) else explicit
 
 
-def explicit_method(system: System, repeated: bool) -> str:
-    """Of high order where all is smooth.
-
-    In simulations that are repeated, four stages at once where time does not matter to the forces: a little
-    faster, but its machine code takes longer to make than a single simulation will ever win back.
-    """
-    if len(system.parts.points):
-        return "dopri5"
-    return "pirk7" if repeated and system.wide_address() else "dop853"
+def explicit_method(system: System) -> str:
+    """Of high order where all is smooth."""
+    return "dopri5" if len(system.parts.points) else "dop853"
 
 
 def nothing_decays(system: System) -> bool:

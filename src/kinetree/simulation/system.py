@@ -13,9 +13,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
 from kinetree.kernels.ground import CONTACT
-from kinetree.kernels.number import LANES
 from kinetree.kernels.rates import GUARDS
-from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.context import HEADER, SUMS, Context, ContextParts
 from kinetree.simulation.options import Trigger
@@ -102,16 +100,6 @@ class System:
         from kinetree.simulation.compiled.jacobian import jacobian
 
         return int(jacobian().address)
-
-    def wide_address(self) -> int:
-        """Where the rates of several states at once are; 0 if they depend on time or on Python."""
-        parts = self.parts
-        timeless = parts.desired is None and parts.table is None and parts.period == 0.0
-        if self.lanes > 1 or self._keep or not timeless or parts.mode != NO_MODEL:
-            return 0
-        from kinetree.simulation.compiled.rates import rates
-
-        return int(rates(LANES).address)
 
     def set_constant(self, tau: Array) -> None:
         """Constant torques (lanes, n) beside the law."""

@@ -216,7 +216,7 @@ class IntegratorTable(Table):
 
     method: choice("method", lambda: METHODS) | None = Field(  # type: ignore[valid-type]
         None,
-        description='"dop853", "dopri5" or "pirk7" (adaptive), "radau" (stiff), "rk4", '
+        description='"dop853" or "dopri5" (adaptive), "radau" (stiff), "rk4", '
         '"semi_implicit_euler" (fixed step); default "auto": one is chosen, and radau where it is needed.',
     )
     rtol: Positive | None = Field(

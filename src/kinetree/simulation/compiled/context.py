@@ -18,7 +18,6 @@ from kinetree.kernels.force_slopes import CHAIN
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.layout import Layout
 from kinetree.kernels.model_table import TREE, n_pairs, tree_table
-from kinetree.kernels.number import LANES
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.tree import Tree
@@ -50,7 +49,6 @@ HEADER = Layout(
     constant=True,
     n=int,
     size=int,  # numbers of one state: q, qd, integrals of errors, energies
-    stride=int,  # from one state to the next
     n_points=int,
     n_regions=int,
     n_loads=int,
@@ -112,7 +110,7 @@ class Context:
 
     def __init__(self, parts: ContextParts, lanes: int = 1) -> None:
         self.parts, self.lanes = parts, lanes
-        sections = _sections(parts, LANES)  # one simulation may be asked about several states at once
+        sections = _sections(parts, lanes)
         self.start: dict[str, int] = {}
         place = _rounded(HEADER.width)
         for name, content in sections.items():
@@ -123,8 +121,7 @@ class Context:
         for name, content in sections.items():
             if not isinstance(content, int):
                 self.memory[self.start[name] : self.start[name] + content.size] = content.ravel()
-        stride = parts.size if lanes > 1 else _rounded(parts.size, LANES)
-        _write_header(self.memory, parts, self.start, stride)
+        _write_header(self.memory, parts, self.start)
 
     def rows(self, name: str, width: int | None = None) -> Array:
         """A view (lanes, width) of a part; its width is the number of axes unless told."""
@@ -134,10 +131,8 @@ class Context:
 
     @property
     def given(self) -> Array:
-        """Constant torques, (lanes, n); one simulation has them in all lanes, in case they are used."""
-        start, n = self.start["given"], self.parts.tree.n
-        view: Array = self.memory[start : start + LANES * n].reshape(LANES, n)
-        return view
+        """Constant torques, (lanes, n)."""
+        return self.rows("given")
 
     @property
     def contact(self) -> Array:
@@ -154,11 +149,10 @@ class Context:
         return view
 
 
-def _write_header(memory: Array, parts: ContextParts, start: dict[str, int], stride: int) -> None:
+def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> None:
     whole_numbers: dict[str, int] = {
         "n": parts.tree.n,
         "size": parts.size,
-        "stride": stride,
         "n_points": len(parts.points),
         "n_regions": len(parts.regions),
         "n_loads": len(parts.loads),

@@ -102,8 +102,8 @@ def rates(lanes: int) -> Any:
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
-        n, stride = head.n[0], head.stride[0]
-        y, dy = row_at(carray(y_, (1,)), 0, stride, lanes), row_at(carray(dy_, (1,)), 0, stride, lanes)
+        n, size = head.n[0], head.size[0]
+        y, dy = row_at(carray(y_, (1,)), 0, size, lanes), row_at(carray(dy_, (1,)), 0, size, lanes)
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
