@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numba import cfunc
 from scipy.integrate import solve_ivp
 
 from kinetree.integrate.linear import factorise, solve
 from support.odes import (
+    SIGNATURE,
     orbit,
     orbit_position,
     orbit_start,
@@ -145,3 +147,43 @@ def test_linear_solver(kind, n, rng):
 def test_singular_matrices_are_seen():
     assert not factorise(np.ones((2, 2)), 0, 2, np.zeros((1, 2), int), 0)
     assert not factorise(np.full((2, 2), np.nan), 0, 2, np.zeros((1, 2), int), 0)
+
+
+# ---- further states ---------------------------------------------------------------------------------------
+@cfunc(SIGNATURE)
+def driven(t, y, dy, context):
+    """q'' = z, T z' = cos t - z with T in the context, and the sum of z qd."""
+    dy[0], dy[1] = y[1], y[2]
+    dy[2] = (np.cos(t) - y[2]) / context[0]
+    dy[3] = y[2] * y[1]
+    return 0
+
+
+@cfunc(SIGNATURE)
+def driven_slopes(t, y, slopes, context):
+    """By q, qd and z: of q'' and of z'."""
+    slopes[0], slopes[1], slopes[2] = 0.0, 0.0, 1.0
+    slopes[3], slopes[4], slopes[5] = 0.0, 0.0, -1.0 / context[0]
+    return 0
+
+
+def driven_exactly(t, T):
+    """From rest: z is cos t behind a lag, its transient gone within T."""
+    a, b = 1.0 / (1.0 + T * T), T / (1.0 + T * T)
+    decay = np.exp(-t / T)
+    qd = a * np.sin(t) + b * (1.0 - np.cos(t)) - a * T * (1.0 - decay)
+    q = a * (1.0 - np.cos(t)) + b * (t - np.sin(t)) - a * T * (t - T * (1.0 - decay))
+    return q, qd, a * np.cos(t) + b * np.sin(t) - a * decay
+
+
+@pytest.mark.parametrize("slopes", [driven_slopes.address, None], ids=["exact", "differences"])
+def test_slopes_of_further_states_allow_long_steps(slopes):
+    T, times = 1e-5, np.linspace(0.1, 3.0, 7)
+    options = {"n": 1, "n_sums": 1, "context": (T,), "rtol": 1e-8, "atol": 1e-8, "jacobian": slopes}
+    run = solved("radau", driven, [0.0, 0.0, 0.0, 0.0], 3.0, times, n_more=1, **options)
+    q, qd, z = driven_exactly(times, T)
+    assert run.out[:, 0, 0] == pytest.approx(q, abs=1e-7)
+    assert run.out[:, 0, 1] == pytest.approx(qd, abs=1e-7)
+    assert run.out[:, 0, 2] == pytest.approx(z, abs=1e-7)
+    assert run.out[:, 0, 3] == pytest.approx(0.5 * qd**2, abs=1e-6)  # the work is the kinetic energy
+    assert run.statistics["steps"] < 100

@@ -8,7 +8,7 @@ from typing import Any
 
 from kinetree.engine.door import INTEGER, compiled_function
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
-from kinetree.integrate.events import begin_events, finder, switch_modes
+from kinetree.integrate.events import begin_events, finder, measure_again, switch_modes
 from kinetree.integrate.explicit import Method, dop853, dopri5
 from kinetree.integrate.fixed import rk4, semi_implicit_euler
 from kinetree.integrate.radau import radau
@@ -24,6 +24,7 @@ from kinetree.integrate.settings import (
     KINK,
     LOG_FULL,
     MATRIX,
+    MOVED,
     NEW,
     RUNNING,
     SETTINGS,
@@ -83,12 +84,15 @@ def advancing(name: str) -> Callable[..., int]:
             if s.pending_sample != 0 and call(s.sample, s.t, (address_of(memory, Y), s.context)) != 0:
                 return CALLBACK
             s.pending_sample = 0
-            if s.start != SMOOTH:
+            if s.start == MOVED:
+                if start(s, memory) != 0 or measure_again(s, memory, g) != 0:
+                    return CALLBACK
+            elif s.start != SMOOTH:
                 if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
                     return CALLBACK
                 if begin_events(s, memory, g) != 0:
                     return CALLBACK
-                s.start = SMOOTH
+            s.start = SMOOTH
             choose_target(s, breaks)
             if s.target - s.t > shortest_step(s):
                 status = take(s, memory, matrices, complexes, pivots)
@@ -96,7 +100,7 @@ def advancing(name: str) -> Callable[..., int]:
                     return status
                 s.dense_ready = 0
                 status = find(s, memory, g, rules, log, log_index)
-                if status == CALLBACK or write(s, memory, times, out) != 0:
+                if status == CALLBACK or project(s, memory) != 0 or write(s, memory, times, out) != 0:
                     return CALLBACK
                 s.t = s.t_new
                 s.steps += 1
@@ -133,6 +137,21 @@ def writing(dense: Any) -> Any:
         return 0
 
     return write
+
+
+@compiled
+def project(s, memory):
+    """Let the caller's function move the state at the end of the step; not zero if it stopped.
+
+    f is evaluated again there; the dense output of the step stays as it is.
+    """
+    if s.project == 0:
+        return 0
+    answer = call(s.project, s.t_new, (address_of(memory, NEW), s.context))
+    if answer == 1:
+        s.start = max(s.start, MOVED)
+        return 0
+    return answer
 
 
 @compiled

@@ -107,6 +107,13 @@ def begin_events(s, memory, g):
 
 
 @compiled
+def measure_again(s, memory, g):
+    """Values at a state that was moved a little; the sides stay, so that no crossing is lost."""
+    s.has_trends = 0
+    return 0 if s.n_events == 0 else measure(s, memory, g, s.t, Y, OLD)
+
+
+@compiled
 def has_crossed(g, row, i, direction):
     """Whether event i changes sign up to the values in a row, in the wanted direction."""
     return g[row, i] * g[SIDE, i] < 0.0 and direction != g[SIDE, i]

@@ -64,15 +64,19 @@ class Happening:
 class Integration:
     """y' = f(t, y) from t_start to t_end; f is the C function rates(t, y*, dy*, context*) at an address.
 
-    ``y0`` has the shape (lanes, size), with 1 or 4 lanes that share time and step; size = 2 n + more + n_sums
-    for n positions, n velocities (their derivatives), further states, and sums, which do not count in the
-    error norm.
+    ``y0`` has the shape (lanes, size), with 1 or 4 lanes that share time and step; size = 2 n + n_more
+    + others + n_sums for n positions, n velocities (their derivatives), ``n_more`` states whose slopes
+    "radau" takes into account, others that f hardly depends on, and sums, which do not count in the error
+    norm.
     ``context`` (floats) is handed to every callback. A callback that answers anything but 0 stops at once.
     ``times`` (ascending) is where the state is written to ``out``. Adaptive methods ("dopri5", "dop853",
     "radau") keep the local error, root mean square of e / (atol + rtol |y|), below one; the others ("rk4",
     "semi_implicit_euler") take equal steps not longer than ``step``. ``sample`` = (address, period): called
     at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
-    keeps the callbacks alive.
+    keeps the callbacks alive. ``jacobian``(t, y*, J*, context*) fills the slopes (n + n_more,
+    2 n + n_more) of the rates of velocities and further states; without it they are found by differences.
+    ``project``(t, y*, context*) is called at the end of every accepted step and may move the state: it
+    answers 1 then, 0 if it did not, anything else to stop.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")
@@ -107,10 +111,12 @@ class Integration:
         first_step: float = 0.0,
         events: Events | None = None,
         jacobian: int | None = None,
+        n_more: int = 0,
+        project: int = 0,
         sample: tuple[int, float] | None = None,
         breaks: Any = (),
     ) -> None:
-        self._check(method, rates, context, np.shape(y0)[-1], np.size(y0), n, n_sums)
+        self._check(method, rates, context, np.shape(y0)[-1], np.size(y0), n, n_sums, n_more)
         self.method = method_named(method)
         self._advance = advancing(method)
         y0 = np.atleast_2d(np.asarray(y0, float))
@@ -130,6 +136,8 @@ class Integration:
             lanes=self.lanes,
             size=self.size,
             n=n,
+            more=n_more,
+            project=project,
             n_counted=self.size - n_sums,
             t=t_start,
             t_end=t_end,
@@ -142,7 +150,7 @@ class Integration:
         )
         self._prepare_events(events)
         self._prepare_sampling(sample, t_start)
-        self._prepare_matrices(jacobian, n)
+        self._prepare_matrices(jacobian, n, n_more)
         self._first = self._bytes.copy()
 
     def advance(self, max_steps: int) -> Status:
@@ -215,12 +223,18 @@ class Integration:
         return {name: int(self._s[name][0]) for name in STATISTICS}
 
     @staticmethod
-    def _check(method: str, rates: int, context: Array, size: int, numbers: int, n: int, n_sums: int) -> None:
+    def _check(
+        method: str, rates: int, context: Array, size: int, numbers: int, n: int, n_sums: int, n_more: int
+    ) -> None:
         """What would otherwise reach into foreign memory."""
         if not rates or context.dtype != float or not context.flags.c_contiguous:
             raise ValueError("callbacks need an address and a contiguous context of floats")
-        if min(n, n_sums) < 0 or 2 * n + n_sums > size or (method == "radau" and numbers != size):
-            raise ValueError(f"a state of the shape (..., {size}) does not fit n = {n}, n_sums = {n_sums}")
+        least = 2 * n + n_more + n_sums
+        if min(n, n_sums, n_more) < 0 or least > size or (method == "radau" and numbers != size):
+            raise ValueError(
+                f"a state of the shape (..., {size}) does not fit n = {n}, n_more = {n_more}, "
+                f"n_sums = {n_sums}"
+            )
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -259,9 +273,9 @@ class Integration:
         period = float(self._s["period"][0])
         return int(np.floor(t / period + 1e-9)) + 1 if period > 0.0 else 0
 
-    def _prepare_matrices(self, jacobian: int | None, n: int) -> None:
-        size = n if self.method.name == "radau" else 0
-        self._matrices = np.zeros((2 * size + 1, max(1, 2 * size)))
+    def _prepare_matrices(self, jacobian: int | None, n: int, n_more: int) -> None:
+        size, width = (n + n_more, 2 * n + n_more) if self.method.name == "radau" else (0, 1)
+        self._matrices = np.zeros((2 * size + 1, max(1, width)))
         self._complexes = np.zeros((MOST_PAIRS * size + 1, max(1, size)), complex)
         self._pivots = np.zeros((1 + MOST_PAIRS, size), np.int64)
         self._set(jacobian=jacobian or 0)

@@ -28,7 +28,7 @@ from kinetree.integrate.settings import (
     CALLBACK,
     ERROR,
     GO_ON,
-    KINK,
+    JUMP,
     NEW,
     NOT_FINITE,
     STEP_TOO_SMALL,
@@ -60,7 +60,7 @@ def start(s, memory):
     s.stages = 5 if s.rtol <= TIGHT else 3
     s.has_old = 0
     s.is_current = 0
-    if s.start != KINK:
+    if s.start == JUMP:
         s.has_jacobian = 0
     if evaluate(s, memory, s.t, Y, K) != 0:
         return 1
@@ -320,5 +320,6 @@ def commit(s, memory):
 
 def radau() -> Method:
     """Radau IIA of order 5, or of order 9 for tight tolerances."""
-    rows = F_START - K + 1
-    return Method("radau", rows, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST)
+    return Method(
+        "radau", F_START - K + 1, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST
+    )

@@ -1,12 +1,15 @@
-"""The linear systems of a Radau step, eliminated down to the size of q.
+"""The linear systems of a Radau step, eliminated down to the size of q and the further states.
 
 With q' = qd a step solves (mu - J) x = r for mu = gamma / h and every (alpha - i beta) / h, where
-J = [[0, 1], [A, B]].
-Eliminating the velocities leaves (mu^2 - mu B - A) x_q = r_qd + mu r_q - B r_q and x_qd = mu x_q - r_q.
-Further states and sums count as if f did not depend on them.
+J = [[0, 1, 0], [A, B, E], [C, G, D]] by positions, velocities and further states z.
+Eliminating the velocities, x_qd = mu x_q - r_q, leaves
+(mu^2 - mu B - A) x_q - E x_z = r_qd + mu r_q - B r_q and
+-(C + mu G) x_q + (mu - D) x_z = r_z - G r_q.
+Other states and sums count as if f did not depend on them.
 
-The real memory has [A, B] in rows 0 ... n - 1, LU factors (transposed) in rows n ... 2 n - 1 and a right-hand
-side in row 2 n; the complex one has the LU factors of each pair in n rows and a right-hand side behind them.
+With N = n + more the real memory has [A, B, E] and [C, G, D] in rows 0 ... N - 1, LU factors (transposed) in
+rows N ... 2 N - 1 and a right-hand side in row 2 N; the complex one has the LU factors of each pair in N rows
+and a right-hand side behind them.
 """
 
 from __future__ import annotations
@@ -30,18 +33,18 @@ def which(s):
 
 @compiled
 def new_jacobian(s, memory, matrices):
-    """[A, B] at the present state; by differences if there is no function for it."""
+    """[A, B, E; C, G, D] at the present state; by differences if there is no function for it."""
     s.jacobians += 1
     s.has_jacobian, s.is_current, s.h_factored = 1, 1, 0.0
     if s.jacobian != 0:
         return call(s.jacobian, s.t, (address_of(memory, Y), address_of(matrices, 0), s.context))
     copy(memory, Y, ARGUMENT)
-    for j in range(2 * s.n):
+    for j in range(2 * s.n + s.more):
         memory[ARGUMENT, j] += math.sqrt(EPSILON) * max(abs(memory[Y, j]), 1e-5)
         change = memory[ARGUMENT, j] - memory[Y, j]
         if evaluate(s, memory, s.t, ARGUMENT, ERROR) != 0:
             return 1
-        for i in range(s.n):
+        for i in range(s.n + s.more):
             matrices[i, j] = (memory[ERROR, s.n + i] - memory[F_START, s.n + i]) / change
         memory[ARGUMENT, j] = memory[Y, j]
     return 0
@@ -49,24 +52,29 @@ def new_jacobian(s, memory, matrices):
 
 @compiled
 def new_factors(s, matrices, complexes, pivots):
-    """LU of mu^2 - mu B - A for all mu; False if a matrix is singular."""
-    n = s.n
+    """LU of the eliminated systems for all mu; False if a matrix is singular."""
+    n, more = s.n, s.more
+    size = n + more
     mu, regular = GAMMA[which(s)] / s.h, True
-    for i in range(n):
+    for i in range(size):
         for j in range(n):
-            matrices[n + j, i] = -mu * matrices[i, n + j] - matrices[i, j]
-        matrices[n + i, i] += mu * mu
+            matrices[size + j, i] = -mu * matrices[i, n + j] - matrices[i, j]
+        for j in range(more):
+            matrices[size + n + j, i] = -matrices[i, 2 * n + j]
+        matrices[size + i, i] += mu * mu if i < n else mu
     for pair in range(s.stages // 2):
-        nu, first = shift(s, pair), pair * n
-        for i in range(n):
+        nu, first = shift(s, pair), pair * size
+        for i in range(size):
             for j in range(n):
                 complexes[first + j, i] = -nu * matrices[i, n + j] - matrices[i, j]
-        for i in range(n):
-            complexes[first + i, i] += nu * nu
-        regular = regular and factorise(complexes, first, n, pivots, 1 + pair)
+            for j in range(more):
+                complexes[first + n + j, i] = complex(-matrices[i, 2 * n + j], 0.0)
+        for i in range(size):
+            complexes[first + i, i] += nu * nu if i < n else nu
+        regular = regular and factorise(complexes, first, size, pivots, 1 + pair)
     s.factorisations += 1
     s.h_factored = s.h
-    return factorise(matrices, n, n, pivots, 0) and regular
+    return factorise(matrices, size, size, pivots, 0) and regular
 
 
 @compiled
@@ -78,35 +86,45 @@ def shift(s, pair):
 @compiled
 def solve_real(s, memory, matrices, pivots, row):
     """x = (gamma / h - J)^-1 r for the row r, in place."""
-    n, mu = s.n, GAMMA[which(s)] / s.h
+    n, size, mu = s.n, s.n + s.more, GAMMA[which(s)] / s.h
     right = matrices.shape[0] - 1
-    for i in range(n):
-        x = memory[row, n + i] + mu * memory[row, i]
+    for i in range(size):
+        x = memory[row, n + i]
+        if i < n:
+            x += mu * memory[row, i]
         matrices[right, i] = x - product(matrices, i, n, n, memory, row)
-    solve(matrices, n, n, pivots, 0, matrices, right)
+    solve(matrices, size, size, pivots, 0, matrices, right)
     for i in range(n):
         r = memory[row, i]
         memory[row, i] = matrices[right, i]
         memory[row, n + i] = mu * matrices[right, i] - r
-    for i in range(2 * n, s.size):
+    for i in range(n, size):
+        memory[row, n + i] = matrices[right, i]
+    for i in range(n + size, s.size):
         memory[row, i] /= mu
 
 
 @compiled
 def solve_complex(s, memory, matrices, complexes, pivots, pair):
     """x = ((alpha - i beta) / h - J)^-1 r for the two rows r of a pair (real, imaginary), in place."""
-    n, nu = s.n, shift(s, pair)
-    first, right, one, two = pair * n, complexes.shape[0] - 1, D + 1 + 2 * pair, D + 2 + 2 * pair
-    for i in range(n):
+    n, size, nu = s.n, s.n + s.more, shift(s, pair)
+    first, right, one, two = pair * size, complexes.shape[0] - 1, D + 1 + 2 * pair, D + 2 + 2 * pair
+    for i in range(size):
         re = memory[one, n + i] - product(matrices, i, n, n, memory, one)
         im = memory[two, n + i] - product(matrices, i, n, n, memory, two)
-        complexes[right, i] = complex(re, im) + nu * complex(memory[one, i], memory[two, i])
-    solve(complexes, first, n, pivots, 1 + pair, complexes, right)
+        x = complex(re, im)
+        if i < n:
+            x += nu * complex(memory[one, i], memory[two, i])
+        complexes[right, i] = x
+    solve(complexes, first, size, pivots, 1 + pair, complexes, right)
     for i in range(n):
         x = complexes[right, i]
         v = nu * x - complex(memory[one, i], memory[two, i])
         memory[one, i], memory[two, i] = x.real, x.imag
         memory[one, n + i], memory[two, n + i] = v.real, v.imag
-    for i in range(2 * n, s.size):
+    for i in range(n, size):
+        x = complexes[right, i]
+        memory[one, n + i], memory[two, n + i] = x.real, x.imag
+    for i in range(n + size, s.size):
         x = complex(memory[one, i], memory[two, i]) / nu
         memory[one, i], memory[two, i] = x.real, x.imag

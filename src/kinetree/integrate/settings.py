@@ -1,7 +1,8 @@
 """What an integration remembers between two calls: a record of scalars, and rows of numbers.
 
-The state y has the shape (lanes, size) with size = 2 n + more + sums: n positions, n velocities, further
-states, and quadratures. A row of ``memory`` holds it flat, filled up with zeros to whole vectors.
+The state y has the shape (lanes, size) with size = 2 n + more + others + sums: n positions, n velocities,
+further states that f depends on, others that it hardly does, and quadratures. A row of
+``memory`` holds it flat, filled up with zeros to whole vectors.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ Y, NEW, ARGUMENT, ERROR, ATOL, K = range(6)  # stage derivatives from K on
 DONE, RUNNING, EVENT, STEP_TOO_SMALL, NOT_FINITE, CALLBACK, LOG_FULL = range(7)
 GO_ON = -1
 
-# why the method has to start anew
-SMOOTH, KINK, JUMP = range(3)  # nothing happened, f may have jumped, the state may have jumped as well
+# why the method has to start again: not at all, a projection moved the state a little, f may have jumped, or
+# the state may have jumped as well
+SMOOTH, MOVED, KINK, JUMP = range(4)
 
 _FLOATS = (
     "t",
@@ -46,9 +48,11 @@ _INTEGERS = (
     "jacobian",
     "sample",
     "switch",
+    "project",  # 0: there is none
     "context",
     "lanes",
     "n",
+    "more",  # states behind the velocities whose slopes implicit methods take into account
     "size",
     "n_counted",  # entries in the error norm: all but the sums
     "n_events",
@@ -57,7 +61,7 @@ _INTEGERS = (
     "k_sample",
     "pending_sample",
     "n_log",
-    "start",  # SMOOTH, KINK or JUMP
+    "start",  # SMOOTH, MOVED, KINK or JUMP
     "landing",  # the step in progress ends on the target
     "was_rejected",
     "was_not_finite",

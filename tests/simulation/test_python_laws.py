@@ -1,0 +1,192 @@
+"""Mimic joints and controllers that cannot run compiled: the right-hand side in Python."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.control import PD, PID, ComputedTorque
+from kinetree.simulation.called_system import CalledSystem
+from kinetree.simulation.options import read_options
+from kinetree.simulation.prepare import new_system
+from kinetree.simulation.surroundings import surroundings
+from kinetree.simulation.torque import read_law
+
+
+def hand(mimic=True, **joint):
+    """An arm with two fingers; the second does what the first does, mirrored and a little more."""
+    build = kt.Builder("hand")
+    arm = build.world.revolute("arm", axis="y", **joint).body("arm", kt.Inertia.box(2.0, (0.5, 0.1, 0.1)))
+    left = arm.revolute("left", axis="z", at=(0.5, 0.05, 0))
+    left.body("left", kt.Inertia.box(0.3, (0.2, 0.02, 0.02))).contact("tip", at=(0.2, 0, 0))
+    follow = {"mimic": kt.Mimic("left", -1.5, 0.1)} if mimic else {}
+    right = arm.revolute("right", axis="z", at=(0.5, -0.05, 0), viscous=0.02, **follow)
+    right.body("right", kt.Inertia.box(0.3, (0.2, 0.02, 0.02)))
+    return build.build()
+
+
+HAND, OPEN = hand(), hand(mimic=False)
+START = np.array([-0.3, 0.2])
+
+
+def accelerations(t, y):
+    """The coupled motion by a projection of the open mechanism: q = C x + c, C^T (M C xdd + h) = 0."""
+    C, c = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, -1.5]]), np.array([0.0, 0.0, 0.1])
+    q, qd = C @ y[:2] + c, C @ y[2:]
+    M, h = kt.mass_matrix(OPEN, q), kt.bias_torque(OPEN, q, qd)
+    return np.concatenate([y[2:], np.linalg.solve(C.T @ M @ C, -C.T @ h)])
+
+
+def test_mimic_joints_move_as_the_projected_mechanism():
+    from scipy.integrate import solve_ivp
+
+    run = kt.simulate(HAND, START, [0.5, 2.0], duration=0.5, times=6, rtol=1e-10)
+    exact = solve_ivp(
+        accelerations, (0, 0.5), [*START, 0.5, 2.0], t_eval=run.time.values, rtol=1e-11, atol=1e-11
+    )
+    assert run.q.values == pytest.approx(exact.y[:2].T, abs=1e-8)
+    assert run.audit["energy_balance"].value < 1e-8
+    assert run.joint_work.values[-1] < -1e-3  # friction of the follower
+
+
+@pytest.mark.parametrize("method", ["dop853", "radau", "rk4"])
+def test_every_method_integrates_it(method):
+    step = {"step": 2e-3} if method == "rk4" else {}
+    run = kt.simulate(HAND, START, duration=0.2, times=3, method=method, rtol=1e-8, **step)
+    best = kt.simulate(HAND, START, duration=0.2, times=3, rtol=1e-10)
+    assert run.q.values == pytest.approx(best.q.values, abs=1e-6)
+
+
+def as_called(mechanism, law=None, ground=None, loads=(), stops=None, q=None, qd=None, t=0.0):
+    """Accelerations and powers of one state by both right-hand sides."""
+    options = read_options(1.0, None, "dop853", 1e-8, None, None, None, 1e-3, "error", ())
+    made = read_law(mechanism, None, law) if law is not None else read_law(mechanism, None, None)
+    names = ground.contact_names(mechanism) if ground else ()
+    around = surroundings(ground, loads, stops)
+    compiled = new_system(mechanism, made, around, options)
+    called = CalledSystem(mechanism, made, around, options, (), names)
+    return compiled, called
+
+
+def test_it_agrees_with_compiled_code(rng):
+    """Every force on an ordinary robot: ground, loads, stops, springs, dry friction, powers, events."""
+    build = kt.Builder("robot")
+    base = build.world.free("float").body("base", kt.Inertia.box(3.0, (0.4, 0.3, 0.2)))
+    base.contact("corner", at=(0.2, 0.1, -0.1))
+    leg = base.revolute(
+        "hip", axis="y", at=(0, 0.1, 0), lower=-0.2, upper=0.2, stiffness=5.0, viscous=0.3, coulomb=0.4
+    )
+    leg.body("leg", kt.Inertia.box(1.0, (0.1, 0.1, 0.5))).contact("foot", at=(0, 0, -0.3))
+    robot = build.build()
+    loads = [
+        kt.Wrench("leg", force=(1.0, 2.0, 3.0), moment=(0.1, 0.0, 0.2), point=(0.1, 0, 0)),
+        kt.Wrench("base", force=(1.0, -2.0, 0.5), moment=(0.0, 0.3, 0.1), frame="body"),
+    ]
+    compiled, called = as_called(robot, None, kt.Ground(origin=(0, 0, 0.1)), loads, kt.Stops())
+    for _ in range(10):
+        y = np.concatenate([0.4 * rng.standard_normal(7), rng.standard_normal(7), np.zeros(4)])
+        y[13] *= rng.choice([1.0, 1e-4])  # within the slope of dry friction as well
+        states, times = np.array([[y]]), np.zeros(1)
+        a, b = compiled.observe(times, states), called.observe(times, states)
+        assert b.qdd == pytest.approx(a.qdd, rel=1e-9, abs=1e-9)
+        assert b.contact == pytest.approx(a.contact, rel=1e-9, abs=1e-9)
+        dy = [rates(system, y) for system in (compiled, called)]
+        assert dy[1] == pytest.approx(dy[0], rel=1e-9, abs=1e-9)
+        points, g = len(compiled.contact_names), numbers(compiled, "events", y)
+        g = np.concatenate([g[:points], g[compiled.guards * points :]])  # heights, not what steps hold
+        assert numbers(called, "events", y) == pytest.approx(g, abs=1e-12)
+
+
+def rates(system, y):
+    return numbers(system, "rates", y)
+
+
+def numbers(system, name, y):
+    from kinetree.simulation.system import RATES
+
+    answer = np.zeros(system.size if name == "rates" else system.n_events)
+    state = np.array(y)
+    pointers = state.ctypes.data, answer.ctypes.data, system.context.memory.ctypes.data
+    assert RATES(system.address(name))(0.0, *pointers) == 0
+    return answer
+
+
+# ---- laws -----------------------------------------------------------------------------------------------
+def test_torques_of_all_kinds_drive_it():
+    tau = np.array([3.0, 0.2])
+    ways = [tau, lambda t, q, qd: tau, ([0.0, 1.0], np.tile(tau, (2, 1)))]
+    ends = [kt.simulate(HAND, START, duration=0.3, torque=x, times=2).q.values[-1] for x in ways]
+    assert ends[1] == pytest.approx(ends[0], abs=1e-9) and ends[2] == pytest.approx(ends[0], abs=1e-9)
+    batch = kt.simulate_batch(HAND, [START, START], duration=0.3, torque=[tau, 0 * tau], times=2)
+    assert batch.q.values[0, -1] == pytest.approx(ends[0], abs=1e-9)
+    assert kt.Simulator(HAND, 0.3, torque=tau, times=2).run(START).q[-1] == pytest.approx(ends[0], abs=1e-9)
+
+
+def test_integral_removes_the_offset():
+    held = {
+        kind: kt.simulate(HAND, START, duration=10.0, controller=law, times=201, rtol=1e-6, method="radau")
+        for kind, law in {"PD": PD(START, 40.0, 8.0), "PID": PID(START, 40.0, 8.0, 60.0)}.items()
+    }
+    assert np.abs(held["PD"].q.values[-1] - START).max() > 0.01
+    assert np.abs(held["PID"].q.values[-1] - START).max() < 1e-4
+
+
+def test_computed_torque_has_its_linear_error():
+    goal = START + 0.1
+    run = kt.simulate(HAND, START, duration=0.5, controller=ComputedTorque(goal, 49.0), times=6)
+    t = run.time.values[:, None]
+    assert goal - run.q.values == pytest.approx(0.1 * (1 + 7 * t) * np.exp(-7 * t) + 0 * goal, abs=1e-7)
+
+
+def test_sampled_torques_are_held():
+    run = kt.simulate(HAND, START, duration=0.2, controller=PD(START, 40.0, 8.0, period=0.05), times=21)
+    change = np.flatnonzero(np.abs(np.diff(run.tau.values[:, 0])) > 1e-12) + 1
+    assert run.time.values[change] == pytest.approx([0.05, 0.10, 0.15])
+    assert run.tau.values[5] == pytest.approx(
+        PD(START, 40.0, 8.0).torque(HAND, 0.05, run.q.values[5], run.qd.values[5]), abs=1e-6
+    )
+
+
+def test_springs_on_a_floating_base_are_known_to_the_controller():
+    """Computed torque with a spring on the base cannot run compiled; its errors still follow the law."""
+    build = kt.Builder("moored")
+    base = build.world.free("float", stiffness=[30.0] * 6).body("base", kt.Inertia.sphere(3.0, 0.2))
+    base.contact("keel", at=(0, 0, -0.2))
+    base.revolute("arm", axis="y").body("arm", kt.Inertia.box(1.0, (0.5, 0.1, 0.1)))
+    robot = build.build()
+    law = ComputedTorque([0.2], 49.0)
+    assert not law.runs_compiled(robot)
+    run = kt.simulate(
+        robot,
+        np.zeros(7),
+        duration=0.4,
+        controller=law,
+        ground=kt.Ground(origin=(0, 0, -0.25)),
+        rtol=1e-8,
+        times=9,
+    )
+    t = run.time.values
+    assert run.touching.values.any()
+    assert 0.2 - run.q.values[:, 6] == pytest.approx(0.2 * (1 + 7 * t) * np.exp(-7 * t), abs=1e-6)
+
+
+# ---- contact, stops, trouble ----------------------------------------------------------------------------
+def test_mimic_joints_meet_ground_and_stops():
+    ground = kt.Ground(kt.Soil(stiffness=2e3, damping=20.0), origin=(0, 0, -0.3))
+    run = kt.simulate(HAND, [0.0, 0.0], duration=0.3, ground=ground, rtol=1e-5)
+    kinds = [event.kind for event in run.events]
+    assert "touch_down" in kinds
+    assert run.audit["energy_balance"].passed and 0.0 < run.penetration.values.max() < 0.1
+    free = kt.simulate(HAND, [0.0, 0.0], duration=0.3, rtol=1e-5)
+    assert free.q.values[-1, 0] > run.q.values[-1, 0] + 0.05
+    limited = hand(lower=-0.5, upper=0.2)
+    stopped = kt.simulate(limited, [0.0, 0.0], duration=0.3, stops=kt.Stops(500.0, 5.0), rtol=1e-5)
+    assert stopped.q.values[:, 0].max() < 0.25
+    assert "joint_limit_upper" in [event.kind for event in stopped.events]
+
+
+def test_errors_of_laws_name_joint_and_time():
+    with pytest.raises(kt.SimulationError, match="joint 'left' at t = 0") as failed:
+        kt.simulate(HAND, START, duration=0.1, torque=lambda t, q, qd: [0.0, np.nan if t > 0.05 else 0.0])
+    assert len(failed.value.result.time) > 1
+    with pytest.raises(kt.InputError, match="unknown body"):
+        kt.simulate(HAND, START, loads=kt.Wrench("nose", force=(1, 0, 0)))
