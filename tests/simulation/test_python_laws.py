@@ -1,14 +1,14 @@
-"""Mimic joints and controllers that cannot run compiled: the right-hand side in Python."""
+"""Mimic joints, and laws in Python: components of the compiled right-hand side."""
 
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.analysis.evaluate import all_axes, all_rates
 from kinetree.control import PD, PID, ComputedTorque
-from kinetree.simulation.called_system import CalledSystem
+from kinetree.model.without import without_parameters
 from kinetree.simulation.options import read_options
-from kinetree.simulation.prepare import new_system
-from kinetree.simulation.surroundings import surroundings
+from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
 
 
@@ -56,44 +56,88 @@ def test_every_method_integrates_it(method):
     assert run.q.values == pytest.approx(best.q.values, abs=1e-6)
 
 
-def as_called(mechanism, law=None, ground=None, loads=(), stops=None, q=None, qd=None, t=0.0):
-    """Accelerations and powers of one state by both right-hand sides."""
-    options = read_options(1.0, None, "dop853", 1e-8, None, None, None, 1e-3, "error", ())
-    made = read_law(mechanism, None, law) if law is not None else read_law(mechanism, None, None)
-    names = ground.contact_names(mechanism) if ground else ()
-    around = surroundings(ground, loads, stops)
-    compiled = new_system(mechanism, made, around, options)
-    called = CalledSystem(mechanism, made, around, options, (), names)
-    return compiled, called
+def system_of(mechanism, law=None, ground=None, loads=(), stops=None):
+    options = read_options(1.0, None, "dop853", 1e-8, None, None, None, SLOW, "error", ())
+    return new_system(mechanism, read_law(mechanism, None, law), surroundings(ground, loads, stops), options)
 
 
-def test_it_agrees_with_compiled_code(rng):
-    """Every force on an ordinary robot: ground, loads, stops, springs, dry friction, powers, events."""
+SLOW = 1e-3
+
+
+def plain_rates(system, ground, stops, y):
+    """The rates of a state by the functions of `analysis` and plain formulas, and the law's torques zero."""
+    robot, tree, at = system.mechanism, system.mechanism.tree, system.at
+    q, qd = y[at.q], y[at.qd]
+    touch = kt.contact_forces(robot, ground, q, qd)
+    wrenches = [*system.loads, *touch.wrenches(robot)]
+    x, v = all_axes(tree, q), all_rates(tree, qd)
+    force = -tree.coulomb * np.clip(v / SLOW, -1.0, 1.0)
+    bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
+    beyond, short = x - tree.upper, tree.lower - x
+    k, c = stops.stiffness, stops.damping
+    force = force - np.where(bounded & (beyond > 0), np.maximum(0, k * beyond + c * v), 0.0)
+    force = force + np.where(bounded & (short > 0), np.maximum(0, k * short - c * v), 0.0)
+    lost = force @ v - tree.viscous @ v**2
+    resistance = force if tree.coupling is None else force @ tree.coupling.matrix
+    smooth = without_parameters(robot, "coulomb") if tree.coulomb.any() else robot
+    qdd = kt.forward_dynamics(smooth, q, qd, resistance, wrenches)
+    frame = np.stack(ground.frame(robot))
+    powers = [0.0, (touch.force * (touch.velocity @ frame)).sum(), lost, load_power(system, q, qd)]
+    return np.concatenate([qd, qdd, powers]), touch
+
+
+def load_power(system, q, qd):
+    robot, power = system.mechanism, 0.0
+    poses, twists = kt.forward_kinematics(robot, q), kt.body_velocities(robot, q, qd)
+    for load in system.loads:
+        k = robot.body_index(load.body)
+        R, v, w = poses.rotation[k], twists[k, :3], twists[k, 3:]
+        F, M = np.asarray(load.force), np.asarray(load.moment)
+        if load.frame == "body":
+            F, M = R @ F, R @ M
+        power += F @ (v + np.cross(w, R @ np.asarray(load.point))) + M @ w
+    return power
+
+
+def robot(mimic=False):
     build = kt.Builder("robot")
     base = build.world.free("float").body("base", kt.Inertia.box(3.0, (0.4, 0.3, 0.2)))
     base.contact("corner", at=(0.2, 0.1, -0.1))
-    leg = base.revolute(
-        "hip", axis="y", at=(0, 0.1, 0), lower=-0.2, upper=0.2, stiffness=5.0, viscous=0.3, coulomb=0.4
-    )
-    leg.body("leg", kt.Inertia.box(1.0, (0.1, 0.1, 0.5))).contact("foot", at=(0, 0, -0.3))
-    robot = build.build()
+    joint = {"lower": -0.2, "upper": 0.2, "stiffness": 5.0, "viscous": 0.3, "coulomb": 0.4}
+    leg = base.revolute("hip", axis="y", at=(0, 0.1, 0), armature=0.02, **joint)
+    leg = leg.body("leg", kt.Inertia.box(1.0, (0.1, 0.1, 0.5))).contact("foot", at=(0, 0, -0.3))
+    if mimic:
+        follow = {"mimic": kt.Mimic("hip", -1.5, 0.1)}
+        toe = base.revolute("tail", axis="x", at=(-0.2, 0, 0), armature=0.01, **joint, **follow)
+        toe.body("tail", kt.Inertia.box(0.5, (0.3, 0.1, 0.1))).contact("tip", at=(-0.1, 0, -0.2))
+    return build.build()
+
+
+@pytest.mark.parametrize("mimic", [False, True])
+def test_it_agrees_with_plain_formulas(rng, mimic):
+    """Every force on a robot: ground, loads, stops, springs, dry friction, powers, events."""
     loads = [
         kt.Wrench("leg", force=(1.0, 2.0, 3.0), moment=(0.1, 0.0, 0.2), point=(0.1, 0, 0)),
         kt.Wrench("base", force=(1.0, -2.0, 0.5), moment=(0.0, 0.3, 0.1), frame="body"),
     ]
-    compiled, called = as_called(robot, None, kt.Ground(origin=(0, 0, 0.1)), loads, kt.Stops())
+    ground, stops = kt.Ground(origin=(0, 0, 0.1)), kt.Stops()
+    system = system_of(robot(mimic), None, ground, loads, stops)
+    called = system_of(robot(mimic), lambda t, q, qd: 0.0 * q, ground, loads, stops)
+    tree, points = system.parts.tree, len(system.contact_names)
     for _ in range(10):
         y = np.concatenate([0.4 * rng.standard_normal(7), rng.standard_normal(7), np.zeros(4)])
         y[13] *= rng.choice([1.0, 1e-4])  # within the slope of dry friction as well
-        states, times = np.array([[y]]), np.zeros(1)
-        a, b = compiled.observe(times, states), called.observe(times, states)
-        assert b.qdd == pytest.approx(a.qdd, rel=1e-9, abs=1e-9)
-        assert b.contact == pytest.approx(a.contact, rel=1e-9, abs=1e-9)
-        dy = [rates(system, y) for system in (compiled, called)]
-        assert dy[1] == pytest.approx(dy[0], rel=1e-9, abs=1e-9)
-        points, g = len(compiled.contact_names), numbers(compiled, "events", y)
-        g = np.concatenate([g[:points], g[compiled.guards * points :]])  # heights, not what steps hold
-        assert numbers(called, "events", y) == pytest.approx(g, abs=1e-12)
+        dy, touch = plain_rates(system, ground, stops, y)
+        seen = system.observe(np.zeros(1), np.array([[y]]))
+        contact = np.concatenate([touch.force, touch.penetration[:, None], touch.velocity], axis=-1)
+        assert seen.contact[0, 0] == pytest.approx(contact, rel=1e-9, abs=1e-9)
+        assert rates(system, y) == pytest.approx(dy, rel=1e-9, abs=1e-9)
+        assert rates(called, y) == pytest.approx(dy, rel=1e-9, abs=1e-9)
+        g, x = numbers(system, "events", y), all_axes(tree, y[:7])
+        assert g[:points] == pytest.approx(touch.height, abs=1e-12)
+        limits = np.concatenate([tree.upper - x, x - tree.lower])
+        told = g[4 * points : 4 * points + 2 * tree.n]
+        assert told[np.isfinite(limits)] == pytest.approx(limits[np.isfinite(limits)], abs=1e-12)
 
 
 def rates(system, y):
@@ -108,6 +152,58 @@ def numbers(system, name, y):
     pointers = state.ctypes.data, answer.ctypes.data, system.context.memory.ctypes.data
     assert RATES(system.address(name))(0.0, *pointers) == 0
     return answer
+
+
+class Called(kt.control.Controller):
+    """A controller of the user's own: what another one does, in Python."""
+
+    def __init__(self, law):
+        object.__setattr__(self, "inner", law)
+        object.__setattr__(self, "limits", law.limits)
+        object.__setattr__(self, "period", law.period)
+        object.__setattr__(self, "_recipe", law._recipe)
+        object.__setattr__(self, "_last", [])
+
+    def _checked_recipe(self):
+        return self.inner._recipe
+
+    def runs_compiled(self, mechanism):
+        return False
+
+    def settings(self):
+        return {"controller": "Called"}
+
+
+GOAL = np.zeros(12)
+LAWS = {
+    "PD": lambda: PD(GOAL, 60.0, 3.0),
+    "limited PID": lambda: PID(GOAL, 60.0, 3.0, 20.0, limits=15.0),
+    "sampled PD": lambda: PD(GOAL, 60.0, 3.0, period=0.01),
+    "computed torque": lambda: ComputedTorque(GOAL, 100.0),
+}
+
+
+@pytest.mark.parametrize("kind", LAWS)
+def test_a_law_in_python_moves_as_the_compiled_one(kind):
+    """Ground, stops, events, held contact, samples and integrals: the same, digit by digit or nearly so."""
+    quadruped, q0 = kt.zoo.quadruped(), np.zeros(18)
+    q0[2] = 0.55
+    options = {
+        "duration": 0.25,
+        "ground": kt.Ground(kt.Soil(stiffness=2e4, damping=300.0)),
+        "stops": kt.Stops(),
+        "rtol": 1e-7,
+        "times": 26,
+        "method": "dopri5",
+    }
+    compiled = kt.simulate(quadruped, q0, controller=LAWS[kind](), **options)
+    called = kt.simulate(quadruped, q0, controller=Called(LAWS[kind]()), **options)
+    assert compiled.touching.values.any()
+    assert called.q.values == pytest.approx(compiled.q.values, abs=1e-6)
+    assert called.tau.values == pytest.approx(compiled.tau.values, abs=1e-3)
+    assert [(e.kind, e.name) for e in called.events] == [(e.kind, e.name) for e in compiled.events]
+    assert [e.time for e in called.events] == pytest.approx([e.time for e in compiled.events], abs=1e-5)
+    assert called.audit["energy_balance"].passed == compiled.audit["energy_balance"].passed
 
 
 # ---- laws -----------------------------------------------------------------------------------------------
@@ -152,11 +248,11 @@ def test_springs_on_a_floating_base_are_known_to_the_controller():
     base = build.world.free("float", stiffness=[30.0] * 6).body("base", kt.Inertia.sphere(3.0, 0.2))
     base.contact("keel", at=(0, 0, -0.2))
     base.revolute("arm", axis="y").body("arm", kt.Inertia.box(1.0, (0.5, 0.1, 0.1)))
-    robot = build.build()
+    moored = build.build()
     law = ComputedTorque([0.2], 49.0)
-    assert not law.runs_compiled(robot)
+    assert not law.runs_compiled(moored)
     run = kt.simulate(
-        robot,
+        moored,
         np.zeros(7),
         duration=0.4,
         controller=law,

@@ -7,9 +7,8 @@ import kinetree as kt
 from kinetree.control import PD
 from kinetree.simulation.course import PATIENCE
 from kinetree.simulation.options import read_options
-from kinetree.simulation.prepare import new_system
+from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.stiffness import eigenvalues, fastest_decay, nothing_decays, slopes
-from kinetree.simulation.surroundings import surroundings
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import read_law
 

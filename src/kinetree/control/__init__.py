@@ -1,5 +1,6 @@
 """Controllers: laws that turn time and state into the torques of the joints (004, chapter 9)."""
 
+from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
@@ -13,6 +14,7 @@ __all__ = [
     "ConstantTorque",
     "Controller",
     "Feedforward",
+    "FirstOrderActuator",
     "GravityCompensation",
     "TorqueTable",
     "perturbed",

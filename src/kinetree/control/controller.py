@@ -144,7 +144,7 @@ class Controller(ABC):
             value = getattr(self, name)
             if name == "trajectory":
                 value = self._recipe.desired.settings() if self._recipe.desired else None
-            told[name] = _plain(value)
+            told[name] = plain(value)
         return told
 
     def __repr__(self) -> str:
@@ -155,7 +155,7 @@ class Controller(ABC):
             if name == "trajectory" and self._recipe.desired is not None:
                 shown.append(self._recipe.desired.in_words())
             elif default[name] is MISSING or value is not default[name]:
-                shown.append(f"{name}={_short(value)}")
+                shown.append(f"{name}={short(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
     # ---- helpers ------------------------------------------------------------------------------------
@@ -208,14 +208,14 @@ def _breaks(recipe: Recipe) -> tuple[float, ...]:
     return tuple(sorted({t for t in times if t > 0.0}))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """A value as JSON has it; infinite numbers are None."""
     if isinstance(value, np.ndarray) and value.size > TOLD:
         return {"shape": list(value.shape), "sha256": sha256(value.tobytes()).hexdigest()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, Mapping):
-        return {name: _plain(x) for name, x in value.items()}
+        return {name: plain(x) for name, x in value.items()}
     if isinstance(value, Mechanism):
         return value.name
     if isinstance(value, Controller):
@@ -223,18 +223,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, PiecewisePolynomial | Trajectory):
         return DesiredMotion(value).settings()
     if isinstance(value, list | tuple):
-        return [_plain(x) for x in value]
+        return [plain(x) for x in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value in few letters."""
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, np.ndarray):
         few = value.ndim == 1 and len(value) <= SHOWN
         return f"({', '.join(f'{x:g}' for x in value)})" if few else f"<{value.size} numbers>"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_short(x)}" for name, x in value.items()) + "}"
+        return "{" + ", ".join(f"{name}: {short(x)}" for name, x in value.items()) + "}"
     if isinstance(value, PiecewisePolynomial | Trajectory):
         return DesiredMotion(value).in_words()
     return f"'{value.name}'" if isinstance(value, Mechanism) else repr(value)

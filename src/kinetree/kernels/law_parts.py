@@ -11,6 +11,20 @@ from kinetree.model.tree import Tree
 
 
 @dataclass(frozen=True, eq=False)
+class DriveParts:
+    """Actuators between a law and the joints: T di/dt = u - i with u = tau_law / k within limits, tau = k i.
+
+    All arrays are per degree of freedom, (n_dof,); those that are not ``driven`` get the law's torque itself.
+    """
+
+    driven: Array  # bool
+    lag: Array  # T, s
+    gain: Array  # k, N m/A or N/A
+    limit: Array  # largest command, A; infinite where there is none
+    start: Array  # current at the start, A
+
+
+@dataclass(frozen=True, eq=False)
 class LawParts:
     """tau = table(t) + kp e + kd ed + ki (integral of e) + model term, on actuated axes, within limits.
 
@@ -34,3 +48,4 @@ class LawParts:
     aware: bool = False
     period: float = 0.0
     breaks: tuple[float, ...] = ()
+    drive: DriveParts | None = None  # actuators with states of their own

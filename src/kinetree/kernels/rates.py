@@ -1,6 +1,8 @@
 """The right-hand side of a simulation: from time and state to forces, powers and rates.
 
-A state is (q, qd, integrals of errors, work of actuators, ground, joint losses and external loads).
+A state has positions, velocities, states of components, integrals of errors, and the work of actuators,
+ground, joint losses and external loads; the header tells where the last two are. The rows q, qd, qdd and tau
+have a number for every axis, those of mimic joints among them.
 """
 
 from kinetree.kernels.aba import accelerate, articulate
@@ -34,11 +36,16 @@ GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards
 
 
 @lanewise
-def split_state(y, q, qd):
-    """Positions and velocities out of a state."""
-    n = len(q)
-    for i in range(n):
-        q[i], qd[i] = y[i], y[n + i]
+def split_state(head, axes, y, q, qd):
+    """Positions and velocities of all axes out of a state; mimic joints follow q = ratio q_leader + shift."""
+    n, n_dof = len(q), head.n_dof[0]
+    if n_dof == n:
+        for i in range(n):
+            q[i], qd[i] = y[i], y[n + i]
+    else:
+        for i in range(n):
+            k = axes.dof[i]
+            q[i], qd[i] = axes.ratio[i] * y[k] + axes.shift[i], axes.ratio[i] * y[n_dof + k]
 
 
 @lanewise
@@ -89,7 +96,7 @@ def servo(head, axes, y, q, qd, want, want_d, want_dd, out):
         if axes.actuated[i] == 1 and head.desired_count[0] > 0:
             x = axes.kp[i] * (want[i] - q[i]) + axes.kd[i] * (want_d[i] - qd[i])
             if head.integrating[0] == 1:
-                x = x + axes.ki[i] * y[2 * n + i]
+                x = x + axes.ki[i] * y[head.integral[0] + i]
             if head.mode[0] == COMPUTED:
                 x = x + want_dd[i]
         out[i] = x
@@ -136,8 +143,8 @@ def model_part(head, model, law_work, base_work, at_q, at_qd, at_qdd, wrench, ba
 
 
 @lanewise
-def joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd):
-    """Accelerations under all torques; the power of the law, and what joints lose."""
+def joint_torques(head, tree, axes, q, qd, tau, stops, total):
+    """All torques together; the power of the law, and what joints lose."""
     power, lost = 0.0 * q[0], 0.0 * q[0]
     for i in range(len(q)):
         x = tau[i]
@@ -147,24 +154,32 @@ def joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd):
             spring, loss = joint_torque(tree, axes, i, q[i], qd[i], head.slow[0], above, below)
             x, lost = x + spring + loss, lost + loss * qd[i]
         total[i] = x
+    return power, lost
+
+
+@lanewise
+def move_freely(tree, work, q, qd, total, qdd):
+    """Accelerations of a tree whose axes move independently of each other."""
     articulate(tree, work, q, qd, total, nothing(q))
     accelerate(tree, work, qdd)
-    return power, lost
 
 
 @lanewise
 def join_rates(head, axes, q, qd, qdd, tau, want, powers, dy):
     """The rates of a state; integrals of errors stand still while their actuator is at its limit."""
-    n = len(q)
+    n, n_dof, place = len(q), head.n_dof[0], head.integral[0]
     for i in range(n):
-        dy[i], dy[n + i] = qd[i], qdd[i]
-    place = 2 * n
+        if n_dof == n:
+            dy[i], dy[n + i] = qd[i], qdd[i]
+        elif axes.leads[i] == 1:
+            k = axes.dof[i]
+            dy[k], dy[n_dof + k] = qd[i], qdd[i]
     if head.integrating[0] == 1:
         for i in range(n):
             e, most = want[i] - q[i], axes.limit[i]
             blocked = where_less(tau[i], most, where_less(-most, tau[i], 0.0, -e), e)
             dy[place + i] = where_less(0.0, blocked, 0.0, e) * axes.actuated[i]
-        place += n
+    place = head.energy[0]
     dy[place], dy[place + 1], dy[place + 2], dy[place + 3] = powers[0], powers[1], powers[2], powers[3]
 
 

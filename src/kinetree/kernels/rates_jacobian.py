@@ -113,24 +113,41 @@ def resistance_slopes(tree, axes, i, q, qd, slow, above, below):
 
 
 @lanewise
-def joint_slopes(head, tree, axes, q, qd, tau, stops, law, A):
-    """Add what depends on the axis' own motion, and the law's lines where actuators are within limits."""
+def joint_slopes(head, tree, axes, q, qd, stops, A):
+    """Add what friction and stops of every axis do by its own motion."""
     n = len(q)
     width = 2 * n
     for i in outward(n):
-        row, by_q, by_qd = i * width, 0.0 * q[i], 0.0 * q[i]
         if axes.passive[i] == 1:
             above, below = beyond_limits(head, axes, i, q[i], stops)
             by_q, by_qd = resistance_slopes(tree, axes, i, q[i], qd[i], head.slow[0], above, below)
+            A[i * width + i] = A[i * width + i] + by_q
+            A[i * width + n + i] = A[i * width + n + i] + by_qd
+
+
+@lanewise
+def law_slopes(head, axes, tau, law, n, width, L):
+    """Add the slopes of the law's torques to the lines of L (n, width), where they are within their limits.
+
+    ``law`` (n, 2 n) are those of its model, if there is one.
+    """
+    for i in outward(n):
         if axes.actuated[i] == 1 and head.sampled[0] == 0:
-            most = axes.limit[i]
+            row, most = i * width, axes.limit[i]
             able = where_less(-most, tau[i], where_less(tau[i], most, 1.0, 0.0), 0.0)
             if head.mode[0] != COMPUTED and head.desired_count[0] > 0:
-                by_q, by_qd = by_q - able * axes.kp[i], by_qd - able * axes.kd[i]
-            for k in range(min(len(law), width)):
-                A[row + k] = A[row + k] + able * law[row + k]
-        A[row + i] = A[row + i] + by_q
-        A[row + n + i] = A[row + n + i] + by_qd
+                L[row + i] = L[row + i] - able * axes.kp[i]
+                L[row + n + i] = L[row + n + i] - able * axes.kd[i]
+            for k in range(min(len(law), 2 * n)):
+                L[row + k] = L[row + k] + able * law[2 * n * i + k]
+
+
+@lanewise
+def add_lines(A, n, width, J):
+    """Add the lines of A (n, 2 n) to those of J (n, width)."""
+    for i in outward(n):
+        for k in range(2 * n):
+            J[i * width + k] = J[i * width + k] + A[2 * n * i + k]
 
 
 # ---- accelerations -----------------------------------------------------------------------------------------
@@ -175,9 +192,8 @@ def solve_strip(tree, work, n, packed, strip):
 
 
 @lanewise
-def solve_matrix(tree, work, n, packed, strip, numbers, A):
-    """A <- M^-1 A, as many columns at once as fit into a strip, whose memory is also seen as `numbers`."""
-    width = 2 * n
+def solve_matrix(tree, work, n, width, packed, strip, numbers, A):
+    """A <- M^-1 A (n, width), by as many columns as fit into a strip, whose memory is also `numbers`."""
     for start in range(0, width, COLUMNS):
         count = min(COLUMNS, width - start)
         for i in outward(n):

@@ -46,6 +46,7 @@ KNOWN: dict[str, Quantity] = {
     "qd": Quantity(JOINT, "{q_unit}/s", "velocity"),
     "qdd": Quantity(JOINT, "{q_unit}/s^2", "acceleration"),
     "tau": Quantity(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
+    "current": Quantity(JOINT, "A", "current of the joints' actuators"),
     "q_reference": Quantity(JOINT, "{q_unit}", "position asked for"),
     "qd_reference": Quantity(JOINT, "{q_unit}/s", "velocity asked for"),
     "qdd_reference": Quantity(JOINT, "{q_unit}/s^2", "acceleration asked for"),

@@ -20,15 +20,13 @@ from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.result.variables import KNOWN
 from kinetree.simulation.audit import energies, energy_check, energy_tolerance
-from kinetree.simulation.compiled.context import SUMS
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
-from kinetree.simulation.prepare import new_system, runs_compiled
 from kinetree.simulation.run import new_integration
+from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
-from kinetree.simulation.surroundings import Surroundings, surroundings
 from kinetree.simulation.torque import Law, read_law
 from kinetree.state import Wrench, coordinates
 
@@ -79,17 +77,12 @@ def simulate_batch(
     count = available_cores() if threads is None else _threads(threads)
     jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count))
     began = perf_counter()
-    states = np.empty((len(q), len(options.times), 2 * mechanism.n_dof + SUMS))
-
-    def work(job: _Job) -> None:
-        job.run(states)
-
     if count == 1 or len(jobs) == 1:
-        list(map(work, jobs))
+        found = list(map(_Job.run, jobs))
     else:
         with ThreadPoolExecutor(count) as pool:
-            list(pool.map(work, jobs))
-    return _result(mechanism, options, states, perf_counter() - began)
+            found = list(pool.map(_Job.run, jobs))
+    return _result(mechanism, options, found, perf_counter() - began)
 
 
 class _Job:
@@ -117,11 +110,11 @@ class _Job:
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options = options
 
-    def run(self, states: Array) -> None:
-        """Fill the rows of the states (m, k, 2 n) with the work done (m, k, 4)."""
-        moving, out = 2 * self.system.n, self.integration.out.swapaxes(0, 1)
+    def run(self) -> dict[str, Array]:
+        """Positions, velocities, work and states of components (m, k, ...) of its motions, by name."""
+        out = self.integration.out.swapaxes(0, 1)
         filled, starts = self._starts()
-        own = states[self.rows[0] : self.rows[-1] + 1]  # rows of a job follow each other
+        own = np.empty((len(self.rows), *out.shape[1:]))
         for k, start in enumerate(starts):
             here = slice(k * self.lanes, (k + 1) * self.lanes)
             if self.constant is not None:
@@ -129,16 +122,19 @@ class _Job:
             self.integration.rewind(start)
             self._advance(self.rows[here])
             target = own[here]
-            target[..., :moving] = out[: len(target), :, :moving]
-            target[..., moving:] = out[: len(target), :, -SUMS:]
+            target[:] = out[: len(target)]
+        at = self.system.at
+        moving = {name: own[..., at.places[name]] for name in ("q", "qd", "work")}
+        return moving | self.system.variables(own)
 
     def _starts(self) -> tuple[Any, Array]:
         """Rows (blocks, lanes), the last filled up with rows of its own, and states (blocks, lanes, size)."""
-        n, lanes, whole = self.system.n, self.lanes, len(self.rows) // self.lanes * self.lanes
+        at, lanes, whole = self.system.at, self.lanes, len(self.rows) // self.lanes * self.lanes
         rest = self.rows[whole:]
         filled = np.concatenate([self.rows[:whole], np.resize(rest, lanes if len(rest) else 0)])
-        starts = np.zeros((len(filled), self.system.size))
-        starts[:, :n], starts[:, n : 2 * n] = self.q[filled], self.qd[filled]
+        still = np.zeros(at.n)
+        starts = np.tile(self.system.start_state(still, still)[0], (len(filled), 1))
+        starts[:, at.q], starts[:, at.qd] = self.q[filled], self.qd[filled]
         refuse_locks(self.system, starts)
         return filled.reshape(-1, lanes), starts.reshape(-1, lanes, self.system.size)
 
@@ -178,7 +174,7 @@ def _jobs(
     every: Any = np.arange(count)
     if controllers is None and grounds is None:
         law = read_law(mechanism, torque, controller)
-        called = law.function is not None or not runs_compiled(mechanism, law)
+        called = law.is_python
         alone = called or options.method == "radau" or watches_locks(mechanism, options)
         lanes = 1 if alone else LANES
         blocks = -(-count // lanes)
@@ -226,14 +222,16 @@ def _starts(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple
     return np.array(q), np.array(qd)
 
 
-def _result(mechanism: Mechanism, options: Options, states: Array, seconds: float) -> Result:
-    n = mechanism.n_dof
-    rollouts = ((ROLLOUT,), np.arange(len(states)), "1", "number of the motion")
-    q, qd = (np.ascontiguousarray(states[..., k * n : k * n + n]) for k in (0, 1))
-    found = energies(mechanism, q, qd, states[..., 2 * n :])
+def _result(mechanism: Mechanism, options: Options, pieces: list[dict[str, Array]], seconds: float) -> Result:
+    """All motions, one after the other; states that only some of their laws have are left out."""
+    names = [name for name in pieces[0] if all(name in piece for piece in pieces)]
+    states = {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
+    q, qd, work = (states.pop(name) for name in ("q", "qd", "work"))
+    rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
+    found = energies(mechanism, q, qd, work)
     told = {
         name: ((ROLLOUT, *KNOWN[name].dims), x, KNOWN[name].unit, KNOWN[name].long_name)
-        for name, x in {"q": q, "qd": qd, **found.variables()}.items()
+        for name, x in {"q": q, "qd": qd, **states, **found.variables()}.items()
     }
     return build_result(
         "simulate_batch",

@@ -15,7 +15,7 @@ from kinetree.analysis.inverse import joint_reactions
 from kinetree.errors import SimulationError
 from kinetree.simulation.audit import Energies, energies
 from kinetree.simulation.options import Trigger
-from kinetree.simulation.system import SUMS, Observation, System
+from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, LawFunction
 
 UNEXPLAINED = 1e-9  # share of a torque that a law may exert about an axis that gimbal lock has taken away
@@ -169,13 +169,13 @@ class Piece:
 
     def observe(self, *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
         """What happened, in the user's coordinates: forces, energies and joint reactions (k, n_bodies, 6)."""
-        n, mechanism = self.system.n, self.system.mechanism
-        q, qd, q_user, qd_user = (x[:, :, k * n : k * n + n] for x in (self.own, self.user) for k in (0, 1))
+        at, mechanism = self.system.at, self.system.mechanism
+        q, qd, q_user, qd_user = (x[:, :, place] for x in (self.own, self.user) for place in (at.q, at.qd))
         if self.view is not None:
             states = zip(q_user[:, 0], qd_user[:, 0], strict=True)
             self.view.known = dict(zip(self.times.tolist(), states, strict=True))
         seen = self.system.observe(self.times, self.own)
-        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, -SUMS:])
+        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, at.work])
         reaction = None
         if reactions:
             acting = self.system.wrenches(seen.contact[:, 0]) or None

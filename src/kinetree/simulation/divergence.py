@@ -16,7 +16,7 @@ def has_diverged(system: System, y: Array) -> bool:
     """Whether a state (lanes, size) is not finite or faster than anything that moves."""
     if y.size and -FASTEST < np.minimum.reduce(y, axis=None) and np.maximum.reduce(y, axis=None) < FASTEST:
         return False  # NaN is neither below nor above
-    speed = float(np.abs(y[:, system.n : 2 * system.n]).max(initial=0.0))
+    speed = float(np.abs(y[:, system.at.qd]).max(initial=0.0))
     return not (speed < FASTEST and np.isfinite(y).all())
 
 
@@ -25,8 +25,7 @@ def diverged(system: System, options: Options, t: float, y: Array) -> str:
     locked = lock_message(system, t, y)
     if locked is not None:
         return locked
-    n = system.n
-    speed = np.abs(np.nan_to_num(y[:, n : 2 * n], nan=np.inf)).max(axis=0)
+    speed = np.abs(np.nan_to_num(y[:, system.at.qd], nan=np.inf)).max(axis=0)
     joint = system.mechanism.joint_names[int(np.argmax(speed))]
     return (
         f"the simulation diverged at t = {t:.6g} s: fastest is joint '{joint}' with {speed.max():.3g} per "

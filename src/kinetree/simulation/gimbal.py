@@ -76,14 +76,14 @@ def balls_of(system: System) -> tuple[Ball, ...]:
 
 def lock_message(system: System, t: float, states: Array) -> str | None:
     """What to say if a joint of one of the states (lanes, size) is in gimbal lock or close to it."""
-    n, locks = system.n, system.parts.locks.view(np.int64)
+    locks = system.parts.locks.view(np.int64)
     middles = states[:, locks[:, LOCK.places["axis"][0]]]
     distance = np.where(locks[:, LOCK.places["symmetric"][0]] == 1, np.sin(middles), np.cos(middles))
     close = np.argwhere(distance**2 <= CLOSE * (1.0 + 1e-6))
     if not len(close):
         return None
     lane, k = (int(x) for x in close[0])
-    q, qd = states[lane, :n], states[lane, n : 2 * n]
+    q, qd = states[lane, system.at.q], states[lane, system.at.qd]
     return balls_of(system)[k].describe(t, q, qd, system.mechanism, "sequences are not switched here")
 
 
@@ -140,6 +140,8 @@ def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> st
         return "stops meet it at its limits"
     if _flags(system, ball, "bounded").any() and "joint_limit" in stop_at:
         return "the simulation is to stop at its limits"
+    if any(part.drives(axis) for part in system.parts.components for axis in range(at.start, at.stop)):
+        return "an actuator drives it"
     if law.constant[at].any():
         return "constant torques act on it"
     if parts.table is not None and np.any(parts.table.coefficients[..., at]):
@@ -251,12 +253,12 @@ class Charts:
 
     def _motion(self, k: int, y: Array) -> tuple[Array, Array]:
         """Rotation and angular velocity of a joint in a state (size,)."""
-        turns, at, n = self._turns(k, self.sequences), self.balls[k].at, self.home.n
-        return turns.rotation(y[at]), turns.angular_velocity(y[at], y[n : 2 * n][at])
+        turns, at = self._turns(k, self.sequences), self.balls[k].at
+        return turns.rotation(y[at]), turns.angular_velocity(y[at], y[self.home.at.qd][at])
 
     def _moved(self, sequences: Sequences, y: Array, q: Array, qd: Array) -> Array:
         """The state y with other sequences; (q, qd) is what the user sees of it."""
-        moved, n = y.copy(), self.home.n
+        moved, place = y.copy(), self.home.at
         for k, ball in enumerate(self.balls):
             if sequences[k] == self.sequences[k]:
                 continue
@@ -266,7 +268,7 @@ class Charts:
                 turns = self._turns(k, sequences)
                 angles = turns.angles(R, np.zeros(3))
                 rates = turns.rates(angles, w)
-            moved[0, :n][ball.at], moved[0, n : 2 * n][ball.at] = angles, rates
+            moved[0, place.q][ball.at], moved[0, place.qd][ball.at] = angles, rates
         return moved
 
     def _use(self, sequences: Sequences) -> None:
@@ -298,7 +300,7 @@ class Charts:
 
     def _user_state(self, y: Array) -> tuple[Array, Array]:
         """Positions and velocities (n,) of a state (size,) for the user."""
-        q, qd = y[: self.home.n], y[self.home.n : 2 * self.home.n]
+        q, qd = y[self.home.at.q], y[self.home.at.qd]
         if self.view is None:
             return q.copy(), qd.copy()
         return self.view.chart.user_state(q, qd, self.view.near if self.view.seen else self._near)
@@ -307,9 +309,9 @@ class Charts:
         """States (k, 1, size) for the user, whose angles go on from row to row."""
         if self.view is None:
             return states
-        rows, n = states.copy(), self.home.n
+        rows, at = states.copy(), self.home.at
         near = [self.view.nearest(t) for t in times.tolist()]
-        q, qd = rows[:, 0, :n], rows[:, 0, n : 2 * n]
+        q, qd = rows[:, 0, at.q], rows[:, 0, at.qd]
         q[:], qd[:] = self.view.chart.user_states(q, qd, self._near, near)
         if not self.pieces and times[0] == 0.0 and self._start is not None:
             q[0], qd[0] = self._start

@@ -8,6 +8,7 @@ import numpy as np
 
 from kinetree.errors import InputError, unknown_name
 from kinetree.integrate.integration import Events, Happening
+from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
 from kinetree.simulation.options import Options
@@ -29,18 +30,17 @@ def watched_events(system: System, options: Options) -> Events | None:
     if not _watched(system):
         return None
     action, direction = map(np.array, _rules(system, options))
-    switch = system.address("switch") if system.guards > 1 else 0
-    return Events(system.address("events"), system.n_events, action, direction, switch)
+    return Events(system.address("events"), system.n_events, action, direction, system.address("switch"))
 
 
 def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
     """What to do about each event, and in which direction it counts."""
-    points, guards = len(system.parts.points), (system.guards - 1) * len(system.parts.points)
+    points, guards = len(system.parts.points), (GUARDS - 1) * len(system.parts.points)
     contact = STOP if {TOUCH_DOWN, LIFT_OFF} & set(options.stop_at) else RESTART
     stopped = system.parts.axes.view(np.int64)[:, AXIS.places["stopped"][0]] != 0
     at_limit = [RESTART if has_stop else RECORD for has_stop in stopped]
     if JOINT_LIMIT in options.stop_at:
-        at_limit = [STOP] * system.n
+        at_limit = [STOP] * system.n_axes
     action: list[int] = [contact] * points + [SWITCH] * guards + 2 * at_limit
     action += [STOP] * len(system.parts.locks)
     action += [STOP if x.stop or x.name in options.stop_at else RECORD for x in system.triggers]
@@ -60,9 +60,9 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
     """Which family an event belongs to, and the number in it."""
     sizes = {
         "contact": len(system.parts.points),
-        "guard": (system.guards - 1) * len(system.parts.points),
-        "upper": system.n,
-        "lower": system.n,
+        "guard": (GUARDS - 1) * len(system.parts.points),
+        "upper": system.n_axes,
+        "lower": system.n_axes,
         "lock": len(system.parts.locks),
         "trigger": len(system.triggers),
     }
@@ -93,7 +93,7 @@ def told(system: System, happening: Happening) -> Event:
         kind = TOUCH_DOWN if happening.direction < 0 else LIFT_OFF
         return Event(happening.t, kind, system.contact_names[k])
     if family in LIMITS:
-        return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.mechanism.joint_names[k])
+        return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.parts.tree.axis_names[k])
     return Event(happening.t, "event", system.triggers[k].name)
 
 

@@ -12,7 +12,6 @@ from kinetree.errors import KinetreeError, SimulationError
 from kinetree.integrate.integration import Integration, Status
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
-from kinetree.simulation.compiled.context import SUMS
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
@@ -81,7 +80,7 @@ def _integration(
         system.context.memory,
         y,
         system.n,
-        SUMS,
+        system.at.n_sums,
         t,
         options.duration,
         times,
@@ -91,6 +90,7 @@ def _integration(
         max_step=options.max_step,
         events=watched_events(system, options) if watched and system.lanes == 1 else None,
         jacobian=system.jacobian_address() if method == "radau" else None,
+        n_more=system.at.n_more,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )
@@ -207,7 +207,8 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> 
     if status is Status.DONE:
         return
     if status is Status.CALLBACK:
-        run.problem, system.problem = system.problem, None
+        present = charts.system if charts.system.problem is not None else system
+        run.problem, present.problem = present.problem, None
         if isinstance(run.problem, KeyboardInterrupt):
             run.problem, run.reason = None, "interrupted"
             return

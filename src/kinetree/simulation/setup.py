@@ -1,9 +1,11 @@
-"""From a mechanism and what acts on it to the memory of a running simulation."""
+"""From checked arguments to the right-hand side of a simulation: what acts, as rows for compiled code."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,18 +13,85 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
+from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
-from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS, Tree
+from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.tree import WORLD_AXIS
+from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import ContextParts, layout_rows
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.options import Options, Stops
-from kinetree.simulation.surroundings import Surroundings
+from kinetree.simulation.options import Options, Stops, Trigger
+from kinetree.simulation.python_law import PythonLaw
+from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
-from kinetree.state import Wrench
+from kinetree.state import Wrench, independent_axes
 
 CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the ground to be seen leaving it
+
+
+class Surroundings(NamedTuple):
+    """What a mechanism meets: ground under contact points, constant wrenches, stops at limits of joints."""
+
+    ground: Ground | None = None
+    loads: tuple[Wrench, ...] = ()
+    stops: Stops | None = None
+
+
+def surroundings(
+    ground: Ground | None = None, loads: Wrench | Sequence[Wrench] = (), stops: Stops | None = None
+) -> Surroundings:
+    """Surroundings from the arguments of a simulation, of which ``loads`` may be a single wrench."""
+    return Surroundings(ground, (loads,) if isinstance(loads, Wrench) else tuple(loads), stops)
+
+
+def new_system(
+    mechanism: Mechanism,
+    law: Law,
+    around: Surroundings,
+    options: Options,
+    events: Sequence[Trigger] = (),
+    lanes: int = 1,
+) -> System:
+    """A mechanism with everything that acts on it."""
+    _check_kinds(around, events)
+    if mechanism.n_dof == 0:
+        raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
+    check_open(mechanism, "simulate")
+    names = around.ground.contact_names(mechanism) if around.ground is not None else ()
+    parts = context_parts(mechanism, law, around, options)
+    system = System(mechanism, parts, law.constant, law, events, names, lanes)
+    system.loads = around.loads
+    return system
+
+
+def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
+    """Every argument is what it should be."""
+    for name, value, kind in (("ground", around.ground, Ground), ("stops", around.stops, Stops)):
+        if value is not None and not isinstance(value, kind):
+            raise InputError(f"{name} must be a {kind.__name__}, got {value!r}")
+    for load in around.loads:
+        if not isinstance(load, Wrench):
+            raise InputError(f"loads must be a Wrench or a list of them, got {load!r} in it")
+    for event in events:
+        if not isinstance(event, Trigger):
+            raise InputError(f"events must be a list of Trigger, got {event!r} in it")
+
+
+def components(mechanism: Mechanism, law: Law) -> tuple[Component, ...]:
+    """What acts beside mechanism, built-in law, ground and stops."""
+    found: list[Component] = []
+    if mechanism.tree.coupling is not None:
+        from kinetree.simulation.compiled.coupled import MimicJoints
+
+        found.append(MimicJoints())
+    if law.is_python:
+        found.append(PythonLaw(mechanism, law))
+    if law.parts.drive is not None:
+        from kinetree.simulation.compiled.actuator import Actuators
+
+        found.append(Actuators(law.parts.drive, independent_axes(mechanism), mechanism.n_dof))
+    return tuple(found)
 
 
 def context_parts(
@@ -32,7 +101,7 @@ def context_parts(
     options: Options,
 ) -> ContextParts:
     """All that a simulation reads, as rows for compiled code."""
-    tree, parts = mechanism.tree, law.parts
+    tree, parts = mechanism.tree, _of_axes(mechanism, law.parts)
     if parts.model is not None and parts.model.n != tree.n:
         raise InputError(f"the controller's model has {parts.model.n} axes, the mechanism {tree.n}")
     more: dict[str, Any] = {}
@@ -41,7 +110,7 @@ def context_parts(
         more = {"plane": plane, "regions": regions, "points": point_rows(mechanism, around.ground)}
     return ContextParts(
         tree,
-        axis_rows(tree, law, around.stops),
+        axis_rows(mechanism, parts, around.stops),
         parts.model,
         loads=load_rows(mechanism, around.loads),
         locks=lock_rows(mechanism),
@@ -52,24 +121,59 @@ def context_parts(
         aware=parts.aware,
         integrating=bool(np.any(parts.ki != 0.0)),
         period=parts.period,
-        n_log=int(options.duration / parts.period + 2) if parts.period > 0.0 else 0,
+        n_log=_instants(options.duration, parts.period),
         slow=options.friction_speed,
         skin=CALM * options.atol,
         calm=CALM * options.atol,
         stiff=options.method not in ("dop853", "dopri5"),
+        components=components(mechanism, law),
         **more,
     )
+
+
+def _instants(duration: float, period: float) -> int:
+    """How many sampling instants there are before the end."""
+    return max(1, math.ceil(duration / period - 1e-9)) if period > 0.0 else 0
 
 
 def _arrays(table: Any) -> tuple[Array, Array] | None:
     return None if table is None else (table.breaks, table.coefficients)
 
 
-def axis_rows(tree: Tree, law: Law, stops: Stops | None) -> Array:
-    """Gains, limits and stops of every axis."""
-    parts = law.parts
+def _of_axes(mechanism: Mechanism, parts: LawParts) -> LawParts:
+    """The law for all axes: it does nothing to mimic joints, whose leaders it drives."""
+    if mechanism.tree.coupling is None:
+        return parts
+    free, n = independent_axes(mechanism), mechanism.tree.n
+
+    def spread(values: Any, rest: float) -> Array:
+        full = np.full((*np.shape(values)[:-1], n), rest)
+        full[..., free] = values
+        return full
+
+    table = parts.table
+    if table is not None:
+        table = type(table)(table.breaks, spread(table.coefficients, 0.0))
+    return replace(
+        parts,
+        actuated=spread(parts.actuated, 0.0),
+        kp=spread(parts.kp, 0.0),
+        kd=spread(parts.kd, 0.0),
+        ki=spread(parts.ki, 0.0),
+        limit=spread(parts.limit, np.inf),
+        table=table,
+    )
+
+
+def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Array:
+    """Gains, limits and stops of every axis, and the coordinate that it is or follows."""
+    tree = mechanism.tree
     bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
     stopped = bounded & (stops is not None)
+    matrix, shift = np.eye(tree.n), np.zeros(tree.n)
+    if tree.coupling is not None:
+        matrix, shift = tree.coupling.matrix, tree.coupling.offset
+    dof = np.argmax(np.abs(matrix), axis=1)
     return layout_rows(
         AXIS,
         tree.n,
@@ -77,6 +181,10 @@ def axis_rows(tree: Tree, law: Law, stops: Stops | None) -> Array:
         actuated=np.asarray(parts.actuated, dtype=np.int64),
         bounded=bounded.astype(np.int64),
         stopped=stopped.astype(np.int64),
+        leads=np.isin(np.arange(tree.n), independent_axes(mechanism)).astype(np.int64),
+        dof=dof,
+        ratio=matrix[np.arange(tree.n), dof],
+        shift=shift,
         kp=parts.kp,
         kd=parts.kd,
         ki=parts.ki,
@@ -127,7 +235,10 @@ def load_rows(mechanism: Mechanism, loads: Sequence[Wrench]) -> Array:
 
 
 def lock_rows(mechanism: Mechanism) -> Array:
-    """The middle axes of joints that three Euler angles describe: where they can lock."""
+    """The middle axes of joints that three Euler angles describe: where they can lock.
+
+    Of those that mimic joints come before, a lock is not watched: their coordinates are not their axes.
+    """
     rows, place = [], 0
     for link in mechanism.links:
         joint = link.joint
@@ -139,4 +250,7 @@ def lock_rows(mechanism: Mechanism) -> Array:
                 symmetric = int(abs(a @ c) > 0.5)
                 rows.append(layout_rows(LOCK, 1, axis=place + joint.n_dof - 2, symmetric=symmetric))
         place += joint.n_dof
-    return np.concatenate(rows) if rows else np.zeros((0, LOCK.width))
+    locks = np.concatenate(rows) if rows else np.zeros((0, LOCK.width))
+    middles, free = locks.view(np.int64)[:, LOCK.places["axis"][0]], independent_axes(mechanism)
+    kept: Array = locks[free[middles] == middles]
+    return kept

@@ -22,12 +22,11 @@ from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
-from kinetree.simulation.prepare import new_system
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
+from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
-from kinetree.simulation.surroundings import Surroundings, surroundings
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, read_law
 from kinetree.state import Wrench, coordinates
@@ -121,12 +120,11 @@ def simulate(
 
 def _check_inertia(system: System, y: Array) -> None:
     """Raise where forces meet no inertia; what the integrator will ask for anyway tells if all is well."""
-    n = system.n
-    if system.function is None:
+    if not system.is_called:
         found = accelerations(system, 0.0, y)
         if found is not None and np.isfinite(found).all():
             return
-    forward_dynamics(system.mechanism, y[:n], y[n : 2 * n], np.zeros(n))
+    forward_dynamics(system.mechanism, y[system.at.q], y[system.at.qd], np.zeros(system.n))
 
 
 def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
@@ -179,9 +177,8 @@ def _result(
     seconds: float,
 ) -> Result:
     """Everything that can be said about a run."""
-    mechanism, n = system.mechanism, system.n
-    states = run.states[:, 0]
-    q, qd = states[:, :n], states[:, n : 2 * n]
+    mechanism, states = system.mechanism, run.states[:, 0]
+    q, qd = states[:, system.at.q], states[:, system.at.qd]
     seen, found, reaction = observe(run.pieces, reactions=reactions)
     variables: dict[str, Any] = {
         "time": run.times,
@@ -189,6 +186,7 @@ def _result(
         "qd": qd,
         "qdd": seen.qdd[:, 0],
         "tau": seen.tau[:, 0],
+        **system.variables(states),
         **found.variables(),
     }
     variables |= _contact_variables(system, ground, seen)

@@ -17,11 +17,10 @@ from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
-from kinetree.simulation.prepare import new_system
 from kinetree.simulation.run import new_integration
+from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
-from kinetree.simulation.surroundings import surroundings
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import read_law
 from kinetree.state import Wrench, coordinates
@@ -115,7 +114,8 @@ class Simulator:
         if status is not Status.DONE:
             raise SimulationError(diverged(self.system, self.options, integration.t, integration.y))
         states = integration.out[:, 0].copy()
-        return Motion(self.options.times, states[:, :n], states[:, n : 2 * n])
+        at = self.system.at
+        return Motion(self.options.times, states[:, at.q], states[:, at.qd])
 
     def _has_become_stiff(self, integration: Integration) -> bool:
         """Whether many short steps were taken for stability's sake alone."""

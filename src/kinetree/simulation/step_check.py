@@ -8,7 +8,6 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import jacobian
 from kinetree.errors import InputError
-from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.contact import contact_forces
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import FIXED, Options
@@ -28,11 +27,11 @@ def check_step(system: System, ground: Ground | None, options: Options, y: Array
     if found is None:
         return ()
     limit, told = LIMITS[options.method], []
-    law = _fastest(*found)
+    law = _fastest(found)
     if options.step * law > limit:
         told.append(_sentence(options, law, limit, "the torque law and the joints answer"))
     if ground is not None:
-        touched = _fastest(*_engaged(system.mechanism, ground, y, found))
+        touched = _fastest(_engaged(system, ground, y, found))
         sentence = _sentence(options, touched, limit, "the ground answers to the contact points")
         if touched > law and options.step * touched > HOPELESS * limit:
             raise InputError(f"{sentence}; or choose a softer ground, or the method 'radau'")
@@ -48,18 +47,16 @@ def _sentence(options: Options, rate: float, limit: float, what: str) -> str:
     )
 
 
-def _fastest(by_q: Array, by_qd: Array) -> float:
+def _fastest(J: Array) -> float:
     """The largest |eigenvalue| (1/s) among those that do not grow."""
-    values = eigenvalues(by_q, by_qd)
+    values = eigenvalues(J)
     return float(np.abs(values[values.real <= 1e-6 * np.abs(values)]).max(initial=0.0))
 
 
-def _engaged(
-    mechanism: Mechanism, ground: Ground, y: Array, found: tuple[Array, Array]
-) -> tuple[Array, Array]:
+def _engaged(system: System, ground: Ground, y: Array, found: Array) -> Array:
     """The slopes with the points that are still in the air on the ground as well."""
-    n = mechanism.n_dof
-    q, qd = y[:n], y[n : 2 * n]
+    mechanism, at, n = system.mechanism, system.at, system.n
+    q, qd = y[at.q], y[at.qd]
     now = contact_forces(mechanism, ground, q, qd)
     soils = [ground.soil, *(region.soil for region in ground.regions if region.soil is not None)]
     columns = [soil.columns(mechanism) for soil in soils]
@@ -74,4 +71,7 @@ def _engaged(
         spring += k * np.outer(J[0], J[0])
         damper += c * np.outer(J[0], J[0]) + s * J[1:].T @ J[1:]
     M = mass_matrix(mechanism, q)
-    return found[0] - np.linalg.solve(M, spring), found[1] - np.linalg.solve(M, damper)
+    J = found.copy()
+    J[:n, at.q] -= np.linalg.solve(M, spring)
+    J[:n, at.qd] -= np.linalg.solve(M, damper)
+    return J

@@ -6,6 +6,8 @@ exp(-r t) only with steps h < limit / r, however slow the motion itself is.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kinetree.algebra.arrays import Array
@@ -22,38 +24,45 @@ WORTH = 1000  # steps still to come from which on it pays to change to radau
 DIFFERENCE = 1e-6
 
 
-def slopes(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
-    """dqdd/dq and dqdd/dqd (n, n) of one simulation at the state y (size,); None where there are none."""
-    n, address = system.n, system.jacobian_address()
+def slopes(system: System, t: float, y: Array) -> Array | None:
+    """Slopes of accelerations and of components' states, by positions, velocities and these states.
+
+    (n + more, 2 n + more), of one simulation at the state y (size,); None where there are none.
+    """
+    at, address = system.at, system.jacobian_address()
     if address is None:
         return _differences(system, t, y)
-    state, A = np.array(y, dtype=np.float64), np.zeros((n, 2 * n))
-    pointers = (x.ctypes.data for x in (state, A, system.context.memory))
+    state, J = np.array(y, dtype=np.float64), np.zeros((at.n + at.n_more, at.n_moving))
+    pointers = (x.ctypes.data for x in (state, J, system.context.memory))
     with system.by_state():
         answer = RATES(address)(t, *pointers)
-    if answer != 0 or not np.isfinite(A).all():
-        return None
-    return A[:, :n].copy(), A[:, n:].copy()
+    return J if answer == 0 and np.isfinite(J).all() else None
 
 
-def _differences(system: System, t: float, y: Array) -> tuple[Array, Array] | None:
-    """The same by differences, for laws that are Python functions."""
-    n = system.n
-    base = accelerations(system, t, y)
+def _differences(system: System, t: float, y: Array) -> Array | None:
+    """Slopes by differences, for laws that are Python functions and for mimic joints."""
+    at = system.at
+    base = _rates(system, t, y)
     columns = []
-    for k in range(2 * n):
+    for k in range(at.n_moving):
         moved = np.array(y)
         moved[k] += DIFFERENCE * max(1.0, abs(moved[k]))
-        qdd = accelerations(system, t, moved)
-        if base is None or qdd is None:
+        dy = _rates(system, t, moved)
+        if base is None or dy is None:
             return None
-        columns.append((qdd - base) / (moved[k] - y[k]))
-    A = np.array(columns).T
-    return (A[:, :n], A[:, n:]) if np.isfinite(A).all() else None
+        columns.append((dy - base)[at.n : at.n_moving] / (moved[k] - y[k]))
+    J = np.array(columns).T
+    return J if np.isfinite(J).all() else None
 
 
 def accelerations(system: System, t: float, y: Array) -> Array | None:
     """The accelerations (n,) of the state y (size,); None where there are none."""
+    rates = _rates(system, t, y)
+    return None if rates is None else rates[system.at.qd]
+
+
+def _rates(system: System, t: float, y: Array) -> Array | None:
+    """The rates (size,) of the state y (size,); None where there are none."""
     rates = np.zeros(system.size)
     state = np.array(y, dtype=np.float64)
     pointers = (x.ctypes.data for x in (state, rates, system.context.memory))
@@ -62,15 +71,14 @@ def accelerations(system: System, t: float, y: Array) -> Array | None:
     if answer != 0:
         system.problem = None  # it comes again, at the place where it is told
         return None
-    return rates[system.n : 2 * system.n]
+    return rates
 
 
-def eigenvalues(by_q: Array, by_qd: Array) -> Array:
-    """Of the linearised system, (2 n,), in 1/s."""
-    n = len(by_q)
-    matrix = np.block([[np.zeros((n, n)), np.eye(n)], [by_q, by_qd]])
-    values: Array = np.linalg.eigvals(matrix)
-    return values
+def eigenvalues(J: Array) -> Any:
+    """Of the linearised system with the `slopes` J (n + more, 2 n + more), in 1/s."""
+    n = J.shape[1] - J.shape[0]
+    speeds = np.eye(n, J.shape[1], n)  # positions change by velocities
+    return np.asarray(np.linalg.eigvals(np.vstack([speeds, J])))
 
 
 def fastest_decay(system: System, t: float, y: Array) -> float:
@@ -78,7 +86,7 @@ def fastest_decay(system: System, t: float, y: Array) -> float:
     found = slopes(system, t, y)
     if found is None:
         return 0.0
-    values = eigenvalues(*found)
+    values = eigenvalues(found)
     decaying = -values.real > DAMPED * np.abs(values)
     return float(np.abs(values[decaying]).max(initial=0.0))
 
@@ -104,7 +112,7 @@ def explicit_method(system: System) -> str:
 
 def nothing_decays(system: System) -> bool:
     """Whether nothing can damp the motion: no law, ground, springs, friction or stops."""
-    if type(system) is not System or system.function is not None:
+    if system.is_called or system.at.n_more:
         return False
     parts, axes = system.parts, system.parts.axes
     gains = any(axes[:, AXIS.places[name][0]].any() for name in ("kp", "kd", "ki"))

@@ -15,14 +15,15 @@ from kinetree.errors import SimulationError
 from kinetree.kernels.ground import CONTACT
 from kinetree.kernels.rates import GUARDS
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.compiled.context import HEADER, SUMS, Context, ContextParts
+from kinetree.simulation.compiled.component import StateLayout
+from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
 from kinetree.simulation.options import Trigger
-from kinetree.simulation.torque import LawFunction
-from kinetree.state import Wrench
+from kinetree.simulation.python_law import POINTER, numbers_at
+from kinetree.simulation.torque import Law
+from kinetree.state import Wrench, independent_axes
 
-_POINTER = ctypes.c_void_p
-RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, _POINTER, _POINTER, _POINTER)
-SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, _POINTER, _POINTER)
+RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)
+SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,55 +36,77 @@ class Observation:
 
 
 class System:
-    """Compiled mechanics; a Python law and Python events are called back where there are any."""
+    """Mechanism, law, ground, stops and components as one compiled right-hand side.
 
-    keeps_coordinates: str | None = None  # why Euler sequences cannot be switched, if so
-    guards = GUARDS  # event functions of each contact point
+    A Python law is a component that is called back, as are events in Python.
+    """
 
     def __init__(
         self,
         mechanism: Mechanism,
         parts: ContextParts,
         constant: Array,
-        function: LawFunction | None = None,
+        law: Law,
         triggers: Sequence[Trigger] = (),
         contact_names: Sequence[str] = (),
         lanes: int = 1,
     ) -> None:
-        self.mechanism, self.parts, self.lanes = mechanism, parts, lanes
-        self.context = Context(parts, lanes)
-        self.constant, self.function, self.triggers = constant, function, tuple(triggers)
-        self.contact_names = tuple(contact_names)
+        self.mechanism, self.parts, self.lanes, self.law = mechanism, parts, lanes, law
+        self.triggers, self.contact_names = tuple(triggers), tuple(contact_names)
+        self.free = independent_axes(mechanism)  # the axis of each coordinate
         self.loads: tuple[Wrench, ...] = ()
         self.problem: BaseException | None = None
         self.present: System = self  # in whose coordinates the state is that callbacks get
         self._keep: dict[str, Any] = {}  # callbacks live as long as the system
-        self.context.given[:] = constant
-        if function is not None:
-            self._keep["rates"] = self._lawful_rates()
+        for part in parts.components:
+            part.join(self)
+        self.context = Context(parts, lanes)
+        self.set_constant(constant)
         if self.triggers:
             self._keep["events"] = self._more_events()
 
     @property
+    def at(self) -> StateLayout:
+        """Where everything is in a state."""
+        return self.parts.at
+
+    @property
     def n(self) -> int:
         """Number of positions."""
+        return self.at.n
+
+    @property
+    def n_axes(self) -> int:
+        """Number of axes, those of mimic joints included."""
         return self.parts.tree.n
 
     @property
     def size(self) -> int:
         """Numbers of one state."""
-        return self.parts.size
+        return self.at.size
+
+    @property
+    def is_called(self) -> bool:
+        """Whether its law is Python."""
+        return self.law.is_python
+
+    @property
+    def keeps_coordinates(self) -> str | None:
+        """Why Euler sequences cannot be switched, if so."""
+        if self.mechanism.tree.coupling is not None:
+            return "the mechanism has mimic joints"
+        return None if self.law.controller is None else "its law is called"
 
     @property
     def n_events(self) -> int:
         """How many event functions there are."""
         points = len(self.parts.points)
-        return self.guards * points + 2 * self.n + len(self.parts.locks) + len(self.triggers)
+        return GUARDS * points + 2 * self.n_axes + len(self.parts.locks) + len(self.triggers)
 
     def address(self, name: str) -> int:
         """Where "rates", "events", "switch" or "sample" is."""
         if name in self._keep:
-            return int(ctypes.cast(self._keep[name], _POINTER).value or 0)
+            return int(ctypes.cast(self._keep[name], POINTER).value or 0)
         return self._compiled(name)
 
     def _compiled(self, name: str) -> int:
@@ -94,16 +117,17 @@ class System:
         return int((make() if name in ("events", "switch") else make(self.lanes)).address)
 
     def jacobian_address(self) -> int | None:
-        """Where the derivatives of the accelerations are; a Python law has none."""
-        if self.function is not None:
+        """Where the slopes of the rates are; None where one of the components knows none of its own."""
+        if not all(part.has_slopes for part in self.parts.components):
             return None
         from kinetree.simulation.compiled.jacobian import jacobian
 
         return int(jacobian().address)
 
     def set_constant(self, tau: Array) -> None:
-        """Constant torques (lanes, n) beside the law."""
-        self.context.given[:] = tau
+        """Constant torques (n,) or (lanes, n) beside the law."""
+        self.constant = tau if tau.ndim == 1 else tau[0]
+        self.context.given[:, self.free] = tau
 
     def watch_locks(self, margin: float) -> None:
         """Tell of gimbal lock once the squared sine of the angle to it falls below the margin."""
@@ -123,14 +147,17 @@ class System:
     def start_state(self, q0: Array, qd0: Array) -> Array:
         """States (lanes, size) with all work at zero."""
         y = np.zeros((self.lanes, self.size))
-        y[:, : self.n], y[:, self.n : 2 * self.n] = q0, qd0
+        y[:, self.at.q], y[:, self.at.qd] = q0, qd0
+        for part in self.parts.components:
+            if part.n_state:
+                y[:, self.at.places[part.name]] = part.start()
         return y
 
     def observe(self, times: Array, states: Array) -> Observation:
         """The law's torques, accelerations and contact at times (k,) and states (k, lanes, size)."""
         from kinetree.simulation.compiled.observe import observe
 
-        k, n, points = len(times), self.n, len(self.parts.points)
+        k, n, points = len(times), self.n_axes, len(self.parts.points)
         flat = np.ascontiguousarray(states.reshape(k, -1))
         rates, tau = np.zeros_like(flat), np.zeros((k, self.lanes * n))
         contact = np.zeros((k, self.lanes * CONTACT * points))
@@ -152,18 +179,27 @@ class System:
             )
         if done < k:
             self.raise_problem()
-        qdd = rates.reshape(k, self.lanes, self.size)[..., n : 2 * n]
+        qdd = rates.reshape(k, self.lanes, self.size)[..., self.at.qd]
         shape = (k, self.lanes, points, CONTACT)
-        return Observation(tau.reshape(k, self.lanes, n), np.array(qdd), contact.reshape(shape))
+        driven = tau.reshape(k, self.lanes, n)[..., self.free]
+        return Observation(driven, np.array(qdd), contact.reshape(shape))
+
+    def variables(self, states: Array) -> dict[str, Array]:
+        """What results show of the components' own states, at states (k, size)."""
+        told: dict[str, Array] = {}
+        for part in self.parts.components:
+            if part.n_state:
+                told |= part.variables(states[..., self.at.places[part.name]])
+        return told
 
     def wrenches(self, contact: Array) -> list[Wrench]:
-        """Loads and the forces of the ground, given what is told of the contact points (k, points, 7)."""
+        """Loads and the forces of the ground, given what is told of the contact points (..., points, 7)."""
         known = {point.name: point for point in self.mechanism.contact_points}
         touched = [known[name] for name in self.contact_names]
         return [
             *self.loads,
             *(
-                Wrench(point.body, force=contact[:, k, :3], point=point.position)
+                Wrench(point.body, force=contact[..., k, :3], point=point.position)
                 for k, point in enumerate(touched)
             ),
         ]
@@ -173,27 +209,13 @@ class System:
         problem, self.problem = self.problem, None
         raise problem if problem is not None else SimulationError("the right-hand side stopped")
 
-    def _lawful_rates(self) -> Any:
-        compiled = RATES(self._compiled("rates"))
-        n, size = self.n, self.size
-
-        def rates(t: float, y: int, dy: int, context: int) -> int:
-            self.present._ask_law(t, *_read(y, size, n))
-            return int(compiled(t, y, dy, context))
-
-        return RATES(self._guarded(rates))
-
-    def _ask_law(self, t: float, q: Array, qd: Array) -> None:
-        """The torques of the Python law, put where compiled code finds them."""
-        assert self.function is not None
-        self.context.rows("given")[:] = self.constant + self.function(t, q, qd)
-
     def _more_events(self) -> Any:
         compiled = RATES(self._compiled("events"))
-        n, size, before = self.n, self.size, self.n_events - len(self.triggers)
+        at, before = self.at, self.n_events - len(self.triggers)
 
         def events(t: float, y: int, g: int, context: int) -> int:
-            q, qd = _read(y, size, n)
+            state = numbers_at(y, at.size)
+            q, qd = state[at.q].copy(), state[at.qd].copy()
             values = [event_value(trigger, t, q, qd) for trigger in self.present.triggers]
             numbers_at(g, self.n_events)[before:] = values
             return int(compiled(t, y, g, context))
@@ -213,23 +235,9 @@ class System:
         return guarded
 
 
-def numbers_at(address: int, count: int) -> Array:
-    """A view of numbers at an address."""
-    return np.frombuffer((ctypes.c_double * count).from_address(address))  # type: ignore[call-overload,no-any-return]
-
-
-def _read(address: int, size: int, n: int) -> tuple[Array, Array]:
-    """Copies of positions and velocities in a state at an address."""
-    y = numbers_at(address, size)
-    return y[:n].copy(), y[n : 2 * n].copy()
-
-
 def event_value(trigger: Trigger, t: float, q: Array, qd: Array) -> float:
     """What the user's event function answers."""
     value = float(trigger.function(t, q, qd))
     if not np.isfinite(value):
         raise SimulationError(f"the event '{trigger.name}' at t = {t:g} s is {value}")
     return value
-
-
-__all__ = ["SUMS", "Observation", "System"]

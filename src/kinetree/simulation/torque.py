@@ -30,6 +30,11 @@ class Law:
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
 
+    @property
+    def is_python(self) -> bool:
+        """Whether it is called back while a simulation runs."""
+        return self.function is not None or self.controller is not None
+
 
 def passive_parts(n: int) -> LawParts:
     """A law that does nothing."""
@@ -42,10 +47,13 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
 
     A torque is None, a vector (n_dof,), a :class:`PiecewisePolynomial` of time, a pair (times (k,), torques
     (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is an object with
-    ``law_parts(mechanism)``, or any function of (t, q, qd).
+    ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and ``commanded``, such a torque or
+    controller, or any function of (t, q, qd).
     """
     if torque is not None and controller is not None:
         raise InputError("give either a torque or a controller, not both")
+    if hasattr(controller, "drive_parts"):
+        return _actuated(mechanism, controller)
     if controller is not None:
         return _controlled(mechanism, controller)
     parts, none = passive_parts(mechanism.n_dof), np.zeros(mechanism.n_dof)
@@ -113,6 +121,13 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     raise InputError(
         f"a controller must be one of kinetree's or a function of (t, q, qd), got {controller!r}"
     )
+
+
+def _actuated(mechanism: Mechanism, actuator: Any) -> Law:
+    """The law behind an actuator with a state of its own, and the actuator."""
+    law = read_law(mechanism, *actuator.commanded)
+    parts = replace(law.parts, drive=actuator.drive_parts(mechanism))
+    return replace(law, parts=parts, name=type(actuator).__name__, settings=actuator.settings())
 
 
 def _tabulated(mechanism: Mechanism, table: PiecewisePolynomial) -> LawParts:

@@ -1,4 +1,4 @@
-"""The memory of one running simulation: model, ground, loads, torque law and scratch in one array.
+"""The memory of one running simulation: model, ground, loads, law, components and scratch in one array.
 
 A header tells how many of everything there are and where it is, so compiled code needs one pointer only.
 """
@@ -6,6 +6,7 @@ A header tells how many of everything there are and where it is, so compiled cod
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,16 @@ from kinetree.kernels.model_table import TREE, n_pairs, tree_table
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.tree import Tree
+from kinetree.simulation.compiled.component import COMPONENT, FUNCTIONS, Component, StateLayout
 
+INTEGRAL = "error_integral"  # the block of the built-in law in the state
 ACTUATOR, GROUND, JOINT, EXTERNAL, SUMS = 0, 1, 2, 3, 4  # energies that are integrated beside the state
 ROWS = (
     "q",
     "qd",
     "qdd",
-    "tau",  # of the law
+    "tau",  # of the law, or of what it commands
+    "command",  # of the law
     "given",  # the part of it that others write
     "held",  # the law's torque since the last sampling instant
     "total",
@@ -41,14 +45,51 @@ ROWS = (
     "want_d",
     "want_dd",
 )  # scratch with one number per axis and lane
-TABLES = ("tree", "model", "axes", "plane", "points", "regions", "loads", "locks", "desired", "table")
-SCRATCH = ("work", "law_work", "base_work", "wrench", "contact", "flags", "stops", "base", "check", "log")
-SLOPES = ("slope_work", "slope_pairs", "slope_chain", "slope_law")  # scratch of the Jacobian
+TABLES = (
+    "tree",
+    "model",
+    "axes",
+    "plane",
+    "points",
+    "regions",
+    "loads",
+    "locks",
+    "desired",
+    "table",
+    "components",
+)
+SCRATCH = (
+    "work",
+    "law_work",
+    "base_work",
+    "wrench",
+    "contact",
+    "flags",
+    "stops",
+    "base",
+    "check",
+    "log",
+    "reduced",
+)
+SLOPES = (
+    "slope_work",
+    "slope_pairs",
+    "slope_chain",
+    "slope_law",
+    "slope_free",
+    "slope_rates",
+)  # scratch of the Jacobian
 HEADER = Layout(
     world=False,
     constant=True,
-    n=int,
-    size=int,  # numbers of one state: q, qd, integrals of errors, energies
+    n=int,  # axes
+    n_dof=int,  # positions in the state: fewer if there are mimic joints
+    size=int,  # numbers of one state
+    more=int,  # states of components whose slopes count
+    integral=int,  # where the integrals of errors are in a state
+    energy=int,  # where the work is
+    n_components=int,
+    motion=int,  # address of what finds accelerations; 0: articulated bodies
     n_points=int,
     n_regions=int,
     n_loads=int,
@@ -98,11 +139,22 @@ class ContextParts:
     skin: float = 0.0
     calm: float = 0.0
     stiff: bool = False  # whether there is scratch for the Jacobian
+    components: tuple[Component, ...] = ()
+
+    @cached_property
+    def at(self) -> StateLayout:
+        """Where everything is in a state."""
+        known = [part for part in self.components if part.n_state]
+        sloped = {part.name: part.n_state for part in known if part.is_sloped}
+        others = {part.name: part.n_state for part in known if not part.is_sloped}
+        if self.integrating:
+            others[INTEGRAL] = self.tree.n
+        return StateLayout(self.tree.n_dof, sloped, others, SUMS)
 
     @property
     def size(self) -> int:
         """Numbers of one state."""
-        return self.tree.n * (3 if self.integrating else 2) + SUMS
+        return self.at.size
 
 
 class Context:
@@ -111,6 +163,8 @@ class Context:
     def __init__(self, parts: ContextParts, lanes: int = 1) -> None:
         self.parts, self.lanes = parts, lanes
         sections = _sections(parts, lanes)
+        for k, part in enumerate(parts.components):
+            sections[f"component {k}"] = part.numbers(parts.at, parts.tree.n)
         self.start: dict[str, int] = {}
         place = _rounded(HEADER.width)
         for name, content in sections.items():
@@ -122,6 +176,18 @@ class Context:
             if not isinstance(content, int):
                 self.memory[self.start[name] : self.start[name] + content.size] = content.ravel()
         _write_header(self.memory, parts, self.start)
+        self.connect()
+
+    def connect(self) -> None:
+        """Write the addresses of the components, which may differ from system to system."""
+        parts, integers = self.parts, self.memory.view(np.int64)
+        for k, part in enumerate(parts.components):
+            addresses = {name: part.address(name, self.lanes) for name in FUNCTIONS}
+            row = layout_rows(COMPONENT, 1, own=self.start[f"component {k}"], **addresses)
+            begin = self.start["components"] + k * COMPONENT.width
+            self.memory[begin : begin + COMPONENT.width] = row[0]
+            if addresses["motion"]:
+                integers[HEADER.places["motion"][0]] = addresses["motion"]
 
     def rows(self, name: str, width: int | None = None) -> Array:
         """A view (lanes, width) of a part; its width is the number of axes unless told."""
@@ -152,7 +218,12 @@ class Context:
 def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> None:
     whole_numbers: dict[str, int] = {
         "n": parts.tree.n,
+        "n_dof": parts.tree.n_dof,
         "size": parts.size,
+        "more": parts.at.n_more,
+        "integral": parts.at.places[INTEGRAL].start if parts.integrating else 0,
+        "energy": parts.at.work.start,
+        "n_components": len(parts.components),
         "n_points": len(parts.points),
         "n_regions": len(parts.regions),
         "n_loads": len(parts.loads),
@@ -167,7 +238,7 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> 
         "desired_order": parts.desired[1].shape[1] if parts.desired else 0,
         "table_count": len(parts.table[1]) if parts.table else 0,
         "table_order": parts.table[1].shape[1] if parts.table else 0,
-        **start,
+        **{name: place for name, place in start.items() if name in HEADER.places},
     }
     integers = memory.view(np.int64)
     for name, value in whole_numbers.items():
@@ -190,6 +261,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         **{name: getattr(parts, name) for name in ("axes", "plane", "points", "regions", "loads", "locks")},
         "desired": _polynomials(parts.desired),
         "table": _polynomials(parts.table),
+        "components": COMPONENT.width * len(parts.components),
         "work": (n + 1) * aba.SLOTS.width * lanes,
         "law_work": (n + 1) * rnea.SLOTS.width * lanes,
         "base_work": (n + 1) * floating.SLOTS.width * lanes,
@@ -201,18 +273,21 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         "base": lanes * 6,
         "check": lanes * 3,
         "log": lanes * n * parts.n_log,
+        "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }
 
 
 def _slope_sections(parts: ContextParts) -> dict[str, int]:
     """Scratch of the Jacobian of one simulation, if wanted."""
-    n = parts.tree.n if parts.stiff else 0
+    n, more = parts.tree.n if parts.stiff else 0, parts.at.n_more
     return {
         "slope_work": (n + 1) * rnea_gradient.SLOTS.width,
         "slope_pairs": rnea_gradient.ENTRIES.width * (n_pairs(parts.tree) if parts.stiff else 0),
         "slope_chain": n * CHAIN.width,
         "slope_law": 2 * n * n if parts.mode != NO_MODEL else 0,
+        "slope_free": 2 * n * n if more else 0,
+        "slope_rates": parts.size if more else 0,
     }
 
 

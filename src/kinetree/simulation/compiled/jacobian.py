@@ -7,6 +7,7 @@ from typing import Any
 
 from kinetree.engine.door import carray, compiled_callback, inline, part
 from kinetree.engine.lanes import fields, row_at
+from kinetree.engine.lanes.calls import call
 from kinetree.kernels import aba, rnea_gradient
 from kinetree.kernels.external_load import LOAD, in_world
 from kinetree.kernels.floating import BASE
@@ -21,22 +22,31 @@ from kinetree.kernels.force_slopes import (
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import LANES, nothing
-from kinetree.kernels.rates import joints_and_motion
+from kinetree.kernels.rates import joint_torques, move_freely
 from kinetree.kernels.rates_jacobian import (
     COLUMNS,
     STRIP,
+    add_lines,
     clear,
     factors,
     free_base,
     joint_slopes,
+    law_slopes,
     mechanics,
     model_slopes,
     solve_matrix,
 )
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, NO_MODEL
 from kinetree.kernels.vectors import load3
+from kinetree.simulation.compiled.component import COMPONENT
 from kinetree.simulation.compiled.context import HEADER
-from kinetree.simulation.compiled.rates import RATES, forces_in_state, law_in_state
+from kinetree.simulation.compiled.rates import (
+    RATES,
+    ask_components,
+    forces_in_state,
+    law_in_state,
+    place_of,
+)
 
 
 @part
@@ -105,23 +115,41 @@ def _load_slopes(memory, head, tree, work, asked, chain, A, law):
             _tell(memory, head, work, asked, a, loads.r[k], x, lever, chain, law)
 
 
+@inline
+def _component_slopes(t, y_, J_, context_, memory, head):
+    """Let components turn slopes of the law's torques into those of what they make of them."""
+    parts, place = fields(memory, COMPONENT, 1, head.components[0]), place_of(context_)
+    for k in range(head.n_components[0]):
+        if parts.slopes[k] != 0:
+            where = (place_of(y_), place_of(J_), place, place + 8 * parts.own[k])
+            if call(parts.slopes[k], t, where) != 0:
+                return 1
+    return 0
+
+
 @functools.cache
 def jacobian() -> Any:
-    """The callback (t, y*, A*, context*) that fills A (n, 2 n) = [dqdd/dq, dqdd/dqd] of ``rates(1)``.
+    """The callback (t, y*, J*, context*) that fills J (n + more, 2 n + more), the slopes of ``rates(1)``.
 
-    For one simulation whose context is ``stiff``; else it answers 1. The slopes are exact, at kinks those of
-    one side; slopes by the integrals of errors are left out. A model that a law believes must
-    have the parents of the mechanism.
+    The first n lines are those of qdd, the others those of the states of components, by positions,
+    velocities and these states. For one simulation whose context is ``stiff``; else it answers 1. The slopes
+    are exact, at kinks those of one side; slopes by the integrals of errors are left out. A model that a law
+    believes must have the parents of the mechanism.
+
+    While components are asked, the first n lines are the slopes of the torques ``tau``, not yet of qdd.
     """
     law_torque, forces = law_in_state(1), forces_in_state(1)
 
-    def run(t, y_, A_, context_):
+    def run(t, y_, J_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
-        n = head.n[0]
+        n, more = head.n[0], head.more[0]
+        width = 2 * n + more
         if head.slope_pairs[0] == head.slope_chain[0]:  # no room between them
             return 1
-        y, A = row_at(carray(y_, (1,)), 0, head.size[0], 1), row_at(carray(A_, (1,)), 0, 2 * n * n, 1)
+        y = row_at(carray(y_, (1,)), 0, head.size[0], 1)
+        J = row_at(carray(J_, (1,)), 0, (n + more) * width, 1)
+        A = J if more == 0 else row_at(memory, head.slope_free[0], 2 * n * n, 1)
         tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         work = fields(memory, aba.SLOTS, 1, head.work[0])
         q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
@@ -134,8 +162,16 @@ def jacobian() -> Any:
                 tau[i] = held[i]
         else:
             law_torque(t, y, memory, head, work, q, qd, contact, tau)
+        command = row_at(memory, head.command[0], n, 1)
+        for i in range(n):
+            command[i] = tau[i]
+        if more > 0:
+            dy = place_of(context_) + 8 * head.slope_rates[0]
+            if ask_components(t, y_, dy, context_, memory, head) != 0:
+                return 1
         stops = row_at(memory, head.stops[0], 2 * n, 1)
-        joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd)
+        joint_torques(head, tree, axes, q, qd, tau, stops, total)
+        move_freely(tree, work, q, qd, total, qdd)
 
         motion = fields(memory, rnea_gradient.SLOTS, 1, head.slope_work[0])
         packed = fields(memory, rnea_gradient.ENTRIES, 1, head.slope_pairs[0])
@@ -152,11 +188,18 @@ def jacobian() -> Any:
         if len(law) > 0 and head.mode[0] == COMPUTED and head.floating[0] == 1:
             model = fields(memory, TREE, 1, head.model[0])
             free_base(model, packed, n, row_at(memory, head.slope_chain[0], BASE * BASE, 1), law)
-        joint_slopes(head, tree, axes, q, qd, tau, stops, law, A)
+        joint_slopes(head, tree, axes, q, qd, stops, A)
+        if more > 0:
+            clear(J, (n + more) * width)
+        law_slopes(head, axes, command, law, n, width, J)
+        if more > 0:
+            if _component_slopes(t, y_, J_, context_, memory, head) != 0:
+                return 1
+            add_lines(A, n, width, J)
         factors(tree, work, n, packed)
         strip = fields(memory, STRIP, LANES, head.slope_work[0])
         numbers = row_at(memory, head.slope_work[0], n * COLUMNS, 1)
-        solve_matrix(tree, work, n, packed, strip, numbers, A)
+        solve_matrix(tree, work, n, width, packed, strip, numbers, J)
         return 0
 
     return compiled_callback(run, RATES, "jacobian")

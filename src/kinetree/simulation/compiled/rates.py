@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.engine.door import FLOAT, INTEGER, NUMBERS, carray, compiled_callback, inline
 from kinetree.engine.lanes import fields, row_at
+from kinetree.engine.lanes.calls import address_of, call
 from kinetree.kernels import aba, floating, rnea
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
@@ -22,8 +23,9 @@ from kinetree.kernels.rates import (
     desire,
     event_values,
     join_rates,
-    joints_and_motion,
+    joint_torques,
     model_part,
+    move_freely,
     servo,
     split_state,
     sum_torque,
@@ -31,10 +33,42 @@ from kinetree.kernels.rates import (
     tell_forces,
 )
 from kinetree.kernels.torque_law import AXIS, limited
+from kinetree.simulation.compiled.component import COMPONENT
 from kinetree.simulation.compiled.context import HEADER
 
 RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
 SAMPLE = INTEGER(FLOAT, NUMBERS, NUMBERS)
+OF_COMPONENT = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+
+
+@inline
+def place_of(pointer):
+    """A pointer as a number."""
+    return address_of(carray(pointer, (1, 1)), 0)
+
+
+@inline
+def ask_laws(t, y_, context_, memory, head):
+    """Let components fill the given torques; not zero if one wants to stop."""
+    parts, place = fields(memory, COMPONENT, 1, head.components[0]), place_of(context_)
+    for k in range(head.n_components[0]):
+        if parts.law[k] != 0:
+            where = (place_of(y_), place + 8 * head.given[0], place, place + 8 * parts.own[k])
+            if call(parts.law[k], t, where) != 0:
+                return 1
+    return 0
+
+
+@inline
+def ask_components(t, y_, dy, context_, memory, head):
+    """Let components change the torques and tell the rates of their states, at an address."""
+    parts, place = fields(memory, COMPONENT, 1, head.components[0]), place_of(context_)
+    for k in range(head.n_components[0]):
+        if parts.rates[k] != 0:
+            where = (place_of(y_), dy, place, place + 8 * parts.own[k])
+            if call(parts.rates[k], t, where) != 0:
+                return 1
+    return 0
 
 
 def law_in_state(lanes: int) -> Any:
@@ -82,7 +116,7 @@ def forces_in_state(lanes: int) -> Any:
     """forces(y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
 
     def forces(y, memory, head, work, q, qd, contact):
-        split_state(y, q, qd)
+        split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
         aba.biased_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
         plane = fields(memory, PLANE, 1, head.plane[0])
         points = fields(memory, POINT, 1, head.points[0])
@@ -117,12 +151,27 @@ def rates(lanes: int) -> Any:
                 want_d = row_at(memory, head.want_d[0], n, lanes)
                 desire(head, memory, t, want, want_d, row_at(memory, head.want_dd[0], n, lanes))
         else:
+            if ask_laws(t, y_, context_, memory, head) != 0:
+                return 1
             law(t, y, memory, head, work, q, qd, contact, tau)
+        command = tau
+        if head.n_components[0] > 0:
+            command = row_at(memory, head.command[0], n, lanes)
+            for i in range(n):
+                command[i] = tau[i]
+            if ask_components(t, y_, place_of(dy_), context_, memory, head) != 0:
+                return 1
         tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
         stops = row_at(memory, head.stops[0], 2 * n, 1)
-        actuator, lost = joints_and_motion(head, tree, axes, work, q, qd, tau, stops, total, qdd)
-        join_rates(head, axes, q, qd, qdd, tau, want, (actuator, ground, lost, external), dy)
+        actuator, lost = joint_torques(head, tree, axes, q, qd, tau, stops, total)
+        if head.motion[0] == 0:
+            move_freely(tree, work, q, qd, total, qdd)
+        else:
+            place = place_of(context_)
+            if call(head.motion[0], t, (place_of(y_), place_of(dy_), place, place)) != 0:
+                return 1
+        join_rates(head, axes, q, qd, qdd, command, want, (actuator, ground, lost, external), dy)
         return 0
 
     return compiled_callback(run, RATES, f"rates-{lanes}")
@@ -143,6 +192,8 @@ def sample(lanes: int) -> Any:
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
         forces(y, memory, head, work, q, qd, contact)
         held = row_at(memory, head.held[0], n, lanes)
+        if ask_laws(t, y_, context_, memory, head) != 0:
+            return 1
         law(t, y, memory, head, work, q, qd, contact, held)
         instant = int(t / head.period[0] + 0.5)
         if 0 <= instant < head.n_log[0]:
@@ -161,9 +212,9 @@ def surroundings() -> Any:
         n = head.n[0]
         work = fields(memory, aba.SLOTS, 1, head.work[0])
         q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
-        split_state(y, q, qd)
-        bare_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
         axes, plane = fields(memory, AXIS, 1, head.axes[0]), fields(memory, PLANE, 1, head.plane[0])
+        split_state(head, axes, y, q, qd)
+        bare_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
         points, regions = fields(memory, POINT, 1, head.points[0]), fields(memory, REGION, 1, head.regions[0])
         flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
         return axes, work, plane, points, regions, q, flags

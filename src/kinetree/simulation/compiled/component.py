@@ -1,0 +1,92 @@
+"""What takes part in a simulation beside mechanism, built-in law, ground and stops, joined by address.
+
+A component brings numbers of its own into the context, states of its own into the state, and C functions that
+the one compiled right-hand side calls. All of them are int64 f(t, y*, out*, context*, own*), where y* is the
+state of all lanes, own* are the component's numbers, and any answer but 0 stops the integration:
+
+- "law" fills the torques ``given`` (lanes, axes), before the built-in law adds its own;
+- "rates" reads and changes the torques in the row ``tau`` of the context, after the law, and fills the rates
+  of its states in dy*;
+- "slopes" fills its lines of J (n + more, 2 n + more): `compiled.jacobian` tells what is in the others;
+- "motion" (of one component at most) fills the row ``qdd`` of the context from the row ``total``, instead of
+  articulated bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.kernels.layout import Layout
+
+FUNCTIONS = ("law", "rates", "slopes", "motion")
+COMPONENT = Layout(
+    world=False,
+    constant=True,
+    own=int,  # where its numbers are in the context
+    **dict.fromkeys(FUNCTIONS, int),  # addresses; 0: it has none
+)
+
+
+class Component:
+    """A component without anything, to be derived from."""
+
+    name = ""  # of its states
+    n_state = 0
+    is_sloped = False  # whether stiff methods take its states into account: "slopes" or differences
+
+    def numbers(self, at: StateLayout, n: int) -> Array:
+        """Its own numbers for compiled code; n is the number of axes."""
+        return np.zeros(0)
+
+    def address(self, function: str, lanes: int) -> int:
+        """Where one of `FUNCTIONS` is; 0 if it has none."""
+        return 0
+
+    def start(self) -> Array:
+        """Its states (n_state,) at the beginning."""
+        return np.zeros(self.n_state)
+
+    def variables(self, states: Array) -> dict[str, Any]:
+        """What results show of its states (k, n_state)."""
+        return {}
+
+    def join(self, system: Any) -> None:
+        """Meet the running system, whose context exists from now on."""
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether exact slopes are known for all that it does."""
+        return False
+
+    def drives(self, axis: int) -> bool:
+        """Whether the torque of an axis is its own business, so that the axis keeps its coordinate."""
+        return False
+
+
+class StateLayout:
+    """Where the parts of a state are, by name.
+
+    Positions ``q`` and velocities ``qd`` (n each), then states whose slopes stiff methods know (``sloped``),
+    ``others``, and ``work``, the quadratures of energy.
+
+    >>> StateLayout(2, {"current": 2}, {}, 4).places["work"]
+    slice(6, 10, None)
+    """
+
+    def __init__(self, n: int, sloped: Mapping[str, int], others: Mapping[str, int], works: int) -> None:
+        self.n, self.n_more, self.n_sums = n, sum(sloped.values()), works
+        self.places: dict[str, slice] = {}
+        self.size = 0
+        for name, count in {"q": n, "qd": n, **sloped, **others, "work": works}.items():
+            self.places[name] = slice(self.size, self.size + count)
+            self.size += count
+        self.q, self.qd, self.work = (self.places[name] for name in ("q", "qd", "work"))
+
+    @property
+    def n_moving(self) -> int:
+        """States whose slopes stiff methods know: positions, velocities and ``sloped``."""
+        return 2 * self.n + self.n_more
