@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import kinetree.kernels
+from kinetree.kernels.actuator import DRIVE
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
@@ -57,6 +58,7 @@ MODEL = {  # what is read and never written, the same for all lanes
     "regions": REGION,
     "loads": LOAD,
     "locks": LOCK,
+    "drives": DRIVE,
 }
 SCRATCH = {"work", "out", "packed", "slopes", "asked", "chain", "strip"}
 TIMED = {"interval"}  # branches on the time, which all lanes share

@@ -34,7 +34,7 @@ def test_rates_of_an_oscillator():
     """s^2 + (c / m) s + k / m = 0."""
     k, c, m = 50.0, 40.0, 2.0
     system = system_of(slider(stiffness=k, viscous=c))
-    values = eigenvalues(*slopes(system, 0.0, np.zeros(system.size)))
+    values = eigenvalues(slopes(system, 0.0, np.zeros(system.size)))
     assert sorted(values.real) == pytest.approx(sorted(np.roots([1.0, c / m, k / m])))
     assert fastest_decay(system, 0.0, np.zeros(system.size)) == pytest.approx(-np.roots([m, c, k])[0])
 

@@ -28,19 +28,22 @@ class Energies:
     ground: Array
     joint: Array
     external: Array
+    others: Array  # (..., k, count) work of components, which is not in that of the actuators
+    names: tuple[str, ...] = ()
 
     @cached_property
     def error(self) -> Array:
         """Energy gained less work done: zero but for the integration's error."""
         energy = self.kinetic + self.potential
-        work = self.actuator + self.ground + self.joint + self.external
+        work = self.actuator + self.ground + self.joint + self.external + self.others.sum(axis=-1)
         return _gained(energy) - _gained(work)
 
     @cached_property
     def exchanged(self) -> Array:
         """The largest amount of energy in play (...,), beside which the error is to be seen."""
-        works = np.array([self.potential, self.actuator, self.ground, self.joint, self.external])
-        most: Array = np.maximum(_largest(self.kinetic), _furthest(works).max(axis=0))
+        works = [self.potential, self.actuator, self.ground, self.joint, self.external]
+        works += [self.others[..., k] for k in range(len(self.names))]
+        most: Array = np.maximum(_largest(self.kinetic), _furthest(np.array(works)).max(axis=0))
         return most
 
     @cached_property
@@ -65,6 +68,7 @@ class Energies:
             "ground_work": self.ground,
             "joint_work": self.joint,
             "external_work": self.external,
+            **{name: self.others[..., k] for k, name in enumerate(self.names)},
             "energy_error": self.error,
         }
 
@@ -88,15 +92,21 @@ def _largest(values: Array) -> Array:
     return largest
 
 
-def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array) -> Energies:
-    """From positions and velocities (..., k, n_dof) and the integrated work (..., k, 4)."""
-    assert sums.shape[-1] == SUMS
+def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array, names: tuple[str, ...] = ()) -> Energies:
+    """From positions and velocities (..., k, n_dof) and the integrated work (..., k, 4 and more).
+
+    Work beyond the first four is that of components, by ``names``; it is part of that of all torques.
+    """
+    assert sums.shape[-1] == SUMS + len(names)
+    others = sums[..., SUMS:]
     return Energies(
         *kinetic_and_potential(mechanism, q, qd),
-        sums[..., ACTUATOR],
+        sums[..., ACTUATOR] - others.sum(axis=-1),
         sums[..., GROUND],
         sums[..., JOINT],
         sums[..., EXTERNAL],
+        others,
+        names,
     )
 
 

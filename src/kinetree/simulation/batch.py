@@ -82,7 +82,7 @@ def simulate_batch(
     else:
         with ThreadPoolExecutor(count) as pool:
             found = list(pool.map(_Job.run, jobs))
-    return _result(mechanism, options, found, perf_counter() - began)
+    return _result(mechanism, options, found, jobs[0].system.parts.works, perf_counter() - began)
 
 
 class _Job:
@@ -222,13 +222,19 @@ def _starts(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple
     return np.array(q), np.array(qd)
 
 
-def _result(mechanism: Mechanism, options: Options, pieces: list[dict[str, Array]], seconds: float) -> Result:
+def _result(
+    mechanism: Mechanism,
+    options: Options,
+    pieces: list[dict[str, Array]],
+    works: tuple[str, ...],
+    seconds: float,
+) -> Result:
     """All motions, one after the other; states that only some of their laws have are left out."""
     names = [name for name in pieces[0] if all(name in piece for piece in pieces)]
     states = {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
     q, qd, work = (states.pop(name) for name in ("q", "qd", "work"))
     rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
-    found = energies(mechanism, q, qd, work)
+    found = energies(mechanism, q, qd, work, works)
     told = {
         name: ((ROLLOUT, *KNOWN[name].dims), x, KNOWN[name].unit, KNOWN[name].long_name)
         for name, x in {"q": q, "qd": qd, **states, **found.variables()}.items()

@@ -175,7 +175,7 @@ class Piece:
             states = zip(q_user[:, 0], qd_user[:, 0], strict=True)
             self.view.known = dict(zip(self.times.tolist(), states, strict=True))
         seen = self.system.observe(self.times, self.own)
-        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, at.work])
+        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, at.work], self.system.parts.works)
         reaction = None
         if reactions:
             acting = self.system.wrenches(seen.contact[:, 0]) or None
@@ -198,7 +198,9 @@ def _joined(kind: type[Any], parts: Sequence[Any]) -> Any:
     """Records of arrays (k, ...) as one."""
     if len(parts) == 1:
         return parts[0]
-    return kind(*(np.concatenate([getattr(part, x.name) for part in parts]) for x in fields(kind)))
+    every = {x.name: [getattr(part, x.name) for part in parts] for x in fields(kind)}
+    arrays = {name: np.concatenate(x) if isinstance(x[0], np.ndarray) else x[0] for name, x in every.items()}
+    return kind(**arrays)
 
 
 def joined(arrays: Sequence[Array]) -> Array:

@@ -11,6 +11,7 @@ from kinetree.integrate.integration import Events, Happening
 from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
+from kinetree.simulation.compiled.component import Watched
 from kinetree.simulation.options import Options
 from kinetree.simulation.system import System
 
@@ -24,7 +25,8 @@ FROM_START = 1e-6  # s: a point that touches down by then, by rounding or its we
 def watched_events(system: System, options: Options) -> Events | None:
     """Built-in and user's events: contact is located and restarted at, the rest recorded or stopped at."""
     for name in options.stop_at:
-        known = (*BUILT_IN, *(trigger.name for trigger in system.triggers))
+        watched = (event.kind for event in system.parts.watched)
+        known = (*BUILT_IN, *watched, *(trigger.name for trigger in system.triggers))
         if name not in known:
             raise InputError(f"stop_at: {unknown_name('event', name, known)}")
     if not _watched(system):
@@ -43,17 +45,28 @@ def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
         at_limit = [STOP] * system.n_axes
     action: list[int] = [contact] * points + [SWITCH] * guards + 2 * at_limit
     action += [STOP] * len(system.parts.locks)
+    action += [_action(event, options) for event in system.parts.watched]
     action += [STOP if x.stop or x.name in options.stop_at else RECORD for x in system.triggers]
     direction = [0] * (points + guards) + 2 * [0 if has_stop else -1 for has_stop in stopped]
-    direction += [-1] * len(system.parts.locks) + [trigger.direction for trigger in system.triggers]
+    direction += [-1] * len(system.parts.locks)
+    direction += [event.direction for event in system.parts.watched]
+    direction += [trigger.direction for trigger in system.triggers]
     return action, direction
+
+
+def _action(event: Watched, options: Options) -> int:
+    """What to do about an event of a component."""
+    if event.kind in options.stop_at:
+        return STOP
+    return RESTART if event.is_kink else RECORD
 
 
 def _watched(system: System) -> bool:
     """Whether there is any event that can happen."""
     parts = system.parts
     bounded = parts.axes.view(np.int64)[:, AXIS.places["bounded"][0]].any()
-    return bool(len(parts.points) or len(parts.locks) or len(system.triggers) or bounded)
+    more = len(parts.watched) + len(system.triggers)
+    return bool(len(parts.points) or len(parts.locks) or more or bounded)
 
 
 def event_place(system: System, index: int) -> tuple[str, Any]:
@@ -64,6 +77,7 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
         "upper": system.n_axes,
         "lower": system.n_axes,
         "lock": len(system.parts.locks),
+        "component": len(system.parts.watched),
         "trigger": len(system.triggers),
     }
     for family, size in sizes.items():
@@ -94,6 +108,9 @@ def told(system: System, happening: Happening) -> Event:
         return Event(happening.t, kind, system.contact_names[k])
     if family in LIMITS:
         return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.parts.tree.axis_names[k])
+    if family == "component":
+        event = system.parts.watched[k]
+        return Event(happening.t, event.kind, event.name)
     return Event(happening.t, "event", system.triggers[k].name)
 
 

@@ -31,7 +31,7 @@ def slopes(system: System, t: float, y: Array) -> Array | None:
     """
     at, address = system.at, system.jacobian_address()
     if address is None:
-        return _differences(system, t, y)
+        return differences(system, t, y)
     state, J = np.array(y, dtype=np.float64), np.zeros((at.n + at.n_more, at.n_moving))
     pointers = (x.ctypes.data for x in (state, J, system.context.memory))
     with system.by_state():
@@ -39,7 +39,7 @@ def slopes(system: System, t: float, y: Array) -> Array | None:
     return J if answer == 0 and np.isfinite(J).all() else None
 
 
-def _differences(system: System, t: float, y: Array) -> Array | None:
+def differences(system: System, t: float, y: Array) -> Array | None:
     """Slopes by differences, for laws that are Python functions and for mimic joints."""
     at = system.at
     base = _rates(system, t, y)

@@ -101,7 +101,8 @@ class System:
     def n_events(self) -> int:
         """How many event functions there are."""
         points = len(self.parts.points)
-        return GUARDS * points + 2 * self.n_axes + len(self.parts.locks) + len(self.triggers)
+        known = GUARDS * points + 2 * self.n_axes + len(self.parts.locks)
+        return known + len(self.parts.watched) + len(self.triggers)
 
     def address(self, name: str) -> int:
         """Where "rates", "events", "switch" or "sample" is."""

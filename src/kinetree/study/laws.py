@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
@@ -20,14 +21,15 @@ from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable
 from kinetree.trajectories.base import Trajectory
 
-FOLLOWING = ("kp", "kd", "limits", "period")
+MOTOR = ("time_constant", "torque_constant")
+FOLLOWING = ("kp", "kd", "limits", "period", *MOTOR)
 KEYS: dict[str, tuple[str, ...]] = {
     "pd": FOLLOWING,
     "pid": (*FOLLOWING, "ki"),
     "computed_torque": (*FOLLOWING, "ki", "knows_ground", "model_error"),
     "feedforward": (*FOLLOWING, "torques", "model_error"),
     "gravity_compensation": (*FOLLOWING, "model_error"),
-    "function": ("function",),
+    "function": ("function", *MOTOR),
 }
 TABLE_SPACING = 1e-3  # s between the rows of torques that are fed forward
 Torques = Callable[[Any], Any]  # torques of the motion under an exact law
@@ -69,12 +71,26 @@ def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torqu
         _check_keys(table)
         if table.kind == "function":
             function = work.code.function(str(table.function), "controller.function", "t, q, qd")
-            return lambda: function
+            law = _behind_actuators(work, table, function)
+            return lambda: law
         made = _made(work, table, motion)
         made.torque(work.mechanism, 0.0, *np.zeros((2, work.mechanism.n_dof)))
+        driven = _behind_actuators(work, table, made)
     if table.kind == "feedforward" and isinstance(made, ComputedTorque):
-        return lambda: _fed_forward(table, motion, exact_torques(made))
-    return lambda: made
+        return lambda: _behind_actuators(work, table, _fed_forward(table, motion, exact_torques(made)))
+    return lambda: driven
+
+
+def _behind_actuators(work: Assignment, table: ControllerTable, law: Any) -> Any:
+    """The law, or the actuators that follow it with a lag if there is one."""
+    if table.time_constant is None:
+        if table.torque_constant is not None:
+            raise InputError("a torque_constant needs a time_constant: without a lag it changes nothing")
+        return law
+    constant = 1.0 if table.torque_constant is None else table.torque_constant
+    actuator = FirstOrderActuator(law, table.time_constant, constant)
+    actuator.drive_parts(work.mechanism)
+    return actuator
 
 
 def _check_keys(table: ControllerTable) -> None:

@@ -146,6 +146,12 @@ class ControllerTable(Table):
         None, description='Largest torques (N m, N), or "model" for the mechanism\'s; default none.'
     )
     period: Positive | None = Field(None, description="Sampling time of a digital controller (s).")
+    time_constant: Gains | None = Field(
+        None, description="Lag of the actuators' currents behind the law (s); default none."
+    )
+    torque_constant: Gains | None = Field(
+        None, description="With a time_constant: torque of a unit current (N m/A, N/A); default 1."
+    )
     knows_ground: bool = Field(
         True, description="computed_torque: whether its model is told the forces of the ground."
     )

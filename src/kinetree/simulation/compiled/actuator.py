@@ -12,8 +12,8 @@ from kinetree.engine.door import carray, compiled_callback
 from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels.actuator import DRIVE, DRIVES, drive_axes, drive_slopes
 from kinetree.kernels.law_parts import DriveParts
-from kinetree.simulation.compiled.component import Component, StateLayout
-from kinetree.simulation.compiled.context import HEADER, layout_rows
+from kinetree.simulation.compiled.component import Component
+from kinetree.simulation.compiled.context import HEADER, ContextParts, layout_rows
 from kinetree.simulation.compiled.rates import OF_COMPONENT
 
 
@@ -31,8 +31,9 @@ class Actuators(Component):
         self.axes = np.asarray(axes)[self.driven]
         self.n_state = len(self.driven)
 
-    def numbers(self, at: StateLayout, n: int) -> Array:
+    def numbers(self, parts: ContextParts) -> Array:
         """A row for each driven axis, after their number."""
+        at = parts.at
         place, count, chosen = at.places[self.name].start, np.arange(self.n_state), self.driven
         rows = layout_rows(
             DRIVE,

@@ -9,26 +9,40 @@ state of all lanes, own* are the component's numbers, and any answer but 0 stops
   of its states in dy*;
 - "slopes" fills its lines of J (n + more, 2 n + more): `compiled.jacobian` tells what is in the others;
 - "motion" (of one component at most) fills the row ``qdd`` of the context from the row ``total``, instead of
-  articulated bodies.
+  articulated bodies;
+- "events" fills the values of its event functions, for one simulation at a time.
+
+Of the work that the torques ``tau`` do, a component may name parts of its own: quadratures (J) whose rates it
+fills, and which results and the audit of energy show beside the work of the actuators.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Layout
 
-FUNCTIONS = ("law", "rates", "slopes", "motion")
+FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
     world=False,
     constant=True,
     own=int,  # where its numbers are in the context
+    n_events=int,
     **dict.fromkeys(FUNCTIONS, int),  # addresses; 0: it has none
 )
+
+
+class Watched(NamedTuple):
+    """An event function of a component: what results call it, and where it counts."""
+
+    kind: str
+    name: str
+    direction: int = 0  # -1, 0 (both) or 1
+    is_kink: bool = False  # whether rates jump there, so that a step must end
 
 
 class Component:
@@ -36,10 +50,12 @@ class Component:
 
     name = ""  # of its states
     n_state = 0
+    works: tuple[str, ...] = ()  # names of its parts of the actuators' work
+    watched: tuple[Watched, ...] = ()
     is_sloped = False  # whether stiff methods take its states into account: "slopes" or differences
 
-    def numbers(self, at: StateLayout, n: int) -> Array:
-        """Its own numbers for compiled code; n is the number of axes."""
+    def numbers(self, parts: Any) -> Array:
+        """Its own numbers for compiled code, given all `ContextParts`: where its states and works are."""
         return np.zeros(0)
 
     def address(self, function: str, lanes: int) -> int:

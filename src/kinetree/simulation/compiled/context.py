@@ -22,7 +22,7 @@ from kinetree.kernels.model_table import TREE, n_pairs, tree_table
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
 from kinetree.model.tree import Tree
-from kinetree.simulation.compiled.component import COMPONENT, FUNCTIONS, Component, StateLayout
+from kinetree.simulation.compiled.component import COMPONENT, FUNCTIONS, Component, StateLayout, Watched
 
 INTEGRAL = "error_integral"  # the block of the built-in law in the state
 ACTUATOR, GROUND, JOINT, EXTERNAL, SUMS = 0, 1, 2, 3, 4  # energies that are integrated beside the state
@@ -149,7 +149,23 @@ class ContextParts:
         others = {part.name: part.n_state for part in known if not part.is_sloped}
         if self.integrating:
             others[INTEGRAL] = self.tree.n
-        return StateLayout(self.tree.n_dof, sloped, others, SUMS)
+        return StateLayout(self.tree.n_dof, sloped, others, SUMS + len(self.works))
+
+    @property
+    def works(self) -> tuple[str, ...]:
+        """Names of the work of components, in the order of their quadratures."""
+        return tuple(name for part in self.components for name in part.works)
+
+    @property
+    def watched(self) -> tuple[Watched, ...]:
+        """The events of components, in the order of their functions."""
+        return tuple(event for part in self.components for event in part.watched)
+
+    def works_at(self, component: Component) -> slice:
+        """Where the quadratures of a component are in a state."""
+        before = self.components[: self.components.index(component)]
+        start = self.at.work.start + SUMS + sum(len(part.works) for part in before)
+        return slice(start, start + len(component.works))
 
     @property
     def size(self) -> int:
@@ -164,7 +180,7 @@ class Context:
         self.parts, self.lanes = parts, lanes
         sections = _sections(parts, lanes)
         for k, part in enumerate(parts.components):
-            sections[f"component {k}"] = part.numbers(parts.at, parts.tree.n)
+            sections[f"component {k}"] = part.numbers(parts)
         self.start: dict[str, int] = {}
         place = _rounded(HEADER.width)
         for name, content in sections.items():
@@ -183,7 +199,8 @@ class Context:
         parts, integers = self.parts, self.memory.view(np.int64)
         for k, part in enumerate(parts.components):
             addresses = {name: part.address(name, self.lanes) for name in FUNCTIONS}
-            row = layout_rows(COMPONENT, 1, own=self.start[f"component {k}"], **addresses)
+            own = self.start[f"component {k}"]
+            row = layout_rows(COMPONENT, 1, own=own, n_events=len(part.watched), **addresses)
             begin = self.start["components"] + k * COMPONENT.width
             self.memory[begin : begin + COMPONENT.width] = row[0]
             if addresses["motion"]:

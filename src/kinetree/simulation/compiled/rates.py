@@ -235,6 +235,13 @@ def events() -> Any:
         axes, work, plane, points, regions, q, flags = look(memory, head, y)
         locks = fields(memory, LOCK, 1, head.locks[0])
         event_values(head, axes, work, plane, points, regions, locks, q, flags, g)
+        parts, place = fields(memory, COMPONENT, 1, head.components[0]), place_of(context_)
+        for k in range(head.n_components[0]):
+            if parts.events[k] != 0:
+                where = (place_of(y_), place_of(g_) + 8 * count, place, place + 8 * parts.own[k])
+                if call(parts.events[k], t, where) != 0:
+                    return 1
+                count += parts.n_events[k]
         return 0
 
     return compiled_callback(run, RATES, "events")
