@@ -52,6 +52,8 @@ def pieces() -> Iterator[Piece]:
 def _simulation_pieces() -> Iterator[Piece]:
     """The right-hand sides of simulations, and the methods that integrate them."""
     from kinetree.integrate.driver import METHODS, advancing
+    from kinetree.simulation.compiled.actuator import drive_jacobian, drive_rates
+    from kinetree.simulation.compiled.coupled import coupled_motion
     from kinetree.simulation.compiled.jacobian import jacobian
     from kinetree.simulation.compiled.observe import observe
     from kinetree.simulation.compiled.rates import events, rates, sample, switch
@@ -60,9 +62,12 @@ def _simulation_pieces() -> Iterator[Piece]:
         many = "one at a time" if lanes == 1 else f"{lanes} at once"
         yield f"simulations, {many}", partial(rates, lanes)
         yield f"sampled control, {many}", partial(sample, lanes)
+        yield f"mimic joints, {many}", partial(coupled_motion, lanes)
+        yield f"actuators, {many}", partial(drive_rates, lanes)
     yield "events of simulations", events
     yield "contact in simulations", switch
     yield "slopes of simulations", jacobian
+    yield "slopes of actuators", drive_jacobian
     yield "forces in simulations", observe
     for name in METHODS:
         yield f"integration by {name}", partial(advancing, name)
