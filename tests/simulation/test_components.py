@@ -6,6 +6,7 @@ from numba import carray, cfunc
 from scipy.linalg import expm
 
 import kinetree as kt
+from kinetree.result.variables import Variable
 from kinetree.simulation import setup
 from kinetree.simulation.compiled.component import Component, StateLayout, Watched
 from kinetree.simulation.compiled.context import HEADER
@@ -64,7 +65,7 @@ class Maxwell(Component):
         return np.array([-0.1])
 
     def variables(self, states):
-        return {"creep": (("time",), states[:, 0], "m", "way of the damper")}
+        return {"creep": Variable(("time",), states[..., 0], "m", "way of the damper")}
 
 
 @pytest.fixture
@@ -95,6 +96,15 @@ def test_it_moves_has_a_state_an_event_and_work_of_its_own(spring, method):
     (event,) = run.events
     assert (event.kind, event.name) == ("creep_limit", "spring")
     assert exactly(event.time)[0, 2] == pytest.approx(LEVEL, abs=1e-8)
+
+
+def test_batches_show_it(spring):
+    run = kt.simulate_batch(
+        spring, [[0.0], [0.1]], [[1.0], [0.0]], 1.0, times=TIMES, method="radau", rtol=1e-9
+    )
+    assert run.creep.dims == run.creep_work.dims == ("rollout", "time")
+    assert run.creep.values[1] == pytest.approx(exactly(TIMES, 0.1, 0.0)[:, 2], abs=1e-8)
+    assert run.audit["energy_balance"].passed
 
 
 def test_its_event_can_stop_a_simulation(spring):

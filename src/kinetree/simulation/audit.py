@@ -11,6 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import kinetic_and_potential
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
+from kinetree.result.variables import Variable
 from kinetree.simulation.compiled.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.simulation.options import FIXED, Options
 
@@ -68,8 +69,14 @@ class Energies:
             "ground_work": self.ground,
             "joint_work": self.joint,
             "external_work": self.external,
-            **{name: self.others[..., k] for k, name in enumerate(self.names)},
             "energy_error": self.error,
+        }
+
+    def of_components(self) -> dict[str, Variable]:
+        """The work of components by its names."""
+        return {
+            name: Variable(("time",), self.others[..., k], "J", name.replace("_", " "))
+            for k, name in enumerate(self.names)
         }
 
 

@@ -18,7 +18,7 @@ from kinetree.kernels.number import LANES
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
-from kinetree.result.variables import KNOWN
+from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.audit import energies, energy_check, energy_tolerance
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
@@ -110,7 +110,7 @@ class _Job:
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options = options
 
-    def run(self) -> dict[str, Array]:
+    def run(self) -> dict[str, Any]:
         """Positions, velocities, work and states of components (m, k, ...) of its motions, by name."""
         out = self.integration.out.swapaxes(0, 1)
         filled, starts = self._starts()
@@ -225,20 +225,22 @@ def _starts(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple
 def _result(
     mechanism: Mechanism,
     options: Options,
-    pieces: list[dict[str, Array]],
+    pieces: list[dict[str, Any]],
     works: tuple[str, ...],
     seconds: float,
 ) -> Result:
     """All motions, one after the other; states that only some of their laws have are left out."""
-    names = [name for name in pieces[0] if all(name in piece for piece in pieces)]
-    states = {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
-    q, qd, work = (states.pop(name) for name in ("q", "qd", "work"))
+    q, qd, work = (np.concatenate([piece.pop(name) for piece in pieces]) for name in ("q", "qd", "work"))
+    own: dict[str, Variable] = {}
+    for name in set(pieces[0]).intersection(*pieces):
+        values = np.concatenate([piece[name].values for piece in pieces])
+        own[name] = pieces[0][name]._replace(values=values)
     rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
     found = energies(mechanism, q, qd, work, works)
-    told = {
-        name: ((ROLLOUT, *KNOWN[name].dims), x, KNOWN[name].unit, KNOWN[name].long_name)
-        for name, x in {"q": q, "qd": qd, **states, **found.variables()}.items()
-    }
+    known = {"q": q, "qd": qd, **found.variables()}
+    shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
+    shown |= own | found.of_components()
+    told = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
     return build_result(
         "simulate_batch",
         mechanism,

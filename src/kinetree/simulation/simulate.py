@@ -188,6 +188,7 @@ def _result(
         "tau": seen.tau[:, 0],
         **system.variables(states),
         **found.variables(),
+        **found.of_components(),
     }
     variables |= _contact_variables(system, ground, seen)
     if reaction is not None:

@@ -15,6 +15,7 @@ from kinetree.errors import SimulationError
 from kinetree.kernels.ground import CONTACT
 from kinetree.kernels.rates import GUARDS
 from kinetree.model.mechanism import Mechanism
+from kinetree.result.variables import Variable
 from kinetree.simulation.compiled.component import StateLayout
 from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
 from kinetree.simulation.options import Trigger
@@ -185,9 +186,9 @@ class System:
         driven = tau.reshape(k, self.lanes, n)[..., self.free]
         return Observation(driven, np.array(qdd), contact.reshape(shape))
 
-    def variables(self, states: Array) -> dict[str, Array]:
-        """What results show of the components' own states, at states (k, size)."""
-        told: dict[str, Array] = {}
+    def variables(self, states: Array) -> dict[str, Variable]:
+        """What results show of the components' own states, at states (..., k, size)."""
+        told: dict[str, Variable] = {}
         for part in self.parts.components:
             if part.n_state:
                 told |= part.variables(states[..., self.at.places[part.name]])

@@ -25,6 +25,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Layout
+from kinetree.result.variables import Variable
 
 FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
@@ -66,8 +67,8 @@ class Component:
         """Its states (n_state,) at the beginning."""
         return np.zeros(self.n_state)
 
-    def variables(self, states: Array) -> dict[str, Any]:
-        """What results show of its states (k, n_state)."""
+    def variables(self, states: Array) -> dict[str, Variable]:
+        """What results show of its states (..., k, n_state); the last of their dimensions begin with time."""
         return {}
 
     def join(self, system: Any) -> None:
