@@ -6,7 +6,6 @@ from numba import carray, cfunc
 from scipy.linalg import expm
 
 import kinetree as kt
-from kinetree.result.variables import Variable
 from kinetree.simulation import setup
 from kinetree.simulation.compiled.component import Component, StateLayout, Watched
 from kinetree.simulation.compiled.context import HEADER
@@ -65,7 +64,7 @@ class Maxwell(Component):
         return np.array([-0.1])
 
     def variables(self, states):
-        return {"creep": Variable(("time",), states[..., 0], "m", "way of the damper")}
+        return {"creep": (("time",), states[..., 0], "m", "way of the damper")}
 
 
 @pytest.fixture

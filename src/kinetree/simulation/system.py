@@ -15,7 +15,7 @@ from kinetree.errors import SimulationError
 from kinetree.kernels.ground import CONTACT
 from kinetree.kernels.rates import GUARDS
 from kinetree.model.mechanism import Mechanism
-from kinetree.result.variables import Variable
+from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.compiled.component import StateLayout
 from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
 from kinetree.simulation.options import Trigger
@@ -191,7 +191,8 @@ class System:
         told: dict[str, Variable] = {}
         for part in self.parts.components:
             if part.n_state:
-                told |= part.variables(states[..., self.at.places[part.name]])
+                found = part.variables(states[..., self.at.places[part.name]])
+                told |= {name: _variable(name, value) for name, value in found.items()}
         return told
 
     def wrenches(self, contact: Array) -> list[Wrench]:
@@ -235,6 +236,13 @@ class System:
                 return 1
 
         return guarded
+
+
+def _variable(name: str, value: Any) -> Variable:
+    """What results show under a name that they know, or with all that there is to say of it."""
+    if isinstance(value, tuple):
+        return Variable(*value)
+    return Variable(KNOWN[name].dims, value, *KNOWN[name][1:])
 
 
 def event_value(trigger: Trigger, t: float, q: Array, qd: Array) -> float:

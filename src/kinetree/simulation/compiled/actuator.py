@@ -12,7 +12,6 @@ from kinetree.engine.door import carray, compiled_callback
 from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels.actuator import DRIVE, DRIVES, drive_axes, drive_slopes
 from kinetree.kernels.law_parts import DriveParts
-from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import HEADER, ContextParts, layout_rows
 from kinetree.simulation.compiled.rates import OF_COMPONENT
@@ -59,12 +58,11 @@ class Actuators(Component):
         """The currents at the beginning."""
         return self.parts.start[self.driven]
 
-    def variables(self, states: Array) -> dict[str, Variable]:
+    def variables(self, states: Array) -> dict[str, Any]:
         """The currents of all coordinates, zero where there is no actuator."""
         current = np.zeros((*states.shape[:-1], self.n_dof))
         current[..., self.driven] = states
-        known = KNOWN[self.name]
-        return {self.name: Variable(known.dims, current, known.unit, known.long_name)}
+        return {self.name: current}
 
     def drives(self, axis: int) -> bool:
         """Whether an axis has an actuator."""

@@ -25,7 +25,6 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Layout
-from kinetree.result.variables import Variable
 
 FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
@@ -67,8 +66,11 @@ class Component:
         """Its states (n_state,) at the beginning."""
         return np.zeros(self.n_state)
 
-    def variables(self, states: Array) -> dict[str, Variable]:
-        """What results show of its states (..., k, n_state); the last of their dimensions begin with time."""
+    def variables(self, states: Array) -> dict[str, Any]:
+        """What results show of its states (..., k, n_state).
+
+        Arrays of names that results know, or (dimensions from time on, values, unit, meaning).
+        """
         return {}
 
     def join(self, system: Any) -> None:
