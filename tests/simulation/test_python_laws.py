@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.evaluate import all_axes, all_rates
+from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.control import PD, PID, ComputedTorque
 from kinetree.model.without import without_parameters
 from kinetree.simulation.options import read_options
