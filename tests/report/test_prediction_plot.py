@@ -94,3 +94,19 @@ def test_a_motion_that_was_not_found_is_drawn_too():
 def test_unknown_parts_are_named():
     with pytest.raises(kt.InputError, match="unknown part of a prediction 'torque'"):
         kt.predict(minimum_time(segments=4)).plot("torque")
+
+
+def test_forces_that_were_sought_are_drawn_with_their_bounds():
+    build = kt.Builder("rail")
+    build.world.prismatic("slide", axis="x").body("block", kt.Inertia.box(2.0, (0.1, 0.1, 0.1)))
+    force = kt.terms.UnknownForce("block", name="finger", axes="x", lower=-12.0, upper=9.0)
+    ends = [kt.terms.Boundary("start", 0.0, 0.0), kt.terms.Boundary("end", 0.3, 0.0)]
+    constraints = [*ends, force, kt.terms.TorqueLimits(0.0, at="knots")]
+    found = kt.predict(kt.Problem(build.build(), objective=kt.terms.Time(), constraints=constraints))
+    (ax,) = found.plot("sought").axes
+    assert ax.get_ylabel() == "force_finger / N"
+    limits = sorted(float(line.get_ydata()[0]) for line in ax.lines if line.get_gid() == "limit")
+    assert limits == [-12.0, 9.0]
+    assert any(patch.get_gid() == "reached" for patch in ax.patches)
+    with pytest.raises(kt.InputError, match="nothing but the motion is sought"):
+        kt.predict(minimum_time(segments=6)).plot("sought")

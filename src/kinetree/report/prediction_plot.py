@@ -12,6 +12,7 @@ from kinetree.errors import InputError, listed, unknown_name
 from kinetree.motion.outcome.active import ActiveBound
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.terms.contract import Rows, Steps
+from kinetree.motion.terms.force import UnknownForce
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes
 
@@ -23,8 +24,8 @@ PROFILES = {  # title, family of the limits, units of turning and sliding joints
     "qd": ("velocity", "velocity limit", ("rad/s", "m/s")),
     "tau": ("torque or force of the joints' actuators", "torque limit", ("N m", "N")),
 }
-PARTS = (*PROFILES, "price", "force")
-USUAL = ("q", "tau", "price", "force")
+PARTS = (*PROFILES, "sought", "price", "force")
+USUAL = ("q", "tau", "sought", "price", "force")
 STEPS = 16  # of the curve of a price
 FORCE_LIMIT, FORCE_LABEL = "joint reaction limit", "force on "
 LIMIT: dict[str, Any] = {"linestyle": (0, (5, 3)), "linewidth": 0.9, "alpha": 0.8, "gid": "limit"}
@@ -52,7 +53,10 @@ def plot_prediction(prediction: Prediction, *parts: str, show: bool = False) -> 
             raise InputError(unknown_name("part of a prediction", part, PARTS))
     panels = [x for part in parts or USUAL for x in _panels(prediction, part)]
     if not panels:
-        raise InputError(f"nothing to plot: no limit is reached, so there is no price in {listed(parts)}")
+        raise InputError(
+            f"nothing to plot in {listed(parts)}: no limit is reached, so there is no price, and nothing but "
+            "the motion is sought"
+        )
     figure, axes = stacked_axes(len(panels), _head(prediction), show=show)
     for ax, (panel, bounds, family) in zip(axes, panels, strict=True):
         draw_panel(ax, panel)
@@ -71,6 +75,8 @@ def _panels(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, 
     """What is drawn, the limits beside it, and the family that they belong to."""
     if part == "price":
         yield from ((panel, {}, "") for panel in _prices(prediction))
+    elif part == "sought":
+        yield from _sought(prediction)
     elif part == "force":
         size = np.linalg.norm(prediction.reaction[..., :3], axis=-1)
         lines = _lines(prediction.problem.mechanism.body_names, prediction.t, size)
@@ -93,6 +99,16 @@ def _profiles(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds
         here = [j for j, other in enumerate(units) if other == unit]
         lines = _lines([names[j] for j in here], prediction.t, values[:, here])
         yield Panel(title, part, unit, lines), bounds, family
+
+
+def _sought(prediction: Prediction) -> Iterator[tuple[Panel, Bounds, str]]:
+    """What is sought beside the motion, such as forces: one panel for each."""
+    family = UnknownForce.family
+    for curve in prediction.problem.setting.unknowns.curves:
+        name = curve.name.partition(":")[2]
+        labels = [f"{component} of {name}" for component in curve.labels]
+        lines = _lines(labels, prediction.t, prediction.curves[curve.name])
+        yield Panel(curve.meaning, curve.variable, curve.unit, lines), _bounds(prediction, family), family
 
 
 def _lines(names: Any, t: Array, values: Array) -> list[Line]:

@@ -63,8 +63,10 @@ def swinging(problem: Problem, x: Array, check: Check) -> Iterator[str]:
 
 
 def undriven(problem: Problem) -> dict[str, str]:
-    """Joints that may exert only one torque all the time, and which."""
-    found = {}
+    """Joints that may exert only one torque all the time, and which; none where forces are sought."""
+    found: dict[str, str] = {}
+    if problem.acting:
+        return found  # they may drive any joint
     for rows, function in torque_limits(problem):
         low, high = limits_of(rows)
         for k in range(function.size):
@@ -76,8 +78,6 @@ def undriven(problem: Problem) -> dict[str, str]:
 def too_weak(problem: Problem, x: Array, violated: Sequence[Violation]) -> Iterator[str]:
     """Joints whose torque limits cannot do what is asked: not driven at all, or too weak for their poses."""
     still = [f"{joint} ({torque})" for joint, torque in undriven(problem).items()]
-    if problem.acting:
-        return  # forces that are sought may drive them
     if still:
         yield (
             f"{TORQUE_LIMIT}: joints that may exert only one torque are not driven: {listed(still)}; allow "
@@ -94,6 +94,8 @@ def _too_heavy_there(
     problem: Problem, x: Array, worst: Violation, rows: Rows, k: int, row: int
 ) -> Iterator[str]:
     """What the pose takes in which a limit is exceeded most, if that alone is too much."""
+    if problem.acting:
+        return  # forces that are sought may help to hold it
     unknowns = problem.setting.unknowns
     s = worst.t / unknowns.duration_of(x)
     tau = holding_torques(problem, unknowns.at([s]).motion(x), np.array([s]))[0, row]

@@ -169,7 +169,8 @@ class Prediction(Ended):
     def plot(self, *parts: str, show: bool = False) -> Figure:
         """Plot positions and torques with their limits, prices of the limits, and forces in the joints.
 
-        ``parts`` selects some: "q", "qd", "tau", "price", "force". ``show`` opens a window.
+        ``parts`` selects some: "q", "qd", "tau", "sought" (forces that were sought), "price", "force".
+        ``show`` opens a window.
         """
         plot = upstairs("plot_prediction")
         figure: Figure = plot(self, *parts, show=show)
