@@ -101,9 +101,8 @@ def body_force(tree, work, i, k):
     m, h, S = inertia(tree, i)
     h, S = moved_inertia(m, h, S, work.R[k], work.p[k])
     work.h[i], work.I[i] = h, trace_minus(S)
-    k = again(k)
-    w, v = work.w[k], work.v[k]
-    U, a = spin_matrix(w, work.wd[k]), cross_plus(w, v, work.a[k])
+    w, v = reread(work.w, k), reread(work.v, k)
+    U, a = spin_matrix(w, reread(work.wd, k)), cross_plus(w, v, reread(work.a, k))
     work.n[i], work.f[i] = inertial_moment(h, S, U, a), inertial_force(m, h, U, a)
 
 
@@ -158,23 +157,19 @@ def inertia_times_axis(work, k, z, s):
 @lanewise
 def free_axis(work, k, Un, Uf, inv_D):
     """Ia = IA - U U^T / D in row k: what is left of the inertia when the axis is free to move."""
-    Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
-    work.J[k] = sym_minus_outer(work.J[k], Kn, Un)
-    k = again(k)
-    work.H[k] = minus_outer(work.H[k], Kn, Uf)
-    k = again(k)
-    work.M[k] = sym_minus_outer(work.M[k], Kf, Uf)
+    Kn, Kf = scale(inv_D, Un), scale(inv_D, Uf)
+    work.J[k] = sym_minus_outer(reread(work.J, k), Kn, Un)
+    work.H[k] = minus_outer(reread(work.H, k), Kn, Uf)
+    work.M[k] = sym_minus_outer(reread(work.M, k), Kf, Uf)
 
 
 @lanewise
 def free_axis_on_body(tree, work, k, j, Un, Uf, inv_D):
     """Ia + I with the body of axis j, in row k: the last child leaves its row to its parent."""
-    Kn, Kf, k = scale(inv_D, Un), scale(inv_D, Uf), again(k)
-    work.J[k] = sum6(work.I[j], sym_minus_outer(work.J[k], Kn, Un))
-    k = again(k)
-    work.H[k] = skew_plus(work.h[j], minus_outer(work.H[k], Kn, Uf))
-    k, m = again(k), tree.m[j]
-    M = sym_minus_outer(work.M[k], Kf, Uf)
+    Kn, Kf, m = scale(inv_D, Un), scale(inv_D, Uf), tree.m[j]
+    work.J[k] = sum6(work.I[j], sym_minus_outer(reread(work.J, k), Kn, Un))
+    work.H[k] = skew_plus(work.h[j], minus_outer(reread(work.H, k), Kn, Uf))
+    M = sym_minus_outer(reread(work.M, k), Kf, Uf)
     work.M[k] = M[0] + m, M[1], M[2], M[3] + m, M[4], M[5] + m
 
 

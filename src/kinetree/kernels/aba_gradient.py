@@ -17,7 +17,7 @@ from kinetree.kernels.axes import WORLD, inward, outward, upward
 from kinetree.kernels.crba import ENTRIES as FACTORS
 from kinetree.kernels.layout import Kernel, Layout
 from kinetree.kernels.motion import MOTION, join_parent, world_motion
-from kinetree.kernels.number import accumulate, again, lanewise, nothing, reread
+from kinetree.kernels.number import accumulate, lanewise, nothing, reread
 from kinetree.kernels.rnea_gradient import (
     coriolis,
     transmitted_torque,
@@ -108,14 +108,10 @@ def add_products(Tn, Tf, k, a, b, Qn, Qf, Vn, Vf):
 @lanewise
 def eliminated(Tn, Tf, k, z, s, w, Kn, Kf):
     """A third of w after the elimination of all axes beyond, w - T^T X; T takes up K w^T."""
-    k = again(k)
-    w = sub(w, transposed_times(Tn[k], z))
-    k = again(k)
-    w = sub(w, transposed_times(Tf[k], s))
-    k = again(k)
-    Tn[k] = outer_plus(Kn, w, Tn[k])
-    k = again(k)
-    Tf[k] = outer_plus(Kf, w, Tf[k])
+    w = sub(w, transposed_times(reread(Tn, k), z))
+    w = sub(w, transposed_times(reread(Tf, k), s))
+    Tn[k] = outer_plus(Kn, w, reread(Tn, k))
+    Tf[k] = outer_plus(Kf, w, reread(Tf, k))
     return w
 
 

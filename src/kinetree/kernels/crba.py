@@ -11,7 +11,7 @@ from kinetree.kernels.axes import (
     upward,
 )
 from kinetree.kernels.layout import Kernel, Layout
-from kinetree.kernels.number import accumulate, again, lanewise
+from kinetree.kernels.number import accumulate, lanewise, reread
 from kinetree.kernels.vectors import IDENTITY, ZERO3, ZERO6, dot_plus, inertia_times, moved_inertia
 
 SLOTS = Layout(turn=2, z=3, s=3, h=3, S=6, R=9, p=3)
@@ -27,9 +27,8 @@ def crba(tree, work, out, q):
         j, k = tree.place[tree.parent[i]], tree.place[i]
         place_axis(tree, work, i, q[i], j, k)
         if tree.massive[i]:
-            k = again(k)
             m, h, S = inertia(tree, i)
-            work.h[i], work.S[i] = moved_inertia(m, h, S, work.R[k], work.p[k])
+            work.h[i], work.S[i] = moved_inertia(m, h, S, reread(work.R, k), reread(work.p, k))
         elif tree.beyond[i] == WORLD:
             work.h[i], work.S[i] = ZERO3, ZERO6
 

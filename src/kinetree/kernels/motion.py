@@ -6,7 +6,7 @@ G = integral of v r^T dm and momentum P = integral of v dm.
 """
 
 from kinetree.kernels.axes import WORLD, centred_world, inertia, outward, place_axis, turn_axes
-from kinetree.kernels.number import accumulate, again, lanewise
+from kinetree.kernels.number import accumulate, again, lanewise, reread
 from kinetree.kernels.vectors import (
     IDENTITY,
     ZERO3,
@@ -62,7 +62,7 @@ def world_motion(tree, row, work, q, qd, qdd):
         place_axis(tree, work, i, q[i], j, k)
         move_axis(work, again(i), qd[i], qdd[i], j, k)
         if tree.massive[i]:
-            bear_body(tree, work, i, again(k))
+            body_wrench(tree, work, i, again(k))
         else:
             work.n[i], work.f[i] = ZERO3, ZERO3
             if tree.beyond[i] == WORLD:
@@ -83,18 +83,16 @@ def move_axis(work, i, qd, qdd, j, k):
 
 
 @lanewise
-def bear_body(tree, work, i, k):
+def body_wrench(tree, work, i, k):
     """Moments, wrench and momenta of the body on axis i, which moves as row k tells."""
     m, h, S = inertia(tree, i)
     h, S = moved_inertia(m, h, S, work.R[k], work.p[k])
     work.h[i], work.S[i] = h, S
-    k = again(k)
-    w, v = work.w[k], work.v[k]
-    U, a = spin_matrix(w, work.wd[k]), cross_plus(w, v, work.a[k])
+    w, v = reread(work.w, k), reread(work.v, k)
+    U, a = spin_matrix(w, reread(work.wd, k)), cross_plus(w, v, reread(work.a, k))
     work.n[i], work.f[i] = inertial_moment(h, S, U, a), inertial_force(m, h, U, a)
-    i, k = again(i), again(k)
-    h, w, v = work.h[i], work.w[k], work.v[k]
-    work.G[i], work.P[i] = velocity_moment(h, work.S[i], w, v), momentum(m, h, w, v)
+    h, w, v = reread(work.h, i), reread(work.w, k), reread(work.v, k)
+    work.G[i], work.P[i] = velocity_moment(h, reread(work.S, i), w, v), momentum(m, h, w, v)
 
 
 @lanewise
