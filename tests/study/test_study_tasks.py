@@ -85,6 +85,16 @@ def test_every_kind_of_controller_is_made_as_in_python(study, controller):
     assert np.array_equal(result.q.values, wanted.q.values)
 
 
+def test_actuators_follow_a_controller_with_a_lag(study):
+    made = {"kind": "pd", "kp": 49.0, "kd": 14.0, "time_constant": 0.02, "torque_constant": 0.5}
+    result = run(study(CONTROL), controller=made, study={"duration": 0.1}, output={"samples": 5})
+    assert result.settings["controller"]["controller"] == "FirstOrderActuator"
+    assert result.tau.values == pytest.approx(0.5 * result.current.values)
+    assert np.abs(result.current.values[-1]).max() > 0.0
+    with pytest.raises(InputError, match="torque_constant needs a time_constant"):
+        run(study(CONTROL), controller={"kind": "pd", "kp": 49.0, "torque_constant": 0.5})
+
+
 @pytest.mark.parametrize("law", ["computed_torque", "feedforward"])
 def test_walking_is_that_of_the_walking_study(study, law):
     text = """
