@@ -162,7 +162,10 @@ def test_a_run_that_diverges_is_exit_code_3_and_kept(folder):
     with_law("explodes")
     result = kinetree("run", "forced.toml", "--allow-code", "laws.py", "--set", "initial.qd=1", "--json")
     assert result.exit_code == 3
-    assert last_line(result)["status"] == "diverged" and "joint1" in last_line(result)["message"]
+    assert (
+        last_line(result)["status"] == "diverged"
+        and "fastest is joint 'joint" in last_line(result)["message"]
+    )
     assert not kt.load_result("forced.nc").complete
 
 
