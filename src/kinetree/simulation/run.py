@@ -91,6 +91,7 @@ def _integration(
         events=watched_events(system, options) if watched and system.lanes == 1 else None,
         jacobian=system.jacobian_address() if method == "radau" else None,
         n_more=system.at.n_more,
+        project=system.projection,
         sample=(system.address("sample"), system.parts.period) if system.parts.period > 0.0 else None,
         breaks=[t for t in breaks if 0.0 < t < options.duration],
     )
@@ -119,7 +120,9 @@ def integrate(
         run.reason = diverged(charts.system, options, integration.times[done], integration.out[done])
     elif run.reason is not None:
         run.stopped_at = integration.t
-    charts.close_piece(*_last_outputs(run, charts, integration, done))
+    times, states = _last_outputs(run, charts, integration, done)
+    system.close_loops(states)
+    charts.close_piece(times, states)
     run.states, run.pieces = charts.finish(), charts.pieces
     run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
     run.times = joined([piece.times for piece in run.pieces])

@@ -57,7 +57,8 @@ def new_system(
     _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
-    check_open(mechanism, "simulate")
+    if lanes > 1:
+        check_open(mechanism, "simulate_batch")
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     parts = context_parts(mechanism, law, around, options)
     system = System(mechanism, parts, law.constant, law, events, names, lanes)
@@ -81,6 +82,10 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
 def components(mechanism: Mechanism, law: Law) -> tuple[Component, ...]:
     """What acts beside mechanism, built-in law, ground and stops."""
     found: list[Component] = []
+    if mechanism.loops:
+        from kinetree.simulation.loops import closed_loops
+
+        found.append(closed_loops(mechanism))
     if mechanism.tree.coupling is not None:
         from kinetree.simulation.compiled.coupled import MimicJoints
 

@@ -21,6 +21,7 @@ from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
@@ -102,7 +103,9 @@ def simulate(
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
+    check_closed(mechanism, *start)
     y0 = charts.begin(*start)
+    system.close_loops(y0)
     _check_inertia(charts.system, y0[0])
     told = check_step(charts.system, ground, options, y0[0])
     began = perf_counter()
@@ -124,7 +127,7 @@ def _check_inertia(system: System, y: Array) -> None:
         found = accelerations(system, 0.0, y)
         if found is not None and np.isfinite(found).all():
             return
-    forward_dynamics(system.mechanism, y[system.at.q], y[system.at.qd], np.zeros(system.n))
+    forward_dynamics(system.mechanism.opened(), y[system.at.q], y[system.at.qd], np.zeros(system.n))
 
 
 def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
 from kinetree.simulation.run import new_integration
 from kinetree.simulation.setup import new_system, surroundings
@@ -93,7 +94,9 @@ class Simulator:
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
+        check_closed(self.mechanism, q, qd)
         start = self.system.start_state(q, qd)
+        self.system.close_loops(start)
         if len(self.system.parts.locks):
             refuse_locks(self.system, start)
         if not self._is_checked:
@@ -114,6 +117,7 @@ class Simulator:
         if status is not Status.DONE:
             raise SimulationError(diverged(self.system, self.options, integration.t, integration.y))
         states = integration.out[:, 0].copy()
+        self.system.close_loops(states)
         at = self.system.at
         return Motion(self.options.times, states[:, at.q], states[:, at.qd])
 

@@ -70,7 +70,7 @@ def _engaged(system: System, ground: Ground, y: Array, found: Array) -> Array:
         J = frame @ jacobian(mechanism, q, points[name].body, points[name].position)[:3]
         spring += k * np.outer(J[0], J[0])
         damper += c * np.outer(J[0], J[0]) + s * J[1:].T @ J[1:]
-    M = mass_matrix(mechanism, q)
+    M = mass_matrix(mechanism.opened(), q)
     J = found.copy()
     J[:n, at.q] -= np.linalg.solve(M, spring)
     J[:n, at.qd] -= np.linalg.solve(M, damper)

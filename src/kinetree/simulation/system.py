@@ -96,6 +96,8 @@ class System:
         """Why Euler sequences cannot be switched, if so."""
         if self.mechanism.tree.coupling is not None:
             return "the mechanism has mimic joints"
+        if self.mechanism.loops:
+            return "the mechanism has closed loops"
         return None if self.law.controller is None else "its law is called"
 
     @property
@@ -117,6 +119,25 @@ class System:
 
         make = getattr(rates_code, name)
         return int((make() if name in ("events", "switch") else make(self.lanes)).address)
+
+    @property
+    def projection(self) -> int:
+        """Where the function is that moves a state back onto the loops; 0 if there are none."""
+        if not self.mechanism.loops:
+            return 0
+        from kinetree.simulation.compiled.loops import loop_projection
+
+        return int(loop_projection().address)
+
+    def close_loops(self, states: Array) -> None:
+        """Move states (..., size), in place, to where the loops are closed; C-contiguous."""
+        if self.projection == 0:
+            return
+        project = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)(
+            self.projection
+        )
+        for row in states.reshape(-1, self.size):
+            project(0.0, row.ctypes.data, self.context.memory.ctypes.data)
 
     def jacobian_address(self) -> int | None:
         """Where the slopes of the rates are; None where one of the components knows none of its own."""

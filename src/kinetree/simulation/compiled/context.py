@@ -90,6 +90,7 @@ HEADER = Layout(
     energy=int,  # where the work is
     n_components=int,
     motion=int,  # address of what finds accelerations; 0: articulated bodies
+    motion_own=int,  # where the numbers of its component are
     n_points=int,
     n_regions=int,
     n_loads=int,
@@ -205,6 +206,7 @@ class Context:
             self.memory[begin : begin + COMPONENT.width] = row[0]
             if addresses["motion"]:
                 integers[HEADER.places["motion"][0]] = addresses["motion"]
+                integers[HEADER.places["motion_own"][0]] = own
 
     def rows(self, name: str, width: int | None = None) -> Array:
         """A view (lanes, width) of a part; its width is the number of axes unless told."""

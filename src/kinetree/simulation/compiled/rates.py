@@ -169,7 +169,8 @@ def rates(lanes: int) -> Any:
             move_freely(tree, work, q, qd, total, qdd)
         else:
             place = place_of(context_)
-            if call(head.motion[0], t, (place_of(y_), place_of(dy_), place, place)) != 0:
+            own = place + 8 * head.motion_own[0]
+            if call(head.motion[0], t, (place_of(y_), place_of(dy_), place, own)) != 0:
                 return 1
         join_rates(head, axes, q, qd, qdd, command, want, (actuator, ground, lost, external), dy)
         return 0

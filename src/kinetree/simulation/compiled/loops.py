@@ -1,0 +1,250 @@
+"""Closed loops as machine code: accelerations under constraints, and the projection back onto them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.engine.door import FLOAT, INTEGER, NUMBERS, carray, compiled_callback, inline
+from kinetree.engine.lanes import fields, row_at
+from kinetree.kernels import aba
+from kinetree.kernels.coupled import composite_bodies
+from kinetree.kernels.layout import Layout
+from kinetree.kernels.loop import (
+    BELOW,
+    CUT,
+    ENTRY,
+    GAP,
+    PIVOT,
+    PLACE,
+    ROW,
+    SLOT,
+    UNKNOWN,
+    UPDATE,
+    axis_forces,
+    clear,
+    constrain,
+    eliminate,
+    mass_entries,
+    solve,
+)
+from kinetree.kernels.model_table import TREE
+from kinetree.kernels.rates import split_state
+from kinetree.kernels.torque_law import AXIS
+from kinetree.simulation.compiled.component import Component
+from kinetree.simulation.compiled.context import HEADER, layout_rows
+from kinetree.simulation.compiled.rates import OF_COMPONENT
+
+LANES = 4
+TABLES = {
+    "cuts": CUT,
+    "rows": ROW,
+    "entries": ENTRY,
+    "places": PLACE,
+    "pivots": PIVOT,
+    "updates": UPDATE,
+    "below": BELOW,
+}
+SCRATCH = {"matrix": SLOT, "unknowns": UNKNOWN, "gaps": GAP}
+LOOPS = Layout(
+    world=False,
+    constant=True,
+    n_cuts=int,
+    n_rows=int,
+    n_unknowns=int,
+    n_slots=int,
+    **dict.fromkeys((*TABLES, *SCRATCH), int),  # where each part begins, from the component's own numbers
+)
+PROJECT = INTEGER(FLOAT, NUMBERS, NUMBERS)
+ITERATIONS = 4  # of a projection at most
+CLOSED = 1e-14  # gap (m, sine) that needs no projection
+
+
+class ClosedLoops(Component):
+    """Finds accelerations that keep the loops closed."""
+
+    name = "loops"
+
+    def __init__(self, tables: dict[str, Array], n_slots: int) -> None:
+        """``tables`` are rows of the layouts in `TABLES`."""
+        self.tables, self.n_slots = tables, n_slots
+
+    def numbers(self, parts: Any) -> Array:
+        """Head, tables and scratch in one array."""
+        counts = {name: len(rows) for name, rows in self.tables.items()}
+        scratch = {
+            "matrix": LANES * self.n_slots,
+            "unknowns": LANES * UNKNOWN.width * counts["pivots"],
+            "gaps": LANES * GAP.width * counts["rows"],
+        }
+        places, end = {}, LOOPS.width
+        for name, size in [(name, rows.size) for name, rows in self.tables.items()] + list(scratch.items()):
+            places[name], end = end, end + size
+        numbers = np.zeros(end)
+        head = layout_rows(
+            LOOPS,
+            1,
+            n_cuts=counts["cuts"],
+            n_rows=counts["rows"],
+            n_unknowns=counts["pivots"],
+            n_slots=self.n_slots,
+            **places,
+        )
+        numbers[: LOOPS.width] = head[0]
+        for name, rows in self.tables.items():
+            numbers[places[name] : places[name] + rows.size] = rows.ravel()
+        return numbers
+
+    def address(self, function: str, lanes: int) -> int:
+        """Where "motion" is."""
+        return int(loop_motion(lanes).address) if function == "motion" else 0
+
+
+def factored(lanes: int) -> Any:
+    """prepare(own, base, tree, work, n): M and J at the present place and motion, factored; gaps and their
+    rates.
+    """
+
+    def prepare(own, base, tree, work, n):
+        head = fields(own, LOOPS, 1, base)
+        matrix = fields(own, SLOT, lanes, base + head.matrix[0])
+        unknowns = fields(own, UNKNOWN, lanes, base + head.unknowns[0])
+        gaps = fields(own, GAP, lanes, base + head.gaps[0])
+        clear(matrix, head.n_slots[0])
+        composite_bodies(tree, work, n)
+        mass_entries(tree, fields(own, PLACE, 1, base + head.places[0]), work, matrix, n)
+        cuts, rows = fields(own, CUT, 1, base + head.cuts[0]), fields(own, ROW, 1, base + head.rows[0])
+        constrain(
+            cuts,
+            rows,
+            fields(own, ENTRY, 1, base + head.entries[0]),
+            work,
+            matrix,
+            unknowns,
+            gaps,
+            head.n_cuts[0],
+        )
+        pivots, updates = (
+            fields(own, PIVOT, 1, base + head.pivots[0]),
+            fields(own, UPDATE, 1, base + head.updates[0]),
+        )
+        eliminate(pivots, updates, matrix, unknowns, head.n_unknowns[0])
+
+    return inline(prepare)
+
+
+@functools.cache
+def loop_motion(lanes: int) -> Any:
+    """The C callback that fills the row ``qdd`` of the context from the row ``total``."""
+    prepare = factored(lanes)
+
+    def run(t, y_, dy_, context_, own_):
+        memory, own = carray(context_, (1,)), carray(own_, (1,))
+        base = 0
+        head, loops = fields(memory, HEADER, 1, 0), fields(own, LOOPS, 1, base)
+        n = head.n[0]
+        tree, work = fields(memory, TREE, 1, head.tree[0]), fields(memory, aba.SLOTS, lanes, head.work[0])
+        total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
+        prepare(own, base, tree, work, n)
+        places, rows = (
+            fields(own, PLACE, 1, base + loops.places[0]),
+            fields(own, ROW, 1, base + loops.rows[0]),
+        )
+        matrix = fields(own, SLOT, lanes, base + loops.matrix[0])
+        unknowns = fields(own, UNKNOWN, lanes, base + loops.unknowns[0])
+        gaps = fields(own, GAP, lanes, base + loops.gaps[0])
+        axis_forces(tree, places, work, unknowns, n, total)
+        for k in range(loops.n_rows[0]):
+            unknowns.x[rows.unknown[k]] = -gaps.bias[k]
+        pivots, below = (
+            fields(own, PIVOT, 1, base + loops.pivots[0]),
+            fields(own, BELOW, 1, base + loops.below[0]),
+        )
+        solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+        k = 0
+        for i in range(n):
+            qdd[i] = unknowns.x[places.slot[k]]
+            j = i
+            while j != -1:
+                k += 1
+                j = tree.parent[j]
+        return 0
+
+    return compiled_callback(run, OF_COMPONENT, f"loops-{lanes}")
+
+
+@functools.cache
+def loop_projection() -> Any:
+    """The C callback (t, y*, context*) that closes the loops of one simulation and their rates; 1 if it
+    moved.
+
+    Steps are of least kinetic energy: M dq + J^T mu = 0, J dq = -gap; then the same for velocities.
+    """
+    prepare = factored(1)
+
+    def corrected(own, base, tree, n, rates, change):
+        """Fill the steps of all axes that make the gaps, or their rates, vanish."""
+        loops = fields(own, LOOPS, 1, base)
+        places, rows = (
+            fields(own, PLACE, 1, base + loops.places[0]),
+            fields(own, ROW, 1, base + loops.rows[0]),
+        )
+        matrix, unknowns = (
+            fields(own, SLOT, 1, base + loops.matrix[0]),
+            fields(own, UNKNOWN, 1, base + loops.unknowns[0]),
+        )
+        gaps = fields(own, GAP, 1, base + loops.gaps[0])
+        for k in range(loops.n_unknowns[0]):
+            unknowns.x[k] = 0.0
+        for k in range(loops.n_rows[0]):
+            unknowns.x[rows.unknown[k]] = -gaps.rate[k] if rates else -gaps.gap[k]
+        pivots, below = (
+            fields(own, PIVOT, 1, base + loops.pivots[0]),
+            fields(own, BELOW, 1, base + loops.below[0]),
+        )
+        solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+        k = 0
+        for i in range(n):
+            change[i] = unknowns.x[places.slot[k]]
+            j = i
+            while j != -1:
+                k += 1
+                j = tree.parent[j]
+
+    correct = inline(corrected)
+
+    def run(t, y_, context_):
+        memory, y = carray(context_, (1,)), carray(y_, (1,))
+        head = fields(memory, HEADER, 1, 0)
+        n, dof = head.n[0], head.n_dof[0]
+        own, base = memory, head.motion_own[0]
+        loops = fields(own, LOOPS, 1, base)
+        gaps = fields(own, GAP, 1, base + loops.gaps[0])
+        tree, work = fields(memory, TREE, 1, head.tree[0]), fields(memory, aba.SLOTS, 1, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
+        change = row_at(memory, head.spare[0], n, 1)
+        whole = row_at(y, 0, head.size[0], 1)
+        for _ in range(ITERATIONS):
+            split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
+            aba.biased_motion(tree, work, q, qd)
+            prepare(own, base, tree, work, n)
+            worst = 0.0
+            for k in range(loops.n_rows[0]):
+                worst = max(worst, abs(gaps.gap[k]))
+            if worst < CLOSED:
+                break
+            correct(own, base, tree, n, False, change)
+            for i in range(n):
+                y[i] += change[i]
+        split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
+        aba.biased_motion(tree, work, q, qd)
+        prepare(own, base, tree, work, n)
+        correct(own, base, tree, n, True, change)
+        for i in range(n):
+            y[dof + i] += change[i]
+        return 1
+
+    return compiled_callback(run, PROJECT, "loop-projection")
