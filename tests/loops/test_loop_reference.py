@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.support.reference import closed, loads, read, relative_error
 
 import kinetree as kt
 from kinetree.analysis.loops.assembly import assemble
 from kinetree.analysis.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
 from kinetree.analysis.loops.sensitivity import loop_inverse_dynamics_derivatives
 from kinetree.analysis.loops.structure import structure
+from support.reference import closed, loads, read, relative_error
 
 FILES = (
     *("slider_crank", "prismatic_cut", "spatial_fourbar", "five_bar", "jansen_leg", "six_bar"),

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.reference import closed, read
 
 import kinetree as kt
 from kinetree.analysis.loops.assembly import assemble, assembly_modes, completed, dependent_motion
@@ -13,6 +12,7 @@ from kinetree.analysis.loops.sensitivity import loop_forward_dynamics_derivative
 from kinetree.analysis.loops.slopes import Direction, row_slopes
 from kinetree.analysis.loops.structure import mobility, structure, subsystems
 from kinetree.analysis.loops.system import constraints, loop_rows
+from support.reference import closed, read
 
 FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "other_cuts", "six_bar", "five_bar")
 CASES = {f"{file}-{v['name']}": v for file in FILES for v in read(f"{file}.json")["variants"]}

@@ -106,11 +106,23 @@ LOOP_KEYS = ("name", "model", "cuts", "independent", "actuated", "mobility", "co
 
 
 def with_states(count, key="variants", mechanisms=None):
-    """The first states of mechanisms with closed loops, without simulations."""
+    """The first states of mechanisms with closed loops, and start, middle and end of free motions."""
+
+    def some(motion):
+        if "law" in motion:
+            return {}
+        chosen = [0, len(motion["t"]) // 2, len(motion["t"]) - 1]
+        kept = {
+            name: [motion[name][k] for k in chosen]
+            for name in ("t", "q", "qd", "qdd", "kinetic", "potential")
+        }
+        return {"simulation": kept | {"accuracy": motion["accuracy"]}}
 
     def thinned(full):
         found = [
-            {name: one[name] for name in LOOP_KEYS if name in one} | {"states": one["states"][:count]}
+            {name: one[name] for name in LOOP_KEYS if name in one}
+            | {"states": one["states"][:count]}
+            | (some(one["simulation"]) if "simulation" in one and "law" not in one else {})
             for one in full[key][:mechanisms]
         ]
         return {"schema": full["schema"], "variants": found}
