@@ -148,10 +148,14 @@ def project(s, memory):
     if s.project == 0:
         return 0
     answer = call(s.project, s.t_new, (address_of(memory, NEW), s.context))
-    if answer == 1:
+    if answer < 0 or answer > 3:
+        return 1
+    if s.hold == 0 and s.landing == 0:
+        s.h_held = s.h
+    s.hold = 1 if answer >= 2 and s.h_held > 0.0 else 0
+    if answer % 2 == 1:
         s.start = max(s.start, MOVED)
-        return 0
-    return answer
+    return 0
 
 
 @compiled

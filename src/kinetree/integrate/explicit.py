@@ -131,7 +131,7 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
     @compiled
     def take(s, memory, matrices, complexes, pivots):
         while True:
-            wish = s.wish
+            wish = s.h_held if s.hold != 0 else s.wish
             fit(s, wish)
             if s.h < shortest_step(s):
                 return NOT_FINITE if s.was_not_finite != 0 else STEP_TOO_SMALL
@@ -144,6 +144,8 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
             else:
                 log_error = 0.5 * math.log(max(square, 1e-40))
                 factor = safety * math.exp(memory_exponent * s.log_error - exponent * log_error)
+                if s.hold != 0:
+                    return GO_ON
                 if square <= 1.0:
                     accept(s, wish, factor)
                     s.log_error = max(log_error, LOG_SMALL)

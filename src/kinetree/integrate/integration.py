@@ -76,7 +76,8 @@ class Integration:
     keeps the callbacks alive. ``jacobian``(t, y*, J*, context*) fills the slopes (n + n_more,
     2 n + n_more) of the rates of velocities and further states; without it they are found by differences.
     ``project``(t, y*, context*) is called at the end of every accepted step and may move the state: it
-    answers 1 then, 0 if it did not, anything else to stop.
+    answers 1 then, 0 if it did not, and 2 more to have the next step as long as the last one and accepted
+    whatever its error (explicit methods); anything else stops.
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")

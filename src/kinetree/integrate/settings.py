@@ -41,6 +41,7 @@ _FLOATS = (
     "h_factored",
     "rate_of_convergence",  # of Newton's iteration
     "contraction",
+    "h_held",  # the last step whose error counted
 )
 _INTEGERS = (
     "rates",  # addresses
@@ -48,6 +49,7 @@ _INTEGERS = (
     "jacobian",
     "sample",
     "switch",
+    "hold",  # 1: the next step is as long as the last whose error counted, and accepted
     "project",  # 0: there is none
     "context",
     "lanes",

@@ -64,6 +64,7 @@ PIVOT = Layout(
     first_below=int,
     below=int,
     multiplier=int,  # 1: of a row, 0: of an axis
+    usual=1,  # its size in ordinary poses; much smaller ones tell that a singular position is near
 )
 UPDATE = Layout(world=False, constant=True, target=int, left=int, right=int)
 BELOW = Layout(world=False, constant=True, unknown=int, slot=int)

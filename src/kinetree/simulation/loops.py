@@ -11,7 +11,7 @@ from kinetree.analysis.loops.elimination import Program, elimination, mass_patte
 from kinetree.analysis.loops.structure import assembled_poses, independent_rows
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_open_loops
 from kinetree.errors import InputError
-from kinetree.kernels.loop import BELOW, CUT, ENTRY, PIVOT, PLACE, ROW, UPDATE
+from kinetree.kernels.loop import BELOW, CUT, DROPPED, ENTRY, PIVOT, PLACE, ROW, UPDATE
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.simulation.compiled.context import layout_rows
@@ -22,6 +22,7 @@ STEADY = (
 )
 PATTERN_POSES = 4
 PRESENT = 1e-9
+MOST_POSES = 5
 
 
 def closed_loops(mechanism: Mechanism) -> ClosedLoops:
@@ -31,13 +32,13 @@ def closed_loops(mechanism: Mechanism) -> ClosedLoops:
         raise InputError(
             f"mechanism '{mechanism.name}': loops together with mimic joints cannot be simulated yet"
         )
-    kept = chosen_rows(mechanism, q)
+    poses = _near(mechanism, q)
+    kept = chosen_rows(mechanism, poses)
     pattern, blocks = _pattern(mechanism, kept)
-    J = constraints(mechanism, q).J[kept]
-    M = mass_matrix(mechanism.opened(), q)
-    K = np.block([[M, J.T], [J, np.zeros((len(kept), len(kept)))]])
-    program = elimination(pattern, blocks, K)
-    return ClosedLoops(_tables(mechanism, kept, pattern, program), program.n_slots)
+    matrices = [_matrix(mechanism, kept, pose) for pose in poses[:MOST_POSES]]
+    program = elimination(pattern, blocks, matrices[0])
+    usual = _usual_pivots(program, matrices, mechanism.n_dof)
+    return ClosedLoops(_tables(mechanism, kept, pattern, program, usual), program.n_slots)
 
 
 def check_closed(mechanism: Mechanism, q: Array, qd: Array) -> None:
@@ -46,9 +47,9 @@ def check_closed(mechanism: Mechanism, q: Array, qd: Array) -> None:
         refuse_open_loops(mechanism, constraints(mechanism, q, qd), qd, None)
 
 
-def chosen_rows(mechanism: Mechanism, q: Array) -> list[int]:
-    """Rows that imply all others at q and at poses near it; all rows where no choice holds everywhere."""
-    found = [constraints(mechanism, pose).J for pose in _near(mechanism, q)]
+def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> list[int]:
+    """Rows that imply all others at some poses; all rows where no choice holds everywhere."""
+    found = [constraints(mechanism, pose).J for pose in poses]
     size = np.linalg.svd(found[0], compute_uv=False)
     rank = int((size > RANK * size[0]).sum())
     kept = independent_rows(found[0], rank)
@@ -57,6 +58,13 @@ def chosen_rows(mechanism: Mechanism, q: Array) -> list[int]:
         if np.linalg.svd(J[kept], compute_uv=False)[-1] < STEADY * every:
             return list(range(len(J)))
     return kept
+
+
+def _matrix(mechanism: Mechanism, kept: list[int], q: Array) -> Array:
+    """[[M, J^T], [J, 0]] at a pose."""
+    J = constraints(mechanism, q).J[kept]
+    M = mass_matrix(mechanism.opened(), q)
+    return np.block([[M, J.T], [J, np.zeros((len(kept), len(kept)))]])
 
 
 def _near(mechanism: Mechanism, q: Array) -> list[Array]:
@@ -93,7 +101,7 @@ def _pattern(mechanism: Mechanism, kept: list[int]) -> tuple[list[set[int]], lis
 
 
 def _tables(
-    mechanism: Mechanism, kept: list[int], pattern: list[set[int]], program: Program
+    mechanism: Mechanism, kept: list[int], pattern: list[set[int]], program: Program, usual: Array
 ) -> dict[str, Array]:
     """Rows of the layouts of `kernels.loop`."""
     tree, rows = mechanism.tree, loop_rows(mechanism)
@@ -145,6 +153,7 @@ def _tables(
             first_below=program.first_below[:-1],
             below=np.diff(program.first_below),
             multiplier=(np.argsort(place) >= n).astype(np.int64),
+            usual=usual,
         ),
         "updates": layout_rows(
             UPDATE,
@@ -169,3 +178,17 @@ def _mass_places(tree: Tree, program: Program) -> Array:
             slots.append(program.slot[int(larger), int(smaller)])
             j = int(tree.parent[j])
     return layout_rows(PLACE, len(slots), slot=np.array(slots))
+
+
+def _usual_pivots(program: Program, matrices: list[Array], n: int) -> Array:
+    """The largest size that each pivot has among some poses."""
+    order, usual = np.argsort(program.place), np.zeros(len(program.place))
+    for K in matrices:
+        A = K[np.ix_(order, order)].copy()
+        size = (K[n:, :n] ** 2 / np.diag(K)[:n]).sum(axis=1)
+        for k, unknown in enumerate(order):
+            if unknown >= n and abs(A[k, k]) < DROPPED * size[unknown - n]:
+                continue
+            usual[k] = max(usual[k], abs(A[k, k]))
+            A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :]) / A[k, k]
+    return np.where(usual > 0.0, usual, 1.0)

@@ -48,7 +48,10 @@ TABLES = {
     "updates": UPDATE,
     "below": BELOW,
 }
-SCRATCH = {"matrix": SLOT, "unknowns": UNKNOWN, "gaps": GAP}
+PASSAGE = Layout(world=False, row=int, time=1)
+MOST_PASSAGES = 64  # that are remembered
+NEAR = 0.05  # square root of the share of its usual size below which a pivot tells of a singular position
+SCRATCH = {"matrix": SLOT, "unknowns": UNKNOWN, "gaps": GAP, "passages": PASSAGE}
 LOOPS = Layout(
     world=False,
     constant=True,
@@ -56,6 +59,9 @@ LOOPS = Layout(
     n_rows=int,
     n_unknowns=int,
     n_slots=int,
+    n_passages=int,  # singular positions that were passed
+    near=int,  # 1: at one of them
+    last=1,  # time of the last projection
     **dict.fromkeys((*TABLES, *SCRATCH), int),  # where each part begins, from the component's own numbers
 )
 PROJECT = INTEGER(FLOAT, NUMBERS, NUMBERS)
@@ -79,6 +85,7 @@ class ClosedLoops(Component):
             "matrix": LANES * self.n_slots,
             "unknowns": LANES * UNKNOWN.width * counts["pivots"],
             "gaps": LANES * GAP.width * counts["rows"],
+            "passages": PASSAGE.width * MOST_PASSAGES,
         }
         places, end = {}, LOOPS.width
         for name, size in [(name, rows.size) for name, rows in self.tables.items()] + list(scratch.items()):
@@ -184,6 +191,7 @@ def loop_projection() -> Any:
     Steps are of least kinetic energy: M dq + J^T mu = 0, J dq = -gap; then the same for velocities.
     """
     prepare = factored(1)
+    last, near, passages = (LOOPS.places[name][0] for name in ("last", "near", "n_passages"))
 
     def corrected(own, base, tree, n, rates, change):
         """Fill the steps of all axes that make the gaps, or their rates, vanish."""
@@ -216,19 +224,60 @@ def loop_projection() -> Any:
 
     correct = inline(corrected)
 
+    def regularity(own, base):
+        """Square root of the smallest pivot beside its usual size, and its place."""
+        loops = fields(own, LOOPS, 1, base)
+        pivots = fields(own, PIVOT, 1, base + loops.pivots[0])
+        matrix = fields(own, SLOT, 1, base + loops.matrix[0])
+        least, worst = np.inf, 0
+        for k in range(loops.n_unknowns[0]):
+            if matrix.A[k] != 0.0:  # not dropped
+                share = 1.0 / abs(matrix.A[k] * pivots.usual[k])
+                if share < least:
+                    least, worst = share, k
+        return np.sqrt(least), worst
+
+    look = inline(regularity)
+
     def run(t, y_, context_):
         memory, y = carray(context_, (1,)), carray(y_, (1,))
         head = fields(memory, HEADER, 1, 0)
         n, dof = head.n[0], head.n_dof[0]
         own, base = memory, head.motion_own[0]
         loops = fields(own, LOOPS, 1, base)
+        words = memory.view(np.int64)
         gaps = fields(own, GAP, 1, base + loops.gaps[0])
         tree, work = fields(memory, TREE, 1, head.tree[0]), fields(memory, aba.SLOTS, 1, head.work[0])
         q, qd = row_at(memory, head.q[0], n, 1), row_at(memory, head.qd[0], n, 1)
         change = row_at(memory, head.spare[0], n, 1)
         whole = row_at(y, 0, head.size[0], 1)
+        step = t - memory[base + last]
+        memory[base + last] = t
+        split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
+        aba.biased_motion(tree, work, q, qd)
+        prepare(own, base, tree, work, n)
+        found, row = look(own, base)
+        bound = NEAR
+        for half in range(1, 3):  # half a step and a step ahead
+            if step > 0.0 and found < 6.0 * bound and found >= bound:
+                for i in range(n):
+                    change[i] = q[i] + 0.5 * half * step * qd[i]
+                aba.biased_motion(tree, work, change, qd)
+                prepare(own, base, tree, work, n)
+                ahead, its = look(own, base)
+                if ahead < bound:
+                    found, row = ahead, its
+        if step > 0.0 and found < bound:
+            count = words[base + passages]
+            if words[base + near] == 0 and count < MOST_PASSAGES:
+                place = base + loops.passages[0] + 2 * count
+                words[place] = row
+                memory[place + 1] = t
+                words[base + passages] += 1
+            words[base + near] = 1
+            return 2
+        words[base + near] = 0
         for _ in range(ITERATIONS):
-            split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
             aba.biased_motion(tree, work, q, qd)
             prepare(own, base, tree, work, n)
             worst = 0.0
@@ -239,7 +288,7 @@ def loop_projection() -> Any:
             correct(own, base, tree, n, False, change)
             for i in range(n):
                 y[i] += change[i]
-        split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
+            split_state(head, fields(memory, AXIS, 1, head.axes[0]), whole, q, qd)
         aba.biased_motion(tree, work, q, qd)
         prepare(own, base, tree, work, n)
         correct(own, base, tree, n, True, change)
