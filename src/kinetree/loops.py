@@ -26,6 +26,7 @@ from kinetree.analysis.loops.structure import Subsystem as Subsystem
 from kinetree.analysis.loops.structure import mobility as mobility
 from kinetree.analysis.loops.structure import structure as structure
 from kinetree.analysis.loops.structure import subsystems as subsystems
+from kinetree.analysis.loops.system import gap as gap
 
 __all__ = [
     "AssemblyMode",
@@ -39,6 +40,7 @@ __all__ = [
     "dependent_motion",
     "forward_dynamics",
     "forward_dynamics_derivatives",
+    "gap",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
     "mobility",

@@ -11,6 +11,7 @@ from kinetree.kernels.actuator import DRIVE
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
+from kinetree.kernels.loop import BELOW, CUT, ENTRY, PIVOT, PLACE, ROW, UPDATE
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
@@ -59,8 +60,15 @@ MODEL = {  # what is read and never written, the same for all lanes
     "loads": LOAD,
     "locks": LOCK,
     "drives": DRIVE,
+    "cuts": CUT,
+    "rows": ROW,
+    "entries": ENTRY,
+    "places": PLACE,
+    "pivots": PIVOT,
+    "updates": UPDATE,
+    "below": BELOW,
 }
-SCRATCH = {"work", "out", "packed", "slopes", "asked", "chain", "strip"}
+SCRATCH = {"work", "out", "packed", "slopes", "asked", "chain", "strip", "matrix", "unknowns", "gaps"}
 TIMED = {"interval"}  # branches on the time, which all lanes share
 
 

@@ -103,6 +103,35 @@ def test_an_open_start_is_refused():
         kt.Simulator(kt.zoo.four_bar(), 0.1).run([0.0, 1.0, 4.3])
 
 
+def test_reactions_of_loops_are_refused_before_any_work():
+    mechanism, q0, _ = four_bars(1, 0.4, 0.0)
+    with pytest.raises(kt.InputError, match=r"has closed loops .*joint reactions"):
+        kt.simulate(mechanism, q0, duration=0.1, reactions=True)
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-10, 1e-12])
+def test_singular_positions_are_passed(rtol):
+    """Four-bars that lie flat have more freedoms; they swing through, as the pendulum of their formula."""
+    mechanism, q0, qd0 = four_bars(2, 0.0, 1.0)
+    found = kt.simulate(
+        mechanism,
+        q0,
+        qd0,
+        duration=3.0,
+        times=4,
+        method="dop853",
+        rtol=rtol,
+        atol=0.1 * rtol,
+        energy_tolerance=1e-3,
+    )
+    rate = (3 / 2 + 2) * 9.81 / (3 / 3 + 2)
+    pendulum = kt.Builder("pendulum", gravity=(0, -rate, 0))
+    pendulum.world.revolute("pin").body("bob", kt.Inertia.point(1.0, at=(0, 1.0, 0)))
+    exact = kt.simulate(pendulum.build(), [0.0], [-1.0], duration=3.0, times=4, rtol=1e-12)
+    assert np.abs(found.q.values[:, 0] - exact.q.values[:, 0]).max() < max(100 * rtol, 1e-6)
+    assert np.abs(constraints(mechanism, found.q.values).gap).max() < 1e-12
+
+
 def test_batches_of_loops_are_refused():
     mechanism, q0, _ = four_bars(1, 0.4, 0.0)
     with pytest.raises(kt.InputError, match="has closed loops"):

@@ -86,10 +86,10 @@ def _pattern(mechanism: Mechanism, kept: list[int]) -> tuple[list[set[int]], lis
     tree, rows = mechanism.tree, loop_rows(mechanism)
     rng = np.random.default_rng(0)
     states = rng.uniform(-np.pi, np.pi, (PATTERN_POSES, tree.n))
-    present = (np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT).any(axis=0)
+    present = np.any(np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT, axis=0)
     pattern = [*mass_pattern(tree), *({tree.n + k} for k in range(len(kept)))]
-    for k, axes in enumerate(present):
-        for j in np.flatnonzero(axes).tolist():
+    for k in range(len(kept)):
+        for j in np.flatnonzero(present[k]).tolist():
             pattern[tree.n + k].add(j)
             pattern[j].add(tree.n + k)
     loop_of = rows.loop_of_row[kept]

@@ -14,7 +14,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, SimulationError
 from kinetree.kernels.ground import CONTACT
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.simulation import audit
@@ -103,6 +103,8 @@ def simulate(
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
+    if reactions and mechanism.loops:
+        raise InputError(f"{closed_loops(mechanism)}; their joint reactions are not part of a simulation yet")
     check_closed(mechanism, *start)
     y0 = charts.begin(*start)
     system.close_loops(y0)

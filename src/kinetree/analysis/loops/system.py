@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.state import state_name
+from kinetree.state import coordinates, state_name
 
 RANK = 1e-9  # singular values below this share of the largest count as zero
 CLOSED = 1e-6  # gaps (m, sines), rates and accelerations below this, beside the motion's size, are rounding
@@ -55,6 +56,16 @@ def constraints(
     return Constraints(
         rows, cut, rows.gap(cut), J if coupling is None else J @ coupling.matrix, rows.second_rate(cut)
     )
+
+
+def gap(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """How far the loops are from closed at coordinates (..., n_dof): (..., rows) in m, or sines of angles.
+
+    >>> import kinetree as kt
+    >>> float(abs(gap(kt.zoo.bricard(), [0.0] * 5)).max())
+    0.0
+    """
+    return constraints(mechanism, coordinates(mechanism, q, "q")).gap
 
 
 @dataclass(frozen=True, eq=False)
