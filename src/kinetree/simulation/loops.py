@@ -34,9 +34,9 @@ def closed_loops(mechanism: Mechanism) -> ClosedLoops:
         )
     poses = _near(mechanism, q)
     kept = chosen_rows(mechanism, poses)
-    pattern, blocks = _pattern(mechanism, kept)
+    pattern = _pattern(mechanism, kept)
     matrices = [_matrix(mechanism, kept, pose) for pose in poses[:MOST_POSES]]
-    program = elimination(pattern, blocks, matrices[0])
+    program = elimination(pattern, mechanism.n_dof)
     usual = _usual_pivots(program, matrices, mechanism.n_dof)
     return ClosedLoops(_tables(mechanism, kept, pattern, program, usual), program.n_slots)
 
@@ -81,23 +81,17 @@ def _near(mechanism: Mechanism, q: Array) -> list[Array]:
     return poses
 
 
-def _pattern(mechanism: Mechanism, kept: list[int]) -> tuple[list[set[int]], list[list[int]]]:
-    """Which unknowns share an entry, axes before rows; and the rows of each cut joint."""
-    tree, rows = mechanism.tree, loop_rows(mechanism)
-    rng = np.random.default_rng(0)
-    states = rng.uniform(-np.pi, np.pi, (PATTERN_POSES, tree.n))
+def _pattern(mechanism: Mechanism, kept: list[int]) -> list[set[int]]:
+    """Which unknowns share an entry, axes before rows."""
+    tree = mechanism.tree
+    states = np.random.default_rng(0).uniform(-np.pi, np.pi, (PATTERN_POSES, tree.n))
     present = np.any(np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT, axis=0)
     pattern = [*mass_pattern(tree), *({tree.n + k} for k in range(len(kept)))]
     for k in range(len(kept)):
         for j in np.flatnonzero(present[k]).tolist():
             pattern[tree.n + k].add(j)
             pattern[j].add(tree.n + k)
-    loop_of = rows.loop_of_row[kept]
-    blocks = [
-        [tree.n + k for k in np.flatnonzero(loop_of == loop).tolist()]
-        for loop in dict.fromkeys(loop_of.tolist())
-    ]
-    return pattern, blocks
+    return pattern
 
 
 def _tables(

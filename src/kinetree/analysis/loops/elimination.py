@@ -1,9 +1,8 @@
-"""The order in which [[M, J^T], [J, 0]] is eliminated, found once for each mechanism, as a program of
-updates.
+"""The order in which [[M, J^T], [J, 0]] is eliminated, found once for each mechanism, as a list of updates.
 
-Least degree first, over coordinates and whole cut joints. A cut joint may go only when its pivot block is
-well away from zero, tried with the numbers of one assembled state: a multiplier directly after one of its
-coordinates gives zero pivots and wrong accelerations.
+Fewest neighbours first, but a row of J only after all axes that it contains: then pivots of axes stay
+positive and those of rows negative in every pose, because M is positive definite, and they vanish only where
+constraints lose rank. A row that goes before one of its axes meets zero pivots at ordinary poses.
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
 from kinetree.model.tree import Integers, Tree
-
-SAFE = 0.05  # of the smallest eigenvalue of a cut joint's block of J M^-1 J^T that its pivot block must keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +52,9 @@ def mass_pattern(tree: Tree) -> list[set[int]]:
     return pattern
 
 
-def elimination(pattern: list[set[int]], blocks: list[list[int]], K: Array) -> Program:
-    """The program for a symmetric pattern of n coordinates followed by rows, ``blocks`` of which go together.
-
-    ``K`` is the matrix in one assembled state.
-    """
-    order = _ordered(pattern, blocks, K)
+def elimination(pattern: list[set[int]], n_axes: int) -> Program:
+    """The program for a symmetric pattern of axes followed by rows."""
+    order = _ordered(pattern, n_axes)
     n = len(order)
     place = np.zeros(n, dtype=np.int64)
     place[order] = np.arange(n)
@@ -93,34 +86,17 @@ def elimination(pattern: list[set[int]], blocks: list[list[int]], K: Array) -> P
     )
 
 
-def _ordered(pattern: list[set[int]], blocks: list[list[int]], K: Array) -> list[int]:
-    """Unknowns in the order of elimination."""
-    n = len(pattern) - sum(map(len, blocks))
+def _ordered(pattern: list[set[int]], n: int) -> list[int]:
+    """Unknowns in the order of elimination: those with fewest neighbours first, rows after their axes."""
     near = [set(found) - {i} for i, found in enumerate(pattern)]
-    A, left, waiting = K.copy(), set(range(len(pattern))), list(blocks)
-    J = K[n:, :n]
-    compliance = J @ np.linalg.solve(K[:n, :n], J.T)
-    least = {tuple(b): _smallest(compliance[np.ix_([i - n for i in b], [i - n for i in b])]) for b in blocks}
-    order: list[int] = []
+    axes = [{j for j in found if j < n} for found in near]
+    left, order = set(range(len(pattern))), list[int]()
     while left:
-        ready: list[tuple[int, int, list[int]]] = [(len(near[i] & left), 1, [i]) for i in left if i < n]
-        for b in waiting:
-            if _smallest(A[np.ix_(b, b)]) > SAFE * least[tuple(b)] > 0.0 or not any(i < n for i in left):
-                ready.append((max(len((near[i] & left) - set(b)) for i in b), -len(b), b))
-        _, _, group = min(ready)
-        for p in group:
-            later = sorted((near[p] & left) - {p})
-            for i in later:
-                near[i] |= set(later) - {i}
-            if later and abs(A[p, p]) > 1e-13 * np.abs(K).max():
-                A[np.ix_(later, later)] -= np.outer(A[later, p], A[p, later]) / A[p, p]
-            left.discard(p)
-            order.append(p)
-        if group[0] >= n:
-            waiting.remove(group)
+        ready = (i for i in left if i < n or not axes[i] & left)
+        p = min(ready, key=lambda i: (len(near[i] & left), i))
+        later = (near[p] & left) - {p}
+        for i in later:
+            near[i] |= later - {i}
+        left.discard(p)
+        order.append(p)
     return order
-
-
-def _smallest(A: Array) -> float:
-    """The smallest absolute eigenvalue of a symmetric matrix."""
-    return float(np.abs(np.linalg.eigvalsh(A)).min(initial=np.inf))

@@ -231,7 +231,7 @@ def loop_projection() -> Any:
         matrix = fields(own, SLOT, 1, base + loops.matrix[0])
         least, worst = np.inf, 0
         for k in range(loops.n_unknowns[0]):
-            if matrix.A[k] != 0.0:  # not dropped
+            if pivots.multiplier[k] and matrix.A[k] != 0.0:  # not dropped
                 share = 1.0 / abs(matrix.A[k] * pivots.usual[k])
                 if share < least:
                     least, worst = share, k
