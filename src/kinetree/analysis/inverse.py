@@ -38,7 +38,7 @@ def inverse_dynamics(
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
     friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
-    large batches; by default all cores. ``formulation`` asks another derivation (:func:`derivations`).
+    large batches; by default all cores. ``formulation`` asks another derivation (:func:`formulations`).
     ``out``, float64 and contiguous, takes the answer in place of a new array.
 
     >>> import kinetree as kt
