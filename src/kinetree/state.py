@@ -112,5 +112,7 @@ def random_state(
 
 def independent_axes(mechanism: Mechanism) -> np.ndarray:
     """The axes of the tree that q lists: all but those of mimic joints."""
+    if mechanism.tree.coupling is None:
+        return np.arange(mechanism.tree.n)
     names = set(mechanism.joint_names)
     return np.array([k for k, name in enumerate(mechanism.tree.axis_names) if name in names], dtype=np.int64)

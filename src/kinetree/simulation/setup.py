@@ -175,10 +175,12 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
     tree = mechanism.tree
     bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
     stopped = bounded & (stops is not None)
-    matrix, shift = np.eye(tree.n), np.zeros(tree.n)
+    following: dict[str, Any] = {"leads": 1, "dof": np.arange(tree.n), "ratio": 1.0}
     if tree.coupling is not None:
-        matrix, shift = tree.coupling.matrix, tree.coupling.offset
-    dof = np.argmax(np.abs(matrix), axis=1)
+        leads, dof = np.zeros(tree.n, dtype=np.int64), np.argmax(np.abs(tree.coupling.matrix), axis=1)
+        leads[independent_axes(mechanism)] = 1
+        ratio = tree.coupling.matrix[np.arange(tree.n), dof]
+        following = {"leads": leads, "dof": dof, "ratio": ratio, "shift": tree.coupling.offset}
     return layout_rows(
         AXIS,
         tree.n,
@@ -186,10 +188,7 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         actuated=np.asarray(parts.actuated, dtype=np.int64),
         bounded=bounded.astype(np.int64),
         stopped=stopped.astype(np.int64),
-        leads=np.isin(np.arange(tree.n), independent_axes(mechanism)).astype(np.int64),
-        dof=dof,
-        ratio=matrix[np.arange(tree.n), dof],
-        shift=shift,
+        **following,
         kp=parts.kp,
         kd=parts.kd,
         ki=parts.ki,
