@@ -56,6 +56,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "loops": [loop.name for loop in mechanism.loops],
         "contact points": [point.name for point in mechanism.contact_points],
         "armature of joints": [joint.name for joint in joints if joint.armature.any()],
+        "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
         "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [_spaced(mechanism.gravity)],
     }

@@ -140,6 +140,7 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
                 return CALLBACK
             if square == math.inf:
                 s.was_not_finite = 1
+                s.hold = 0
                 s.wish = 0.1 * s.h
             else:
                 log_error = 0.5 * math.log(max(square, 1e-40))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.loops.elimination import Program, elimination, mass_pattern
@@ -32,6 +33,8 @@ def closed_loops(mechanism: Mechanism) -> ClosedLoops:
         raise InputError(
             f"mechanism '{mechanism.name}': loops together with mimic joints cannot be simulated yet"
         )
+    rest = np.zeros(mechanism.n_dof)
+    forward_dynamics(mechanism.opened(), q, rest, rest)  # names a joint that moves no inertia
     poses = _near(mechanism, q)
     kept = chosen_rows(mechanism, poses)
     pattern = _pattern(mechanism, kept)

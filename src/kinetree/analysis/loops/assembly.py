@@ -18,6 +18,7 @@ from kinetree.state import State, coordinates, random_state
 CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
 ITERATIONS = 100
 LONGEST_STEP = 0.5  # rad or m of one iteration
+FLIPPED = 2.0  # the gap of a loop that is closed, but turned by half a turn
 SAME = 1e-6  # rad or m between two poses that count as one
 HALVINGS = 12  # of a step of a motion, until its branch can be followed
 
@@ -73,7 +74,8 @@ def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
             break
         else:
             damping = max(10.0 * damping, 1e-6)
-    return q, float(np.abs(found.gap).max(initial=0.0))
+    gap = float(np.abs(found.gap).max(initial=0.0))
+    return q, max(gap, FLIPPED) if (found.rows.facing(found.cut) < 0.0).any() else gap
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,8 @@ def dependent_motion(
     ``guess`` (n_dof,) tells the branch at the first sample. Returns positions, velocities and accelerations
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
     """
+    if isinstance(independent, str):
+        raise InputError(f"independent must be a list of joints, got {independent!r}")
     chosen = np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
     if len(set(chosen.tolist())) != len(chosen):
         raise InputError(f"independent joints must differ, got {listed(list(independent))}")
@@ -233,6 +237,12 @@ def is_closed(mechanism: Mechanism, gap: float) -> bool:
 def _open_message(mechanism: Mechanism, q: Array, free: Flags) -> str:
     found = constraints(mechanism, q)
     worst = int(np.argmax(np.abs(found.gap)))
+    flipped = np.flatnonzero(found.rows.facing(found.cut) < 0.0)
+    if len(flipped):
+        return (
+            f"mechanism '{mechanism.name}': loop '{found.rows.loops[flipped[0]].name}' closes only the wrong "
+            "way round from this guess, its frames in opposite directions. Try another guess"
+        )
     loop = found.rows.loops[found.rows.loop_of_row[worst]].name
     held = [name for name, is_free in zip(mechanism.joint_names, free, strict=True) if not is_free]
     message = (

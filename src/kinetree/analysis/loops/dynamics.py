@@ -132,7 +132,11 @@ def broadcast(mechanism: Mechanism, *values: ArrayLike) -> list[Array]:
     """Positions, velocities and accelerations or torques as arrays of one shape (..., n_dof)."""
     names = ("q", "qd", "qdd or tau")
     arrays = [coordinates(mechanism, x, name) for x, name in zip(values, names, strict=True)]
-    return [np.array(x) for x in np.broadcast_arrays(*arrays)]
+    try:
+        return [np.array(x) for x in np.broadcast_arrays(*arrays)]
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in zip(names, arrays, strict=True))
+        raise InputError(f"the batch axes do not fit each other: {shapes}") from None
 
 
 def drive_weights(mechanism: Mechanism, weights: ArrayLike | None) -> Array:

@@ -154,6 +154,22 @@ class LoopRows:
         gap: Array = np.where(self.type == POINT, along, np.where(self.type == DIRECTION, angle, distance))
         return gap
 
+    def facing(self, cut: CutMotion) -> Array:
+        """For each loop, (..., loops): negative where it is closed, but turned by half a turn.
+
+        Directions are kept by cosines that vanish, which they do the other way round, too. Returns the cosine
+        between the axes of a joint that turns about one, or (tr R - 1) / 2 of one that does not turn.
+        """
+        R = np.swapaxes(cut.R_A, -1, -2) @ cut.R_B
+        facing = np.ones(R.shape[:-2])
+        for k, loop in enumerate(self.loops):
+            axes = [axis for axis, turn in zip(loop.joint.axes, loop.joint.turns, strict=True) if turn]
+            if not axes:
+                facing[..., k] = (np.trace(R[..., k, :, :], axis1=-2, axis2=-1) - 1.0) / 2.0
+            elif len(axes) == 1:
+                facing[..., k] = axes[0] @ R[..., k, :, :] @ axes[0]
+        return facing
+
     def jacobian(self, motion: AxisMotion, cut: CutMotion) -> Array:
         """J (..., rows, axes) with d gap / dt = J qd."""
         _, _, F, N = self.directions(cut)

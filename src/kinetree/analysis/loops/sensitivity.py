@@ -212,6 +212,8 @@ def _drive_slopes(
 
 
 def _chosen(mechanism: Mechanism, independent: Sequence[str]) -> Integers:
+    if isinstance(independent, str):
+        raise InputError(f"independent must be a list of joints, got {independent!r}")
     return np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
 
 

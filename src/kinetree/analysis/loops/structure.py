@@ -158,6 +158,7 @@ def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
     unknowns and the strong components of what is left (Dulmage and Mendelsohn 1958); its pattern is the
     union over random poses with open loops, where no entry is zero by accident.
     """
+    rows = loop_rows(mechanism)
     found, driven = structure(mechanism), np.flatnonzero(mechanism.driven)
     if len(driven) != found.mobility:
         raise InputError(
@@ -165,7 +166,7 @@ def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
             "subsystems are those of mechanisms with as many drives as freedoms"
         )
     J = constraints(mechanism, assembled_poses(mechanism, 1)).J[0]
-    kept, found_rows = independent_rows(J, found.rank), loop_rows(mechanism).row_names()
+    kept, found_rows = independent_rows(J, found.rank), rows.row_names()
     rng = np.random.default_rng(1)
     states = np.array([random_state(mechanism, rng).q for _ in range(PATTERN_POSES)])
     pattern = (np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT).any(axis=0)

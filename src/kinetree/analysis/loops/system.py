@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
-from kinetree.errors import InputError
+from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates, state_name
@@ -23,6 +23,11 @@ _prepared: WeakKeyDictionary[Tree, LoopRows] = WeakKeyDictionary()
 
 def loop_rows(mechanism: Mechanism) -> LoopRows:
     """The rows of a mechanism's loops, prepared once."""
+    if not mechanism.loops:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has no closed loops; ask kinetree itself, such as "
+            "kinetree.inverse_dynamics"
+        )
     found = _prepared.get(mechanism.tree)
     if found is None:
         found = _prepared[mechanism.tree] = LoopRows(mechanism)
@@ -88,13 +93,28 @@ def spaces(J: Array) -> Spaces:
     U, s, Vt = np.linalg.svd(J, full_matrices=True)
     ranks = (s > RANK * s[..., :1]).sum(axis=-1)
     rank = int(ranks.max(initial=0))
+    if (ranks != rank).any():
+        place = tuple(int(k) for k in np.argwhere(ranks != rank)[0])
+        raise SingularityError(
+            f"the loops lose rank in {state_name(place)}, a singular position: {ranks[place]} instead of "
+            f"{rank} independent constraints; ask about it alone"
+        )
     V = np.swapaxes(Vt, -1, -2)
     return Spaces(U[..., :rank], s[..., :rank], V[..., :rank], U[..., rank:], V[..., rank:], rank)
 
 
 def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None) -> None:
     """An error that names the loop and the state where a motion does not fit the loops."""
+    _refuse_parameters(mechanism)
     size = _size(mechanism)
+    facing = found.rows.facing(found.cut)
+    if (facing < 0.0).any():
+        place = tuple(int(k) for k in np.argwhere(facing < 0.0)[0])
+        loop = found.rows.loops[place[-1]].name
+        raise InputError(
+            f"mechanism '{mechanism.name}': loop '{loop}' is closed the wrong way round in "
+            f"{state_name(place[:-1])}: its frames point in opposite directions"
+        )
     _refuse(mechanism, found, np.abs(found.gap), CLOSED * size, "is open by", "m or rad")
     rates = np.abs((found.J @ qd[..., None])[..., 0])
     _refuse(
@@ -109,7 +129,11 @@ def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: 
         most = (
             CLOSED
             * size
-            * (1.0 + np.abs(qdd).max(initial=0.0) + np.abs(found.J).max() * np.abs(qd).max() ** 2)
+            * (
+                1.0
+                + np.abs(qdd).max(initial=0.0)
+                + np.abs(found.J).max(initial=0.0) * np.abs(qd).max(initial=0.0) ** 2
+            )
         )
         _refuse(mechanism, found, np.abs(found.rate), most, "opens with", "m/s^2 or rad/s^2")
 
@@ -125,6 +149,21 @@ def _refuse(
             f"{state_name(place[:-1])}; at most {most:.1g} is taken as closed. kinetree.loops.assemble and "
             "kinetree.loops.dependent_motion find positions, velocities and accelerations that fit"
         )
+
+
+def _refuse_parameters(mechanism: Mechanism) -> None:
+    """Springs, friction and armature of cut joints are described, but not part of dynamics yet."""
+    for loop in mechanism.loops:
+        given = [
+            name
+            for name in ("armature", "viscous", "coulomb", "stiffness")
+            if name in loop.joint.parameters()
+        ]
+        if given or loop.joint.mimic is not None:
+            raise InputError(
+                f"mechanism '{mechanism.name}': {listed(given or ['mimic'])} of the cut joint '{loop.name}' "
+                "cannot be taken into account yet; cut the loop at another joint"
+            )
 
 
 def _size(mechanism: Mechanism) -> float:
