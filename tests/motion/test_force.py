@@ -494,3 +494,9 @@ def test_forces_that_are_not_there_or_twice_are_named():
         kt.InputError, match="weights of squared force of 'finger' must be finite and not neg"
     ):
         Problem(slider(), objective=SquaredForce("finger", -1.0), constraints=finger)
+
+
+def test_names_that_results_cannot_tell_apart_are_refused():
+    forces = [kt.terms.UnknownForce("block", axes="x", name=name) for name in ("a b", "a_b")]
+    with pytest.raises(kt.InputError, match="'force:a b' and 'force:a_b' have the same name in results"):
+        kt.Problem(slider(), duration=1.0, objective=kt.terms.SquaredForce("a b"), constraints=forces)

@@ -232,6 +232,13 @@ def _setting(
     if not len(moving):
         raise InputError("all joints are frozen; at least one must move")
     curves = [curve for term in terms for curve in term.unknowns(mechanism, basis)]
+    for k, curve in enumerate(curves):
+        for other in curves[:k]:
+            if curve.variable == other.variable and curve.name != other.name:
+                raise InputError(
+                    f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
+                    f"{curve.variable}; let them differ in letters or digits"
+                )
     unknowns = Unknowns(Profiles(basis, moving.astype(np.int64), rest), Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
     return Setting(mechanism, extended, unknowns, _samples(bases, samples), quadrature(bases))
