@@ -31,8 +31,8 @@ def convert(
     files have them; ``floating_base`` puts a URDF's root on a free joint.
 
     >>> import tempfile, pathlib
-    >>> convert("four_bar", pathlib.Path(tempfile.mkdtemp(), "four_bar.urdf"))[1][0]
-    "URDF cannot hold all of mechanism 'four_bar', left out: loops (crank_pin); gravity (0 -9.81 0)"
+    >>> convert("two_link", pathlib.Path(tempfile.mkdtemp(), "two_link.urdf"))[1][0]
+    "URDF cannot hold all of mechanism 'two_link', left out: gravity (0 0 0)"
     """
     place = Path(target)
     if place.suffix.lower() not in INTO:
