@@ -24,7 +24,7 @@ FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)
 class PythonLaw(Component):
     """A function of (t, q, qd), or a controller that cannot run compiled, with its integrals of errors.
 
-    An exception is kept by the system, and the integration stops. States that are not finite are not told to
+    An exception is kept by the system, and the integration stops. States that are not finite never reach
     the law: the torques there are not finite either, so that the step is taken again, shorter.
     """
 
@@ -40,7 +40,7 @@ class PythonLaw(Component):
             self._keep["rates"] = FUNCTION(self._guarded(self._integrate))
 
     def join(self, system: System) -> None:
-        """The system whose states it is told, and which keeps what it raises."""
+        """The system whose states it reads, and which keeps what it raises."""
         self.system = system
 
     def address(self, function: str, lanes: int) -> int:

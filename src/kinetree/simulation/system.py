@@ -217,7 +217,7 @@ class System:
         return told
 
     def wrenches(self, contact: Array) -> list[Wrench]:
-        """Loads and the forces of the ground, given what is told of the contact points (..., points, 7)."""
+        """Loads and the forces of the ground, given the rows of the contact points (..., points, 7)."""
         known = {point.name: point for point in self.mechanism.contact_points}
         touched = [known[name] for name in self.contact_names]
         return [

@@ -143,10 +143,33 @@ def factored(lanes: int) -> Any:
     return inline(prepare)
 
 
+def solution(lanes: int) -> Any:
+    """finish(own, base, tree, n, values): solve for the right side, and read the unknowns of axes."""
+
+    def finish(own, base, tree, n, values):
+        head = fields(own, LOOPS, 1, base)
+        pivots, below = (
+            fields(own, PIVOT, 1, base + head.pivots[0]),
+            fields(own, BELOW, 1, base + head.below[0]),
+        )
+        matrix = fields(own, SLOT, lanes, base + head.matrix[0])
+        unknowns = fields(own, UNKNOWN, lanes, base + head.unknowns[0])
+        solve(pivots, below, matrix, unknowns, head.n_unknowns[0])
+        places, k = fields(own, PLACE, 1, base + head.places[0]), 0
+        for i in range(n):
+            values[i] = unknowns.x[places.slot[k]]
+            j = i
+            while j != -1:
+                k += 1
+                j = tree.parent[j]
+
+    return inline(finish)
+
+
 @functools.cache
 def loop_motion(lanes: int) -> Any:
     """The C callback that fills the row ``qdd`` of the context from the row ``total``."""
-    prepare = factored(lanes)
+    prepare, finish = factored(lanes), solution(lanes)
 
     def run(t, y_, dy_, context_, own_):
         memory, own = carray(context_, (1,)), carray(own_, (1,))
@@ -160,24 +183,12 @@ def loop_motion(lanes: int) -> Any:
             fields(own, PLACE, 1, base + loops.places[0]),
             fields(own, ROW, 1, base + loops.rows[0]),
         )
-        matrix = fields(own, SLOT, lanes, base + loops.matrix[0])
         unknowns = fields(own, UNKNOWN, lanes, base + loops.unknowns[0])
         gaps = fields(own, GAP, lanes, base + loops.gaps[0])
         axis_forces(tree, places, work, unknowns, n, total)
         for k in range(loops.n_rows[0]):
             unknowns.x[rows.unknown[k]] = -gaps.bias[k]
-        pivots, below = (
-            fields(own, PIVOT, 1, base + loops.pivots[0]),
-            fields(own, BELOW, 1, base + loops.below[0]),
-        )
-        solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
-        k = 0
-        for i in range(n):
-            qdd[i] = unknowns.x[places.slot[k]]
-            j = i
-            while j != -1:
-                k += 1
-                j = tree.parent[j]
+        finish(own, base, tree, n, qdd)
         return 0
 
     return compiled_callback(run, OF_COMPONENT, f"loops-{lanes}")
@@ -190,18 +201,14 @@ def loop_projection() -> Any:
 
     Steps are of least kinetic energy: M dq + J^T mu = 0, J dq = -gap; then the same for velocities.
     """
-    prepare = factored(1)
+    prepare, finish = factored(1), solution(1)
     last, near, passages = (LOOPS.places[name][0] for name in ("last", "near", "n_passages"))
 
     def corrected(own, base, tree, n, rates, change):
         """Fill the steps of all axes that make the gaps, or their rates, vanish."""
         loops = fields(own, LOOPS, 1, base)
-        places, rows = (
-            fields(own, PLACE, 1, base + loops.places[0]),
+        rows, unknowns = (
             fields(own, ROW, 1, base + loops.rows[0]),
-        )
-        matrix, unknowns = (
-            fields(own, SLOT, 1, base + loops.matrix[0]),
             fields(own, UNKNOWN, 1, base + loops.unknowns[0]),
         )
         gaps = fields(own, GAP, 1, base + loops.gaps[0])
@@ -209,18 +216,7 @@ def loop_projection() -> Any:
             unknowns.x[k] = 0.0
         for k in range(loops.n_rows[0]):
             unknowns.x[rows.unknown[k]] = -gaps.rate[k] if rates else -gaps.gap[k]
-        pivots, below = (
-            fields(own, PIVOT, 1, base + loops.pivots[0]),
-            fields(own, BELOW, 1, base + loops.below[0]),
-        )
-        solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
-        k = 0
-        for i in range(n):
-            change[i] = unknowns.x[places.slot[k]]
-            j = i
-            while j != -1:
-                k += 1
-                j = tree.parent[j]
+        finish(own, base, tree, n, change)
 
     correct = inline(corrected)
 
