@@ -81,13 +81,15 @@ class Declared:
         return getattr(terms, self.term)(**arguments)
 
 
+_PLACES = '"start", "end", all "samples" or "knots", or values of s = t / T from 0 to 1'
+
+
 def _body(text: str = "Name of the body") -> Parameter:
     return Parameter("body", "text", text)
 
 
 def _at(default: str = "samples") -> Parameter:
-    where = '"start", "end", all "samples" or "knots", or values of s = t / T from 0 to 1'
-    return Parameter("at", "place", where, default, said=f'default "{default}"')
+    return Parameter("at", "place", _PLACES, default, said=f'default "{default}"')
 
 
 _JOINTS = Parameter("joints", "names", "Names of the joints", None, said="default all")
@@ -100,7 +102,14 @@ _PART = Parameter(
     choices=PARTS,
 )  # fmt: skip
 _RATES = Parameter(
-    "rates", "whole", "1: positions, 2: velocities, too, 3: accelerations, too", 2, said="default 2"
+    "rates", "rates",
+    '1: positions, 2: velocities, too, 3: accelerations, too; or names such as ["velocity"]', 2,
+    said="default 2",
+)  # fmt: skip
+_CYCLE = (
+    _RATES,
+    Parameter("offset", "gains", "How far joints get meanwhile, by name", None, "rad, m", "default 0"),
+    Parameter("spline", "flag", "Whether the spline itself goes on, with all its derivatives", False),
 )
 
 
@@ -188,7 +197,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("lower", "position_bounds", "Lower bounds", None, "rad, m", "default the model's"),
             Parameter("upper", "position_bounds", "Upper bounds", None, "rad, m", "default the model's"),
             _JOINTS,
-            _at(),
+            Parameter(
+                "at", "place_or_points", f'{_PLACES}; or "points": control points keep within them',
+                "samples", said='default "samples"',
+            ),
         ),
         short=Short("joint_limits", "flag", "Whether the joints keep within the model's limits.", False),
     ),
@@ -287,13 +299,21 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("acceleration", "gains", "Accelerations", None, "rad/s^2, m/s^2", "default open"),
         ),
     ),
-    Declared("Periodic", "periodic", "the motion ends as it starts", (_JOINTS, _RATES)),
+    Declared("Periodic", "periodic", "the motion ends as it starts", (_JOINTS, *_CYCLE)),
     Declared(
         "Symmetric", "symmetric", "joints end as their partners start",
         (
             Parameter("pairs", "partners", "Joints and their partners, such as { hip1 = 'hip2' }"),
-            Parameter("mirrored", "names", "Joints whose sign turns around", None, said="default none"),
-            _RATES,
+            Parameter("mirrored", "names", "Joints whose sign changes", None, said="default none"),
+            *_CYCLE,
+        ),
+    ),
+    Declared(
+        "Hold", "hold", "joints do not move during a part of the motion",
+        (
+            Parameter("joints", "names", "Names of the joints"),
+            Parameter("position", "positions", "Where they stay", 0.0, "rad, m", "default 0"),
+            Parameter("during", "numbers", "From which s = t / T to which", (0.0, 1.0), said="default all"),
         ),
     ),
     Declared(

@@ -43,6 +43,21 @@ def as_place(value: object) -> str | float | list[float]:
     return as_list(value) if isinstance(value, list | tuple) else as_number(value)
 
 
+def as_place_or_points(value: object) -> str | float | list[float]:
+    """The same, or the control points."""
+    return "points" if value == "points" else as_place(value)
+
+
+def as_rates(value: object) -> int | list[str]:
+    """How many of position, velocity and acceleration, or names of them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list | tuple):
+        raise ValueError(f"must be 1, 2 or 3, or names such as ['velocity'], got {reprlib.repr(value)}")
+    return [as_choice(x, "quantity", lambda: RATES) for x in names]
+
+
 def as_corner(value: object) -> list[float]:
     """Three numbers, infinite ones where a direction is open."""
     if not isinstance(value, list | tuple) or len(value) != 3:
@@ -69,6 +84,13 @@ def _checked_by(check: Callable[..., Any], schema: dict[str, Any]) -> Any:
 
 
 _S: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+_RATE: dict[str, Any] = {"type": "string", "enum": list(RATES)}
+
+
+def _place(names: tuple[str, ...]) -> dict[str, Any]:
+    return {"anyOf": [{"type": "string", "enum": list(names)}, _S, {"type": "array", "items": _S}]}
+
+
 KINDS: dict[str, Any] = {
     "text": str,
     "flag": bool,
@@ -88,8 +110,17 @@ KINDS: dict[str, Any] = {
     "bounds": _checked_by(partial(as_per_joint, infinite=True), GAINS),
     "position_bounds": _checked_by(partial(as_per_joint, angle=True, infinite=True), POSITIONS),
     "limits": Limits,
-    "place": _checked_by(
-        as_place, {"anyOf": [{"type": "string", "enum": list(PLACES)}, _S, {"type": "array", "items": _S}]}
+    "place": _checked_by(as_place, _place(PLACES)),
+    "place_or_points": _checked_by(as_place_or_points, _place((*PLACES, "points"))),
+    "rates": _checked_by(
+        as_rates,
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": 3},
+                {"type": "array", "items": _RATE},
+                _RATE,
+            ]
+        },
     ),
 }
 

@@ -1,9 +1,13 @@
-"""Linear conditions before solving: what they fix, what they leave, and where they contradict each other."""
+"""Linear conditions before solving: what they fix, tie or bound, what they leave, where they contradict.
+
+Every unknown becomes x = x0 + factor z[place]: a constant, or a multiple of one of the free unknowns z.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +19,17 @@ from kinetree.errors import InputError
 from kinetree.motion.terms.contract import LinearRows, unit_of
 
 SAME = 1e-9
+ROUNDING = 1e-14  # coefficients that are left where equal ones cancel
 Flags = NDArray[np.bool_]
 
 
 @dataclass(eq=False)
 class Linear:
-    """What is left of linear conditions: lower <= matrix x_free <= upper, and the unknowns that are fixed.
+    """What is left of linear conditions: lower <= matrix z <= upper and bounds of z, and x as a map of z.
 
-    ``x`` (size,) has the values of the fixed unknowns and zero elsewhere; ``source`` (rows, 2) says where
-    each row comes from: which condition, which row in it.
+    x = ``x`` + ``factor`` z[``place``], (size,) each; place is -1 where an unknown is fixed. ``free`` marks
+    the unknowns that are z themselves. ``source`` (rows, 2) says where each row comes from: which condition,
+    which row in it. ``z_lower`` and ``z_upper`` bound z.
     """
 
     matrix: sparse.csr_array
@@ -32,32 +38,155 @@ class Linear:
     x: Array
     free: Flags
     source: Integers
+    place: Integers
+    factor: Array
+    z_lower: Array
+    z_upper: Array
+
+    @cached_property
+    def linked(self) -> Integers | None:
+        """Unknowns that follow a free one; None if each free one is followed by itself alone."""
+        found = np.flatnonzero(self.place >= 0)
+        return None if len(found) == int(self.free.sum()) else found
+
+    def unknowns(self, z: Array) -> Array:
+        """x (size,) from z."""
+        x = self.x.copy()
+        if self.linked is None:
+            x[self.free] = z
+        else:
+            x[self.linked] += self.factor[self.linked] * z[self.place[self.linked]]
+        return x
+
+    def carried(self, by_x: Array) -> Array:
+        """Derivatives by z from those by x, (size,)."""
+        if self.linked is None:
+            return by_x[self.free]
+        some = self.linked
+        share = self.factor[some] * by_x[some]
+        return np.asarray(np.bincount(self.place[some], share, len(self.z_lower)), dtype=np.float64)
 
 
-def presolved(conditions: Sequence[LinearRows], size: int, fixed: dict[int, float]) -> Linear:
+def presolved(
+    conditions: Sequence[LinearRows],
+    size: int,
+    fixed: dict[int, float],
+    bounds: tuple[Array, Array] | None = None,
+) -> Linear:
     """Fix every unknown that equations with one unknown determine, again and again; check what is left.
 
-    ``fixed`` are unknowns that are given. Raises InputError where conditions contradict each other.
+    Conditions that say ``eliminate`` tie unknowns, if they are equations of two, and bound them, if they are
+    inequalities of one. ``fixed`` are unknowns that are given, ``bounds`` (size,) those of x. Raises
+    InputError where conditions contradict each other.
     """
+    columns, values, lower, upper, source = _stacked(conditions)
+    gone = np.array([rows.eliminate for rows in conditions], dtype=bool)[source[:, 0]]
+    ties = _Ties(size)
+    used = ties.follow(columns, values, lower, gone & (lower == upper))
+    if used.any():
+        lower, upper = (side - (values * ties.shift[columns]).sum(axis=1) for side in (lower, upper))
+        columns, values = _merged(ties.root[columns], values * ties.factor[columns])
     x, known = np.zeros(size), np.zeros(size, dtype=bool)
     for k, value in fixed.items():
-        x[k], known[k] = value, True
-    columns, values, lower, upper, source = _stacked(conditions)
-    used = _fix_unknowns(columns, values, lower, lower == upper, x, known)
+        root = ties.root[k]
+        x[root], known[root] = (value - ties.shift[k]) / ties.factor[k], True
+    used |= _fix_unknowns(columns, values, lower, (lower == upper) & ~used, x, known)
     open_entries = ~known[columns] & (values != 0.0)
-    live = open_entries.any(axis=1)
+    count = open_entries.sum(axis=1)
     constant = (values * x[columns]).sum(axis=1)
-    _check_constants(conditions, source, constant, lower, upper, ~live & ~used)
-    keep = live & ~used & (np.isfinite(lower) | np.isfinite(upper))
-    place = np.cumsum(~known) - 1
-    row, entry = np.nonzero(open_entries[keep])
-    shape = int(keep.sum()), int((~known).sum())
+    _check_constants(conditions, source, constant, lower, upper, (count == 0) & ~used)
+    low, high = (np.array(side) for side in bounds or (np.full(size, -np.inf), np.full(size, np.inf)))
+    ties.gather(low, high)
+    single = np.flatnonzero(gone & (count == 1) & ~used)
+    entry = open_entries[single].argmax(axis=1)
+    _bound(
+        low,
+        high,
+        columns[single, entry],
+        values[single, entry],
+        (lower - constant)[single],
+        (upper - constant)[single],
+    )
+    used[single] = True
+    keep = (count > 0) & ~used & (np.isfinite(lower) | np.isfinite(upper))
+    is_root = ties.root == np.arange(size)
+    free = is_root & ~known
+    number = np.cumsum(free) - 1
+    row, place = np.nonzero(open_entries[keep])
+    shape = int(keep.sum()), int(free.sum())
     if shape[0] == 0:
         matrix = sparse.csr_array(shape)
     else:
-        entries = values[keep][row, entry], (row, place[columns[keep][row, entry]])
+        entries = values[keep][row, place], (row, number[columns[keep][row, place]])
         matrix = sparse.csr_array(entries, shape=shape)
-    return Linear(matrix, (lower - constant)[keep], (upper - constant)[keep], x, ~known, source[keep])
+    fixes = known[ties.root]
+    return Linear(
+        matrix,
+        (lower - constant)[keep],
+        (upper - constant)[keep],
+        ties.shift + np.where(fixes, ties.factor * x[ties.root], 0.0),
+        free,
+        source[keep],
+        np.where(fixes, -1, number[ties.root]),
+        ties.factor,
+        low[free],
+        high[free],
+    )
+
+
+class _Ties:
+    """Unknowns that follow others: x = shift + factor x[root]."""
+
+    def __init__(self, size: int) -> None:
+        self.root, self.factor, self.shift = np.arange(size), np.ones(size), np.zeros(size)
+
+    def follow(self, columns: Integers, values: Array, target: Array, wanted: Flags) -> Flags:
+        """Use up the wanted equations of two unknowns; the later unknown follows the earlier."""
+        used = np.zeros(len(columns), dtype=bool)
+        for r in np.flatnonzero(wanted & ((values != 0.0).sum(axis=1) == 2)):
+            i, j = columns[r, values[r] != 0.0]
+            a, b = values[r, values[r] != 0.0]
+            p, q = self.root[i], self.root[j]
+            if p == q:
+                continue
+            a, b, c = (
+                a * self.factor[i],
+                b * self.factor[j],
+                target[r] - a * self.shift[i] - b * self.shift[j],
+            )
+            if p > q:
+                p, q, a, b = q, p, b, a
+            own = self.root == q  # x[q] = c / b - (a / b) x[p]
+            self.shift[own] += self.factor[own] * (c / b)
+            self.factor[own] *= -a / b
+            self.root[own] = p
+            used[r] = True
+        return used
+
+    def gather(self, low: Array, high: Array) -> None:
+        """Bounds of all that follows an unknown become bounds of that unknown."""
+        others = np.flatnonzero(self.root != np.arange(len(self.root)))
+        lower, upper = low[others] - self.shift[others], high[others] - self.shift[others]
+        _bound(low, high, self.root[others], self.factor[others], lower, upper)
+
+
+def _bound(low: Array, high: Array, columns: Integers, values: Array, lower: Array, upper: Array) -> None:
+    """Narrow bounds of unknowns so that lower <= values x[columns] <= upper."""
+    a, b = lower / values, upper / values
+    np.maximum.at(low, columns, np.minimum(a, b))
+    np.minimum.at(high, columns, np.maximum(a, b))
+
+
+def _merged(columns: Integers, values: Array) -> tuple[Integers, Array]:
+    """The same rows with entries of the same unknown added into the first of them."""
+    order = np.argsort(columns, axis=1, kind="stable")
+    columns, values = np.take_along_axis(columns, order, 1), np.take_along_axis(values, order, 1)
+    for k in range(columns.shape[1] - 1, 0, -1):
+        same = columns[:, k] == columns[:, k - 1]
+        values[same, k - 1] += values[same, k]
+        values[same, k] = 0.0
+    values[np.abs(values) < ROUNDING] = 0.0
+    return columns, values
 
 
 def _stacked(conditions: Sequence[LinearRows]) -> tuple[Integers, Array, Array, Array, Integers]:

@@ -10,7 +10,7 @@ from scipy import sparse
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.motion.compiled.assembly import compiled, pull_entries, weigh
-from kinetree.motion.problem.presolve import Flags
+from kinetree.motion.problem.presolve import Flags, Linear
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.terms.contract import TORQUE, Chained, Function, PointForce, Quantity, Rows, Steps
@@ -60,17 +60,17 @@ class Places:
     """Where derivatives by control points of each sample go among the unknowns; -1 where one is fixed.
 
     ``columns`` (m, p + 1, n) are places in x of the motion's control points, ``place`` (size,) leads from x
-    to the free unknowns, ``duration`` is the place of T among these. ``acting`` are the loads that torques
-    depend on.
+    to the free unknowns, of which each is ``factor`` (size,) times one; ``duration`` is the place of T among
+    these. ``acting`` are the loads that torques depend on. Blocks of rows give derivatives by x; the program
+    multiplies them by the ``factors`` of the blocks.
     """
 
-    def __init__(self, instants: Instants, free: Flags, acting: Sequence[PointForce]) -> None:
+    def __init__(self, instants: Instants, linear: Linear, acting: Sequence[PointForce]) -> None:
         unknowns, n = instants.unknowns, instants.unknowns.profiles.n
         self.columns = unknowns.points(instants.grid.points[:, :, None], np.arange(n))
-        place = np.full(len(free), -1)
-        place[free] = np.arange(int(free.sum()))
-        self.place, self.free = place, free
-        self.duration = int(place[unknowns.duration_place])
+        self.place, self.factor = linear.place, linear.factor
+        self.size = len(linear.z_lower)
+        self.duration = int(self.place[unknowns.duration_place])
         self.curves = {name: grid.columns for name, grid in instants.curves.items()}  # (m, p + 1, k) in x
         self._of_torque = {name for load in acting for name in load.force.reads}
 
@@ -80,20 +80,24 @@ class Places:
         return [name for name in self.curves if name in reads]
 
     def entries(self, sampled: Sampled) -> tuple[Integers | None, list[Integers]]:
-        """Places among the free unknowns of all that a function's samples depend on, (m, p + 1, numbers).
+        """Places in x of all that a function's samples depend on, (m, p + 1, numbers).
 
         Those of the motion, None if it has no part in it, and those of the further blocks.
         """
-        motion = self.place[self.columns[sampled.part]] if sampled.moves else None
-        return motion, [self.place[self.curves[name][sampled.part]] for name in sampled.curves]
+        motion = self.columns[sampled.part] if sampled.moves else None
+        return motion, [self.curves[name][sampled.part] for name in sampled.curves]
 
+    def spread(self, columns: Integers, k: int) -> tuple[Flags, Integers, Integers, Array]:
+        """Which of the columns (m, p + 1, numbers) in x are free, for k rows at each sample.
 
-def _spread(columns: Integers, k: int) -> tuple[Integers, Flags, Integers]:
-    """Columns (m, p + 1, numbers), which of them are free, and rows, for k rows at each sample."""
-    full = (columns.shape[0], columns.shape[1], k, columns.shape[2])
-    here = np.broadcast_to(columns[:, :, None, :], full)
-    rows = np.arange(full[0] * k).reshape(full[0], 1, k, 1)
-    return here, here >= 0, np.broadcast_to(rows, full)
+        And of those that are: their places among the free unknowns, rows and factors.
+        """
+        full = (columns.shape[0], columns.shape[1], k, columns.shape[2])
+        here = np.broadcast_to(columns[:, :, None, :], full)
+        rows = np.broadcast_to(np.arange(full[0] * k).reshape(full[0], 1, k, 1), full)
+        keep = self.place[here] >= 0
+        own = here[keep]
+        return keep, self.place[own], rows[keep], self.factor[own]
 
 
 class RowBlock:
@@ -109,16 +113,15 @@ class RowBlock:
         self.kept, self.timed, parts = 0, False, []
         motion, curves = places.entries(self.sampled)
         if motion is not None:
-            here, keep, index = _spread(motion, k)
+            keep, *own = places.spread(motion, k)
             self.kept, self.timed = int(keep.sum()), places.duration >= 0
             self.entries = np.where(keep, np.cumsum(keep).reshape(keep.shape) - 1, -1)
             last = np.full(m * k if self.timed else 0, places.duration)
-            parts += [(here[keep], index[keep]), (last, np.arange(len(last)))]
-        spread = [_spread(columns, k) for columns in curves]
-        parts += [(here[keep], index[keep]) for here, keep, index in spread]
-        self.curve_keeps = [keep for _, keep, _ in spread]
-        self.columns = np.concatenate([columns for columns, _ in parts])
-        self.rows = np.concatenate([rows for _, rows in parts])
+            parts += [own, [last, np.arange(len(last)), np.ones(len(last))]]
+        spread = [places.spread(columns, k) for columns in curves]
+        parts += [own for _, *own in spread]
+        self.curve_keeps = [keep for keep, *_ in spread]
+        self.columns, self.rows, self.factors = (np.concatenate(x) for x in zip(*parts, strict=True))
 
     def values(self, evaluation: Evaluation) -> Array:
         """All rows."""
@@ -179,17 +182,19 @@ class StepBlock:
             full = (m, columns.shape[1], k, columns.shape[2])
             here += [np.broadcast_to(c[:, :, None, :], full).ravel() for c in (columns[1:], columns[:-1])]
             there += [np.broadcast_to(one, full).ravel()] * 2
-        column, row = np.concatenate(here), np.concatenate(there)
+        x, row = np.concatenate(here), np.concatenate(there)
+        column = places.place[x]
         keep = np.flatnonzero(column >= 0)
-        width = len(places.free)
+        width = places.size
         keys, target = np.unique(row[keep] * width + column[keep], return_inverse=True)
-        ones = np.ones(len(keep))
-        self.gather = sparse.csr_array((ones, (target, keep)), shape=(len(keys), len(column)))
+        entries = places.factor[x[keep]], (target, keep)
+        self.gather = sparse.csr_array(entries, shape=(len(keys), len(column)))
         rows, cols = np.divmod(keys, width)
         self.timed = places.duration >= 0
         if self.timed:
             rows, cols = np.append(rows, np.arange(m * k)), np.append(cols, np.full(m * k, places.duration))
         self.rows, self.columns = np.concatenate([rows, rows + m * k]), np.tile(cols, 2)
+        self.factors = np.ones(len(self.rows))  # they are in ``gather``
 
     def values(self, evaluation: Evaluation) -> Array:
         """All rows: those with the upper bounds first."""

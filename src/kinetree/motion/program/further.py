@@ -25,8 +25,8 @@ class FurtherCurvature:
     def __init__(self, instants: Instants, places: Places, n: int) -> None:
         self.instants, self.places = instants, places
         names = list(instants.curves)
-        here = {MOTION: places.place[places.columns]}
-        here |= {name: places.place[places.curves[name]] for name in names}
+        own = {MOTION: places.columns} | {name: places.curves[name] for name in names}
+        here = {name: places.place[columns] for name, columns in own.items()}
         pairs = [(MOTION, name) for name in names]
         pairs += [(a, b) for k, a in enumerate(names) for b in names[k:]]
         keys: dict[Pair, Integers] = {}
@@ -41,6 +41,12 @@ class FurtherCurvature:
         self._targets = {
             pair: np.searchsorted(every, key.ravel()[self._kept[pair]]) for pair, key in keys.items()
         }
+        self._factors = {}
+        for first, second in pairs:
+            left, right = (places.factor[own[name]] for name in (first, second))
+            self._factors[first, second] = (left[:, :, :, None, None] * right[:, None, None]).ravel()[
+                self._kept[first, second]
+            ]
 
     def entries(self, evaluation: Evaluation) -> Array:
         """Second derivatives of all that was weighed, in the order of ``rows`` and ``columns``."""
@@ -72,5 +78,5 @@ class FurtherCurvature:
 
     def _add(self, found: Array, pair: Pair, left: Array, weights: Array) -> None:
         """Add left (m, p + 1, numbers, 1, numbers') times weights (m, 1, 1, p' + 1) where they belong."""
-        products = (left * weights[..., None]).ravel()[self._kept[pair]]
+        products = self._factors[pair] * (left * weights[..., None]).ravel()[self._kept[pair]]
         found += np.bincount(self._targets[pair], products, len(found))

@@ -51,6 +51,7 @@ class Side:
             return
         last = [duration] if self.timed else []
         self.columns = np.append(place[self.points[self.kept]], last).astype(np.int64)
+        self.by_unknown = self.weights[self.kept] * program.places.factor[self.points[self.kept]]
 
     def value(self, z: Array) -> float:
         """In rad, rad/s or rad/s^2; m if it slides."""
@@ -64,13 +65,13 @@ class Side:
         if self.rest is not None:
             return np.zeros(0)
         T = self.program.duration(z)
-        slopes = self.weights[self.kept] / T**self.rate
+        slopes = self.by_unknown / T**self.rate
         return np.append(slopes, -self.rate * self.value(z) / T) if self.timed else slopes
 
     def bend(self, z: Array) -> Array:
         """Second derivatives by the duration and each of ``columns``; all others are zero."""
         T, r = self.program.duration(z), self.rate
-        points = -r * self.weights[self.kept] / T ** (r + 1)
+        points = -r * self.by_unknown / T ** (r + 1)
         return np.append(points, r * (r + 1) * self.value(z) / T**2)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy import sparse
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
@@ -50,9 +51,9 @@ class Program(NonlinearProgram):
         self.instants = unknowns.at(s)
         self.grid = self.instants.grid
         self.mechanics = Mechanics(setting.extended, setting.profiles.moving, loads(s), acting)
-        self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed())
+        self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds)
         self.free = np.flatnonzero(self.linear.free)
-        places = Places(self.instants, self.linear.free, acting)
+        places = Places(self.instants, self.linear, acting)
         self.places = places
         self.blocks: list[Block] = [
             RowBlock(x, part, places) if isinstance(x, Rows) else StepBlock(x, part, places)
@@ -80,11 +81,22 @@ class Program(NonlinearProgram):
             columns.append(block.columns)
             self.offsets.append(self.offsets[-1] + block.count)
         self.n, self.m = len(self.free), int(self.offsets[-1])
-        self.jacobian_rows, self.jacobian_columns = _integers(rows), _integers(columns)
         self._linear_entries = np.asarray(entries.data, dtype=np.float64)
+        self._count = sum(len(x) for x in rows)
+        factors = np.concatenate([np.ones(entries.nnz), *(block.factors for block in self.blocks)])
+        self._factor_of_entry = None if (factors == 1.0).all() else factors
+        self._sum_entries = None
+        row, column = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
+        if self.linear.linked is not None:  # control points of one row may follow the same unknown
+            keys, target = np.unique(row * self.n + column, return_inverse=True)
+            if len(keys) < len(row):
+                row, column = np.divmod(keys, self.n)
+                places = target, np.arange(len(target))
+                self._sum_entries = sparse.csr_array((factors, places), shape=(len(keys), len(target)))
+        self.jacobian_rows, self.jacobian_columns = row.astype(np.int32), column.astype(np.int32)
         self.lower = np.concatenate([linear.lower, *(block.lower for block in self.blocks)])
         self.upper = np.concatenate([linear.upper, *(block.upper for block in self.blocks)])
-        self.x_lower, self.x_upper = (side[self.free] for side in self.setting.unknowns.bounds)
+        self.x_lower, self.x_upper = linear.z_lower, linear.z_upper
         self.durations = np.array([self.places.duration] if self.timed else [], dtype=np.int64)
 
     @property
@@ -97,14 +109,17 @@ class Program(NonlinearProgram):
         unknowns, profiles, place = self.setting.unknowns, self.setting.profiles, self.places.place
         first, self._span = np.unique(self.grid.first, return_inverse=True)
         width, n = profiles.basis.degree + 1, profiles.n
-        here = place[unknowns.points((first[:, None] + np.arange(width))[:, :, None], np.arange(n))]
+        own = unknowns.points((first[:, None] + np.arange(width))[:, :, None], np.arange(n))
+        here, factor = place[own], self.places.factor[own]
         a, b = here[:, :, None, :, None], here[:, None, :, None, :]
         key = np.where((a >= 0) & (b >= 0), np.maximum(a, b) * self.n + np.minimum(a, b), -1)
         keys, target = np.unique(key, return_inverse=True)
         if keys[0] < 0:
             keys, target = keys[1:], target - 1
         self._targets = np.ascontiguousarray(target.reshape(len(first), -1))
-        self._factors = np.where(np.broadcast_to(a == b, key.shape), 2.0, 1.0).reshape(len(first), -1)
+        twice = np.where(np.broadcast_to(a == b, key.shape), 2.0, 1.0)
+        twice *= factor[:, :, None, :, None] * factor[:, None, :, None, :]
+        self._factors = twice.reshape(len(first), -1)
         rows, columns = np.divmod(keys, self.n)
         self._duration_entries = slice(len(rows), len(rows) + (self.n if self.timed else 0))
         if self.timed:  # all pairs with the duration, in the order of z
@@ -126,9 +141,7 @@ class Program(NonlinearProgram):
     # ---- unknowns ------------------------------------------------------------------------------------
     def unknowns(self, z: Array) -> Array:
         """The unknowns of all blocks, from the free ones."""
-        x = self.linear.x.copy()
-        x[self.free] = z
-        return x
+        return self.linear.unknowns(z)
 
     def reduced(self, x: Array) -> Array:
         """The free ones."""
@@ -198,7 +211,7 @@ class Program(NonlinearProgram):
         T = at.motion.duration
         found = T * slopes
         found[self.setting.unknowns.duration_place] = self.time_weight + self._mean(at) + T * by_duration
-        return self.scale * found[self.free]
+        return self.scale * self.linear.carried(found)
 
     def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
         """Derivatives of the mean integrand: by x at fixed T (with a zero for T), and by T."""
@@ -230,12 +243,16 @@ class Program(NonlinearProgram):
         """Entries of dg/dz in the order of jacobian_rows and jacobian_columns."""
         self.counts["derivatives"] += 1
         at = self.evaluation(z)
-        entries = np.empty(len(self.jacobian_rows))
+        entries = np.empty(self._count)
         stop = len(self._linear_entries)
         entries[:stop] = self._linear_entries
         for block in self.blocks:
             start, stop = stop, stop + len(block.rows)
             block.jacobian(at, entries[start:stop])
+        if self._sum_entries is not None:
+            return np.asarray(self._sum_entries @ entries)
+        if self._factor_of_entry is not None:
+            entries *= self._factor_of_entry
         return entries
 
     @override
@@ -288,9 +305,5 @@ class Program(NonlinearProgram):
             slopes, by_duration = self._mean_slopes(at)
             total += factor * slopes
             total[unknowns.duration_place] += 2.0 * factor * by_duration
-        entries[self._duration_entries] = total[self.free]
+        entries[self._duration_entries] = self.linear.carried(total)
         return entries
-
-
-def _integers(parts: list[Integers]) -> Integers:
-    return np.concatenate(parts).astype(np.int32)

@@ -1,6 +1,6 @@
 """Objectives and constraints of motion problems; one small class each."""
 
-from kinetree.motion.terms.boundary import Boundary, Periodic, Symmetric
+from kinetree.motion.terms.boundary import Boundary, Hold, Periodic, Symmetric
 from kinetree.motion.terms.contract import Constraint, Function, Objective
 from kinetree.motion.terms.custom import CustomConstraint, CustomObjective
 from kinetree.motion.terms.effort import (
@@ -26,6 +26,7 @@ __all__ = [
     "CustomObjective",
     "Function",
     "GroundClearance",
+    "Hold",
     "Jerk",
     "JointLimits",
     "KeepOut",

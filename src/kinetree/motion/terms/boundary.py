@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.bspline import CLOSE
 from kinetree.errors import InputError, unknown_name
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows
+from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, per_joint
+from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import Rate
 
 Given = ArrayLike | Mapping[str, float] | None
@@ -117,39 +119,78 @@ def _sizes(values: Array) -> Array:
     return np.maximum(np.abs(values), 1.0)
 
 
+Rates = int | str | Sequence[str]
+
+
+def _chosen_rates(rates: Rates, family: str) -> list[int]:
+    """Which of position (0), velocity (1) and acceleration (2): the first so many, or those named."""
+    if isinstance(rates, int) and not isinstance(rates, bool):
+        if rates not in (1, 2, 3):
+            raise InputError(
+                f"{family}: rates must be 1, 2 or 3 (position, velocity, acceleration), got {rates}"
+            )
+        return list(range(rates))
+    names = [rates] if isinstance(rates, str | bool) else list(rates)
+    for name in names:
+        if name not in NAMES:
+            raise InputError(f"{family}: rates: {unknown_name('quantity', str(name), NAMES)}")
+    if not names:
+        raise InputError(f"{family}: rates must name at least one of {', '.join(NAMES)}")
+    return sorted({NAMES.index(str(name)) for name in names})
+
+
 class Periodic(Constraint):
-    """The motion ends as it starts: position, velocity and, if asked for, acceleration."""
+    """The motion ends as it starts: position, velocity and, if asked for, acceleration.
+
+    ``rates``: the first so many of these, or names, such as "velocity" alone. ``offset`` maps joints to how
+    far they get meanwhile (rad, m), as what walks does. With ``spline`` the spline itself goes on, so that
+    all its derivatives do, and nothing of this is left as a condition: for splines that are not clamped.
+
+    >>> Periodic(rates="velocity").family
+    'periodicity'
+    """
 
     family = "periodicity"
 
-    def __init__(self, joints: str | list[str] | None = None, rates: int = 2) -> None:
-        self.joints, self.rates = joints, rates
-        if rates not in (1, 2, 3):
-            raise InputError(
-                f"{self.family}: rates must be 1, 2 or 3 (position, velocity, acceleration), got {rates}"
-            )
+    def __init__(
+        self,
+        joints: str | list[str] | None = None,
+        rates: Rates = 2,
+        offset: Mapping[str, float] | None = None,
+        spline: bool = False,
+    ) -> None:
+        self.joints, self.rates, self.offset, self.spline = joints, rates, dict(offset or {}), spline
+        _chosen_rates(rates, self.family)
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
         chosen = setting.moving_joints(self.joints, self.family)
-        return [
-            _tied(setting, chosen, chosen, np.ones(len(chosen)), 0.0, rate, self.family)
-            for rate in range(self.rates)
-        ]
+        cycle = _Cycle(setting, chosen, chosen, np.ones(len(chosen)), self.offset, self.family)
+        return cycle.rows(None if self.spline else _chosen_rates(self.rates, self.family))
 
 
 class Symmetric(Constraint):
     """One half cycle mirrors the other: each joint ends as its partner starts.
 
     ``pairs`` maps a joint to its partner; both directions are tied: end of left = start of right and end of
-    right = start of left. ``mirrored`` names joints whose sign turns around.
+    right = start of left; a joint may be its own partner. ``mirrored`` names joints whose sign changes.
+    ``rates``, ``offset`` and ``spline`` as in :class:`Periodic`.
     """
 
     family = "left-right symmetry"
 
-    def __init__(self, pairs: Mapping[str, str], mirrored: list[str] | None = None, rates: int = 2) -> None:
+    def __init__(
+        self,
+        pairs: Mapping[str, str],
+        mirrored: list[str] | None = None,
+        rates: Rates = 2,
+        offset: Mapping[str, float] | None = None,
+        spline: bool = False,
+    ) -> None:
         self.pairs, self.mirrored, self.rates = dict(pairs), list(mirrored or []), rates
+        self.offset, self.spline = dict(offset or {}), spline
+        _chosen_rates(rates, self.family)
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -161,24 +202,112 @@ class Symmetric(Constraint):
         ties = dict(zip(both, partners, strict=True))  # a joint that is its own partner counts once
         ends, starts = list(ties), list(ties.values())
         signs = np.array([-1.0 if j in turned else 1.0 for j in ends])
-        return [_tied(setting, ends, starts, signs, 0.0, rate, self.family) for rate in range(self.rates)]
+        cycle = _Cycle(setting, ends, starts, signs, self.offset, self.family)
+        return cycle.rows(None if self.spline else _chosen_rates(self.rates, self.family))
 
 
-def _tied(
-    setting: Setting,
-    ends: list[int],
-    starts: list[int],
-    signs: Array,
-    offset: float,
-    rate: int,
-    family: str,
-) -> LinearRows:
-    """q_end^(r)(1) = sign q_start^(r)(0)."""
-    at_end = setting.curve_rows(np.ones(1), [setting.column[j] for j in ends], rate)
-    at_start = setting.curve_rows(np.zeros(1), [setting.column[j] for j in starts], rate)
-    places = np.hstack([at_end[0], at_start[0]])
-    weights = np.hstack([at_end[1], -signs[:, None] * at_start[1]])
-    zero = np.full(len(ends), offset)
-    labels = [f"{NAMES[rate]} of {setting.mechanism.joint_names[j]}" for j in ends]
-    units = setting.units(ends, *UNITS[rate])
-    return LinearRows(places, weights, np.ones(1), zero, zero, family, labels, units)
+class _Cycle:
+    """q_end(s + 1) = sign q_start(s) + offset of pairs of joints: at the end of the motion, or for good."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        ends: list[int],
+        starts: list[int],
+        signs: Array,
+        offset: Mapping[str, float],
+        family: str,
+    ) -> None:
+        self.setting, self.ends, self.signs, self.family = setting, ends, signs, family
+        self.columns = [[setting.column[j] for j in joints] for joints in (ends, starts)]
+        self.names = [setting.mechanism.joint_names[j] for j in ends]
+        for name in offset:
+            if name not in self.names:
+                raise InputError(f"{family}: offset: {unknown_name('joint', name, self.names)}")
+        self.offset = np.array(
+            [number(offset.get(name, 0.0), f"{family}: offset of '{name}'") for name in self.names]
+        )
+
+    def rows(self, rates: list[int] | None) -> list[Bounded]:
+        """Conditions at the end for some rates; or, for none, on control points."""
+        return [self._on_splines()] if rates is None else [self._at_end(rate) for rate in rates]
+
+    def _at_end(self, rate: int) -> LinearRows:
+        """q_end^(r)(1) = sign q_start^(r)(0) + offset."""
+        ends, starts = self.columns
+        at_end = self.setting.curve_rows(np.ones(1), ends, rate)
+        at_start = self.setting.curve_rows(np.zeros(1), starts, rate)
+        places = np.hstack([at_end[0], at_start[0]])
+        weights = np.hstack([at_end[1], -self.signs[:, None] * at_start[1]])
+        labels = [f"{NAMES[rate]} of {name}" for name in self.names]
+        target = self.offset if rate == 0 else np.zeros(len(self.offset))
+        units = self.setting.units(self.ends, *UNITS[rate])
+        return LinearRows(places, weights, np.ones(1), target, target, self.family, labels, units)
+
+    def _on_splines(self) -> LinearRows:
+        """Control point k + segments = sign times control point k + offset, for the last ``degree``."""
+        basis = self.setting.profiles.basis
+        steps = np.diff(basis.knots)
+        if basis.degree and (basis.clamped or np.ptp(steps) > CLOSE):
+            raise InputError(
+                f"{self.family}: a spline goes on only if it has equal segments and is not clamped "
+                "(clamped=False)"
+            )
+        if basis.segments <= basis.degree:
+            raise InputError(
+                f"{self.family}: a spline that goes on needs more segments than its degree "
+                f"{basis.degree}, got {basis.segments}"
+            )
+        c, last = basis.segments, np.arange(basis.degree)[:, None]
+        ends, starts = (np.array(columns)[None] for columns in self.columns)
+        points = self.setting.unknowns.points
+        places = np.stack([points(last, starts), points(last + c, ends)], axis=2).reshape(-1, 2)
+        signs = np.broadcast_to(self.signs, (basis.degree, len(self.signs))).ravel()
+        values = np.stack([-signs, np.ones(len(signs))], axis=1)
+        target = np.tile(self.offset, basis.degree)
+        labels, units = [f"spline of {name}" for name in self.names], self.setting.units(self.ends, *UNITS[0])
+        s = np.ones(basis.degree)
+        return LinearRows(places, values, s, target, target, self.family, labels, units, eliminate=True)
+
+
+class Hold(Constraint):
+    """Joints do not move during a part of the motion, from s = ``during``[0] to ``during``[1].
+
+    ``position`` (rad, m): one number for all, one for each of the joints, or a mapping from names. All
+    control points with influence in that part are fixed, so it is widened to the ends of the segments that
+    it touches, and the joint leaves it as smoothly as its splines are.
+
+    >>> Hold("joint1", 0.0, during=(0.0, 0.4)).family
+    'hold'
+    """
+
+    family = "hold"
+
+    def __init__(
+        self,
+        joints: Names,
+        position: Values = 0.0,
+        during: Sequence[float] = (0.0, 1.0),
+    ) -> None:
+        self.joints, self.position = joints, position
+        self.during = tuple(number(x, f"{self.family}: during") for x in during)
+        if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
+            raise InputError(f"{self.family}: during must be two ascending s from 0 to 1, got {during!r}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        chosen = setting.moving_joints(self.joints, self.family)
+        values = per_joint(self.position, setting, chosen, f"position of {self.family}", 0.0)
+        if not np.isfinite(values).all():
+            raise InputError(f"position of {self.family} must be finite, got {values.tolist()}")
+        basis, (a, b) = setting.profiles.basis, self.during
+        first, last = basis.knots[: basis.n_control], basis.knots[basis.degree + 1 :]
+        held = np.flatnonzero((first < b - CLOSE) & (last > a + CLOSE))
+        columns = np.array([setting.column[j] for j in chosen])
+        places = setting.unknowns.points(held[:, None], columns).reshape(-1, 1)
+        target = np.tile(values, len(held))
+        names = [f"position of {setting.mechanism.joint_names[j]}" for j in chosen]
+        s = np.clip(basis.greville[held], 0.0, 1.0)
+        units = setting.units(chosen, *UNITS[0])
+        return [LinearRows(places, np.ones((len(places), 1)), s, target, target, self.family, names, units)]

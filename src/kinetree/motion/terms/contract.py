@@ -146,7 +146,9 @@ class Rows:
 class LinearRows:
     """Linear conditions lower <= sum values x[columns] <= upper on the unknowns x; ``s`` says where.
 
-    ``columns`` and ``values`` (rows, width); rows come sample by sample, one for each of the labels.
+    ``columns`` and ``values`` (rows, width); rows come sample by sample, one for each of the labels. With
+    ``eliminate``, equations of two unknowns tie one to the other and inequalities of one become its bounds,
+    so that no rows are left of them.
     """
 
     columns: Integers
@@ -157,6 +159,7 @@ class LinearRows:
     family: str
     labels: Sequence[str]
     unit: str | Sequence[str]
+    eliminate: bool = False
 
 
 @dataclass(eq=False)

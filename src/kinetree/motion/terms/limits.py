@@ -12,9 +12,15 @@ from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows
 from kinetree.motion.terms.effort import Names, SymmetricLimits, Values, limited, magnitude
 from kinetree.motion.terms.functions import Rate
 
+POINTS = "points"  # as a place: the control points
+
 
 class JointLimits(Constraint):
-    """lower <= q <= upper, by default the limits of the mechanism (rad, m)."""
+    """lower <= q <= upper, by default the limits of the mechanism (rad, m).
+
+    ``at`` as elsewhere, or "points": control points keep within the limits, so that the motion does at every
+    instant, for a spline lies between its control points. They become bounds of unknowns: no rows are left.
+    """
 
     family = "joint limit"
 
@@ -57,10 +63,18 @@ def _linear(
         return []
     names = [setting.mechanism.joint_names[j] for j in chosen]
     ordered(lower, upper, names, family)
-    s = setting.where(at, family)
-    columns, values = setting.curve_rows(s, [setting.column[j] for j in chosen])
+    own, on_points = [setting.column[j] for j in chosen], isinstance(at, str) and at == POINTS
+    if on_points:
+        basis = setting.profiles.basis
+        s = np.clip(basis.greville, 0.0, 1.0)
+        columns = setting.unknowns.points(np.arange(len(s))[:, None], np.array(own)).reshape(-1, 1)
+        values = np.ones(columns.shape)
+    else:
+        s = setting.where(at, family)
+        columns, values = setting.curve_rows(s, own)
     low, high = np.tile(lower, len(s)), np.tile(upper, len(s))
-    return [LinearRows(columns, values, s, low, high, family, names, setting.units(chosen, "rad", "m"))]
+    units = setting.units(chosen, "rad", "m")
+    return [LinearRows(columns, values, s, low, high, family, names, units, eliminate=on_points)]
 
 
 class _RateLimits(SymmetricLimits):
