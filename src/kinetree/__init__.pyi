@@ -33,6 +33,7 @@ from .analysis.reaction_sensitivity import JointReactionDerivatives as JointReac
 from .analysis.reaction_sensitivity import joint_reaction_derivatives as joint_reaction_derivatives
 from .analysis.regressor import inertia_regressor as inertia_regressor
 from .analysis.regressor import inertial_parameters as inertial_parameters
+from .analysis.rooting import change_root as change_root
 from .analysis.sensitivity import ForwardDynamicsDerivatives as ForwardDynamicsDerivatives
 from .analysis.sensitivity import InverseDynamicsDerivatives as InverseDynamicsDerivatives
 from .analysis.sensitivity import forward_dynamics_derivatives as forward_dynamics_derivatives

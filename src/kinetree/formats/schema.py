@@ -39,6 +39,11 @@ class JointTable(JointParameters, Placed, JointDirections):
     """The joint that carries a body; its frame is placed in the parent body."""
 
     name: str | None = Field(None, description="Name of the joint; default: the body's name and '_joint'.")
+    labels: list[str] | None = Field(
+        None,
+        description="Names of the degrees of freedom of a joint that has several, one for each, behind its "
+        "own name and a dot; default: r or t with the axis, such as rx.",
+    )
 
 
 def _kind_alone(value: object) -> object:

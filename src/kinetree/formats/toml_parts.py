@@ -93,8 +93,9 @@ def joint_of(name: str, keys: JointTable | LoopTable, cut: bool = False) -> Join
     _check_degrees(keys.kind, keys)
     mimic = None if keys.mimic is None else _mimic(keys.mimic)
     given = {key: getattr(keys, key) for key in PARAMETERS if getattr(keys, key) is not None}
+    labels = (keys.labels or ()) if isinstance(keys, JointTable) else ()
     joint = Joint.of_kind(
-        name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, **given
+        name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, labels, **given
     )
     written = keys.axes if keys.axes is not None else [keys.axis] * joint.n_dof
     exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]

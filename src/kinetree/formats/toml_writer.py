@@ -101,6 +101,8 @@ def _joint(joint: Joint, placement: Placement | None = None) -> Table:
             table[key] = float(values[0]) if same else values.tolist()
     if not all(joint.driven):
         table["driven"] = list(joint.driven) if any(joint.driven) else False
+    if joint.labels:
+        table["labels"] = list(joint.labels)
     if joint.mimic is not None:
         table["mimic"] = {
             "joint": joint.mimic.joint,

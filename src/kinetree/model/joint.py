@@ -68,6 +68,7 @@ class Joint:
     ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
     ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``. ``driven``
     tells for each axis whether it has a drive; without one its torque is zero but for spring and friction.
+    ``labels`` name the degrees of freedom of a joint that has several, where their axes shall not.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Joint:
     rest: Array = field(default_factory=lambda: frozen([]))
     mimic: Mimic | None = None
     driven: tuple[bool, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @classmethod
     def of_kind(
@@ -97,16 +99,20 @@ class Joint:
         mimic: Mimic | None = None,
         driven: bool | Sequence[bool] = True,
         cut: bool = False,
+        labels: Sequence[str] = (),
         **parameters: Any,
     ) -> Joint:
         """A checked joint of one of the kinds in ``KINDS``; a ``cut`` joint, of one in ``CUT_KINDS``.
 
         ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
-        freedom. Parameters are numbers, or one number per degree of freedom.
+        freedom. Parameters are numbers, or one number per degree of freedom. ``labels`` replace the names
+        that degrees of freedom have from their axes.
 
         >>> Joint.of_kind("hip", "spherical", sequence="ZXY").dof_names
         ('hip.rz', 'hip.rx', 'hip.ry')
+        >>> Joint.of_kind("hip", "universal", labels=("adduction", "flexion")).dof_names
+        ('hip.adduction', 'hip.flexion')
         """
         checked_name(name, "a joint")
         kinds = ALL_KINDS if cut else KINDS
@@ -119,7 +125,8 @@ class Joint:
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
         _check_limits(name, values)
         _check_mimic(name, kind, mimic)
-        return cls(name, kind, directions, sequence, mimic=mimic, driven=_driven(name, n, driven), **values)
+        drives, named = _driven(name, n, driven), _labels(name, n, labels)
+        return cls(name, kind, directions, sequence, mimic=mimic, driven=drives, labels=named, **values)
 
     @property
     def n_dof(self) -> int:
@@ -166,16 +173,7 @@ class Joint:
         """One name per degree of freedom: the joint's own, or 'hip.ry', 'base.tx', ... if it has several."""
         if self.n_dof == 1:
             return (self.name,)
-        labels = [
-            _axis_label(axis, turn, k)
-            for k, (axis, turn) in enumerate(zip(self.axes, self.turns, strict=True))
-        ]
-        counts, seen = Counter(labels), Counter[str]()
-        for k, label in enumerate(labels):
-            if counts[label] > 1:
-                seen[label] += 1
-                labels[k] = f"{label}{seen[label]}"
-        return tuple(f"{self.name}.{label}" for label in labels)
+        return tuple(f"{self.name}.{label}" for label in self.labels or axis_labels(self.axes, self.turns))
 
     def parameters(self) -> dict[str, Array]:
         """The values per degree of freedom that differ from their defaults, by name."""
@@ -316,6 +314,36 @@ def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and mimic.joint == joint:
         raise ModelError(f"joint '{joint}' mimics itself")
+
+
+def _labels(joint: str, n: int, labels: Sequence[str]) -> tuple[str, ...]:
+    """Names of the degrees of freedom of a joint that has several."""
+    if isinstance(labels, str) or not np.iterable(labels):
+        raise ModelError(f"joint '{joint}': labels must be a list of names, got {labels!r}")
+    names = tuple(checked_name(label, f"joint '{joint}': a degree of freedom") for label in labels)
+    if names and (n < 2 or len(names) != n):
+        raise ModelError(
+            f"joint '{joint}' has {n} degrees of freedom, got {len(names)} labels; labels are for joints "
+            "with several degrees of freedom, one for each"
+        )
+    if len(set(names)) < len(names):
+        raise ModelError(f"joint '{joint}': labels must differ, got {list(names)}")
+    return names
+
+
+def axis_labels(axes: Array, turns: Sequence[bool]) -> tuple[str, ...]:
+    """Names of axes that have no others: 'ry', 'tx', ..., with numbers where one comes several times.
+
+    >>> axis_labels(np.eye(3)[[2, 0, 2]], (True, True, True))
+    ('rz1', 'rx', 'rz2')
+    """
+    labels = [_axis_label(axis, turn, k) for k, (axis, turn) in enumerate(zip(axes, turns, strict=True))]
+    counts, seen = Counter(labels), Counter[str]()
+    for k, label in enumerate(labels):
+        if counts[label] > 1:
+            seen[label] += 1
+            labels[k] = f"{label}{seen[label]}"
+    return tuple(labels)
 
 
 def _axis_label(axis: Array, turn: bool, k: int) -> str:

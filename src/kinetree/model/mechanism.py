@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -156,6 +156,60 @@ class Mechanism:
         (3,)
         """
         return self._open_tree if self.loops else self
+
+    def rooted_at(
+        self,
+        body: str,
+        point: str | ArrayLike | None = None,
+        sequence: str | None = None,
+        base: Joint | None = None,
+    ) -> Mechanism:
+        """The same tree with another body as its root: a walker on its supporting foot.
+
+        All joints keep their coordinates, names and signs; those between the old root and the new one are
+        passed the other way, and the frame of each body on this way goes to the joint that carries it now.
+        Inertias, shapes, contact points, limits, springs, friction, drives and loops stay where they are.
+        The base joint moves from the old root to the new one, to ``point``, a contact point of the body or
+        a position (3,) in its frame (m), with the Euler ``sequence`` given or that it had. A mechanism that
+        is held to the world needs ``base``, the joint that holds its new root instead; any mechanism may
+        have one. :func:`kinetree.change_root` converts motions.
+
+        >>> import kinetree as kt
+        >>> robot = kt.zoo.spatial_biped()
+        >>> standing = robot.rooted_at("foot1", sequence="ZXY")
+        >>> standing.body_names[:4], sorted(standing.joint_names[6:]) == sorted(robot.joint_names[6:])
+        (('foot1', 'shank1', 'thigh1', 'trunk'), True)
+        """
+        from kinetree.model.rooted import rooted_at
+
+        return rooted_at(self, body, point, sequence, base)
+
+    def frozen(self, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
+        """The same mechanism with some degrees of freedom held: at zero, or where a mapping says (rad, m).
+
+        The name of a joint that has several stands for all of them. Joints all of whose axes are held
+        become fixed; bodies stay, and :meth:`fused` makes one of those that do not move in each other.
+
+        >>> import kinetree as kt
+        >>> kt.zoo.gripper().frozen({"joint2": 0.5}).joint_names
+        ('joint1', 'joint3', 'joint4')
+        """
+        from kinetree.model.simpler import with_held_joints
+
+        return with_held_joints(self, joints)
+
+    def fused(self) -> Mechanism:
+        """The same mechanism with bodies on fixed joints made one with the bodies that carry them.
+
+        Their inertias, shapes, contact points and loops go to the carrier; bodies fixed to the world stay.
+
+        >>> import kinetree as kt
+        >>> kt.zoo.gripper().frozen(["joint3"]).fused().body_names
+        ('link1', 'link2', 'link4')
+        """
+        from kinetree.model.simpler import fused
+
+        return fused(self)
 
     @cached_property
     def _open_tree(self) -> Mechanism:

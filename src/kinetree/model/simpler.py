@@ -1,0 +1,114 @@
+"""A mechanism with fewer joints or bodies: joints that are held, bodies that are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kinetree.algebra.arrays import frozen, number
+from kinetree.algebra.placement import Placement
+from kinetree.algebra.rotation import rotation_about
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.body import WORLD, Body
+from kinetree.model.joint import Joint
+from kinetree.model.joint_kind import FIXED
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.rooted import linked, single_axes
+
+
+def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
+    """The mechanism with degrees of freedom held; see :meth:`kinetree.Mechanism.frozen`."""
+    held = _held(mechanism, joints)
+    for link in mechanism.links:
+        mimic = link.joint.mimic
+        if mimic is not None and mimic.joint in held:
+            held[link.joint.name] = mimic.multiplier * held[mimic.joint] + mimic.offset
+    links = [new for link in mechanism.links for new in _held_links(link, held)]
+    return replace(mechanism, links=tuple(links))
+
+
+def fused(mechanism: Mechanism) -> Mechanism:
+    """Bodies on fixed joints made one with those that carry them; see :meth:`kinetree.Mechanism.fused`."""
+    place: dict[str, tuple[str, Placement]] = {WORLD: (WORLD, Placement())}  # carrier, frame in its frame
+    bodies: dict[str, Body] = {}
+    links: list[Link] = []
+    for link in mechanism.links:
+        name = link.body.name
+        carrier, frame = place[link.parent]
+        seen = frame @ link.placement
+        if link.joint.is_fixed and carrier != WORLD:
+            place[name] = carrier, seen
+            bodies[carrier] = _one(bodies[carrier], link.body, seen)
+        else:
+            place[name] = name, Placement()
+            bodies[name] = link.body
+            links.append(replace(link, parent=carrier, placement=seen))
+    loops = tuple(
+        replace(
+            loop,
+            body_a=place[loop.body_a][0],
+            placement_a=place[loop.body_a][1] @ loop.placement_a,
+            body_b=place[loop.body_b][0],
+            placement_b=place[loop.body_b][1] @ loop.placement_b,
+        )
+        for loop in mechanism.loops
+    )
+    points = []
+    for point in mechanism.contact_points:
+        carrier, frame = place[point.body]
+        position = frozen(frame.rotation @ point.position + frame.position)
+        points.append(replace(point, body=carrier, position=position))
+    kept = tuple(replace(link, body=bodies[link.body.name]) for link in links)
+    return replace(mechanism, links=kept, loops=loops, contact_points=tuple(points))
+
+
+def _held(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> dict[str, float]:
+    """Where each degree of freedom stays that is held."""
+    if isinstance(joints, str):
+        joints = [joints]
+    given = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints, 0.0)
+    groups = {link.joint.name: link.joint.dof_names for link in mechanism.links if link.joint.mimic is None}
+    held: dict[str, float] = {}
+    for name, value in given.items():
+        if name not in groups and name not in mechanism.joint_names:
+            raise InputError(f"frozen: {unknown_name('joint', name, mechanism.joint_names)}")
+        where = number(value, f"frozen: where '{name}' stays")
+        held |= dict.fromkeys(groups.get(name, (name,)), where)
+    return held
+
+
+def _held_links(link: Link, held: Mapping[str, float]) -> Iterator[Link]:
+    """The link with those axes gone that are held."""
+    joint = link.joint
+    if not any(name in held for name in joint.dof_names):
+        yield link
+        return
+    frame, chain = Placement(), []  # what held axes have moved since the last axis that moves
+    for name, axis in zip(joint.dof_names, single_axes(joint), strict=True):
+        if name in held:
+            frame = frame @ _moved(axis, held[name])
+        else:
+            chain.append((axis, frame))
+            frame = Placement()
+    parent, place = link.parent, link.placement
+    for k, (axis, before) in enumerate(chain):
+        last = k == len(chain) - 1 and frame.is_identity
+        carried = link.body if last else Body(axis.name)
+        yield from linked([axis], carried, parent, place @ before)
+        parent, place = carried.name, Placement()
+    if parent != link.body.name or not chain:
+        yield Link(link.body, Joint.of_kind(joint.name, FIXED), parent, place @ frame)
+
+
+def _moved(axis: Joint, value: float) -> Placement:
+    """The frame of a joint with one axis after it has moved."""
+    if axis.is_turn:
+        return Placement(frozen(rotation_about(axis.axes[0], value))) if value else Placement()
+    return Placement(position=frozen(value * axis.axes[0]))
+
+
+def _one(carrier: Body, carried: Body, place: Placement) -> Body:
+    """Two bodies as one."""
+    shapes = tuple(replace(shape, placement=place @ shape.placement) for shape in carried.shapes)
+    inertia = carrier.inertia + carried.inertia.moved(place)
+    return Body(carrier.name, inertia, (*carrier.shapes, *shapes))
