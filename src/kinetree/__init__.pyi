@@ -43,6 +43,7 @@ from .analysis.torque_hessian import torque_hessian as torque_hessian
 from .analysis.zero_moment_point import zero_moment_point as zero_moment_point
 from .derivations.equations_of_motion import SymbolicEquations as SymbolicEquations
 from .derivations.equations_of_motion import equations_of_motion as equations_of_motion
+from .errors import AssemblyError as AssemblyError
 from .errors import FileError as FileError
 from .errors import InputError as InputError
 from .errors import KinetreeError as KinetreeError

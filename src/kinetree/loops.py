@@ -11,8 +11,16 @@ from kinetree.analysis.loops.assembly import assemble as assemble
 from kinetree.analysis.loops.assembly import assembly_modes as assembly_modes
 from kinetree.analysis.loops.assembly import dependent_motion as dependent_motion
 from kinetree.analysis.loops.dynamics import LoopForces as LoopForces
+from kinetree.analysis.loops.dynamics import loop_forces as forces
 from kinetree.analysis.loops.dynamics import loop_forward_dynamics as forward_dynamics
 from kinetree.analysis.loops.dynamics import loop_inverse_dynamics as inverse_dynamics
+from kinetree.analysis.loops.reactions import LoopReactionDerivatives as LoopReactionDerivatives
+from kinetree.analysis.loops.reactions import LoopReactions as LoopReactions
+from kinetree.analysis.loops.reactions import loop_reaction_derivatives as reaction_derivatives
+from kinetree.analysis.loops.reactions import loop_reactions as reactions
+from kinetree.analysis.loops.reduced import loop_bias_torque as bias_torque
+from kinetree.analysis.loops.reduced import loop_jacobian as jacobian
+from kinetree.analysis.loops.reduced import loop_mass_matrix as mass_matrix
 from kinetree.analysis.loops.sensitivity import LoopForwardDerivatives as LoopForwardDerivatives
 from kinetree.analysis.loops.sensitivity import LoopInverseDerivatives as LoopInverseDerivatives
 from kinetree.analysis.loops.sensitivity import (
@@ -33,17 +41,25 @@ __all__ = [
     "LoopForces",
     "LoopForwardDerivatives",
     "LoopInverseDerivatives",
+    "LoopReactionDerivatives",
+    "LoopReactions",
     "LoopStructure",
     "Subsystem",
     "assemble",
     "assembly_modes",
+    "bias_torque",
     "dependent_motion",
+    "forces",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "gap",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "jacobian",
+    "mass_matrix",
     "mobility",
+    "reaction_derivatives",
+    "reactions",
     "structure",
     "subsystems",
 ]

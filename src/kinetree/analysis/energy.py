@@ -13,7 +13,7 @@ from kinetree.analysis.evaluate import evaluate
 from kinetree.errors import InputError
 from kinetree.kernels import energy
 from kinetree.model.kept import once_per_tree
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 
@@ -24,7 +24,6 @@ def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     >>> float(kt.kinetic_energy(kt.zoo.two_link_point_masses(), [0, 0], [1, 0]).round(9))
     2.5
     """
-    check_open(mechanism, "kinetic_energy")
     return _quantities(mechanism, q, qd)[..., energy.KINETIC]
 
 
@@ -35,14 +34,12 @@ def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> float(kt.potential_energy(kt.zoo.gripper(), [0, 0, 0, 0]))
     0.0
     """
-    check_open(mechanism, "potential_energy")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
     return still[..., energy.POTENTIAL] - _fixed_moment(mechanism.tree) @ mechanism.gravity
 
 
 def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Kinetic and potential energy (...) in J, from one evaluation."""
-    check_open(mechanism, "kinetic_and_potential")
     found = _quantities(mechanism, q, qd)
     fixed = _fixed_moment(mechanism.tree) @ mechanism.gravity
     return found[..., energy.KINETIC], found[..., energy.POTENTIAL] - fixed
@@ -73,7 +70,6 @@ def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike
     >>> kt.momentum(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.0, 0.095, 0.0, 0.0, 0.0, 0.0118]
     """
-    check_open(mechanism, "momentum")
     result = _quantities(mechanism, q, qd)
     linear = result[..., energy.LINEAR : energy.LINEAR + 3]
     angular = result[..., energy.ANGULAR : energy.ANGULAR + 3]

@@ -17,7 +17,7 @@ from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
 from kinetree.kernels.tree_columns import gross_inertia
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 
 
@@ -28,7 +28,8 @@ def floating_base_inverse_dynamics(
 
     The base is not driven, so its acceleration follows from its six equations, M_00 qdd_0 = -h_0 with
     h_0 the base's share at qdd_0 = 0; then the joint torques follow (004, section 7.1.1). The first link
-    must hang on a free joint; qdd_0 are second derivatives of its coordinates.
+    must hang on a free joint; qdd_0 are second derivatives of its coordinates. Loops may close between bodies
+    that it carries: torques are then those of the driven joints, zero elsewhere.
 
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()
@@ -37,7 +38,6 @@ def floating_base_inverse_dynamics(
     >>> (base.round(9) + 0.0).tolist()
     [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
-    check_open(mechanism, "floating_base_inverse_dynamics")
     first = mechanism.links[0].joint
     if not first.is_free:
         raise InputError(
@@ -50,6 +50,10 @@ def floating_base_inverse_dynamics(
         finite(joints, "qdd_joints")
     if joints.ndim == 0 or joints.shape[-1] != n_joints:
         raise InputError(f"qdd_joints must have shape (..., {n_joints}), got shape {joints.shape}")
+    if mechanism.loops:
+        from kinetree.analysis.loops.verbs import closed_floating_inverse
+
+        return closed_floating_inverse(mechanism, q, qd, joints, wrenches)
     qdd = np.concatenate([np.zeros((*joints.shape[:-1], BASE)), joints], axis=-1)
     if base_is_alone(mechanism):
         base, tau = _freed(mechanism, q, qd, qdd, wrenches)

@@ -78,8 +78,15 @@ class DerivativesMemory(Generic[Answer]):
         (values, matrices), (found, slopes) = self._arrays(out), self._arrays(answer)
         if values.shape != found.shape:
             raise InputError(f"out has {self.words} of shape {values.shape}, the answer's {found.shape}")
+        if type(out) is not type(answer):
+            raise InputError(
+                f"out must be an earlier answer about the same mechanism: {type(answer).__name__}, "
+                f"got {type(out).__name__}"
+            )
         copied(values, found, state)
         copied(matrices, slopes, state)
+        for name in getattr(answer, "further", ()):
+            copied(getattr(out, name), getattr(answer, name), state)
         return out
 
     def _arrays(self, answer: object) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from kinetree.analysis.question import Question
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import FRAMES, Frame
 
@@ -40,6 +40,10 @@ def inverse_dynamics(
     friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
     large batches; by default all cores. ``formulation`` asks another derivation (:func:`formulations`).
     ``out``, float64 and contiguous, takes the answer in place of a new array.
+
+    An open tree is answered what its motion needs at every joint, driven or not. With closed loops the answer
+    is the torques of the driven joints, zero elsewhere; if these are more than the motion needs, those of
+    least sum of squares (:func:`kinetree.loops.inverse_dynamics` takes weights).
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
@@ -94,24 +98,31 @@ def bias_torque(
 ) -> Array:
     """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads.
 
+    With closed loops it is that of the tree, M qdd + h = tau + J^T lambda; :func:`kinetree.loops.bias_torque`
+    has it for the independent joints.
+
     >>> import kinetree as kt
     >>> kt.bias_torque(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
-    check_open(mechanism, "bias_torque")
     if formulation is not None:
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
-    return inverse_dynamics(mechanism, q, qd, np.zeros(mechanism.n_dof), wrenches)
+    return inverse_dynamics(mechanism.opened(), q, qd, np.zeros(mechanism.n_dof), wrenches)
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     """g (..., n_dof): torques that hold the mechanism still against gravity alone, without joint springs.
 
+    With closed loops those of the driven joints, zero elsewhere.
+
     >>> import kinetree as kt
     >>> kt.gravity_torque(kt.zoo.two_link_point_masses(), [0, 0]).shape
     (2,)
     """
-    check_open(mechanism, "gravity_torque")
+    if mechanism.loops:
+        from kinetree.analysis.loops.verbs import closed_gravity_torque
+
+        return closed_gravity_torque(mechanism, q)
     tree = mechanism.tree
     rest = np.zeros(tree.n)
     q = all_axes(tree, given(mechanism, q, "q"))
@@ -129,7 +140,9 @@ def mass_matrix(
 ) -> Array:
     """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches.
 
-    ``out``, float64 and contiguous, takes the answer in place of a new array.
+    ``out``, float64 and contiguous, takes the answer in place of a new array. With closed loops it is that of
+    the tree, M qdd + h = tau + J^T lambda; :func:`kinetree.loops.mass_matrix` reduces it to the independent
+    joints.
 
     >>> import kinetree as kt
     >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
@@ -156,7 +169,12 @@ def _mass_matrix_by_formulation(
 
 
 _MASS_MATRIX = Question(
-    "mass_matrix", CRBA, ("q",), general=_mass_matrices, formulated=_mass_matrix_by_formulation
+    "mass_matrix",
+    CRBA,
+    ("q",),
+    general=_mass_matrices,
+    formulated=_mass_matrix_by_formulation,
+    of_open_trees=False,
 )
 
 
@@ -174,16 +192,21 @@ def joint_reactions(
 
     About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes.
     It contains what the drive gives; its component along the joint axis is the joint torque less armature,
-    friction and spring. Bodies on fixed joints have their weld's wrench.
+    friction and spring. Bodies on fixed joints have their weld's wrench. With closed loops it contains what
+    the cut joints transmit; components that redundant constraints leave undetermined are NaN
+    (:func:`kinetree.loops.reactions` has them as a mask).
 
     >>> import kinetree as kt
     >>> still = [0, 0, 0, 0]
     >>> kt.joint_reactions(kt.zoo.gripper(), still, still, still)[0].round(3).tolist()
     [0.0, 9.81, 0.0, 0.0, 0.0, 0.932]
     """
-    check_open(mechanism, "joint_reactions")
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
+    if mechanism.loops:
+        from kinetree.analysis.loops.verbs import closed_reactions
+
+        return closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
     tree = mechanism.jointed_tree
     if formulation is None:
         moving, _, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)

@@ -131,7 +131,8 @@ def body_accelerations(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: A
 def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = AT_ORIGIN) -> Array:
     """J (..., 6, n_dof) with [velocity of the point; angular velocity] = J qd, in world axes.
 
-    ``point`` (3,) is fixed in the body and given in its frame (m).
+    ``point`` (3,) is fixed in the body and given in its frame (m). With closed loops qd are the rates of all
+    joints of the tree; :func:`kinetree.loops.jacobian` takes those of the independent ones.
 
     >>> import kinetree as kt
     >>> kt.jacobian(kt.zoo.gripper(), [0, 0, 0, 0], "link3", point=(0.05, 0, 0))[1].round(9).tolist()

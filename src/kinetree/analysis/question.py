@@ -22,7 +22,7 @@ from kinetree.engine import run
 from kinetree.engine.buffers import new_array, new_result
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.number import LANES
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Question(Generic[Answer]):
     its arguments (..., n_dof), as messages tell them. ``answer(tree, found)`` makes the answer of what the
     kernel gives, shaped as `StateCall` says. ``general(mechanism, tree, state, wrenches, threads)`` answers
     for checked states (..., n_axes), or (..., n_dof) if not ``of_axes``. ``formulated(name, mechanism, tree,
-    state, wrenches)`` asks another formulation. ``memory`` knows what ``out=`` may be.
+    state, wrenches)`` asks another formulation. ``memory`` knows what ``out=`` may be. ``of_open_trees``:
+    mechanisms with closed loops have another answer (`analysis.loops.verbs`).
     """
 
     name: str
@@ -88,10 +89,11 @@ class Question(Generic[Answer]):
     ) -> Answer:
         """The same for those who have tried the straight way: trees not asked about before, odd arguments."""
         check_threads(threads)
-        if self.of_open_trees:
-            check_open(mechanism, self.name)
         if out is not None:
             self.memory.expect(out)
+        if self.of_open_trees and mechanism.loops:
+            closed = self._with_loops(mechanism, state, wrenches, threads, formulation)
+            return closed if out is None else self.memory.put(out, closed, state)
         if formulation is not None:
             assert self.formulated is not None
             answer = self.formulated(formulation, mechanism, tree, state, wrenches)
@@ -110,6 +112,19 @@ class Question(Generic[Answer]):
         else:
             answer = self.general(mechanism, tree, values, wrenches, threads)
         return answer if out is None else self.memory.put(out, answer, state)
+
+    def _with_loops(
+        self,
+        mechanism: Mechanism,
+        state: State,
+        wrenches: Wrenches,
+        threads: int | None,
+        formulation: str | None,
+    ) -> Answer:
+        from kinetree.analysis.loops.verbs import closed_answer  # which asks questions about open trees
+
+        answer: Answer = closed_answer(self.name, mechanism, state, wrenches, threads, formulation)
+        return answer
 
     def checked(self, mechanism: Mechanism, tree: Tree, state: State) -> tuple[Array, ...]:
         """The arguments as float64 arrays, finite, of all axes if the question is about these."""

@@ -9,7 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import axis_state
 from kinetree.analysis.evaluate import evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 
 PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
 
@@ -37,7 +37,7 @@ def inertia_regressor(
     """Y (..., n_dof, n_bodies, 10) with tau = sum Y pi over bodies and parameters: dtau/dpi.
 
     For identification: tau without armature, friction and springs is linear in the inertial parameters
-    (:func:`inertial_parameters`).
+    (:func:`inertial_parameters`). With closed loops tau are the torques of the driven joints.
 
     >>> import kinetree as kt, numpy as np
     >>> arm = kt.zoo.kuka_kr5()
@@ -47,7 +47,10 @@ def inertia_regressor(
     >>> bool(np.allclose(tau, kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)))
     True
     """
-    check_open(mechanism, "inertia_regressor")
+    if mechanism.loops:
+        from kinetree.analysis.loops.verbs import closed_regressor
+
+        return closed_regressor(mechanism, q, qd, qdd, threads)
     tree = mechanism.jointed_tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     _, (values,) = evaluate_full(REGRESSOR, tree, [q, qd, qdd], [], threads)

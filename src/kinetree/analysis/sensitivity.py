@@ -59,6 +59,9 @@ def inverse_dynamics_derivatives(
     another derivation, without wrenches (:func:`formulations`). ``out``, an earlier answer of the same shape,
     lends its arrays to this one.
 
+    With closed loops derivatives are total and by the independent joints, which the answer names
+    (:class:`kinetree.loops.LoopInverseDerivatives`): all other joints follow.
+
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
     >>> d = kt.inverse_dynamics_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6)
@@ -134,7 +137,8 @@ def forward_dynamics_derivatives(
 
     dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1.
     ``wrenches`` stay fixed in the frame they are given in. ``out``, an earlier answer of the same shape,
-    lends its arrays to this one.
+    lends its arrays to this one. With closed loops derivatives by q and qd are total and by the independent
+    joints, which the answer names (:class:`kinetree.loops.LoopForwardDerivatives`).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()

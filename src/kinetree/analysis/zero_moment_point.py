@@ -9,7 +9,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.rotation import unit_axis
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.errors import InputError, SingularityError
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 
 WEIGHTLESS = 1e-9  # of the weight: a smaller push has no place where it acts
@@ -36,7 +36,6 @@ def zero_moment_point(
     >>> (zero_moment_point(robot, still, still, still, ground_height=-0.6).round(9) + 0.0).tolist()
     [0.0, 0.0, -0.6]
     """
-    check_open(mechanism, "zero_moment_point")
     up = _normal(mechanism, normal)
     height = number(ground_height, "ground_height")
     F, N = inertial_wrench(mechanism, q, qd, qdd)
@@ -62,7 +61,6 @@ def inertial_wrench(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: Arra
     >>> inertial_wrench(robot, still, still, still)[0].round(6).tolist()
     [0.0, 0.0, 117.72]
     """
-    check_open(mechanism, "inertial_wrench")
     tree = mechanism.tree
     moving = tree.body_axis != WORLD_AXIS
     poses = forward_kinematics(mechanism, q)

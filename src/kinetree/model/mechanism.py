@@ -145,8 +145,8 @@ class Mechanism:
     def opened(self) -> Mechanism:
         """The same mechanism without its loops: the open tree, whose cut joints transmit nothing.
 
-        Dynamics is answered for open trees and refuses a mechanism with closed loops; this asks for its tree
-        on purpose. A mechanism without loops is its own open tree.
+        Dynamics of a mechanism with loops takes these as closed; this asks for its tree on purpose. A
+        mechanism without loops is its own open tree.
 
         >>> import kinetree as kt
         >>> linkage, still = kt.zoo.four_bar(), [0, 0, 0]

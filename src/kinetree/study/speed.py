@@ -15,11 +15,11 @@ from kinetree.analysis.energy import kinetic_energy
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics, joint_reactions, mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.analysis.loops.states import fitting_state
 from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import random_state
 
 QUANTITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "forward_kinematics": (forward_kinematics, ("q",)),
@@ -90,5 +90,5 @@ def best_time(call: Callable[[], object]) -> float:
 
 
 def _states(mechanism: Mechanism, batch: int, seed: int) -> dict[str, Array]:
-    at = random_state(mechanism, np.random.default_rng(seed), batch=batch)
+    at = fitting_state(mechanism, batch, seed)
     return {"q": at.q, "qd": at.qd, "qdd": at.qdd, "tau": inverse_dynamics(mechanism, at.q, at.qd, at.qdd)}

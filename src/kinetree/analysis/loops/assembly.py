@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.system import RANK, constraints
+from kinetree.analysis.loops.system import CLOSED, RANK, constraints
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -17,6 +17,7 @@ from kinetree.state import State, coordinates, random_state
 
 CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
 ITERATIONS = 100
+STALLED = 1e-9  # share of the gaps by which an iteration that closes nothing more brings them down
 LONGEST_STEP = 0.5  # rad or m of one iteration
 FLIPPED = 2.0  # the gap of a loop that is closed, but turned by half a turn
 SAME = 1e-6  # rad or m between two poses that count as one
@@ -64,9 +65,10 @@ def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
         new = constraints(mechanism, q + step)
         better = float(np.linalg.norm(new.gap))
         if better < error or better <= CLOSE:
+            stalled = better > max((1.0 - STALLED) * error, CLOSED)
             small = longest <= 4.0 * np.finfo(float).eps * max(1.0, np.abs(q).max())
             q, found, damping = q + step, new, damping / 10.0 if damping > 1e-9 else 0.0
-            if small or (error <= CLOSE and better >= 0.5 * error):
+            if small or stalled or (error <= CLOSE and better >= 0.5 * error):
                 error = better
                 break
             error = better
@@ -91,7 +93,13 @@ def assembly_modes(
 ) -> tuple[AssemblyMode, ...]:
     """The different poses found from random starts with some joints held, most frequent first.
 
-    There may be more: nothing proves that all were found.
+    ``hold`` must take all freedom, or poses go over into each other: as many independent joints as the
+    mechanism has mobility. There may be more modes: nothing proves that all were found.
+
+    >>> import kinetree as kt
+    >>> modes = kt.loops.assembly_modes(kt.zoo.four_bar(), [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> len(modes), sum(mode.count for mode in modes) <= 80
+    (2, True)
     """
     if not isinstance(starts, int) or starts < 1:
         raise InputError(f"starts must be a positive integer, got {starts!r}")
@@ -116,8 +124,26 @@ def assembly_modes(
                 break
         else:
             found.append([pose])
+    _refuse_families(mechanism, [known[0] for known in found], free)
     found.sort(key=len, reverse=True)
     return tuple(AssemblyMode(known[0], len(known)) for known in found)
+
+
+def _refuse_families(mechanism: Mechanism, poses: list[Array], free: Flags) -> None:
+    """An error if the joints that are not held can still move, so that poses are no separate modes."""
+    if not poses:
+        return
+    J = constraints(mechanism, np.array(poses)).J
+    size = np.linalg.svd(J, compute_uv=False)[..., :1]
+    ranks = (np.linalg.svd(J[..., free], compute_uv=False) > RANK * size).sum(axis=-1)
+    loose = int(free.sum() - ranks.max())
+    if loose > 0:
+        held = [name for name, is_free in zip(mechanism.joint_names, free, strict=True) if not is_free]
+        raise InputError(
+            f"mechanism '{mechanism.name}' can still move in {loose} way{'s' * (loose > 1)} with "
+            f"{listed(held)} held, so that its poses are no separate modes; hold {loose} more independent "
+            f"joint{'s' * (loose > 1)}, such as kinetree.loops.structure(mechanism).independent"
+        )
 
 
 def dependent_motion(

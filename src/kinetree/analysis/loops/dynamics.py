@@ -6,20 +6,22 @@ joint's wrench the equations leave undetermined (004, sections 8.1 and 8.2; 001,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.checks import checking, given
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
+from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.linear import constrained, swapped
-from kinetree.analysis.loops.system import Constraints, constraints, refuse_open_loops, spaces
+from kinetree.analysis.loops.structure import assembled_poses, structure
+from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Flags
+from kinetree.model.tree import Flags, Integers
 from kinetree.state import Wrench, coordinates
 
 DETERMINED = 1e-8  # what a redundant combination may change in a component that is called determined
@@ -45,8 +47,10 @@ def loop_inverse_dynamics(
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
-    wrenches: Sequence[Wrench] | None = None,
+    wrenches: Wrenches = None,
     weights: ArrayLike | None = None,
+    *,
+    threads: int | None = None,
 ) -> tuple[Array, LoopForces]:
     """Torques at the driven joints for a motion that fits the loops, zero elsewhere, and the loops' forces.
 
@@ -56,8 +60,9 @@ def loop_inverse_dynamics(
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     found = constraints(mechanism, q, qd, qdd)
     refuse_open_loops(mechanism, found, qd, qdd)
-    tau_tree = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches)
-    tau = _drive_torque(mechanism, found, tau_tree, drive_weights(mechanism, weights))
+    tau_tree = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+    shares = drive_weights(mechanism, weights)
+    tau = drive_map(mechanism, found, tau_tree[..., None], shares, mechanism.driven)[..., 0]
     return tau, _forces(found, tau_tree - tau)
 
 
@@ -66,7 +71,7 @@ def loop_forward_dynamics(
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
-    wrenches: Sequence[Wrench] | None = None,
+    wrenches: Wrenches = None,
 ) -> tuple[Array, LoopForces]:
     """Accelerations under given torques on any joint, and the loops' forces; see `constrained`."""
     q, qd, tau = broadcast(mechanism, q, qd, tau)
@@ -76,6 +81,38 @@ def loop_forward_dynamics(
     right = tau - bias_torque(tree, q, qd, wrenches=wrenches)
     qdd, torque = constrained(mass_matrix(tree, q), found.J, right[..., None], found.rate[..., None])
     return qdd[..., 0], _forces(found, torque[..., 0])
+
+
+def loop_forces(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike | None = None,
+    *,
+    tau: ArrayLike | None = None,
+    wrenches: Wrenches = None,
+    weights: ArrayLike | None = None,
+) -> LoopForces:
+    """Wrench at each cut joint, with a mask, either of a motion ``qdd`` or under torques ``tau``.
+
+    Of a motion, the drives give what it needs (:func:`inverse_dynamics`, with its ``weights``); under torques
+    it follows by itself (:func:`forward_dynamics`).
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> forces = kt.loops.forces(bar, q, still, still)
+    >>> forces.loop_names, forces.determined[0].tolist()
+    (('crank_pin',), [True, True, False, False, False, True])
+    """
+    if (qdd is None) == (tau is None):
+        raise InputError("give either the accelerations qdd of a motion or the torques tau, not both")
+    if tau is None:
+        assert qdd is not None
+        return loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, weights)[1]
+    if weights is not None:
+        raise InputError("weights share the work of a motion among drives; with torques tau there is none")
+    return loop_forward_dynamics(mechanism, q, qd, tau, wrenches)[1]
 
 
 def cut_loads(mechanism: Mechanism, found: Constraints, wrench: Array) -> list[Wrench]:
@@ -91,47 +128,80 @@ def cut_loads(mechanism: Mechanism, found: Constraints, wrench: Array) -> list[W
     return loads
 
 
-def _drive_torque(mechanism: Mechanism, found: Constraints, tau_tree: Array, weights: Array) -> Array:
-    """The torques of the drives that do the work of ``tau_tree`` on all velocities that the loops allow."""
-    driven = np.flatnonzero(mechanism.driven)
-    G = swapped(spaces(found.J).free)
-    A, g = G[..., driven] / np.sqrt(weights[driven]), G @ tau_tree[..., None]
+def drive_map(
+    mechanism: Mechanism, found: Constraints, on_joints: Array, weights: Array, driven: Flags
+) -> Array:
+    """Forces of the drives (..., n_dof, k) that do the work of generalized forces on the tree's joints.
+
+    G^T tau = G^T f for all velocities G that the loops allow, with the least sum of weights tau^2.
+    """
+    drives = np.flatnonzero(driven)
+    G = swapped(found.spaces.free)
+    A, g = G[..., drives] / np.sqrt(weights[drives]), G @ on_joints
     x = np.linalg.pinv(A, rcond=1e-9) @ g
-    left = np.abs(A @ x - g).max(initial=0.0)
-    if left > 1e-9 * max(1.0, np.abs(g).max(initial=0.0)):
-        names = [mechanism.joint_names[k] for k in driven]
-        raise InputError(
-            f"mechanism '{mechanism.name}': the driven joints ({listed(names)}) cannot produce this motion; "
-            f"{left:.3g} N m or N of generalized force is left over. Declare more joints as driven"
-        )
-    tau = np.zeros_like(tau_tree)
-    tau[..., driven] = x[..., 0] / np.sqrt(weights[driven])
+    if checking():
+        left = np.abs(A @ x - g).max(initial=0.0)
+        if left > 1e-9 * max(1.0, np.abs(g).max(initial=0.0)):
+            raise InputError(_powerless(mechanism, found, drives, float(left)))
+    tau = np.zeros((*g.shape[:-2], mechanism.n_dof, g.shape[-1]))
+    tau[..., drives, :] = x / np.sqrt(weights[drives])[:, None]
     return tau
+
+
+def _powerless(mechanism: Mechanism, found: Constraints, drives: Integers, left: float) -> str:
+    """Why the drives cannot produce a motion."""
+    start = f"mechanism '{mechanism.name}'"
+    if not len(drives):
+        return (
+            f"{start}: no joint is driven, so nothing can produce this motion, which needs {left:.3g} N m or "
+            "N of generalized force; declare driven joints, or ask mechanism.opened() about its tree"
+        )
+    names = listed(mechanism.joint_names[k] for k in drives)
+    message = (
+        f"{start}: the driven joints ({names}) cannot produce this motion; {left:.3g} N m or N of "
+        "generalized force is left over. "
+    )
+    usual = structure(mechanism)
+    if found.spaces.rank < usual.rank:
+        regular = constraints(mechanism, assembled_poses(mechanism, 1)[0]).J
+        J = found.J.reshape(-1, *found.J.shape[-2:])[0]
+        ranks = f"({found.spaces.rank} instead of {usual.rank})"
+        return f"{message}The position is singular: {losing(found.rows, J, regular)} loses rank {ranks}"
+    if len(drives) < usual.mobility:
+        return f"{message}Its mobility is {usual.mobility}: declare more joints as driven"
+    return (
+        f"{message}Some motion of it moves none of them in this position; drive other joints, such as "
+        f"{listed(usual.independent)}"
+    )
 
 
 def multipliers(found: Constraints, torque: Array) -> Array:
     """Multipliers (..., rows, 1) of least norm with J^T lambda = torque."""
-    s = spaces(found.J)
-    least: Array = s.U @ ((swapped(s.V) @ torque[..., None]) / s.s[..., None])
+    least: Array = found.least @ torque[..., None]
     return least
+
+
+def cut_determined(found: Constraints) -> Flags:
+    """(..., loops, 6): components of the cut joints' wrenches that redundant rows do not change."""
+    rows, redundant = found.rows, found.spaces.redundant
+    loose = np.zeros((*found.gap.shape[:-1], len(rows.loops), 6))
+    for k in range(redundant.shape[-1]):
+        loose = np.maximum(loose, np.abs(rows.wrenches_on_A(found.cut, redundant[..., k])))
+    return loose < DETERMINED
 
 
 def _forces(found: Constraints, torque: Array) -> LoopForces:
     """Multipliers of least norm with J^T lambda = torque, as wrenches with a mask."""
-    s = spaces(found.J)
     rows, names = found.rows, tuple(loop.name for loop in found.rows.loops)
     wrench = rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
-    loose = np.zeros(wrench.shape)
-    for k in range(s.redundant.shape[-1]):
-        loose = np.maximum(loose, np.abs(rows.wrenches_on_A(found.cut, s.redundant[..., k])))
-    determined = loose < DETERMINED
+    determined = cut_determined(found)
     return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined)
 
 
 def broadcast(mechanism: Mechanism, *values: ArrayLike) -> list[Array]:
     """Positions, velocities and accelerations or torques as arrays of one shape (..., n_dof)."""
     names = ("q", "qd", "qdd or tau")
-    arrays = [coordinates(mechanism, x, name) for x, name in zip(values, names, strict=True)]
+    arrays = [given(mechanism, x, name) for x, name in zip(values, names, strict=True)]
     try:
         return [np.array(x) for x in np.broadcast_arrays(*arrays)]
     except ValueError:

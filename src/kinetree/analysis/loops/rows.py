@@ -115,6 +115,13 @@ class LoopRows:
             ]
         )
 
+    @cached_property
+    def carriers(self) -> Array:
+        """(loops, bodies): 1 where a body's joint carries the loop's body a and not b, -1 the other way."""
+        return np.array(
+            [_path(self.mechanism, x.body_a) - _path(self.mechanism, x.body_b) for x in self.loops]
+        )
+
     def row_names(self) -> list[str]:
         """The loop's name for every row."""
         return [self.loops[k].name for k in self.loop_of_row]
@@ -200,7 +207,7 @@ class LoopRows:
         _, _, F, N = self.directions(cut)
         F, N = -multipliers[..., None] * F, -multipliers[..., None] * N
         N = N + np.cross(cut.D[..., self.loop_of_row, :], F)
-        total = np.zeros((*multipliers.shape[:-1], len(self.loops), 6))
+        total = np.zeros((*multipliers.shape[:-1], len(self.loops), 6), dtype=F.dtype)
         for row, loop in enumerate(self.loop_of_row):
             total[..., loop, :3] += F[..., row, :]
             total[..., loop, 3:] += N[..., row, :]
@@ -246,6 +253,15 @@ def _frame(motion: AxisMotion, axis: Integers, rotation: Array, position: Array)
 def _turned(R: Array, v: Array) -> Array:
     turned: Array = (R @ v[..., None])[..., 0]
     return turned
+
+
+def _path(mechanism: Mechanism, body: str) -> Array:
+    """(bodies,): 1 for a body and all that carry it."""
+    found = np.zeros(mechanism.n_bodies)
+    while body != WORLD:
+        found[mechanism.body_index(body)] = 1.0
+        body = mechanism.link(body).parent
+    return found
 
 
 def _moves(tree: Tree, axis: int) -> Array:

@@ -19,22 +19,29 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import mass_matrix
+from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
 from kinetree.analysis.loops.linear import constrained, swapped
 from kinetree.analysis.loops.slopes import Direction, RowSlopes, row_slopes
+from kinetree.analysis.loops.structure import structure
 from kinetree.analysis.loops.system import (
     RANK,
     Constraints,
     constraints,
     loop_rows,
     refuse_open_loops,
-    spaces,
 )
-from kinetree.analysis.sensitivity import InverseDynamicsDerivatives, inverse_dynamics_derivatives
+from kinetree.analysis.sensitivity import (
+    ForwardDynamicsDerivatives,
+    InverseDynamicsDerivatives,
+    inverse_dynamics_derivatives,
+)
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
-from kinetree.state import Wrench
+from kinetree.state import state_name
+
+Independent = Sequence[str] | None  # names of joints; those of `structure` if None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,38 +54,59 @@ class Following:
     slopes: RowSlopes
 
 
-@dataclass(frozen=True, eq=False)
-class LoopInverseDerivatives:
+class LoopInverseDerivatives(InverseDynamicsDerivatives):
     """Total derivatives by q, qd and qdd of the independent joints, (..., n_dof, mobility), numerator first.
 
     ``tau`` are the torques of the drives (zero elsewhere), ``torque`` is J^T lambda of the loops; ``dq_dq``
-    tells how all joints follow the independent ones.
+    says how all joints follow the independent ones. ``matrices`` and ``torque_matrices``
+    (3, ..., n_dof, mobility) hold the derivatives side by side.
     """
 
-    independent: tuple[str, ...]
-    tau: Array
-    dtau_dq: Array
-    dtau_dqd: Array
-    dtau_dqdd: Array
-    torque: Array
-    dtorque_dq: Array
-    dtorque_dqd: Array
-    dtorque_dqdd: Array
-    dq_dq: Array
+    __slots__ = ("dq_dq", "independent", "torque", "torque_matrices")
+    further = ("torque", "torque_matrices", "dq_dq")  # what out= lends besides
+
+    def __init__(
+        self,
+        independent: tuple[str, ...],
+        tau: Array,
+        matrices: Array,
+        torque: Array,
+        torque_matrices: Array,
+        dq_dq: Array,
+    ) -> None:
+        super().__init__(tau, matrices)
+        self.independent, self.torque = independent, torque
+        self.torque_matrices, self.dq_dq = torque_matrices, dq_dq
+
+    @property
+    def dtorque_dq(self) -> Array:
+        """Derivatives of J^T lambda with respect to positions."""
+        return self.torque_matrices[0]  # type: ignore[no-any-return]
+
+    @property
+    def dtorque_dqd(self) -> Array:
+        """Derivatives of J^T lambda with respect to velocities."""
+        return self.torque_matrices[1]  # type: ignore[no-any-return]
+
+    @property
+    def dtorque_dqdd(self) -> Array:
+        """Derivatives of J^T lambda with respect to accelerations."""
+        return self.torque_matrices[2]  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False)
-class LoopForwardDerivatives:
+class LoopForwardDerivatives(ForwardDynamicsDerivatives):
     """Total derivatives of qdd by q and qd of the independent joints, (..., n_dof, mobility), and by tau.
 
-    ``dqdd_dtau`` (..., n_dof, n_dof) is by the torque on every joint.
+    ``dqdd_dtau`` (..., n_dof, n_dof) is by the torque on every joint. ``matrices`` (2, ..., n_dof, mobility)
+    holds the first two.
     """
 
-    independent: tuple[str, ...]
-    qdd: Array
-    dqdd_dq: Array
-    dqdd_dqd: Array
-    dqdd_dtau: Array
+    __slots__ = ("independent",)
+    further = ("dqdd_dtau",)
+
+    def __init__(self, independent: tuple[str, ...], qdd: Array, matrices: Array, dqdd_dtau: Array) -> None:
+        self.independent, self.qdd, self.matrices = independent, qdd, matrices
+        self.dqdd_dq, self.dqdd_dqd, self.dqdd_dtau = matrices[0], matrices[1], dqdd_dtau
 
 
 def loop_inverse_dynamics_derivatives(
@@ -86,26 +114,54 @@ def loop_inverse_dynamics_derivatives(
     q: ArrayLike,
     qd: ArrayLike,
     qdd: ArrayLike,
-    independent: Sequence[str],
-    wrenches: Sequence[Wrench] | None = None,
+    independent: Independent = None,
+    wrenches: Wrenches = None,
     weights: ArrayLike | None = None,
+    *,
+    threads: int | None = None,
 ) -> LoopInverseDerivatives:
-    """Total derivatives of the drives' torques and of the loops' forces J^T lambda."""
-    q, qd, qdd = broadcast(mechanism, q, qd, qdd)
-    chosen = _chosen(mechanism, independent)
-    found = constraints(mechanism, q, qd, qdd)
-    refuse_open_loops(mechanism, found, qd, qdd)
-    _refuse_other_mobility(mechanism, found, independent)
-    change = following(mechanism, found, (q, qd, qdd), chosen, np.eye(3 * len(chosen)))
-    tree = inverse_dynamics_derivatives(mechanism.opened(), q, qd, qdd, wrenches=wrenches)
-    tau, dtau, dtorque = _drive_slopes(mechanism, found, tree, change, drive_weights(mechanism, weights))
-    parts = [part for slopes in (dtau, dtorque) for part in _thirds(slopes)]
-    G = _thirds(change.q)[0]
-    dtau_dq, dtau_dqd, dtau_dqdd, *rest = parts
-    torque = tree.tau - tau
+    """Total derivatives of the drives' torques and of the loops' forces J^T lambda.
+
+    ``independent`` names joints that determine all others, those of :func:`structure` unless given.
+    """
+    state = tuple(broadcast(mechanism, q, qd, qdd))
+    at = inverse_slopes(mechanism, state, independent, wrenches, weights, threads)  # type: ignore[arg-type]
+    matrices, torques = np.stack(_thirds(at.dtau)), np.stack(_thirds(at.dtorque))
     return LoopInverseDerivatives(
-        tuple(independent), tau, dtau_dq, dtau_dqd, dtau_dqdd, torque, rest[0], rest[1], rest[2], G
+        at.independent, at.tau, matrices, at.torque, torques, _thirds(at.change.q)[0]
     )
+
+
+@dataclass(frozen=True, eq=False)
+class InverseSlopes:
+    """Torques of the drives and of the loops, and their slopes along 3 mobility directions: (..., k, n)."""
+
+    independent: tuple[str, ...]
+    found: Constraints
+    change: Following
+    tau: Array
+    torque: Array
+    dtau: Array
+    dtorque: Array
+
+
+def inverse_slopes(
+    mechanism: Mechanism,
+    state: tuple[Array, Array, Array],
+    independent: Independent,
+    wrenches: Wrenches,
+    weights: ArrayLike | None,
+    threads: int | None = None,
+) -> InverseSlopes:
+    """Slopes of inverse dynamics along unit changes of q, qd, qdd of the independent joints, in turn."""
+    names, chosen = chosen_joints(mechanism, independent)
+    found = constraints(mechanism, *state)
+    refuse_open_loops(mechanism, found, state[1], state[2])
+    refuse_dependent(mechanism, found, names, chosen)
+    change = following(mechanism, found, state, chosen, np.eye(3 * len(chosen)))
+    tree = inverse_dynamics_derivatives(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
+    tau, dtau, dtorque = _drive_slopes(mechanism, found, tree, change, drive_weights(mechanism, weights))
+    return InverseSlopes(names, found, change, tau, tree.tau - tau, dtau, dtorque)
 
 
 def loop_forward_dynamics_derivatives(
@@ -113,8 +169,10 @@ def loop_forward_dynamics_derivatives(
     q: ArrayLike,
     qd: ArrayLike,
     tau: ArrayLike,
-    independent: Sequence[str],
-    wrenches: Sequence[Wrench] | None = None,
+    independent: Independent = None,
+    wrenches: Wrenches = None,
+    *,
+    threads: int | None = None,
 ) -> LoopForwardDerivatives:
     """Total derivatives of constrained forward dynamics.
 
@@ -122,13 +180,13 @@ def loop_forward_dynamics_derivatives(
     with the matrix of forward dynamics itself.
     """
     q, qd, tau = broadcast(mechanism, q, qd, tau)
-    chosen = _chosen(mechanism, independent)
+    names, chosen = chosen_joints(mechanism, independent)
     qdd, forces = loop_forward_dynamics(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd, qdd)
-    _refuse_other_mobility(mechanism, found, independent)
+    refuse_dependent(mechanism, found, names, chosen)
     k = len(chosen)
     change = following(mechanism, found, (q, qd, qdd), chosen, np.eye(3 * k)[: 2 * k])
-    tree = inverse_dynamics_derivatives(mechanism.opened(), q, qd, qdd, wrenches=wrenches)
+    tree = inverse_dynamics_derivatives(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
     right = -(_along(tree.dtau_dq, change.q) + _along(tree.dtau_dqd, change.qd))
     right = right + (swapped(change.slopes.J) @ multipliers(found, forces.torque)[..., None, :, :])[..., 0]
     n, batch = mechanism.n_dof, q.shape[:-1]
@@ -137,8 +195,11 @@ def loop_forward_dynamics_derivatives(
     rows = np.concatenate([change.slopes.second_rate, np.zeros((*batch, n, found.gap.shape[-1]))], axis=-2)
     M = mass_matrix(mechanism.opened(), q)
     dqdd = swapped(constrained(M, found.J, swapped(right), swapped(rows))[0])
-    parts = [swapped(x) for x in (dqdd[..., :k, :], dqdd[..., k : 2 * k, :], dqdd[..., 2 * k :, :])]
-    return LoopForwardDerivatives(tuple(independent), qdd, *parts)
+    parts = [
+        np.ascontiguousarray(swapped(x))
+        for x in (dqdd[..., :k, :], dqdd[..., k : 2 * k, :], dqdd[..., 2 * k :, :])
+    ]
+    return LoopForwardDerivatives(names, qdd, np.stack(parts[:2]), parts[2])
 
 
 def following(
@@ -195,7 +256,7 @@ def _drive_slopes(
         _along(tree.dtau_dq, change.q) + _along(tree.dtau_dqd, change.qd) + _along(tree.dtau_dqdd, change.qdd)
     )
     driven = np.flatnonzero(mechanism.driven)
-    w, s, dJ = weights[driven], spaces(found.J), change.slopes.J
+    w, s, dJ = weights[driven], found.spaces, change.slopes.J
     G = s.free
     A = swapped(G)[..., driven]
     S = np.asarray(np.linalg.inv((A / w) @ swapped(A)), dtype=np.float64)
@@ -211,18 +272,38 @@ def _drive_slopes(
     return tau, dtau, dtau_tree - dtau
 
 
-def _chosen(mechanism: Mechanism, independent: Sequence[str]) -> Integers:
+def chosen_joints(mechanism: Mechanism, independent: Independent) -> tuple[tuple[str, ...], Integers]:
+    """Names and places of the independent joints."""
     if isinstance(independent, str):
         raise InputError(f"independent must be a list of joints, got {independent!r}")
-    return np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
+    names = structure(mechanism).independent if independent is None else tuple(independent)
+    places = np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
+    if len(set(places.tolist())) != len(places):
+        raise InputError(f"independent joints must differ, got {listed(list(names))}")
+    return names, places
 
 
-def _refuse_other_mobility(mechanism: Mechanism, found: Constraints, independent: Sequence[str]) -> None:
-    freedoms = mechanism.n_dof - spaces(found.J).rank
-    if freedoms != len(independent):
+def refuse_dependent(
+    mechanism: Mechanism, found: Constraints, names: tuple[str, ...], chosen: Integers
+) -> None:
+    """An error where joints do not determine all others, or not freely."""
+    freedoms = mechanism.n_dof - found.spaces.rank
+    if freedoms != len(names):
+        usual, where = structure(mechanism).mobility, ""
+        if freedoms > usual:
+            where = f" (a singular position: {usual} elsewhere)"
         raise InputError(
-            f"mechanism '{mechanism.name}' has mobility {freedoms} here, but {len(independent)} independent "
-            f"joints are named: {listed(list(independent))}"
+            f"mechanism '{mechanism.name}' has mobility {freedoms} here{where}, but {len(names)} independent "
+            f"joints are named: {listed(list(names))}"
+        )
+    size = np.linalg.svd(found.J, compute_uv=False)[..., :1]
+    left = np.linalg.svd(np.delete(found.J, chosen, axis=-1), compute_uv=False)
+    poor = (left > RANK * size).sum(axis=-1) < found.spaces.rank
+    if poor.any():
+        place = tuple(int(k) for k in np.argwhere(poor)[0])
+        raise InputError(
+            f"mechanism '{mechanism.name}': the joints {listed(list(names))} are not independent in "
+            f"{state_name(place)}: they do not determine all others there; name other joints"
         )
 
 
@@ -234,4 +315,4 @@ def _along(matrix: Array, directions: Array) -> Array:
 
 def _thirds(slopes: Array) -> list[Array]:
     """Slopes (..., 3 m, n) as three arrays (..., n, m)."""
-    return [swapped(part) for part in np.split(slopes, 3, axis=-2)]
+    return [np.ascontiguousarray(swapped(part)) for part in np.split(slopes, 3, axis=-2)]

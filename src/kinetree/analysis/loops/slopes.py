@@ -44,12 +44,12 @@ class RowSlopes:
 
 def row_slopes(rows: LoopRows, q: Array, qd: Array, qdd: Array, along: Direction) -> RowSlopes:
     """Slopes of the rows at a state (..., axes)."""
-    moved = _moved(rows.tree, rows.motion(q, qd, qdd), qd, qdd, along)
-    cut = rows.cut_motion(moved)
-    return RowSlopes(rows.jacobian(moved, cut).imag / STEP, rows.second_rate(cut).imag / STEP)
+    motion = moved(rows.tree, rows.motion(q, qd, qdd), qd, qdd, along)
+    cut = rows.cut_motion(motion)
+    return RowSlopes(rows.jacobian(motion, cut).imag / STEP, rows.second_rate(cut).imag / STEP)
 
 
-def _moved(tree: Tree, motion: AxisMotion, qd: Array, qdd: Array, along: Direction) -> AxisMotion:
+def moved(tree: Tree, motion: AxisMotion, qd: Array, qdd: Array, along: Direction) -> AxisMotion:
     """The motion with its slopes along k directions as imaginary parts; axes (..., k, n + 1, ...)."""
     R, p, v, w, a, wd = (x[..., None, :, :] for x in _parts(motion))
     S = _screws(tree, motion)[..., None, :, :]

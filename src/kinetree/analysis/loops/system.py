@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.checks import checking
+from kinetree.analysis.kinematics import AxisMotion
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.mechanism import Mechanism
@@ -39,10 +42,23 @@ class Constraints:
     """The loops at one state or a batch of them, in the coordinates of the mechanism."""
 
     rows: LoopRows
+    motion: AxisMotion
     cut: CutMotion
     gap: Array  # (..., rows)
     J: Array  # (..., rows, n_dof)
     rate: Array  # second time derivative of the gap, (..., rows); at qdd = 0: the bias
+
+    @cached_property
+    def spaces(self) -> Spaces:
+        """The spaces of J; refuses a batch in which the rank changes, naming the loop."""
+        return spaces(self.J, self.rows)
+
+    @cached_property
+    def least(self) -> Array:
+        """(..., rows, n_dof): from a generalized force J^T lambda to its multipliers of least norm."""
+        s = self.spaces
+        least: Array = s.U / s.s[..., None, :] @ np.swapaxes(s.V, -1, -2)
+        return least
 
 
 def constraints(
@@ -58,9 +74,8 @@ def constraints(
     motion = rows.motion(q, qd, qdd)
     cut = rows.cut_motion(motion)
     J = rows.jacobian(motion, cut)
-    return Constraints(
-        rows, cut, rows.gap(cut), J if coupling is None else J @ coupling.matrix, rows.second_rate(cut)
-    )
+    J = J if coupling is None else J @ coupling.matrix
+    return Constraints(rows, motion, cut, rows.gap(cut), J, rows.second_rate(cut))
 
 
 def gap(mechanism: Mechanism, q: ArrayLike) -> Array:
@@ -88,24 +103,43 @@ class Spaces:
     rank: int
 
 
-def spaces(J: Array) -> Spaces:
+def spaces(J: Array, rows: LoopRows | None = None) -> Spaces:
     """The spaces of a Jacobian; refuses a batch in which the rank changes."""
     U, s, Vt = np.linalg.svd(J, full_matrices=True)
     ranks = (s > RANK * s[..., :1]).sum(axis=-1)
     rank = int(ranks.max(initial=0))
     if (ranks != rank).any():
         place = tuple(int(k) for k in np.argwhere(ranks != rank)[0])
+        good = tuple(int(k) for k in np.argwhere(ranks == rank)[0])
+        who = "the loops lose" if rows is None else f"{losing(rows, J[place], J[good])} loses"
         raise SingularityError(
-            f"the loops lose rank in {state_name(place)}, a singular position: {ranks[place]} instead of "
+            f"{who} rank in {state_name(place)}, a singular position: {ranks[place]} instead of "
             f"{rank} independent constraints; ask about it alone"
         )
     V = np.swapaxes(Vt, -1, -2)
     return Spaces(U[..., :rank], s[..., :rank], V[..., :rank], U[..., rank:], V[..., rank:], rank)
 
 
+def losing(rows: LoopRows, singular: Array, regular: Array) -> str:
+    """The first loop whose rows add less at a singular pose, (rows, n_dof), than at a regular one."""
+    for k, loop in enumerate(rows.loops):
+        upto = rows.loop_of_row <= k
+        if rank_of(singular[upto]) < rank_of(regular[upto]):
+            return f"loop '{loop.name}' of mechanism '{rows.mechanism.name}'"
+    return f"mechanism '{rows.mechanism.name}'"
+
+
+def rank_of(J: Array) -> int:
+    """How many rows of a matrix are independent."""
+    size = np.linalg.svd(J, compute_uv=False)
+    return int((size > RANK * size[:1]).sum())
+
+
 def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None) -> None:
     """An error that names the loop and the state where a motion does not fit the loops."""
     _refuse_parameters(mechanism)
+    if not checking():
+        return
     size = _size(mechanism)
     facing = found.rows.facing(found.cut)
     if (facing < 0.0).any():

@@ -1,0 +1,201 @@
+"""The questions of kinetree itself, answered for mechanisms with closed loops.
+
+| question | answer |
+|---|---|
+| inverse_dynamics | torques of the drives, zero elsewhere |
+| gravity_torque | torques of the drives that hold it, zero elsewhere |
+| forward_dynamics | accelerations of all joints |
+| joint_reactions | of the tree's joints, with what cut joints transmit; undetermined components are NaN |
+| derivatives | total, by the independent joints: all others follow |
+| inertia_regressor | of the drives' torques |
+| floating_base_inverse_dynamics | drives' torques and the base's acceleration |
+
+Mass matrix and bias torque are those of the tree, M qdd + h = tau + J^T lambda; poses, velocities, Jacobians,
+energies and momentum do not depend on what closes the loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.batches import batch_shape
+from kinetree.analysis.checks import checking, given
+from kinetree.analysis.floating import floating_base_inverse_dynamics
+from kinetree.analysis.inverse import gravity_torque
+from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.dynamics import drive_map, loop_forward_dynamics, loop_inverse_dynamics
+from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
+from kinetree.analysis.loops.sensitivity import (
+    loop_forward_dynamics_derivatives,
+    loop_inverse_dynamics_derivatives,
+)
+from kinetree.analysis.loops.system import constraints, refuse_open_loops
+from kinetree.analysis.regressor import inertia_regressor
+from kinetree.errors import InputError, KinetreeError, listed
+from kinetree.kernels.floating import BASE
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import Frame
+
+State = tuple[Any, ...]
+
+
+def closed_answer(
+    name: str,
+    mechanism: Mechanism,
+    state: State,
+    wrenches: Wrenches,
+    threads: int | None,
+    formulation: str | None,
+) -> Any:
+    """The answer of a question, by the name of its function, for a mechanism with loops."""
+    if formulation is not None:
+        raise InputError(_only_open(formulation, name))
+    return _ANSWERS[name](mechanism, state, wrenches, threads)
+
+
+def _only_open(formulation: str, name: str) -> str:
+    return (
+        f"formulation '{formulation}' answers {name} for open trees only; leave formulation out, or pass "
+        "mechanism.opened() for the tree without its loops"
+    )
+
+
+def _torques(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
+    def ask(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
+        return loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads)[0]
+
+    return _answered(mechanism, ask, state, ("q", "qd", "qdd"))
+
+
+def _accelerations(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
+    def ask(q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
+        return loop_forward_dynamics(mechanism, q, qd, tau, wrenches)[0]
+
+    return _answered(mechanism, ask, state, ("q", "qd", "tau"))
+
+
+def _answered(mechanism: Mechanism, ask: Callable[..., Array], state: State, names: tuple[str, ...]) -> Array:
+    """The answer; unchecked, states that have none are answered with NaN, the others as ever."""
+    if checking():
+        return ask(*state)
+    try:
+        return ask(*state)
+    except (KinetreeError, np.linalg.LinAlgError):
+        values = [given(mechanism, x, what) for x, what in zip(state, names, strict=True)]
+        batch = batch_shape(*values)
+        rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in values]
+        found = np.full((math.prod(batch), mechanism.n_dof), np.nan)
+        for k, one in enumerate(zip(*rows, strict=True)):
+            try:
+                found[k] = ask(*one)
+            except (KinetreeError, np.linalg.LinAlgError):
+                continue
+        return found.reshape(*batch, mechanism.n_dof)
+
+
+def _torque_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
+    q, qd, qdd = state
+    return loop_inverse_dynamics_derivatives(mechanism, q, qd, qdd, None, wrenches, threads=threads)
+
+
+def _acceleration_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
+    q, qd, tau = state
+    return loop_forward_dynamics_derivatives(mechanism, q, qd, tau, None, wrenches, threads=threads)
+
+
+def _reaction_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
+    q, qd, qdd = state
+    return loop_reaction_derivatives(mechanism, q, qd, qdd, None, wrenches, threads=threads)
+
+
+def _hessian(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
+    raise InputError(
+        f"mechanism '{mechanism.name}' has closed loops ({listed(x.name for x in mechanism.loops)}); "
+        "torque_hessian has second derivatives of open trees only. inverse_dynamics_derivatives has the "
+        "exact first ones; mechanism.opened() is the tree without its loops"
+    )
+
+
+_ANSWERS: dict[str, Callable[[Mechanism, State, Wrenches, int | None], Any]] = {
+    "inverse_dynamics": _torques,
+    "forward_dynamics": _accelerations,
+    "inverse_dynamics_derivatives": _torque_slopes,
+    "forward_dynamics_derivatives": _acceleration_slopes,
+    "joint_reaction_derivatives": _reaction_slopes,
+    "torque_hessian": _hessian,
+}
+
+
+def closed_gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """Torques of the drives that hold a mechanism with loops against gravity, (..., n_dof)."""
+    q = given(mechanism, q, "q")
+    return _by_drives(mechanism, q, gravity_torque(mechanism.opened(), q)[..., None])[..., 0]
+
+
+def closed_reactions(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches,
+    frame: Frame,
+    formulation: str | None,
+) -> Array:
+    """Reactions of the tree's joints with what cut joints transmit; undetermined components are NaN."""
+    if formulation is not None:
+        raise InputError(_only_open(formulation, "joint_reactions"))
+    return loop_reactions(mechanism, q, qd, qdd, wrenches, frame).wrench
+
+
+def closed_regressor(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, threads: int | None
+) -> Array:
+    """Y (..., n_dof, n_bodies, 10) of the drives' torques, those of least sum of squares."""
+    q, qd, qdd = (given(mechanism, x, what) for x, what in ((q, "q"), (qd, "qd"), (qdd, "qdd")))
+    found = constraints(mechanism, q, qd, qdd)
+    refuse_open_loops(mechanism, found, qd, qdd)
+    Y = inertia_regressor(mechanism.opened(), q, qd, qdd, threads=threads)
+    flat = Y.reshape(*Y.shape[:-2], -1)
+    return _by_drives(mechanism, np.broadcast_to(q, (*Y.shape[:-3], q.shape[-1])), flat).reshape(Y.shape)
+
+
+def _by_drives(mechanism: Mechanism, q: Array, on_joints: Array) -> Array:
+    """Generalized forces (..., n_dof, k) on the tree's joints as those of the drives that do their work."""
+    found = constraints(mechanism, q)
+    refuse_open_loops(mechanism, found, np.zeros_like(q), None)
+    by_drives: Array = drive_map(mechanism, found, on_joints, np.ones(mechanism.n_dof), mechanism.driven)
+    return by_drives
+
+
+def closed_floating_inverse(
+    mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, joints: ArrayLike, wrenches: Wrenches
+) -> tuple[Array, Array]:
+    """Base acceleration and torques of the drives of a floating mechanism whose loops ride on it."""
+    q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
+    found = constraints(mechanism, q, qd)
+    size = max(1.0, float(np.abs(found.J).max(initial=0.0)))
+    tied = np.argwhere(np.abs(found.J[..., :BASE]) > 1e-9 * size)
+    if len(tied):
+        loop = found.rows.loops[found.rows.loop_of_row[tied[0][-2]]].name
+        raise InputError(
+            f"mechanism '{mechanism.name}': loop '{loop}' ties the floating base, so that it is not free to "
+            "accelerate; ask inverse_dynamics with the accelerations of all joints"
+        )
+    base, tau = floating_base_inverse_dynamics(mechanism.opened(), q, qd, joints, wrenches)
+    joints = np.asarray(joints, dtype=np.float64)
+    joints = np.broadcast_to(joints, (*base.shape[:-1], joints.shape[-1]))
+    qdd = np.concatenate([base, joints], axis=-1)
+    q, qd = np.broadcast_to(q, qdd.shape), np.broadcast_to(qd, qdd.shape)
+    found = constraints(mechanism, q, qd, qdd)
+    refuse_open_loops(mechanism, found, qd, qdd)
+    driven = mechanism.driven.copy()
+    driven[:BASE] = False
+    tau_tree = np.concatenate([np.zeros_like(base), tau], axis=-1)
+    by_drives = drive_map(mechanism, found, tau_tree[..., None], np.ones(mechanism.n_dof), driven)
+    return base, by_drives[..., BASE:, 0]
