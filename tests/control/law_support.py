@@ -7,9 +7,10 @@ import numpy as np
 import kinetree as kt
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
+from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled import rates as rates_code
-from kinetree.simulation.compiled.context import Context, ContextParts, layout_rows
+from kinetree.simulation.compiled.context import Context, ContextParts
 
 POINTER = ctypes.c_void_p
 RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)

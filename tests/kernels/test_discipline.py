@@ -11,7 +11,7 @@ from kinetree.kernels.actuator import DRIVE
 from kinetree.kernels.catalogue import all_kernels
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
-from kinetree.kernels.loop import BELOW, CUT, ENTRY, PIVOT, PLACE, ROW, UPDATE
+from kinetree.kernels.loop_table import BELOW, CUT, ENTRY, LINK, LOOPS, PIVOT, PLACE, ROW, SEGMENT, TARGET
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
@@ -48,7 +48,7 @@ FORBIDDEN = (
     ast.Break,
     ast.Continue,
 )
-LOOPS = {"outward", "inward", "upward", "range"}
+COUNTERS = {"outward", "inward", "upward", "range"}
 INTEGERS = {"i", "j", "k", "n", "c", "floating"}  # what integer parameters are called
 MODEL = {  # what is read and never written, the same for all lanes
     "tree": TREE,
@@ -65,10 +65,25 @@ MODEL = {  # what is read and never written, the same for all lanes
     "entries": ENTRY,
     "places": PLACE,
     "pivots": PIVOT,
-    "updates": UPDATE,
+    "targets": TARGET,
+    "links": LINK,
+    "segments": SEGMENT,
+    "loops": LOOPS,
     "below": BELOW,
 }
-SCRATCH = {"work", "out", "packed", "slopes", "asked", "chain", "strip", "matrix", "unknowns", "gaps"}
+SCRATCH = {
+    "work",
+    "out",
+    "packed",
+    "slopes",
+    "asked",
+    "chain",
+    "strip",
+    "matrix",
+    "unknowns",
+    "gaps",
+    "bases",
+}
 TIMED = {"interval"}  # branches on the time, which all lanes share
 
 
@@ -115,7 +130,7 @@ def unusual_loops(function):
     """Loops over anything but the tree and ranges, or with more than one counter."""
     for node in ast.walk(function):
         if isinstance(node, ast.For):
-            plain = isinstance(node.iter, ast.Call) and node.iter.func.id in LOOPS
+            plain = isinstance(node.iter, ast.Call) and node.iter.func.id in COUNTERS
             if not (plain and isinstance(node.target, ast.Name)):
                 yield f"line {node.lineno}: {ast.unparse(node.iter)}"
 

@@ -11,8 +11,9 @@ import kinetree as kt
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import friction_slopes, normal_slopes
 from kinetree.kernels.ground import PLANE, POINT, REGION, friction_force, normal_force
+from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, GRAVITY, NO_MODEL
-from kinetree.simulation.compiled.context import Context, ContextParts, layout_rows
+from kinetree.simulation.compiled.context import Context, ContextParts
 from kinetree.simulation.compiled.jacobian import jacobian
 from kinetree.simulation.compiled.rates import rates
 from support import trees

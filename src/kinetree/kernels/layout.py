@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from kinetree.algebra.arrays import Array
 from kinetree.model.tree import Tree
 
 
@@ -71,3 +74,14 @@ class Layout:
     def as_streamed(self) -> Layout:
         """The same fields, written past the caches."""
         return Layout(self.world, self.constant, True, **self.fields)
+
+
+def layout_rows(layout: Layout, count: int, **columns: Any) -> Array:
+    """Rows of a layout from columns: a number for all, (count,) or (count, width); the rest is zero."""
+    rows = np.zeros((count, layout.width))
+    for name, values in columns.items():
+        start, width, integer = layout.places[name]
+        target = rows.view(np.int64) if integer else rows
+        column = np.asarray(values)
+        target[:, start : start + width] = column[:, None] if column.ndim == 1 and width == 1 else column
+    return rows

@@ -5,15 +5,25 @@ origin) that its unit multiplier puts on body B, and the opposite on A; J_kj = z
 that move B and not A, with the other sign for those that move A and not B. Rows are fixed in frame A
 (`analysis.loops.rows` has the same in NumPy).
 
+Long chains are divided into segments, so that the cost grows with their length and not with its cube: what an
+axis carries gets six unknowns of its own (turning about a point p and moving of p, counted from the motion at
+qdd = 0), and six rows that tie these to the axes before. All axes beyond belong to the segment, and half of
+the inertia of the body on the axis, without which M were singular; M has entries for pairs of the same
+segment only. Directions in which the segment never moves are left out: their entries
+go to a slot that is not read.
+
 The matrix [[M, J^T], [J, 0]] is factored as L D L^T in an order found once for each mechanism
-(`analysis.loops.elimination`); its entries lie in slots, diagonal ones first, and the updates that
-elimination makes are a list of triples of slots. The unknowns are qdd and -lambda.
+(`analysis.loops.elimination`); its entries lie in slots, diagonal ones first, then the one that is not
+read, then column by column. The unknowns are qdd (and motions of segments) and -lambda. Tables:
+`kernels.loop_table`.
 """
 
-from kinetree.kernels.axes import WORLD, inward, outward
-from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import lanewise, where_less
+from kinetree.kernels.axes import WORLD, inward, outward, passive_torque
+from kinetree.kernels.coupled import composite_bodies
+from kinetree.kernels.number import accumulate, lanewise, where_less
 from kinetree.kernels.vectors import (
+    ZERO3,
+    ZERO6,
     add,
     cross,
     cross_plus,
@@ -26,92 +36,137 @@ from kinetree.kernels.vectors import (
     times_plus,
 )
 
-POINT, DIRECTION, ROD = range(3)  # types of rows, as in `analysis.loops.rows`
+POINT, DIRECTION, ROD, TURN, MOVE = range(5)  # types of rows, as in `analysis.loops.rows`, and of ties
 DROPPED = 1e-11  # pivots of multipliers below this share of J M^-1 J^T's diagonal belong to redundant rows
-
-CUT = Layout(
-    world=False,
-    constant=True,
-    axis_a=int,
-    axis_b=int,
-    first=int,  # of its rows
-    size=int,  # how many of them
-    Ra=9,  # frame A in the frame of its axis
-    pa=3,
-    Rb=9,
-    pb=3,
-)
-ROW = Layout(
-    world=False,
-    constant=True,
-    type=int,
-    first=int,  # of its entries in J
-    size=int,  # how many of them
-    unknown=int,  # the place of its multiplier in the order of elimination
-    e=3,  # in frame A
-    f=3,  # in frame B
-    c=1,  # cosine kept, or length of the rod
-)
-ENTRY = Layout(world=False, constant=True, axis=int, slot=int, pivot=int, sign=1)  # pivot: slot of M_ii
-PLACE = Layout(
-    world=False, constant=True, slot=int
-)  # of M_ij, for each axis i all its ancestors j, itself first
-PIVOT = Layout(
-    world=False,
-    constant=True,
-    first_update=int,
-    updates=int,
-    first_below=int,
-    below=int,
-    multiplier=int,  # 1: of a row, 0: of an axis
-    usual=1,  # its size in ordinary poses; much smaller ones tell that a singular position is near
-)
-UPDATE = Layout(world=False, constant=True, target=int, left=int, right=int)
-BELOW = Layout(world=False, constant=True, unknown=int, slot=int)
-SLOT = Layout(world=False, A=1)
-UNKNOWN = Layout(world=False, x=1, size=1)
-GAP = Layout(world=False, gap=1, rate=1, bias=1)
+UNIT_X, UNIT_Y, UNIT_Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+BASE = 6  # unknowns of a segment
 
 
 @lanewise
-def clear(matrix, n_slots):
+def clear(matrix, unknowns, n_slots, n_unknowns):
     """All slots to zero: elimination fills some that neither M nor J has."""
     for k in range(n_slots):
         matrix.A[k] = 0.0
+    for k in range(n_unknowns):
+        unknowns.x[k] = 0.0
 
 
 @lanewise
-def mass_entries(tree, places, work, matrix, n):
-    """M into its slots, after `coupled.composite_bodies`."""
+def gather(tree, links, segments, work, bases, n, c):
+    """Sum inertias and bias wrenches of all beyond each axis into its own, within one of ``c`` segments."""
+    if c == 0:
+        composite_bodies(tree, work, n)
+    else:
+        for i in outward(n):
+            if not tree.massive[i]:
+                work.h[i], work.I[i] = ZERO3, ZERO6
+        for k in range(c):
+            i = segments.axis[k]
+            bases.p[k] = work.p[i]
+            S = work.I[i]
+            work.h[i] = scale(0.5, work.h[i])
+            work.I[i] = 0.5 * S[0], 0.5 * S[1], 0.5 * S[2], 0.5 * S[3], 0.5 * S[4], 0.5 * S[5]
+            bases.n[k], bases.f[k], bases.h[k], bases.I[k] = ZERO3, ZERO3, work.h[i], work.I[i]
+        for i in inward(n):
+            j, k = links.parent[i], links.segment[i]
+            if j != WORLD:
+                accumulate(work.n, j, work.n[i])
+                accumulate(work.f, j, work.f[i])
+                accumulate(work.h, j, work.h[i])
+                accumulate(work.I, j, work.I[i])
+            elif k != WORLD:
+                accumulate(bases.n, k, work.n[i])
+                accumulate(bases.f, k, work.f[i])
+                accumulate(bases.h, k, work.h[i])
+                accumulate(bases.I, k, work.I[i])
+
+
+@lanewise
+def mass_entries(tree, links, places, work, bases, matrix, n):
+    """M into its slots, after `gather`: for each axis itself, its ancestors and the motion of its segment."""
     k = 0
     for i in outward(n):
         z, s, h = work.z[i], work.s[i], work.h[i]
         L = add(times(full(work.I[i]), z), cross(h, s))  # momentum of all beyond for unit speed of the axis
-        P = cross_plus(z, h, scale(tree.subtree_m[i], s))
+        P = cross_plus(z, h, scale(links.m[i], s))
         drive = tree.armature[i]
         j = i
         while j != WORLD:
-            matrix.A[places.slot[k]] = dot_plus(work.z[j], L, dot_plus(work.s[j], P, drive))
+            t = places.slot[k]
+            M = dot_plus(work.z[j], L, dot_plus(work.s[j], P, drive))
+            matrix.A[t] = matrix.A[t] + places.factor[k] * M
             drive = 0.0
             k += 1
-            j = tree.parent[j]
+            j = links.parent[j]
+        if links.segment[i] != WORLD:
+            base_entries(places, matrix, k, bases.p[links.segment[i]], L, P, 0)
+            k += BASE
 
 
 @lanewise
-def axis_forces(tree, places, work, unknowns, n, total):
-    """The right side tau - h of every axis."""
-    k = 0
+def base_entries(places, matrix, k, p, L, P, first):
+    """Entries of a momentum with the turnings about p and the motions of p, from the ``first`` of the six."""
+    T = sub(L, cross(p, P))
+    base_entry(places, matrix, k, 0 - first, T[0])
+    base_entry(places, matrix, k, 1 - first, T[1])
+    base_entry(places, matrix, k, 2 - first, T[2])
+    base_entry(places, matrix, k, 3 - first, P[0])
+    base_entry(places, matrix, k, 4 - first, P[1])
+    base_entry(places, matrix, k, 5 - first, P[2])
+
+
+@lanewise
+def base_entry(places, matrix, k, i, value):
+    """Add an entry unless it lies above the diagonal."""
+    if i >= 0:
+        t = places.slot[k + i]
+        matrix.A[t] = matrix.A[t] + places.factor[k + i] * value
+
+
+@lanewise
+def segment_entries(segments, places, bases, matrix, n_segments):
+    """M of each segment's own motion: its inertia as a rigid body about p."""
+    for c in range(n_segments):
+        p, h, m, k = bases.p[c], bases.h[c], segments.m[c], segments.place[c]
+        L, P = turned(bases.I[c], h, m, UNIT_X, cross(p, UNIT_X))
+        base_entries(places, matrix, k, p, L, P, 0)
+        L, P = turned(bases.I[c], h, m, UNIT_Y, cross(p, UNIT_Y))
+        base_entries(places, matrix, k + 6, p, L, P, 1)
+        L, P = turned(bases.I[c], h, m, UNIT_Z, cross(p, UNIT_Z))
+        base_entries(places, matrix, k + 11, p, L, P, 2)
+        base_entries(places, matrix, k + 15, p, cross(h, UNIT_X), scale(m, UNIT_X), 3)
+        base_entries(places, matrix, k + 18, p, cross(h, UNIT_Y), scale(m, UNIT_Y), 4)
+        base_entries(places, matrix, k + 20, p, cross(h, UNIT_Z), scale(m, UNIT_Z), 5)
+
+
+@lanewise
+def turned(S, h, m, z, s):
+    """Momentum (angular, linear) of a body that turns about the axis (z, s)."""
+    return add(times(full(S), z), cross(h, s)), cross_plus(z, h, scale(m, s))
+
+
+@lanewise
+def axis_forces(tree, links, segments, places, work, bases, unknowns, n, n_segments, q, qd, total):
+    """The right side tau - h of every axis, and of every segment."""
     for i in outward(n):
         rest = total[i] - dot(work.z[i], work.n[i]) - dot(work.s[i], work.f[i])
-        unknowns.x[places.slot[k]] = rest
-        j = i
-        while j != WORLD:
-            k += 1
-            j = tree.parent[j]
+        if tree.passive[i]:
+            rest = rest - passive_torque(tree, i, q[i], qd[i])
+        k = links.unknown[i]
+        unknowns.x[k] = unknowns.x[k] + links.ratio[i] * rest
+    for c in range(n_segments):
+        k, f = segments.place[c], bases.f[c]
+        T = sub(bases.n[c], cross(bases.p[c], f))
+        unknowns.x[places.slot[k]] = -T[0]
+        unknowns.x[places.slot[k + 6]] = -T[1]
+        unknowns.x[places.slot[k + 11]] = -T[2]
+        unknowns.x[places.slot[k + 15]] = -f[0]
+        unknowns.x[places.slot[k + 18]] = -f[1]
+        unknowns.x[places.slot[k + 20]] = -f[2]
 
 
 @lanewise
-def constrain(cuts, rows, entries, work, matrix, unknowns, gaps, n_cuts):
+def constrain(cuts, rows, entries, work, bases, matrix, unknowns, gaps, n_cuts):
     """Gaps, their rates and their accelerations at qdd = 0, and J into its slots after `mass_entries`."""
     for c in range(n_cuts):
         a, b = cuts.axis_a[c], cuts.axis_b[c]
@@ -142,40 +197,148 @@ def constrain(cuts, rows, entries, work, matrix, unknowns, gaps, n_cuts):
                 gap, rate = 0.5 * (dot(F, D) - rows.c[k]), dot(F, Dv)
                 bias = dot(F, Da) + dot(Dv, Dv) / rows.c[k]
             gaps.gap[k], gaps.rate[k], gaps.bias[k] = gap, rate, bias
-            size = 0.0 * gap
-            for m in range(rows.first[k], rows.first[k] + rows.size[k]):
-                i = entries.axis[m]
-                J = entries.sign[m] * dot_plus(work.z[i], N, dot(work.s[i], F))
-                matrix.A[entries.slot[m]] = J
-                size = size + J * J / matrix.A[entries.pivot[m]]
-            unknowns.size[rows.unknown[k]] = size
+            put_row(rows, entries, work, bases, matrix, unknowns, k, N, F)
 
 
 @lanewise
-def eliminate(pivots, updates, matrix, unknowns, n_unknowns):
+def put_row(rows, entries, work, bases, matrix, unknowns, k, N, F):
+    """A row of J into its slots, and the diagonal of J diag(M)^-1 J^T."""
+    size = 0.0 * N[0]
+    for m in range(rows.first[k], rows.first[k] + rows.size[k]):
+        i, t = entries.axis[m], entries.slot[m]
+        J = entries.sign[m] * dot_plus(work.z[i], N, dot(work.s[i], F))
+        matrix.A[t] = matrix.A[t] + J
+        size = size + J * J / matrix.A[entries.pivot[m]]
+    for b in range(rows.bases[k]):
+        m = rows.first[k] + rows.size[k] + BASE * b
+        T = sub(N, cross(bases.p[entries.axis[m]], F))
+        size = size + put_entry(entries, matrix, m, T[0]) + put_entry(entries, matrix, m + 1, T[1])
+        size = size + put_entry(entries, matrix, m + 2, T[2]) + put_entry(entries, matrix, m + 3, F[0])
+        size = size + put_entry(entries, matrix, m + 4, F[1]) + put_entry(entries, matrix, m + 5, F[2])
+    unknowns.size[rows.unknown[k]] = size
+
+
+@lanewise
+def put_entry(entries, matrix, i, value):
+    """An entry of J into its slot; its share of the diagonal of J diag(M)^-1 J^T."""
+    J, t = entries.sign[i] * value, entries.slot[i]
+    matrix.A[t] = matrix.A[t] + J
+    return J * J / matrix.A[entries.pivot[i]]
+
+
+@lanewise
+def tie(segments, rows, entries, work, bases, matrix, unknowns, gaps, n_segments):
+    """Rows that make each segment's own motion that of the axis which carries it."""
+    for c in range(n_segments):
+        for k in range(segments.first[c], segments.first[c] + segments.ties[c]):
+            N, F = rows.e[k], ZERO3
+            if rows.type[k] == MOVE:
+                F = rows.e[k]
+                N = cross(bases.p[c], F)
+            gaps.gap[k], gaps.rate[k], gaps.bias[k] = 0.0, 0.0, 0.0
+            put_row(rows, entries, work, bases, matrix, unknowns, k, N, F)
+
+
+@lanewise
+def closure(cuts, rows, work, gaps, n_cuts):
+    """Gaps and rates of the rows that no multiplier belongs to."""
+    for c in range(n_cuts):
+        a, b = cuts.axis_a[c], cuts.axis_b[c]
+        R_a, R_b, w_a, w_b = work.R[a], work.R[b], work.w[a], work.w[b]
+        x_a, x_b = times_plus(R_a, cuts.pa[c], work.p[a]), times_plus(R_b, cuts.pb[c], work.p[b])
+        v_a, v_b = cross_plus(w_a, x_a, work.v[a]), cross_plus(w_b, x_b, work.v[b])
+        D, w = sub(x_b, x_a), sub(w_b, w_a)
+        Dv = sub(sub(v_b, v_a), cross(w_a, D))
+        for k in range(cuts.first_spare[c], cuts.first_spare[c] + cuts.spares[c]):
+            e, f = times(R_a, times(cuts.Ra[c], rows.e[k])), times(R_b, times(cuts.Rb[c], rows.f[k]))
+            gap, rate = dot(e, D), dot(e, Dv)
+            if rows.type[k] == DIRECTION:
+                gap, rate = dot(e, f) - rows.c[k], dot(cross(f, e), w)
+            if rows.type[k] == ROD:
+                gap = 0.5 * (dot(D, D) / rows.c[k] - rows.c[k])
+                rate = dot(D, Dv) / rows.c[k]
+            gaps.gap[k], gaps.rate[k] = gap, rate
+
+
+@lanewise
+def eliminate(pivots, targets, matrix, unknowns, n):
     """L D L^T in place, with the inverse of D on the diagonal; pivots of redundant rows are dropped."""
-    for k in range(n_unknowns):
+    m, first = 0, n + 1
+    for k in range(n):
         pivot = matrix.A[k]
         inverse = 1.0 / pivot
         if pivots.multiplier[k]:
             inverse = where_less(-pivot, DROPPED * unknowns.size[k], 0.0 * pivot, inverse)
         matrix.A[k] = inverse
-        for m in range(pivots.first_update[k], pivots.first_update[k] + pivots.updates[k]):
-            t = updates.target[m]
-            left, right = matrix.A[updates.left[m]], matrix.A[updates.right[m]]
-            matrix.A[t] = matrix.A[t] - left * right * inverse
+        for i in range(first, first + pivots.below[k]):
+            x = matrix.A[i] * inverse
+            for j in range(first, i + 1):
+                t = targets.slot[m]
+                matrix.A[t] = matrix.A[t] - x * matrix.A[j]
+                m += 1
+        first += pivots.below[k]
 
 
 @lanewise
 def solve(pivots, below, matrix, unknowns, n_unknowns):
     """The solution in place of the right side, after `eliminate`."""
+    i, after = 0, n_unknowns + 1
     for k in range(n_unknowns):
         x = unknowns.x[k] * matrix.A[k]
-        for m in range(pivots.first_below[k], pivots.first_below[k] + pivots.below[k]):
-            i = below.unknown[m]
-            unknowns.x[i] = unknowns.x[i] - matrix.A[below.slot[m]] * x
+        for _ in range(pivots.below[k]):
+            j = below.unknown[i]
+            unknowns.x[j] = unknowns.x[j] - matrix.A[after + i] * x
+            i += 1
     for k in inward(n_unknowns):
         x = unknowns.x[k]
-        for m in range(pivots.first_below[k], pivots.first_below[k] + pivots.below[k]):
-            x = x - matrix.A[below.slot[m]] * unknowns.x[below.unknown[m]]
+        for _ in range(pivots.below[k]):
+            i -= 1
+            x = x - matrix.A[after + i] * unknowns.x[below.unknown[i]]
         unknowns.x[k] = x * matrix.A[k]
+
+
+@lanewise
+def factor_loops(
+    tree, work, n, loops, cuts, rows, entries, links, segments, places, pivots, targets, below,
+    matrix, unknowns, gaps, bases,
+):  # fmt: skip
+    """M and J at the present place and motion, factored; gaps, their rates and biases.
+
+    After a first pass of `aba.bias_forces` whose motions lie in the rows of their axes.
+    """
+    n_unknowns, n_segments = loops.n_unknowns[0], loops.n_segments[0]
+    clear(matrix, unknowns, loops.n_slots[0], n_unknowns)
+    gather(tree, links, segments, work, bases, n, n_segments)
+    mass_entries(tree, links, places, work, bases, matrix, n)
+    segment_entries(segments, places, bases, matrix, n_segments)
+    constrain(cuts, rows, entries, work, bases, matrix, unknowns, gaps, loops.n_cuts[0])
+    tie(segments, rows, entries, work, bases, matrix, unknowns, gaps, n_segments)
+    eliminate(pivots, targets, matrix, unknowns, n_unknowns)
+
+
+@lanewise
+def accelerate_loops(
+    tree, work, n, q, qd, total, qdd, loops, cuts, rows, entries, links, segments, places, pivots, targets,
+    below, matrix, unknowns, gaps, bases,
+):  # fmt: skip
+    """Accelerations qdd of all axes under the torques `total`, after `factor_loops`."""
+    axis_forces(
+        tree, links, segments, places, work, bases, unknowns, n, loops.n_segments[0], q, qd, total
+    )  # fmt: skip
+    for k in range(loops.n_rows[0]):
+        unknowns.x[rows.unknown[k]] = -gaps.bias[k]
+    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+    for i in outward(n):
+        qdd[i] = links.ratio[i] * unknowns.x[links.unknown[i]]
+
+
+@lanewise
+def multipliers_of(rows, matrix, unknowns, gaps, multiplier, gap, rate, pivot):
+    """Multipliers and pivots (0: dropped) of rows of loops in use, gaps and rates of all rows."""
+    for k in range(len(multiplier)):
+        c = rows.unknown[k]
+        multiplier[k] = -unknowns.x[c]
+        inverse = matrix.A[c]
+        pivot[k] = where_less(inverse, 0.0, -1.0 / inverse, 0.0 * inverse)
+    for k in range(len(gap)):
+        gap[k], rate[k] = gaps.gap[k], gaps.rate[k]

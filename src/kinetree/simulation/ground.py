@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
+from kinetree.kernels.layout import layout_rows
 from kinetree.model.mechanism import Mechanism
-from kinetree.simulation.compiled.context import layout_rows
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from kinetree.errors import InputError
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.law_parts import LawParts
+from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.compiled.component import Component
-from kinetree.simulation.compiled.context import ContextParts, layout_rows
+from kinetree.simulation.compiled.context import ContextParts
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.python_law import PythonLaw

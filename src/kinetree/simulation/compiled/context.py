@@ -17,7 +17,7 @@ from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
-from kinetree.kernels.layout import Layout
+from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.model_table import TREE, n_pairs, tree_table
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import NO_MODEL
@@ -319,14 +319,3 @@ def _without_passive(table: Array) -> Array:
 
 def _polynomials(table: tuple[Array, Array] | None) -> Array:
     return np.zeros(1) if table is None else np.concatenate([table[0].ravel(), table[1].ravel()])
-
-
-def layout_rows(layout: Layout, count: int, **columns: Any) -> Array:
-    """Rows of a layout from columns: a number for all, (count,) or (count, width); the rest is zero."""
-    rows = np.zeros((count, layout.width))
-    for name, values in columns.items():
-        start, width, integer = layout.places[name]
-        target = rows.view(np.int64) if integer else rows
-        column = np.asarray(values)
-        target[:, start : start + width] = column[:, None] if column.ndim == 1 and width == 1 else column
-    return rows
