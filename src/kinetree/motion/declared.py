@@ -92,11 +92,19 @@ def _at(default: str = "samples") -> Parameter:
     return Parameter("at", "place", _PLACES, default, said=f'default "{default}"')
 
 
+_AT_OR_POINTS = Parameter(
+    "at", "place_or_points", f'{_PLACES}; or "points": control points keep within the bounds', "samples",
+    said='default "samples"',
+)  # fmt: skip
 _JOINTS = Parameter("joints", "names", "Names of the joints", None, said="default all")
 _POINT = Parameter("point", "vector", "The point in the body's frame", ORIGIN, "m", "default its origin")
 _POINTS = Parameter("points", "rows", "Points in the body's frame", ORIGIN, "m", "default its origin")
 _AXES = Parameter("axes", "text", 'Directions that count, such as "xy"', "xyz", said="default all")
 _WEIGHTS = Parameter("weights", "gains", "Weights of the joints", 1.0, said="default 1")
+_MEASURES = Parameter(
+    "limits", "bounds", "What torques are measured by", None, "N m, N", "default the model's limits"
+)
+_DURING = Parameter("during", "numbers", "From which s = t / T to which", (0.0, 1.0), said="default all")
 _PART = Parameter(
     "part", "choice", 'Norm of the "force" or "moment", or one component "fx" to "mz" in body axes', "force",
     choices=PARTS,
@@ -138,6 +146,50 @@ OBJECTIVES: tuple[Declared, ...] = (
         (
             _JOINTS,
             Parameter("smooth", "positive", "How far the corner at zero power is rounded", 0.1, "W"),
+        ),
+        objective=True,
+    ),
+    Declared(
+        "Effort", "effort", "torques over their limits, to a power",
+        (
+            Parameter("exponent", "positive", "The power, 2 or more (no unit)", 2.5, said="default 2.5"),
+            _JOINTS,
+            _WEIGHTS,
+            _MEASURES,
+        ),
+        objective=True,
+    ),
+    Declared(
+        "TorqueRate", "torque_rate", "squared rates of torques over their limits",
+        (
+            _JOINTS,
+            _WEIGHTS,
+            _MEASURES,
+            Parameter("pairs", "partners", "Joints and partners that go on mirrored", None),
+            Parameter("mirrored", "names", "Joints whose sign changes then", None, said="default none"),
+            Parameter("periodic", "flag", "Whether the motion goes on as it starts", False),
+        ),
+        objective=True,
+    ),
+    Declared(
+        "SquaredAcceleration", "squared_acceleration", "squared accelerations of the joints",
+        (_JOINTS, _WEIGHTS),
+        objective=True,
+    ),
+    Declared(
+        "Posture", "posture", "squared distance of joints from a posture",
+        (
+            _JOINTS,
+            Parameter("position", "positions", "The posture", 0.0, "rad, m", "default 0"),
+            _WEIGHTS,
+        ),
+        objective=True,
+    ),
+    Declared(
+        "SquaredSum", "squared_sum", "squared distance of a sum of joints from a value",
+        (
+            Parameter("coefficients", "gains", "What joints are multiplied by, by name (no unit)"),
+            Parameter("target", "number", "The value", 0.0, "rad, m", "default 0"),
         ),
         objective=True,
     ),
@@ -197,10 +249,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("lower", "position_bounds", "Lower bounds", None, "rad, m", "default the model's"),
             Parameter("upper", "position_bounds", "Upper bounds", None, "rad, m", "default the model's"),
             _JOINTS,
-            Parameter(
-                "at", "place_or_points", f'{_PLACES}; or "points": control points keep within them',
-                "samples", said='default "samples"',
-            ),
+            _AT_OR_POINTS,
         ),
         short=Short("joint_limits", "flag", "Whether the joints keep within the model's limits.", False),
     ),
@@ -277,7 +326,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
         (
             _body(),
             _POINTS,
-            Parameter("height", "number", "Height of the plane along its normal", 0.0, "m", "default 0"),
+            Parameter(
+                "height", "gains", "Height of the plane along its normal, or one for each instant", 0.0, "m",
+                "default 0",
+            ),
             Parameter("normal", "vector", "Normal of the plane (no unit)", (0, 0, 1), said="default z"),
             _at(),
         ),
@@ -313,7 +365,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         (
             Parameter("joints", "names", "Names of the joints"),
             Parameter("position", "positions", "Where they stay", 0.0, "rad, m", "default 0"),
-            Parameter("during", "numbers", "From which s = t / T to which", (0.0, 1.0), said="default all"),
+            _DURING,
         ),
     ),
     Declared(
@@ -334,6 +386,86 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("degree", "whole", "Degree of its splines", None, said="default two less"),
             Parameter("start", "gains", "Where a search begins, by component", None, "N"),
             Parameter("size", "positive", "What counts as much force", None, "N"),
+            _DURING,
+            _AT_OR_POINTS,
+        ),
+    ),
+    Declared(
+        "UnknownMoment", "unknown_moment", "a moment on a body that is sought, too",
+        (
+            _body(),
+            Parameter("name", "text", "Name of the moment", None, said="default the body's"),
+            Parameter("axes", "text", 'Its components, such as "z"', "xyz", said="default all"),
+            Parameter("lower", "bounds", "Lower bounds of the components", None, "N m", "default none"),
+            Parameter("upper", "bounds", "Upper bounds of the components", None, "N m", "default none"),
+            Parameter("segments", "whole", "Segments of its splines", None, said="default as the motion"),
+            Parameter("degree", "whole", "Degree of its splines", None, said="default two less"),
+            Parameter("start", "gains", "Where a search begins, by component", None, "N m"),
+            Parameter("size", "positive", "What counts as much", None, "N m"),
+            _DURING,
+            _AT_OR_POINTS,
+        ),
+    ),
+    Declared(
+        "Friction", "friction", "unknown forces together keep within a friction pyramid",
+        (
+            Parameter("forces", "names", "Names of the unknown forces"),
+            Parameter("friction", "number", "Coefficient of friction (no unit)"),
+            Parameter("normal", "vector", "Normal of the surface (no unit)", (0, 0, 1), said="default z"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "Support", "support", "the ground's push has its centre within a rectangle, and friction holds",
+        (
+            Parameter("force", "names", "Joints of the root that slide along x, y and z"),
+            Parameter("moment", "names", "Joints of the root that rotate about x and y"),
+            Parameter("lower", "corners", "Lower x and y; or a row for each instant", unit="m"),
+            Parameter("upper", "corners", "Upper x and y; or a row for each instant", unit="m"),
+            Parameter("friction", "number", "Coefficient of friction (no unit)", 0.6, said="default 0.6"),
+            Parameter("largest", "positive", "Largest push, in weights (no unit)", 3.0, said="default 3"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "TorqueCombination", "torque_combination", "a weighted sum of torques keeps between bounds",
+        (
+            Parameter("coefficients", "coefficients", "Numbers by joint, or lists by instant (no unit)"),
+            Parameter("lower", "number", "Lower bound", None, "N m, N", "default none"),
+            Parameter("upper", "number", "Upper bound", None, "N m, N", "default none"),
+            Parameter("size", "positive", "What counts as 1", 1.0, "N m, N", "default 1"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "JointSprings", "joint_springs", "springs in joints carry a share of torques",
+        (
+            Parameter("stiffness", "gains", "Their stiffness", None, "N m/rad, N/m", "default the model's"),
+            Parameter("rest", "positions", "Where they rest", None, "rad, m", "default the model's"),
+            _JOINTS,
+        ),
+    ),
+    Declared(
+        "JointProduct", "joint_product", "the product of two coordinates keeps between bounds",
+        (
+            Parameter("joint", "text", "Name of the joint"),
+            Parameter("other", "text", "Name of the other joint"),
+            Parameter("lower", "number", "Lower bound", 0.0, "rad^2", "default 0"),
+            Parameter("upper", "number", "Upper bound", None, "rad^2", "default none"),
+            Parameter("rest", "positions", "Where each counts as zero", 0.0, "rad, m", "default 0"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "RelativePosition", "relative_position", "a point of a body as seen from another body",
+        (
+            _body(),
+            Parameter("of", "text", "Name of the other body"),
+            Parameter("lower", "corner", "Lower bounds in world axes", None, "m"),
+            Parameter("upper", "corner", "Upper bounds in world axes", None, "m"),
+            _POINT,
+            Parameter("of_point", "vector", "The point in the other one", ORIGIN, "m", "default its origin"),
+            _AXES,
             _at(),
         ),
     ),

@@ -31,7 +31,19 @@ from kinetree.study.values import (
     choice,
 )
 
-OBJECTIVES = ("time", "squared_torque", "mixed", "power", "jerk", "function", "terms")
+OBJECTIVES = (
+    "time",
+    "squared_torque",
+    "mixed",
+    "power",
+    "effort",
+    "torque_rate",
+    "squared_acceleration",
+    "posture",
+    "jerk",
+    "function",
+    "terms",
+)
 SOLVERS = ("auto", "interior", "ipopt", "slsqp")
 RATES = ("position", "velocity", "acceleration")
 
@@ -72,6 +84,22 @@ def as_partners(value: object) -> dict[str, str]:
     return {str(name): other for name, other in value.items()}
 
 
+def as_coefficients(value: object) -> dict[str, float | list[float]]:
+    """A table from names to numbers or lists of numbers."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a table from names to numbers, got {reprlib.repr(value)}")
+    return {
+        str(name): as_list(x) if isinstance(x, list | tuple) else as_number(x) for name, x in value.items()
+    }
+
+
+def as_corners(value: object) -> list[float] | list[list[float]]:
+    """Two numbers, or such a row for each of several instants."""
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return [as_list(row) for row in value]
+    return as_list(value)
+
+
 def as_sign(value: object) -> int:
     """1 or -1."""
     if isinstance(value, bool) or value not in (1, -1):
@@ -84,6 +112,8 @@ def _checked_by(check: Callable[..., Any], schema: dict[str, Any]) -> Any:
 
 
 _S: dict[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+_LIST: dict[str, Any] = {"type": "array", "items": NUMBER}
+_NUMBERS: dict[str, Any] = {"anyOf": [NUMBER, _LIST]}
 _RATE: dict[str, Any] = {"type": "string", "enum": list(RATES)}
 
 
@@ -112,6 +142,8 @@ KINDS: dict[str, Any] = {
     "limits": Limits,
     "place": _checked_by(as_place, _place(PLACES)),
     "place_or_points": _checked_by(as_place_or_points, _place((*PLACES, "points"))),
+    "coefficients": _checked_by(as_coefficients, {"type": "object", "additionalProperties": _NUMBERS}),
+    "corners": _checked_by(as_corners, {"anyOf": [_LIST, {"type": "array", "items": _LIST}]}),
     "rates": _checked_by(
         as_rates,
         {
@@ -181,7 +213,8 @@ class SplineTable(Table):
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         "time",
         description='"time", "squared_torque", "mixed" ((1 - u) T + u times squared torques), "power", '
-        '"jerk" or "function"; or "terms": only those of tables such as [[predict.squared_force]].',
+        '"effort", "torque_rate", "squared_acceleration", "posture", "jerk" or "function"; or '
+        '"terms": only those of tables such as [[predict.squared_force]].',
     )
     torque_weight: Number = Field(
         0.01, description="u of the mixed objective, from 0 to 1 (001, section 6.4)."

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.problem import Problem, quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
 from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import LinearRows, Rows, Steps, unit_of
+from kinetree.motion.terms.contract import Changes, LinearRows, Rows, Steps, unit_of
 
 FINE = 10  # points per segment between which nothing is looked for
 GAUSS = 6  # points per segment of the quadrature that recomputes the objective
@@ -81,14 +82,20 @@ def verified(problem: Problem, x: Array) -> Check:
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
     integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
-    points, weights = quadrature(setting.bases, GAUSS)
+    given = problem.arguments["samples"]
+    if isinstance(given, GaussSamples):  # phases have nodes of their own, also where they end within segments
+        points, weights = given.finer(2).s, given.finer(2).weights
+    else:
+        points, weights = quadrature(setting.bases, GAUSS)
     s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
     evaluation = problem.evaluation(s, x)
     T, everywhere = setting.unknowns.duration_of(x), At(evaluation, parts[0])
     mean = sum(
         weight * (1.0 if f is None else float(weights @ f.values(At(evaluation, parts[1]))[:, 0]))
         for weight, f in integrands
+        if not isinstance(f, Changes)
     )
+    changes = sum(_changes(problem, weight, f, x) for weight, f in integrands if isinstance(f, Changes))
     found: list[Violation] = []
     for rows, part in zip(sampled, parts[2:], strict=True):
         found += _exceeded(rows, At(evaluation, part), T, between=False)
@@ -99,7 +106,7 @@ def verified(problem: Problem, x: Array) -> Check:
             found += _linear_violation(linear, x, T)
     motion, own = evaluation.motion.part(parts[0]), setting.own
     return Check(
-        T * mean,
+        T * mean + changes,
         fine,
         motion.q[:, own],
         motion.qd[:, own],
@@ -108,6 +115,16 @@ def verified(problem: Problem, x: Array) -> Check:
         sorted(found, key=lambda v: -v.relative),
         {curve.name: everywhere.curve(curve.name) for curve in setting.unknowns.curves},
     )
+
+
+def _changes(problem: Problem, weight: float, changes: Changes, x: Array) -> float:
+    """Squared changes from instant to instant, added up one by one."""
+    f = changes.function.values(problem.evaluation(changes.s, x).everywhere)
+    s = changes.s
+    if changes.after is not None and changes.signs is not None:
+        f, s = np.vstack([f, changes.signs * f[0, changes.after]]), np.append(s, 1.0 + s[0])
+    dt = np.diff(s)[:, None] * problem.setting.duration[0]
+    return weight * float((np.diff(f, axis=0) ** 2 / dt * changes.weights).sum())
 
 
 def holds_throughout(rows: Rows, problem: Problem) -> bool:

@@ -44,6 +44,16 @@ class Frames:
         carried: Array = np.matmul(by_axis, columns)
         return carried
 
+    def own(self, weight: Array, path: list[int]) -> Array:
+        """Rates (m, n) of the moving coordinates as rates of path axes (m, k)."""
+        tree = self.mechanism.tree
+        if tree.coupling is None:
+            full = np.zeros((len(weight), tree.n))
+            full[:, self.moving] = weight
+            return full[:, path]
+        rates: Array = weight @ tree.coupling.matrix[path][:, self.moving].T
+        return rates
+
 
 class Place:
     """A point (m) of a body, or a direction in it; of the world if body is "world"."""
@@ -113,6 +123,40 @@ class Place:
         H = upper + np.swapaxes(np.triu(upper, 1), 1, 2)
         rows = frames.carried(H, self.path)
         return frames.carried(np.swapaxes(rows, 1, 2), self.path)
+
+    def change(self, frames: Frames, weight: Array) -> Array:
+        """d(J weight) / dq for weights (m, n) of the moving coordinates, (m, 3, n)."""
+        if not self.path:
+            return np.zeros((len(weight), 3, len(frames.moving)))
+        w, J = self._axis_columns(frames)
+        some = frames.own(weight, self.path)
+        # w_i x (sum_j>=i J_j y_j) + (sum_j<i w_j y_j) x J_i
+        outer = np.cumsum((some[..., None] * J)[:, ::-1], axis=1)[:, ::-1]
+        inner = np.cumsum(some[..., None] * w, axis=1) - some[..., None] * w
+        return frames.carried(np.swapaxes(cross(w, outer) + cross(inner, J), 1, 2), self.path)
+
+
+class Spin(Place):
+    """How a body rotates: its angular velocity by joint rates, with derivatives."""
+
+    def __init__(self, mechanism: Mechanism, body: str) -> None:
+        super().__init__(mechanism, body, (0.0, 0.0, 0.0), direction=True)
+
+    def slopes(self, frames: Frames) -> Array:
+        """Angular velocity per unit rate of the moving coordinates, (m, 3, n)."""
+        if not self.path:
+            return np.zeros((len(frames.qd), 3, len(frames.moving)))
+        w, _ = self._axis_columns(frames)
+        return frames.carried(np.swapaxes(w, 1, 2), self.path)
+
+    def change(self, frames: Frames, weight: Array) -> Array:
+        """d(J_w weight) / dq for weights (m, n), (m, 3, n): dw_j / dq_i = w_i x w_j for i before j."""
+        if not self.path:
+            return np.zeros((len(weight), 3, len(frames.moving)))
+        w, _ = self._axis_columns(frames)
+        parts = frames.own(weight, self.path)[..., None] * w
+        outer = np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts
+        return frames.carried(np.swapaxes(cross(w, outer), 1, 2), self.path)
 
 
 def cross(a: Array, b: Array) -> Array:

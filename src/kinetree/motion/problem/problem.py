@@ -15,6 +15,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
+from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
 from kinetree.motion.problem.setting import Setting
@@ -29,6 +30,7 @@ from kinetree.state import Wrench
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
 GAUSS = 3  # quadrature points in each segment
 MOST_SAMPLES = 1_000_000  # of a motion
+Samples = int | ArrayLike | GaussSamples
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
 
 
@@ -37,7 +39,8 @@ class Problem:
 
     ``duration`` (s): a number, or (lowest, highest) if it is free, or None if it is free and not bounded.
     Joint profiles are B-splines with ``segments`` equal segments, or own ``breaks`` from 0 to 1, of a
-    ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1].
+    ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1],
+    or :class:`GaussSamples` by phase, which objectives are integrated with, too.
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
     s (m,) that returns wrenches with forces (m, 3) makes them vary.
 
@@ -64,7 +67,7 @@ class Problem:
         duration: float | tuple[float, float] | None = None,
         segments: int = 20,
         degree: int = 3,
-        samples: int | ArrayLike = 2,
+        samples: Samples = 2,
         breaks: ArrayLike | None = None,
         clamped: bool = True,
         frozen: Mapping[str, float] | None = None,
@@ -209,7 +212,7 @@ def _setting(
     mechanism: Mechanism,
     basis: BSplineBasis,
     duration: tuple[float, float],
-    samples: int | ArrayLike,
+    samples: Samples,
     frozen: Mapping[str, float] | None,
     terms: Sequence[Term],
 ) -> Setting:
@@ -241,6 +244,8 @@ def _setting(
                 )
     unknowns = Unknowns(Profiles(basis, moving.astype(np.int64), rest), Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
+    if isinstance(samples, GaussSamples):
+        return Setting(mechanism, extended, unknowns, samples.s, (samples.s, samples.weights))
     return Setting(mechanism, extended, unknowns, _samples(bases, samples), quadrature(bases))
 
 

@@ -13,7 +13,9 @@ from kinetree.motion.compiled.assembly import compiled, pull_entries, weigh
 from kinetree.motion.problem.presolve import Flags, Linear
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.terms.contract import TORQUE, Chained, Function, PointForce, Quantity, Rows, Steps
+from kinetree.motion.terms.contract import TORQUE, Acting, Chained, Function, Quantity, Rows, Steps
+
+NUMBER = np.dtype(np.float64).itemsize
 
 
 class Sampled:
@@ -65,14 +67,14 @@ class Places:
     multiplies them by the ``factors`` of the blocks.
     """
 
-    def __init__(self, instants: Instants, linear: Linear, acting: Sequence[PointForce]) -> None:
+    def __init__(self, instants: Instants, linear: Linear, acting: Sequence[Acting]) -> None:
         unknowns, n = instants.unknowns, instants.unknowns.profiles.n
         self.columns = unknowns.points(instants.grid.points[:, :, None], np.arange(n))
         self.place, self.factor = linear.place, linear.factor
         self.size = len(linear.z_lower)
         self.duration = int(self.place[unknowns.duration_place])
         self.curves = {name: grid.columns for name, grid in instants.curves.items()}  # (m, p + 1, k) in x
-        self._of_torque = {name for load in acting for name in load.force.reads}
+        self._of_torque = {name for load in acting for name in load.reads}
 
     def curves_read(self, function: Quantity) -> list[str]:
         """The further blocks that a function depends on, in their order."""
@@ -234,16 +236,31 @@ def pulled(sampled: Sampled, evaluation: Evaluation, part: slice) -> tuple[Array
     return evaluation.grid.part(part).pull(sampled.slopes(evaluation), evaluation.motion.part(part))
 
 
-def distinct_parts(grids: Sequence[Array]) -> tuple[Array, list[slice]]:
-    """All samples one after the other, each grid once, and where each of the grids is."""
-    known: dict[bytes, slice] = {}
-    chosen: list[Array] = []
-    count, parts = 0, []
-    for s in grids:
-        key = s.tobytes()
-        if key not in known:
-            known[key] = slice(count, count + len(s))
-            chosen.append(s)
+def distinct_parts(grids: Sequence[Array], early: Sequence[bool] | None = None) -> tuple[Array, list[slice]]:
+    """All samples one after the other, each grid once, and where each of the grids is.
+
+    A grid that is a run of samples of another is found there; those that are ``early`` come first.
+
+    >>> distinct_parts([np.array([0.5]), np.array([0.0, 0.5, 1.0]), np.array([0.5, 1.0])])
+    (array([0. , 0.5, 1. ]), [slice(1, 2, None), slice(0, 3, None), slice(1, 3, None)])
+    """
+    chosen: list[tuple[bytes, int]] = []
+    count, parts = 0, [slice(0, 0)] * len(grids)
+    late = [False] * len(grids) if early is None else [not flag for flag in early]
+    for k in sorted(range(len(grids)), key=lambda k: (late[k], -len(grids[k]))):
+        s = grids[k]
+        start = next((first + at for known, first in chosen if (at := _run(known, s.tobytes())) >= 0), count)
+        if start == count:
+            chosen.append((s.tobytes(), count))
             count += len(s)
-        parts.append(known[key])
-    return (np.concatenate(chosen) if chosen else np.zeros(1)), parts
+        parts[k] = slice(start, start + len(s))
+    every = np.concatenate([np.frombuffer(known) for known, _ in chosen]) if chosen else np.zeros(1)
+    return every, parts
+
+
+def _run(known: bytes, wanted: bytes) -> int:
+    """Where numbers stand among others; -1 if they do not."""
+    at = known.find(wanted)
+    while at >= 0 and at % NUMBER:
+        at = known.find(wanted, at + 1)
+    return at // NUMBER if at >= 0 else -1

@@ -21,10 +21,16 @@ Curves = Mapping[str, Array]  # by the name of a further block
 
 
 class Evaluation:
-    """One motion x at all samples of a problem, and where terms leave the curvature of what they weigh."""
+    """One motion x at all samples of a problem, and where terms leave the curvature of what they weigh.
 
-    def __init__(self, instants: Instants, mechanics: Mechanics, x: Array) -> None:
+    Torques are known at the first ``dynamic`` samples, by default at all.
+    """
+
+    def __init__(
+        self, instants: Instants, mechanics: Mechanics, x: Array, dynamic: int | None = None
+    ) -> None:
         self.instants, self.mechanics, self.x = instants, mechanics, x
+        self.dynamic = slice(0, len(instants.s) if dynamic is None else dynamic)
         self.grid: Grid = instants.grid
         self.motion = instants.motion(x)
         self.z = x  # the free unknowns of x, set by who made it
@@ -41,28 +47,30 @@ class Evaluation:
 
     @property
     def everywhere(self) -> At:
-        """All samples."""
-        return At(self, slice(0, len(self.grid.s)))
+        """All samples at which torques are known."""
+        return At(self, self.dynamic)
 
     @cached_property
     def pushes(self) -> list[Wrench]:
         """Loads that depend on what is sought, with their present forces (m, 3)."""
         at = self.everywhere
-        return [load.wrench(at) for load in self.mechanics.acting]
+        return [wrench for load in self.mechanics.acting for wrench in load.wrenches(at)]
 
     @cached_property
     def all_frames(self) -> Frames:
-        """Frames of all axes at all samples, with derivatives by all coordinates."""
-        return self.mechanics.all_frames(self.motion)
+        """Frames of all axes where torques are known, with derivatives by all coordinates."""
+        return self.mechanics.all_frames(self.motion.part(self.dynamic))
 
     @cached_property
     def torque(self) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives (m, 3, n_dof, n)."""
-        tau, slopes = self.mechanics.slopes(self.motion, self.pushes)
-        if any(MOTION in load.force.reads for load in self.mechanics.acting):
+        tau, slopes = self.mechanics.slopes(self.motion.part(self.dynamic), self.pushes)
+        acting = self.mechanics.acting
+        if any(MOTION in load.reads for load in acting):
             slopes = np.array(slopes)
-            for load in self.mechanics.acting:
-                load.add_motion_slopes(self.everywhere, slopes)
+        for load in acting:
+            load.add_torques(self.everywhere, tau)
+            load.add_motion_slopes(self.everywhere, slopes)
         return tau, slopes
 
     @cached_property
@@ -82,7 +90,12 @@ class Evaluation:
     @cached_property
     def tau(self) -> Array:
         """Torques alone, (m, n_dof)."""
-        return self.torque[0] if self.has_torque_slopes else self.mechanics.torques(self.motion, self.pushes)
+        if self.has_torque_slopes:
+            return self.torque[0]
+        tau = self.mechanics.torques(self.motion.part(self.dynamic), self.pushes)
+        for load in self.mechanics.acting:
+            load.add_torques(self.everywhere, tau)
+        return tau
 
     def frames(self, part: slice) -> Frames:
         """Frames of all axes at some of the samples."""
@@ -110,7 +123,8 @@ class Evaluation:
     def curvature(self) -> tuple[Array, Array, Array]:
         """Second derivatives of all that was weighed, carried back to the unknowns: `Grid.pull_twice`."""
         if self.torque_weight is not None:
-            self.mechanics.bend(self.motion, self.torque_weight, self.half, self.pushes)
+            some = self.dynamic
+            self.mechanics.bend(self.motion.part(some), self.torque_weight, self.half[some], self.pushes)
             for load in self.mechanics.acting:
                 load.bend_torques(self.everywhere, self.torque_weight)
         found = self.grid.pull_twice(self.half, self.gradient, self.motion)

@@ -28,7 +28,7 @@ from kinetree.motion.problem.profile import Motion
 from kinetree.state import Wrench
 
 if TYPE_CHECKING:
-    from kinetree.motion.terms.contract import PointForce
+    from kinetree.motion.terms.contract import Acting
 
 Pushes = Sequence[Wrench]
 
@@ -45,7 +45,7 @@ class Mechanics:
         mechanism: Mechanism,
         moving: Integers,
         loads: Sequence[Wrench] = (),
-        acting: Sequence[PointForce] = (),
+        acting: Sequence[Acting] = (),
     ) -> None:
         self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
         self.acting = tuple(acting)

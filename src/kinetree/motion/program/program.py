@@ -18,13 +18,22 @@ from kinetree.motion.compiled.assembly import compiled, gather
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
-from kinetree.motion.program.blocks import Block, Places, RowBlock, Sampled, StepBlock, distinct_parts, pulled
+from kinetree.motion.program.blocks import (
+    Block,
+    Places,
+    RowBlock,
+    Sampled,
+    StepBlock,
+    distinct_parts,
+    pulled,
+)
+from kinetree.motion.program.changes import ChangeBlock
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.further import FurtherCurvature
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
 from kinetree.motion.program.mechanics import Mechanics
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.terms.contract import Bounded, Function, LinearRows, PointForce, Rows
+from kinetree.motion.terms.contract import TORQUE, Acting, Bounded, Changes, LinearRows, Quantity, Rows
 from kinetree.state import Wrench
 
 Loads = Callable[[Array], Sequence[Wrench]]
@@ -36,21 +45,29 @@ class Program(NonlinearProgram):
     def __init__(
         self,
         setting: Setting,
-        objective: Sequence[tuple[float, Function | None]],
+        objective: Sequence[tuple[float, Quantity | Changes | None]],
         bounded: Sequence[Bounded],
         loads: Loads,
-        acting: Sequence[PointForce] = (),
+        acting: Sequence[Acting] = (),
     ) -> None:
         self.setting, unknowns = setting, setting.unknowns
-        integrands = [(weight, function) for weight, function in objective if function is not None]
+        integrands = [(weight, x) for weight, x in objective if isinstance(x, Quantity)]
+        changes = [(weight, x) for weight, x in objective if isinstance(x, Changes)]
         self.time_weight = sum(weight for weight, function in objective if function is None)
         self.linear_terms = [x for x in bounded if isinstance(x, LinearRows)]
         sampled = [x for x in bounded if not isinstance(x, LinearRows)]
-        grids = [x.s for x in sampled] + ([setting.quadrature[0]] if integrands else [])
-        s, parts = distinct_parts(grids)
+        grids = [x.s for x in sampled] + [x.s for _, x in changes]
+        functions = [x.function for x in sampled] + [x.function for _, x in changes]
+        dynamic = [TORQUE in function.reads for function in functions]
+        if integrands:
+            grids.append(setting.quadrature[0])
+            dynamic.append(any(TORQUE in function.reads for _, function in integrands))
+        s, parts = distinct_parts(grids, dynamic)
+        self.dynamic = max((x.stop for x, early in zip(parts, dynamic, strict=True) if early), default=0)
         self.instants = unknowns.at(s)
         self.grid = self.instants.grid
-        self.mechanics = Mechanics(setting.extended, setting.profiles.moving, loads(s), acting)
+        some = loads(s[: self.dynamic]) if self.dynamic else ()
+        self.mechanics = Mechanics(setting.extended, setting.profiles.moving, some, acting)
         self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds)
         self.free = np.flatnonzero(self.linear.free)
         places = Places(self.instants, self.linear, acting)
@@ -64,6 +81,9 @@ class Program(NonlinearProgram):
         self.integrands = [(weight, Sampled(function, parts[-1], places)) for weight, function in integrands]
         self.quadrature = setting.quadrature[1]
         self.squares = all(function.of_squares for _, function in integrands)
+        own = zip(changes, parts[len(sampled) :], strict=False)
+        T = setting.duration[0]
+        self.changes = [ChangeBlock(weight, x, part, places, T) for (weight, x), part in own]
         self.scale = 1.0
         self._lay_out()
         self._map_curvature()
@@ -129,9 +149,28 @@ class Program(NonlinearProgram):
         self.further = None
         if unknowns.curves:
             self.further = FurtherCurvature(self.instants, self.places, self.n)
+            self._further_entries = slice(len(rows), len(rows) + len(self.further.rows))
             rows = np.append(rows, self.further.rows)
             columns = np.append(columns, self.further.columns)
+        if self.changes:
+            rows, columns = self._map_changes(rows, columns)
         self.hessian_rows, self.hessian_columns = rows.astype(np.int32), columns.astype(np.int32)
+
+    def _map_changes(self, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
+        """Places of the Hessian that squared changes need beside those that are there."""
+        known, every = rows * self.n + columns, np.unique(np.concatenate([x.keys() for x in self.changes]))
+        every, order = every[every >= 0], np.argsort(known, kind="stable")
+        known_in_order = known[order]
+        at = np.minimum(np.searchsorted(known_in_order, every), len(known) - 1)
+        there = known_in_order[at] == every
+        new = every[~there]
+        self._change_entries = np.concatenate([order[at[there]], len(rows) + np.arange(len(new))])
+        places = np.concatenate([every[there], new])
+        self._change_places = np.divmod(places, self.n)
+        rows, columns = (
+            np.append(x, y) for x, y in zip((rows, columns), np.divmod(new, self.n), strict=True)
+        )
+        return rows, columns
 
     @property
     def duration_entries(self) -> Integers:
@@ -152,7 +191,7 @@ class Program(NonlinearProgram):
         unknowns = self.setting.unknowns
         x = np.random.default_rng(seed).uniform(-1.0, 1.0, unknowns.size)
         x = unknowns.with_duration(x, unknowns.duration.lowest)
-        return Evaluation(self.instants, self.mechanics, self.unknowns(self.reduced(x)))
+        return Evaluation(self.instants, self.mechanics, self.unknowns(self.reduced(x)), self.dynamic)
 
     @override
     def duration(self, z: Array) -> float:
@@ -174,7 +213,7 @@ class Program(NonlinearProgram):
         known = self._evaluation
         if known is None or known.z.tobytes() != z.tobytes():
             self.counts["values"] += 1
-            known = Evaluation(self.instants, self.mechanics, self.unknowns(z))
+            known = Evaluation(self.instants, self.mechanics, self.unknowns(z), self.dynamic)
             known.z = np.array(z)
             self._evaluation = known
         return known
@@ -192,7 +231,9 @@ class Program(NonlinearProgram):
         return self.scale * self._objective(self.evaluation(z))
 
     def _objective(self, at: Evaluation) -> float:
-        return at.motion.duration * (self.time_weight + self._mean(at))
+        return at.motion.duration * (self.time_weight + self._mean(at)) + sum(
+            x.value(at) for x in self.changes
+        )
 
     def _mean(self, at: Evaluation) -> float:
         """Integral of the integrands over s."""
@@ -211,6 +252,8 @@ class Program(NonlinearProgram):
         T = at.motion.duration
         found = T * slopes
         found[self.setting.unknowns.duration_place] = self.time_weight + self._mean(at) + T * by_duration
+        for changes in self.changes:
+            found += changes.gradient(at)
         return self.scale * self.linear.carried(found)
 
     def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
@@ -280,6 +323,8 @@ class Program(NonlinearProgram):
         if share != 0.0:
             for weight, sampled in self.integrands:
                 sampled.weigh(at, (share * weight * self.quadrature)[:, None])
+            for changes in self.changes:
+                changes.weigh(at, factor * self.scale)
 
     def _weigh_rows(self, at: Evaluation, multipliers: Array) -> None:
         for block, start in zip(self.blocks, self.offsets, strict=False):
@@ -296,8 +341,12 @@ class Program(NonlinearProgram):
             points, mixed, self.grid.first, self._span, self._targets, self._factors, entries, motion
         )
         if self.further is not None:
-            entries[self._duration_entries.stop :] = self.further.entries(at)
+            entries[self._further_entries] = self.further.entries(at)
             self.further.add_by_duration(at, total)
+        if self.changes and factor != 0.0:
+            for changes in self.changes:
+                squares = changes.squares(at, self.n)
+                entries[self._change_entries] += factor * squares[self._change_places]
         if not self.timed:
             return entries
         total[unknowns.duration_place] = twice.sum()

@@ -4,19 +4,29 @@ from kinetree.motion.terms.boundary import Boundary, Hold, Periodic, Symmetric
 from kinetree.motion.terms.contract import Constraint, Function, Objective
 from kinetree.motion.terms.custom import CustomConstraint, CustomObjective
 from kinetree.motion.terms.effort import (
+    Effort,
     SquaredTorque,
     Time,
     TorqueLimits,
+    TorqueRate,
     TorqueRateLimits,
     time_and_torque,
 )
-from kinetree.motion.terms.force import SquaredForce, UnknownForce
+from kinetree.motion.terms.force import Friction, SquaredForce, UnknownForce, UnknownMoment
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
+from kinetree.motion.terms.posture import JointProduct, Posture, SquaredAcceleration, SquaredSum
 from kinetree.motion.terms.power import Power, StrengthLimit
-from kinetree.motion.terms.reach import GroundClearance, KeepOut, Orientation, PointPosition
+from kinetree.motion.terms.reach import (
+    GroundClearance,
+    KeepOut,
+    Orientation,
+    PointPosition,
+    RelativePosition,
+)
 from kinetree.motion.terms.reaction import ReactionLimit, SquaredReaction, ZeroMomentPoint
 from kinetree.motion.terms.smoothness import Jerk, Tracking
 from kinetree.motion.terms.speed import PointSpeed, PointVelocity
+from kinetree.motion.terms.support import JointSprings, Support, TorqueCombination
 
 __all__ = [
     "AccelerationLimits",
@@ -24,11 +34,15 @@ __all__ = [
     "Constraint",
     "CustomConstraint",
     "CustomObjective",
+    "Effort",
+    "Friction",
     "Function",
     "GroundClearance",
     "Hold",
     "Jerk",
     "JointLimits",
+    "JointProduct",
+    "JointSprings",
     "KeepOut",
     "Objective",
     "Orientation",
@@ -36,18 +50,26 @@ __all__ = [
     "PointPosition",
     "PointSpeed",
     "PointVelocity",
+    "Posture",
     "Power",
     "ReactionLimit",
+    "RelativePosition",
+    "SquaredAcceleration",
     "SquaredForce",
     "SquaredReaction",
+    "SquaredSum",
     "SquaredTorque",
     "StrengthLimit",
+    "Support",
     "Symmetric",
     "Time",
+    "TorqueCombination",
     "TorqueLimits",
+    "TorqueRate",
     "TorqueRateLimits",
     "Tracking",
     "UnknownForce",
+    "UnknownMoment",
     "VelocityLimits",
     "ZeroMomentPoint",
     "time_and_torque",

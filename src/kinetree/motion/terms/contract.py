@@ -21,7 +21,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.problem.places import Place
+from kinetree.motion.problem.places import Place, Spin
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION, Curve
@@ -73,7 +73,34 @@ class CurveFunction(Function):
         return np.zeros((len(at.s), RATES, self.size, at.moving.shape[2]))
 
 
-class PointForce:
+class Acting:
+    """A load that depends on what is sought: it changes torques, tau = ID(q, qd, qdd) - what it does.
+
+    ``reads`` names the blocks that it depends on beside the pose: "q" if it changes with the motion by
+    itself, and names of further blocks.
+    """
+
+    reads: tuple[str, ...] = ()
+
+    def wrenches(self, at: At) -> list[Wrench]:
+        """Loads on bodies with their present forces and moments, (m, 3) each."""
+        return []
+
+    def add_torques(self, at: At, tau: Array) -> None:
+        """Add what it does to torques (m, n_dof) beside its wrenches."""
+
+    def add_motion_slopes(self, at: At, slopes: Array) -> None:
+        """Add what slopes of torques, (m, 3, n_dof, n), have beside those of given wrenches."""
+
+    def curve_slopes(self, at: At) -> dict[str, Array]:
+        """Derivatives of the torques by samples of further blocks, (m, n_dof, k) each."""
+        return {}
+
+    def bend_torques(self, at: At, weight: Array) -> None:
+        """Add the second derivatives of weight . tau that Hessians of given wrenches do not have."""
+
+
+class PointForce(Acting):
     """A force (N, in world axes) at a point of a body that depends on what is sought: tau -= J^T f.
 
     ``force`` gives f (m, 3) and may read the motion and further blocks, but not torques. ``point`` (m) is in
@@ -82,38 +109,68 @@ class PointForce:
     """
 
     def __init__(self, setting: Setting, body: str, point: ArrayLike, force: Function) -> None:
-        self.body, self.force = body, force
-        self.place = Place(setting.extended, body, point)
+        self.body, self.force, self.reads = body, force, force.reads
+        self.place = self._placed(setting, point)
         self.moving = setting.profiles.moving
 
-    def wrench(self, at: At) -> Wrench:
-        """The load with its present force."""
-        return Wrench(self.body, self.force.values(at), point=self.place.local)
+    def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
+        return Place(setting.extended, self.body, point)
 
+    @override
+    def wrenches(self, at: At) -> list[Wrench]:
+        """The load with its present force."""
+        assert isinstance(self.place, Place)
+        return [Wrench(self.body, self.force.values(at), point=self.place.local)]
+
+    @override
     def add_motion_slopes(self, at: At, slopes: Array) -> None:
-        """Add what the change of the force with the motion adds to slopes of torques, (m, 3, n_dof, n)."""
-        if MOTION in self.force.reads:
+        """What the change of the force with the motion adds."""
+        if MOTION in self.reads:
             slopes -= self._transposed(at)[:, None] @ self.force.slopes(at)
 
+    @override
     def curve_slopes(self, at: At) -> dict[str, Array]:
-        """Derivatives of the torques by samples of further blocks, (m, n_dof, k) each: -J^T df."""
+        """Derivatives of the torques by samples of further blocks: -J^T df."""
         push = self._transposed(at)
         return {name: -push @ slopes for name, slopes in self.force.curve_slopes(at).items()}
 
+    @override
     def bend_torques(self, at: At, weight: Array) -> None:
-        """Add the second derivatives of weight . tau that Hessians of loads at fixed force do not have."""
+        """Second derivatives by the motion and what the force depends on."""
         along = (self.place.slopes(at.all_frames) @ weight[:, :, None])[..., 0]
         self.force.bend(at, -along)
-        change = np.zeros((len(weight), RATES, 3, len(self.moving)))
-        for k, axis in enumerate(np.eye(3)):
-            second = self.place.bend(at.all_frames, np.tile(axis, (len(weight), 1)))
-            change[:, 0, k] = (weight[:, None] @ second)[:, 0, self.moving]
-        twice = np.full((len(weight), 3), -2.0)
-        at.add_outer(twice, change, self.force.slopes(at), other_curves=self.force.curve_slopes(at))
+        change = self.place.change(at.all_frames, weight)[:, :, self.moving]
+        curves = self.force.curve_slopes(at)
+        if MOTION in self.reads:
+            full = np.zeros((len(weight), RATES, *change.shape[1:]))
+            full[:, 0] = change
+            twice = np.full((len(weight), 3), -2.0)
+            at.add_outer(twice, full, self.force.slopes(at), other_curves=curves)
+            return
+        for name, slopes in curves.items():
+            block = np.zeros((len(weight), RATES, change.shape[2], slopes.shape[2]))
+            block[:, 0] = -np.swapaxes(change, 1, 2) @ slopes
+            at.add_mixed(name, block)
 
     def _transposed(self, at: At) -> Array:
         """J^T over all coordinates, (m, n_dof, 3)."""
         return np.swapaxes(self.place.slopes(at.all_frames), 1, 2)
+
+
+class BodyMoment(PointForce):
+    """A moment (N m, in world axes) on a body that depends on what is sought: tau -= J_w^T n."""
+
+    def __init__(self, setting: Setting, body: str, moment: Function) -> None:
+        super().__init__(setting, body, (0.0, 0.0, 0.0), moment)
+
+    @override
+    def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
+        return Spin(setting.extended, self.body)
+
+    @override
+    def wrenches(self, at: At) -> list[Wrench]:
+        """The load with its present moment."""
+        return [Wrench(self.body, np.zeros((len(at.s), 3)), self.force.values(at))]
 
 
 class Chained(Quantity):
@@ -175,6 +232,22 @@ class Steps:
     unit: str | Sequence[str]
 
 
+@dataclass(eq=False)
+class Changes:
+    """Squared changes of a function from instant to instant: sum_k w_k (f_k(s+) - f_k(s))^2 / dt.
+
+    That is the time integral of w (df/dt)^2 by differences between the instants ``s``. With ``after`` (k,)
+    and ``signs`` (k,) the motion goes on, f_k(1 + s) = signs_k f_after_k(s), and the change from the last
+    instant to the first one after it counts, too. Only for motions of given duration.
+    """
+
+    function: Function
+    s: Array
+    weights: Array
+    after: Integers | None = None
+    signs: Array | None = None
+
+
 Bounded = Rows | LinearRows | Steps
 
 
@@ -194,7 +267,7 @@ class Term:
         """Blocks of unknowns that it brings; ``basis`` is that of the joint profiles."""
         return []
 
-    def acting(self, setting: Setting) -> list[PointForce]:
+    def acting(self, setting: Setting) -> Sequence[Acting]:
         """Loads that it brings, which depend on what is sought."""
         return []
 
@@ -219,7 +292,7 @@ class Objective(Term, ABC):
     __mul__ = __rmul__
 
     @abstractmethod
-    def integrand(self, setting: Setting) -> Quantity | None:
+    def integrand(self, setting: Setting) -> Quantity | Changes | None:
         """The function to integrate, one number at each sample; None stands for 1."""
 
 
@@ -249,6 +322,18 @@ def per_joint(
     if np.isnan(array).any():
         raise InputError(f"{what} must not be NaN, got {array.tolist()}")
     return np.broadcast_to(array, (len(names),)).astype(np.float64)
+
+
+def two_bounds(lower: float | None, upper: float | None, what: str) -> tuple[float, float]:
+    """Two bounds of which one may be missing, None."""
+    low = -np.inf if lower is None else number(lower, f"lower bound of {what}")
+    high = np.inf if upper is None else number(upper, f"upper bound of {what}")
+    if low > high or (lower is None and upper is None):
+        raise InputError(
+            f"{what}: give a lower bound, an upper one, or both, the lower not above the upper, "
+            f"got {lower} and {upper}"
+        )
+    return low, high
 
 
 def ordered(lower: Array, upper: Array, names: Sequence[str], what: str) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import (
     Bounded,
+    Changes,
     Constraint,
     Function,
     Objective,
@@ -22,7 +23,7 @@ from kinetree.motion.terms.contract import (
     ordered,
     per_joint,
 )
-from kinetree.motion.terms.functions import Torque, TorqueForm
+from kinetree.motion.terms.functions import Torque, TorqueForm, TorquePower, TorqueSum
 
 Names = str | Sequence[str] | None
 Values = ArrayLike | dict[str, float]
@@ -69,6 +70,108 @@ class SquaredTorque(Objective):
         if self.normalised:
             weights = weights / effort_limits(setting, chosen, self.family) ** 2
         return TorqueForm(setting.own[chosen], weights)
+
+
+class Effort(Objective):
+    """Integral of sum_i w_i |tau_i / limit_i|^p dt: what muscles tire of.
+
+    ``exponent`` p >= 2: about 3 and more for muscles at endurance (Crowninshield and Brand 1981), 2 for the
+    squared torques of 000, eq. 5.1. ``limits`` (N m, N) are what torques are measured by, by default the
+    effort limits of the mechanism.
+
+    >>> (1.4 * Effort(2.5)).weight
+    1.4
+    """
+
+    family = "effort"
+
+    def __init__(
+        self,
+        exponent: float = 2.5,
+        joints: Names = None,
+        weights: Values = 1.0,
+        limits: Values | None = None,
+    ) -> None:
+        self.exponent, self.joints, self.weights, self.limits = exponent, joints, weights, limits
+        if not 2.0 <= number(exponent, f"exponent of {self.family}") < np.inf:
+            raise InputError(f"exponent of {self.family} must be 2 or more, got {exponent}")
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        chosen, weights, limits = weighed_torques(
+            self.joints, self.weights, self.limits, setting, self.family
+        )
+        return TorquePower(setting.own[chosen], weights, limits, float(self.exponent))
+
+
+class TorqueRate(Objective):
+    """Integral of sum_i w_i (d(tau_i / limit_i)/dt)^2 dt, by differences from instant to instant.
+
+    ``limits`` (N m, N) are what torques are measured by, by default the effort limits of the mechanism. The
+    instants are those of the objective's quadrature. With ``pairs`` and ``mirrored``, as in
+    :class:`Symmetric`, the motion goes on mirrored and the change from its end to its start counts, too; with
+    ``periodic`` it goes on as it is. The duration must be given.
+
+    >>> TorqueRate(limits=100.0).family
+    'torque rate'
+    """
+
+    family = "torque rate"
+
+    def __init__(
+        self,
+        joints: Names = None,
+        weights: Values = 1.0,
+        limits: Values | None = None,
+        pairs: Mapping[str, str] | None = None,
+        mirrored: Sequence[str] | None = None,
+        periodic: bool = False,
+    ) -> None:
+        self.joints, self.weights, self.limits, self.periodic = joints, weights, limits, periodic
+        self.pairs, self.mirrored = dict(pairs or {}), list(mirrored or [])
+
+    @override
+    def integrand(self, setting: Setting) -> Changes:
+        """What is integrated over the motion."""
+        if setting.duration[0] != setting.duration[1]:
+            raise InputError(f"{self.family}: as an objective it needs a given duration")
+        chosen, weights, limits = weighed_torques(
+            self.joints, self.weights, self.limits, setting, self.family
+        )
+        points, shares = setting.quadrature
+        after = signs = None
+        if self.pairs or self.periodic:
+            names = [setting.mechanism.joint_names[j] for j in chosen]
+            partner = {**{b: a for a, b in self.pairs.items()}, **self.pairs}
+            for name in (*partner, *self.mirrored):
+                setting.joints(name, self.family)
+            others = [partner.get(name, name) for name in names]
+            for name, other in zip(names, others, strict=True):
+                if other not in names:
+                    raise InputError(
+                        f"{self.family}: '{other}', the partner of '{name}', is not among its joints"
+                    )
+            after = np.array([names.index(other) for other in others])
+            signs = np.array([-1.0 if name in self.mirrored else 1.0 for name in names])
+        function = TorqueSum(setting.own[chosen], np.diag(1.0 / limits))
+        return Changes(function, points[shares > 0.0], weights, after, signs)
+
+
+def weighed_torques(
+    joints: Names, weights: Values, limits: Values | None, setting: Setting, family: str
+) -> tuple[list[int], Array, Array]:
+    """Chosen joints with their weights and with what their torques are measured by."""
+    chosen = setting.joints(joints, family)
+    factors = per_joint(weights, setting, chosen, f"weights of {family}", 1.0)
+    if not np.isfinite(factors).all() or (factors < 0.0).any():
+        raise InputError(f"weights of {family} must be finite and not negative, got {factors.tolist()}")
+    if limits is None:
+        return chosen, factors, effort_limits(setting, chosen, family)
+    sizes = per_joint(limits, setting, chosen, f"limits of {family}", np.inf)
+    if not (np.isfinite(sizes) & (sizes > 0.0)).all():
+        raise InputError(f"limits of {family} must be positive, one for every joint, got {sizes.tolist()}")
+    return chosen, factors, sizes
 
 
 def time_and_torque(u: float) -> list[Objective]:

@@ -7,6 +7,7 @@ reactions reads it, too.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,30 +15,180 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
-from kinetree.algebra.bspline import BSplineBasis
+from kinetree.algebra.bspline import CLOSE, BSplineBasis
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import (
+    BodyMoment,
     Bounded,
     Constraint,
     CurveFunction,
+    LinearRows,
     Objective,
     PointForce,
     Rows,
     ordered,
 )
+from kinetree.motion.terms.limits import POINTS
 from kinetree.motion.terms.reach import AXES, ORIGIN
 
-PREFIX = "force:"
+PREFIX, MOMENT_PREFIX = "force:", "moment:"
 ROUNDING = 1e-4  # of the tip of a friction cone, as a fraction of the force's size
 ACROSS = 1e-9  # components of unit vectors below this are none
 Components = float | Sequence[float] | Mapping[str, float]
 
 
-class UnknownForce(Constraint):
+class UnknownLoad(Constraint):
+    """Components of a load that are sought as functions of time, with bounds and a time of their own."""
+
+    family, unit, limited = "unknown load", "N", "force"
+
+    def __init__(
+        self,
+        body: str,
+        name: str | None,
+        axes: str,
+        lower: Components | None,
+        upper: Components | None,
+        segments: int | None,
+        degree: int | None,
+        start: Components | None,
+        size: float | None,
+        during: Sequence[float],
+        at: Where,
+    ) -> None:
+        self.body, self.name, self.axes, self.at = body, body if name is None else name, axes, at
+        what = self._what
+        if not isinstance(self.name, str) or not self.name:
+            raise InputError(f"{self.family} on '{body}': the name must be a text, got {name!r}")
+        if not axes or any(x not in AXES for x in axes) or len(set(axes)) < len(axes):
+            raise InputError(f"{what}: axes must be some of x, y and z, each once, got {axes!r}")
+        self.lower = _by_axis(lower, axes, f"lower bound of {what}", -np.inf)
+        self.upper = _by_axis(upper, axes, f"upper bound of {what}", np.inf)
+        ordered(self.lower, self.upper, list(axes), what)
+        self.segments, self.degree = segments, degree
+        self.size = None if size is None else number(size, f"size of {what}")
+        if self.size is not None and self.size <= 0.0:
+            raise InputError(f"{what}: size must be positive, got {size}")
+        self.start = None if start is None else _by_axis(start, axes, f"start of {what}", 0.0)
+        if self.start is not None and not np.isfinite(self.start).all():
+            raise InputError(f"start of {what} must be finite, got {self.start.tolist()}")
+        self.during = tuple(number(x, f"during of {what}") for x in during)
+        if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
+            raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {during!r}")
+
+    @property
+    def _what(self) -> str:
+        return f"{self.family} '{self.name}'"
+
+    @property
+    @abstractmethod
+    def block(self) -> str:
+        """Name of the block of unknowns that it brings."""
+
+    @property
+    def on_points(self) -> bool:
+        """Whether bounds are of control points."""
+        return isinstance(self.at, str) and self.at == POINTS
+
+    @property
+    def _directions(self) -> Array:
+        """Unit vectors of the components, (k, 3)."""
+        return np.eye(3)[[AXES.index(letter) for letter in self.axes]]
+
+    @override
+    def unknowns(self, mechanism: Mechanism, basis: BSplineBasis) -> list[Curve]:
+        """Its components over time."""
+        if self.body not in mechanism.body_names:
+            raise InputError(f"{self.family}: {unknown_name('body', self.body, mechanism.body_names)}")
+        scale = self._scale(mechanism)
+        start = self._first(scale) if self.start is None else self.start
+        labels, own = tuple(self.axes), self._basis(basis)
+        return [Curve(self.block, labels, self.unit, own, scale, start, self._meaning())]
+
+    @abstractmethod
+    def _meaning(self) -> str:
+        """What the curve is."""
+
+    def _first(self, scale: float) -> Array:
+        """Where a search begins."""
+        return np.clip(np.zeros(len(self.axes)), self.lower, self.upper)
+
+    def _scale(self, mechanism: Mechanism) -> float:
+        """What counts as much force (N)."""
+        bounds = np.abs([*self.lower, *self.upper])
+        largest = bounds[np.isfinite(bounds)].max(initial=0.0)
+        weight = mechanism.mass * float(np.linalg.norm(mechanism.gravity))
+        return float(self.size or largest or weight or 1.0)
+
+    def _basis(self, motion: BSplineBasis) -> BSplineBasis:
+        degree = max(motion.degree - 2, 1) if self.degree is None else self.degree
+        a, b = self.during
+        if (a, b) != (0.0, 1.0):  # knots at its ends, where it leaves zero with a corner
+            count = max(1, round((b - a) * motion.segments)) if self.segments is None else self.segments
+            own = np.linspace(a, b, count + 1)
+            ends = [x for x in (a, b) for _ in range(degree - 1) if 0.0 < x < 1.0]
+            return BSplineBasis.on(np.sort([*np.unique([0.0, *own, 1.0]), *ends]), degree)
+        if self.segments is not None:
+            return BSplineBasis.uniform(self.segments, degree)
+        if self.degree is not None and degree != motion.degree - 2:
+            return BSplineBasis.on(motion.breaks, degree)
+        breaks, counts = np.unique(motion.inner, return_counts=True)
+        inner = np.repeat(breaks, np.minimum(counts, degree + 1))  # where accelerations jump, it may, too
+        return BSplineBasis(np.concatenate([np.zeros(degree), inner, np.ones(degree)]), degree)
+
+    def _curve(self, setting: Setting) -> Curve:
+        return setting.unknowns.curve(self.block, self.family)
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        limited = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper))
+        found: list[Bounded] = self._outside(setting)
+        if not len(limited):
+            return found
+        labels = [f"{self.axes[k]} of {self.name}" for k in limited]
+        rows, low, high = np.eye(len(self.axes))[limited], self.lower[limited], self.upper[limited]
+        if self.on_points:
+            return [*found, self._of_points(setting, rows, low, high, labels)]
+        s, size = setting.where(self.at, self.family), self._curve(setting).scale
+        function = _Combined(self.block, rows)
+        found.append(Rows(function, s, low, high, self.family, labels, self.unit, size, self.limited))
+        return found
+
+    def _outside(self, setting: Setting) -> list[Bounded]:
+        """Control points with influence before or after it acts are zero."""
+        curve, (a, b) = self._curve(setting), self.during
+        knots, n, degree = curve.basis.knots, curve.basis.n_control, curve.basis.degree
+        points = np.flatnonzero((knots[:n] < a - CLOSE) | (knots[degree + 1 :] > b + CLOSE))
+        if not len(points):
+            return []
+        k, zero = len(self.axes), np.zeros(len(points) * len(self.axes))
+        numbers = (points[:, None] * k + np.arange(k)).reshape(-1, 1)
+        places = setting.unknowns.curve_places(self.block, numbers)
+        labels, s = (
+            [f"{x} of {self.name}" for x in self.axes],
+            np.clip(curve.basis.greville[points], 0.0, 1.0),
+        )
+        return [LinearRows(places, np.ones(places.shape), s, zero, zero, self.family, labels, self.unit)]
+
+    def _of_points(
+        self, setting: Setting, rows: Array, lower: Array, upper: Array, labels: Sequence[str]
+    ) -> LinearRows:
+        """Linear combinations (r, k) of every control point between bounds."""
+        curve, k = self._curve(setting), len(self.axes)
+        s = np.clip(curve.basis.greville, 0.0, 1.0)
+        numbers = (np.arange(len(s))[:, None] * k + np.arange(k))[:, None].repeat(len(rows), axis=1)
+        places = setting.unknowns.curve_places(self.block, numbers.reshape(-1, k))
+        values = curve.scale * np.tile(rows, (len(s), 1))
+        low, high = np.tile(lower, len(s)), np.tile(upper, len(s))
+        return LinearRows(places, values, s, low, high, self.family, labels, self.unit, eliminate=True)
+
+
+class UnknownForce(UnknownLoad):
     """A force at a point of a body that is sought as a function of time (N, in world axes).
 
     ``point`` (m) is in the body's frame, ``name`` tells several forces apart (default: the body). ``axes``
@@ -50,7 +201,10 @@ class UnknownForce(Constraint):
     where a search begins, one number for each component, and ``size`` (N) what counts as much force: by
     default the largest bound, else the mechanism's weight.
 
-    In several phases the force acts in those whose problems have this term.
+    The force acts from s = ``during``[0] to ``during``[1] and is zero elsewhere; where it begins or ends
+    within the motion, it does so from or to zero. Bounds hold ``at`` instants, or with "points" for all
+    control points, so that they hold always; then they are bounds of unknowns. In several phases the force
+    acts in those whose problems have this term.
 
     >>> import kinetree as kt
     >>> from kinetree.terms import Boundary, SquaredForce, TorqueLimits
@@ -82,71 +236,37 @@ class UnknownForce(Constraint):
         degree: int | None = None,
         start: Components | None = None,
         size: float | None = None,
+        during: Sequence[float] = (0.0, 1.0),
         at: Where = "samples",
     ) -> None:
-        self.body, self.point = body, vector(point, 3, f"point of '{body}'")
-        self.name, self.axes, self.at = body if name is None else name, axes, at
-        what = f"{self.family} '{self.name}'"
-        if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"{self.family} on '{body}': the name must be a text, got {name!r}")
-        if not axes or any(x not in AXES for x in axes) or len(set(axes)) < len(axes):
-            raise InputError(f"{what}: axes must be some of x, y and z, each once, got {axes!r}")
-        self.lower = _by_axis(lower, axes, f"lower bound of {what}", -np.inf)
-        self.upper = _by_axis(upper, axes, f"upper bound of {what}", np.inf)
-        ordered(self.lower, self.upper, list(axes), what)
-        self.normal = None if normal is None else _normal(normal, axes, what)
-        self.friction = None if friction is None else number(friction, f"friction of {what}")
+        super().__init__(body, name, axes, lower, upper, segments, degree, start, size, during, at)
+        self.point = vector(point, 3, f"point of '{body}'")
+        self.normal = None if normal is None else _normal(normal, axes, self._what)
+        self.friction = None if friction is None else number(friction, f"friction of {self._what}")
         if self.friction is not None and self.friction < 0.0:
-            raise InputError(f"{what}: friction must be 0 or more, got {friction}")
+            raise InputError(f"{self._what}: friction must be 0 or more, got {friction}")
         if self.friction is not None and self.normal is None:
-            raise InputError(f"{what}: friction needs the normal of the surface, such as normal=(0, 0, 1)")
-        self.segments, self.degree = segments, degree
-        self.size = None if size is None else number(size, f"size of {what}")
-        if self.size is not None and self.size <= 0.0:
-            raise InputError(f"{what}: size must be positive, got {size}")
-        self.start = None if start is None else _by_axis(start, axes, f"start of {what}", 0.0)
-        if self.start is not None and not np.isfinite(self.start).all():
-            raise InputError(f"start of {what} must be finite, got {self.start.tolist()}")
+            raise InputError(
+                f"{self._what}: friction needs the normal of the surface, such as normal=(0, 0, 1)"
+            )
+        if self.friction is not None and self.on_points:
+            raise InputError(
+                f"{self._what}: a friction cone holds at instants; give at, or Friction beside it"
+            )
 
     @property
     def block(self) -> str:
         """Name of the block of unknowns that it brings."""
         return PREFIX + self.name
 
-    @property
-    def _directions(self) -> Array:
-        """Unit vectors of the components, (k, 3)."""
-        return np.eye(3)[[AXES.index(letter) for letter in self.axes]]
+    @override
+    def _meaning(self) -> str:
+        return f"force on '{self.body}' at {self.point.tolist()} m, in world axes"
 
     @override
-    def unknowns(self, mechanism: Mechanism, basis: BSplineBasis) -> list[Curve]:
-        """Its components over time."""
-        if self.body not in mechanism.body_names:
-            raise InputError(f"{self.family}: {unknown_name('body', self.body, mechanism.body_names)}")
-        scale = self._scale(mechanism)
-        start = self.start
-        if start is None:
-            push = np.zeros(len(self.axes)) if self.normal is None else scale * self._directions @ self.normal
-            start = np.clip(push, self.lower, self.upper)
-        meaning = f"force on '{self.body}' at {self.point.tolist()} m, in world axes"
-        return [Curve(self.block, tuple(self.axes), "N", self._basis(basis), scale, start, meaning)]
-
-    def _scale(self, mechanism: Mechanism) -> float:
-        """What counts as much force (N)."""
-        bounds = np.abs([*self.lower, *self.upper])
-        largest = bounds[np.isfinite(bounds)].max(initial=0.0)
-        weight = mechanism.mass * float(np.linalg.norm(mechanism.gravity))
-        return float(self.size or largest or weight or 1.0)
-
-    def _basis(self, motion: BSplineBasis) -> BSplineBasis:
-        degree = max(motion.degree - 2, 1) if self.degree is None else self.degree
-        if self.segments is not None:
-            return BSplineBasis.uniform(self.segments, degree)
-        if self.degree is not None and degree != motion.degree - 2:
-            return BSplineBasis.on(motion.breaks, degree)
-        breaks, counts = np.unique(motion.inner, return_counts=True)
-        inner = np.repeat(breaks, np.minimum(counts, degree + 1))  # where accelerations jump, it may, too
-        return BSplineBasis(np.concatenate([np.zeros(degree), inner, np.ones(degree)]), degree)
+    def _first(self, scale: float) -> Array:
+        push = np.zeros(len(self.axes)) if self.normal is None else scale * self._directions @ self.normal
+        return np.clip(push, self.lower, self.upper)
 
     @override
     def acting(self, setting: Setting) -> list[PointForce]:
@@ -156,21 +276,18 @@ class UnknownForce(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        s = setting.where(self.at, self.family)
-        size = setting.unknowns.curve(self.block, self.family).scale
-        limited = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper))
-        found: list[Bounded] = []
-        if len(limited):
-            labels = [f"{self.axes[k]} of {self.name}" for k in limited]
-            function = _Combined(self.block, np.eye(len(self.axes))[limited])
-            low, high = self.lower[limited], self.upper[limited]
-            found.append(Rows(function, s, low, high, self.family, labels, "N", size, "force"))
-        if self.normal is not None:
-            push, none = _Combined(self.block, (self._directions @ self.normal)[None]), np.full(1, np.inf)
-            label = [f"push of {self.name}"]
-            found.append(Rows(push, s, np.zeros(1), none, self.family, label, "N", size, "force"))
-            if self.friction is not None:
-                found.append(self._cone(s, size, self.normal, self.friction))
+        found = super().bounded(setting)
+        if self.normal is None:
+            return found
+        push, none = (self._directions @ self.normal)[None], np.full(1, np.inf)
+        label = [f"push of {self.name}"]
+        if self.on_points:
+            return [*found, self._of_points(setting, push, np.zeros(1), none, label)]
+        s, size = setting.where(self.at, self.family), self._curve(setting).scale
+        function = _Combined(self.block, push)
+        found.append(Rows(function, s, np.zeros(1), none, self.family, label, "N", size, "force"))
+        if self.friction is not None:
+            found.append(self._cone(s, size, self.normal, self.friction))
         return found
 
     def _cone(self, s: Array, size: float, n: Array, mu: float) -> Bounded:
@@ -242,6 +359,119 @@ class _Cone(CurveFunction):
         pull = across / size @ self.A
         second = self.A.T @ self.A - pull[:, :, None] * pull[:, None]
         at.add_curved(self.block, self.block, -(weight / size)[:, :, None] * second)
+
+
+class UnknownMoment(UnknownLoad):
+    """A moment on a body that is sought as a function of time (N m, in world axes).
+
+    Such as the free moment that the ground exerts about its normal. Parameters as in :class:`UnknownForce`;
+    ``size`` (N m) is what counts as much: by default the largest bound, else weight times 1 m.
+
+    >>> UnknownMoment("foot", axes="z", lower=-15.0, upper=15.0).block
+    'moment:foot'
+    """
+
+    family, unit, limited = "unknown moment", "N m", "moment"
+
+    def __init__(
+        self,
+        body: str,
+        *,
+        name: str | None = None,
+        axes: str = AXES,
+        lower: Components | None = None,
+        upper: Components | None = None,
+        segments: int | None = None,
+        degree: int | None = None,
+        start: Components | None = None,
+        size: float | None = None,
+        during: Sequence[float] = (0.0, 1.0),
+        at: Where = "samples",
+    ) -> None:
+        super().__init__(body, name, axes, lower, upper, segments, degree, start, size, during, at)
+
+    @property
+    def block(self) -> str:
+        """Name of the block of unknowns that it brings."""
+        return MOMENT_PREFIX + self.name
+
+    @override
+    def _meaning(self) -> str:
+        return f"moment on '{self.body}', in world axes"
+
+    @override
+    def acting(self, setting: Setting) -> list[BodyMoment]:
+        """The load."""
+        return [BodyMoment(setting, self.body, _Combined(self.block, self._directions.T))]
+
+
+class Friction(Constraint):
+    """The resultant F of unknown forces keeps within a friction pyramid: |t_i . F| <= mu n . F.
+
+    For feet whose points push separately while all of them hold: ``forces`` are names of
+    :class:`UnknownForce`, ``normal`` (3,) is in the world, and t_1, t_2 are across it.
+
+    >>> Friction(["heel", "ball"], 0.6).family
+    'friction'
+    """
+
+    family = "friction"
+
+    def __init__(
+        self,
+        forces: str | Sequence[str],
+        friction: float,
+        normal: ArrayLike = (0.0, 0.0, 1.0),
+        at: Where = "samples",
+    ) -> None:
+        self.forces = [forces] if isinstance(forces, str) else list(forces)
+        self.friction, self.at = number(friction, f"coefficient of {self.family}"), at
+        self.normal = _normal(normal, AXES, self.family)
+        if not self.forces:
+            raise InputError(f"{self.family}: name at least one unknown force")
+        if self.friction < 0.0:
+            raise InputError(f"coefficient of {self.family} must be 0 or more, got {friction}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        n = self.normal
+        t1 = np.cross(n, np.eye(3)[int(np.abs(n).argmin())])
+        t1 /= np.linalg.norm(t1)
+        tangents = np.stack([t1, np.cross(n, t1)])
+        sides = np.concatenate([-tangents, tangents]) + self.friction * n
+        rows = {}
+        for name in self.forces:
+            curve = setting.unknowns.curve(PREFIX + name, self.family)
+            rows[curve.name] = sides[:, [AXES.index(letter) for letter in curve.labels]]
+        s, weight = setting.where(self.at, self.family), setting.mechanism.mass * 9.81
+        labels = [f"side {k + 1} of {' and '.join(self.forces)}" for k in range(4)]
+        low, high, size = np.zeros(4), np.full(4, np.inf), weight or 1.0
+        function = _CombinedBlocks(rows)
+        return [Rows(function, s, low, high, self.family, labels, "N", size, "friction")]
+
+
+class _CombinedBlocks(CurveFunction):
+    """Sums of linear combinations (r, k) of the numbers of several blocks."""
+
+    def __init__(self, rows: Mapping[str, Array]) -> None:
+        self.rows, self.reads = dict(rows), tuple(rows)
+        self.size = len(next(iter(rows.values())))
+
+    @override
+    def values(self, at: At) -> Array:
+        total = np.zeros((len(at.s), self.size))
+        for name, rows in self.rows.items():
+            total += at.curve(name) @ rows.T
+        return total
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        return {name: np.broadcast_to(rows, (len(at.s), *rows.shape)) for name, rows in self.rows.items()}
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        pass  # they are linear
 
 
 class SquaredForce(Objective):

@@ -23,8 +23,8 @@ AXES = "xyz"
 class PointPosition(Constraint):
     """A point of a body is at a target, or between two corners of a box, in the world (m).
 
-    ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper`` (3,),
-    infinite where a direction is free. ``axes`` such as "xy" leaves others open.
+    ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper``, (3,)
+    or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves others open.
     """
 
     family = "end-effector position"
@@ -49,8 +49,10 @@ class PointPosition(Constraint):
         elif lower is None and upper is None:
             raise InputError(f"{self.family} of '{body}': give a target, or lower and upper")
         else:
-            self.lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3)
-            self.upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3)
+            self.lower, self.upper = np.broadcast_arrays(
+                np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3),
+                np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3),
+            )
         if np.isnan(self.lower).any() or np.isnan(self.upper).any() or (self.lower > self.upper).any():
             raise InputError(
                 f"{self.family} of '{body}': a lower bound is above the upper one, or not a number"
@@ -162,8 +164,88 @@ class _Components(Function):
             at.add_block(0, 0.5 * place.bend(at.frames, weight[:, k : k + 1] * along))
 
 
+class RelativePosition(Constraint):
+    """A point of a body keeps between bounds as seen from a point of another one, in world axes (m).
+
+    lower <= (x - x_of)_axes <= upper; ``lower`` and ``upper`` (3,), infinite where a direction is free. So a
+    wrist keeps off the hip (000, chapter V).
+
+    >>> RelativePosition("hand", "pelvis", lower=(-math.inf, 0.2, -math.inf), axes="y").family
+    'relative position'
+    """
+
+    family = "relative position"
+
+    def __init__(
+        self,
+        body: str,
+        of: str,
+        *,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        point: ArrayLike = ORIGIN,
+        of_point: ArrayLike = ORIGIN,
+        axes: str = AXES,
+        at: Where = "samples",
+    ) -> None:
+        self.body, self.of, self.at = body, of, at
+        self.point, self.of_point = (
+            vector(point, 3, f"point of '{body}'"),
+            vector(of_point, 3, f"point of '{of}'"),
+        )
+        if not axes or any(letter not in AXES for letter in axes):
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+        self.axes = [AXES.index(letter) for letter in axes]
+        self.lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3)
+        self.upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3)
+        if not (self.lower <= self.upper).all():
+            raise InputError(
+                f"{self.family} of '{body}': a lower bound is above the upper one, or not a number"
+            )
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        pairs = [
+            Place(setting.extended, setting.body(name, self.family), point)
+            for name, point in ((self.body, self.point), (self.of, self.of_point))
+        ]
+        labels = [f"{AXES[k]} of {self.body} from {self.of}" for k in self.axes]
+        low, high, s = self.lower[self.axes], self.upper[self.axes], setting.where(self.at, self.family)
+        function = _Between(pairs[0], pairs[1], self.axes)
+        return [Rows(function, s, low, high, self.family, labels, "m", 1.0, "distance")]
+
+
+class _Between(Function):
+    """Some coordinates of the way from one place to another."""
+
+    of_pose = True
+
+    def __init__(self, place: Place, other: Place, axes: list[int]) -> None:
+        self.parts = (Position(place, axes), 1.0), (Position(other, axes), -1.0)
+        self.size = len(axes)
+
+    @override
+    def values(self, at: At) -> Array:
+        (part, _), (other, _) = self.parts
+        return part.values(at) - other.values(at)
+
+    @override
+    def slopes(self, at: At) -> Array:
+        (part, _), (other, _) = self.parts
+        return part.slopes(at) - other.slopes(at)
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        for part, sign in self.parts:
+            part.bend(at, sign * weight)
+
+
 class GroundClearance(Constraint):
-    """Points of a body stay above the plane normal . x = height (m)."""
+    """Points of a body stay above the plane normal . x = height (m).
+
+    ``height``: a number, or one for each of the instants ``at``.
+    """
 
     family = "ground clearance"
 
@@ -171,12 +253,12 @@ class GroundClearance(Constraint):
         self,
         body: str,
         points: ArrayLike = ORIGIN,
-        height: float = 0.0,
+        height: ArrayLike = 0.0,
         normal: ArrayLike = (0, 0, 1),
         at: Where = "samples",
     ) -> None:
         self.body, self.points, self.at = body, np.atleast_2d(row(points, "points")), at
-        self.height, self.normal = number(height, "height"), vector(normal, 3, "normal")
+        self.height, self.normal = row(height, "height"), vector(normal, 3, "normal")
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -185,7 +267,12 @@ class GroundClearance(Constraint):
         pairs = [(Place(setting.extended, body, point), self.normal) for point in self.points]
         labels = [f"point {k + 1} of {self.body}" for k in range(len(pairs))]
         s = setting.where(self.at, self.family)
-        low, high = np.full(len(pairs), self.height), np.full(len(pairs), np.inf)
+        if self.height.shape not in ((), (len(s),)):
+            raise InputError(
+                f"{self.family} of '{self.body}': height must be one number or {len(s)}, one for each "
+                f"instant, got shape {self.height.shape}"
+            )
+        low, high = np.multiply.outer(self.height, np.ones(len(pairs))), np.full(len(pairs), np.inf)
         return [Rows(_Components(pairs), s, low, high, self.family, labels, "m", 1.0, "height")]
 
 

@@ -1,0 +1,75 @@
+"""Instants of a motion in phases: Gauss nodes in each of them, for rows and integrals alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.errors import InputError
+
+MOST = 1000  # nodes in one phase
+
+
+@dataclass(frozen=True)
+class GaussSamples:
+    """Gauss-Legendre nodes between ``ends`` from 0 to 1, ``counts`` of them in each phase.
+
+    Constraints hold there, and objectives are integrated with the weights of the nodes: where contact begins
+    or ends, what is integrated may have corners and jumps. With ``start`` s = 0 is an instant, too, without
+    weight.
+
+    >>> samples = GaussSamples((0.0, 0.25, 1.0), (2, 3))
+    >>> samples.s.round(3).tolist()
+    [0.0, 0.053, 0.197, 0.335, 0.625, 0.915]
+    >>> float(samples.weights @ samples.s**3)
+    0.25
+    """
+
+    ends: Sequence[float]
+    counts: Sequence[int]
+    start: bool = True
+
+    def __post_init__(self) -> None:
+        ends = finite(numbers(self.ends, "ends of phases"), "ends of phases")
+        if (
+            ends.ndim != 1
+            or len(ends) < 2
+            or ends[0] != 0.0
+            or ends[-1] != 1.0
+            or (np.diff(ends) <= 0.0).any()
+        ):
+            raise InputError(f"ends of phases must ascend from 0 to 1, got {self.ends!r}")
+        counts = list(self.counts)
+        if len(counts) != len(ends) - 1 or any(type(k) is not int or not 1 <= k <= MOST for k in counts):
+            raise InputError(
+                f"{len(ends) - 1} phases need as many counts from 1 to {MOST}, got {self.counts!r}"
+            )
+        object.__setattr__(self, "ends", tuple(ends.tolist()))
+        object.__setattr__(self, "counts", tuple(counts))
+
+    @cached_property
+    def _nodes(self) -> tuple[Array, Array]:
+        s, weights = ([np.zeros(1)], [np.zeros(1)]) if self.start else ([], [])
+        for a, b, k in zip(self.ends[:-1], self.ends[1:], self.counts, strict=True):
+            x, w = np.polynomial.legendre.leggauss(k)
+            s.append(a + (b - a) * (x + 1.0) / 2.0)
+            weights.append((b - a) * w / 2.0)
+        return frozen(np.concatenate(s)), frozen(np.concatenate(weights))
+
+    @property
+    def s(self) -> Array:
+        """All instants, ascending."""
+        return self._nodes[0]
+
+    @property
+    def weights(self) -> Array:
+        """Their weights in integrals over s, which add up to 1."""
+        return self._nodes[1]
+
+    def finer(self, factor: int) -> GaussSamples:
+        """The same phases with so many times the nodes."""
+        return GaussSamples(self.ends, [factor * k for k in self.counts], self.start)

@@ -1,0 +1,174 @@
+"""How a mechanism holds itself: distances of joints from a posture, sums of joints, accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.errors import InputError
+from kinetree.motion.problem.profile import RATES
+from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.contract import (
+    Bounded,
+    Constraint,
+    Function,
+    Objective,
+    Rows,
+    per_joint,
+    two_bounds,
+)
+from kinetree.motion.terms.effort import Names, Values
+from kinetree.motion.terms.functions import MotionSquares
+
+
+class SquaredAcceleration(Objective):
+    """Integral of sum_j w_j qdd_j^2 dt: keeps light joints from flapping.
+
+    >>> (1e-5 * SquaredAcceleration()).weight
+    1e-05
+    """
+
+    family = "squared acceleration"
+
+    def __init__(self, joints: Names = None, weights: Values = 1.0) -> None:
+        self.joints, self.weights = joints, weights
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        matrix, weights, chosen = _each(setting, self.joints, self.weights, self.family)
+        return MotionSquares(2, matrix, weights, np.zeros(len(chosen)))
+
+
+class Posture(Objective):
+    """Integral of sum_j w_j (q_j - position_j)^2 dt: joints stay near a posture.
+
+    ``position`` (rad, m): one number, one for each of the joints, or a mapping from names; others are 0.
+
+    >>> Posture(["joint1"], 0.2).family
+    'posture'
+    """
+
+    family = "posture"
+
+    def __init__(self, joints: Names = None, position: Values = 0.0, weights: Values = 1.0) -> None:
+        self.joints, self.position, self.weights = joints, position, weights
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        matrix, weights, chosen = _each(setting, self.joints, self.weights, self.family)
+        target = per_joint(self.position, setting, chosen, f"position of {self.family}", 0.0)
+        if not np.isfinite(target).all():
+            raise InputError(f"position of {self.family} must be finite, got {target.tolist()}")
+        return MotionSquares(0, matrix, weights, target)
+
+
+class SquaredSum(Objective):
+    """Integral of (sum_j c_j q_j - target)^2 dt: a sum of joints stays near a value.
+
+    The angles of a chain in one plane add up, so this keeps a trunk upright or a hand level.
+
+    >>> SquaredSum({"hip": 1.0, "knee": -1.0}).family
+    'squared sum of joints'
+    """
+
+    family = "squared sum of joints"
+
+    def __init__(self, coefficients: Mapping[str, float], target: float = 0.0) -> None:
+        self.coefficients, self.target = dict(coefficients), number(target, f"target of {self.family}")
+        if not self.coefficients:
+            raise InputError(f"{self.family}: give at least one joint with its coefficient")
+
+    @override
+    def integrand(self, setting: Setting) -> Function:
+        """What is integrated over the motion."""
+        matrix, target = np.zeros((1, setting.profiles.n)), self.target
+        for name, value in self.coefficients.items():
+            (joint,) = setting.joints(name, self.family)
+            factor = number(value, f"coefficient of '{name}'")
+            if joint in setting.column:
+                matrix[0, setting.column[joint]] += factor
+            else:
+                target -= factor * setting.frozen_at(joint)
+        return MotionSquares(0, matrix, np.ones(1), np.array([target]))
+
+
+def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[Array, Array, list[int]]:
+    """A row for each of the moving joints, its weight, and which joints they are."""
+    chosen = setting.moving_joints(joints, family)
+    weights = per_joint(given, setting, chosen, f"weights of {family}", 1.0)
+    if not np.isfinite(weights).all() or (weights < 0.0).any():
+        raise InputError(f"weights of {family} must be finite and not negative, got {weights.tolist()}")
+    matrix = np.zeros((len(chosen), setting.profiles.n))
+    matrix[np.arange(len(chosen)), [setting.column[j] for j in chosen]] = 1.0
+    return matrix, weights, chosen
+
+
+class JointProduct(Constraint):
+    """The product of two coordinates, each from its own rest, keeps between bounds.
+
+    (q_a - rest_a) (q_b - rest_b) >= 0 makes joints swing together, as an arm with the opposite leg (000,
+    chapter V); <= 0 against each other.
+
+    >>> JointProduct("left_shoulder", "right_hip").family
+    'product of joints'
+    """
+
+    family = "product of joints"
+
+    def __init__(
+        self,
+        joint: str,
+        other: str,
+        lower: float | None = 0.0,
+        upper: float | None = None,
+        rest: Values = 0.0,
+        at: Where = "samples",
+    ) -> None:
+        self.joint, self.other, self.rest, self.at = joint, other, rest, at
+        self.lower, self.upper = two_bounds(lower, upper, self.family)
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        joints = setting.moving_joints([self.joint, self.other], self.family)
+        rest = per_joint(self.rest, setting, joints, f"rest of {self.family}", 0.0)
+        function = _Product([setting.column[j] for j in joints], rest)
+        s, label = setting.where(self.at, self.family), f"{self.joint} times {self.other}"
+        return [Rows(function, s, [self.lower], [self.upper], self.family, [label], "rad^2", 1.0, "product")]
+
+
+class _Product(Function):
+    size = 1
+
+    def __init__(self, columns: list[int], rest: Array) -> None:
+        self.columns, self.rest = columns, rest
+
+    def _both(self, at: At) -> Array:
+        return at.moving[:, 0, self.columns] - self.rest
+
+    @override
+    def values(self, at: At) -> Array:
+        both = self._both(at)
+        return (both[:, 0] * both[:, 1])[:, None]
+
+    @override
+    def slopes(self, at: At) -> Array:
+        both = self._both(at)
+        found = np.zeros((len(both), RATES, 1, at.moving.shape[2]))
+        for column, other in zip(self.columns, both[:, ::-1].T, strict=True):
+            found[:, 0, 0, column] += other
+        return found
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        n = at.moving.shape[2]
+        block, (a, b) = np.zeros((len(weight), n, n)), self.columns
+        block[:, a, b] += 0.5 * weight[:, 0]
+        block[:, b, a] += 0.5 * weight[:, 0]
+        at.add_block(0, block)

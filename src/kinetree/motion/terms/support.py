@@ -1,0 +1,242 @@
+"""What a mechanism stands on: rows of generalised forces, the centre of pressure, springs in joints.
+
+A tree that is rooted at what it stands on has the ground's reaction as the generalised forces of its root:
+force by the sliding coordinates, moment by the rotating ones. So the zero-moment point within a support,
+friction and pushing are linear in them, and nothing is divided by the vertical force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.bspline import Integers
+from kinetree.analysis.coupling import all_axes, all_rates
+from kinetree.analysis.kinematics import axis_motion
+from kinetree.errors import InputError
+from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.unknowns import MOTION
+from kinetree.motion.program.evaluation import At
+from kinetree.motion.terms.contract import Acting, Bounded, Constraint, Rows, per_joint, row, two_bounds
+from kinetree.motion.terms.effort import Names, Values
+from kinetree.motion.terms.functions import TorqueSum
+
+LENGTH = 0.1  # m: what counts as 1 of a centre of pressure
+UPRIGHT = 1e-6  # by how much axes of a root may be off the axes of the world
+
+
+class TorqueCombination(Constraint):
+    """A weighted sum of torques keeps between bounds: lower <= sum_j c_j tau_j <= upper.
+
+    ``coefficients`` map joints to numbers, or to one number for each of the instants ``at``. ``size`` is what
+    counts as 1 for tolerances.
+
+    >>> TorqueCombination({"root_z": 0.6, "root_x": -1.0}, lower=0.0).family
+    'combination of torques'
+    """
+
+    family = "combination of torques"
+
+    def __init__(
+        self,
+        coefficients: Mapping[str, ArrayLike],
+        lower: float | None = None,
+        upper: float | None = None,
+        size: float = 1.0,
+        at: Where = "samples",
+    ) -> None:
+        self.coefficients, self.at = dict(coefficients), at
+        self.lower, self.upper = two_bounds(lower, upper, self.family)
+        self.size = number(size, f"size of {self.family}")
+        if not self.coefficients:
+            raise InputError(f"{self.family}: give at least one joint with its coefficient")
+        if self.size <= 0.0:
+            raise InputError(f"size of {self.family} must be positive, got {size}")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        s = setting.where(self.at, self.family)
+        joints = setting.joints(list(self.coefficients), self.family)
+        matrix = np.empty((len(s), 1, len(joints)))
+        for k, (name, given) in enumerate(self.coefficients.items()):
+            value = row(given, f"coefficient of '{name}'")
+            if value.shape not in ((), (len(s),)):
+                raise InputError(
+                    f"{self.family}: the coefficient of '{name}' must be one number or {len(s)}, one for "
+                    f"each instant, got shape {value.shape}"
+                )
+            matrix[:, 0, k] = value
+        function = _varying(setting.own[joints], matrix, s)
+        label = [" and ".join(self.coefficients)]
+        return [Rows(function, s, [self.lower], [self.upper], self.family, label, "", self.size, "torque")]
+
+
+def _varying(rows: Integers, matrix: Array, s: Array) -> TorqueSum:
+    """Combinations with matrices (m, k, rows); those that do not vary are one."""
+    if len(s) == 1 or (matrix == matrix[:1]).all():
+        return TorqueSum(rows, matrix[0])
+    return TorqueSum(rows, matrix, s)
+
+
+class Support(Constraint):
+    """The ground only pushes, holds by friction, and its pressure has its centre within a rectangle.
+
+    For a tree that is rooted at what it stands on. ``force`` names its coordinates that slide along x, y and
+    z, ``moment`` those that rotate about x and y of what stands there, in the root's origin. The centre of
+    pressure (m, from that origin, in these axes) keeps between ``lower`` and ``upper`` (2,), or (m, 2) for as
+    many instants in ``at``; forces keep within |f_x|, |f_y| <= ``friction`` f_z and 0 <= f_z <= ``largest``
+    times the weight. Multiplied by f_z, all of it is linear in the generalised forces: -moment_y / f_z is x
+    of the zero-moment point (Vukobratovic and Borovac 2004), moment_x / f_z its y.
+
+    >>> Support(("x", "y", "z"), ("roll", "pitch"), lower=(-0.01, -0.035), upper=(0.2, 0.035)).family
+    'support'
+    """
+
+    family = "support"
+
+    def __init__(
+        self,
+        force: Sequence[str],
+        moment: Sequence[str],
+        lower: ArrayLike,
+        upper: ArrayLike,
+        friction: float = 0.6,
+        largest: float = 3.0,
+        at: Where = "samples",
+    ) -> None:
+        self.force, self.moment, self.at = list(force), list(moment), at
+        self.lower, self.upper = (
+            row(lower, f"lower corner of {self.family}"),
+            row(upper, f"upper corner of {self.family}"),
+        )
+        self.friction, self.largest = number(friction, f"friction of {self.family}"), float(largest)
+        if len(self.force) != 3 or len(self.moment) != 2:
+            raise InputError(
+                f"{self.family}: force names three joints, along x, y and z, and moment two, about x and y; "
+                f"got {self.force} and {self.moment}"
+            )
+        for corner in (self.lower, self.upper):
+            if corner.ndim not in (1, 2) or corner.shape[-1] != 2:
+                raise InputError(f"{self.family}: corners have shape (2,) or (m, 2), got {corner.shape}")
+        if (self.lower > self.upper).any():
+            raise InputError(f"{self.family}: a lower corner is above the upper one: there is no support")
+        if self.friction < 0.0 or not self.largest > 0.0:
+            raise InputError(
+                f"{self.family}: friction must be 0 or more, largest positive, got {friction} and {largest}"
+            )
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        s, mu = setting.where(self.at, self.family), self.friction
+        for corner in (self.lower, self.upper):
+            if corner.ndim == 2 and len(corner) != len(s):
+                raise InputError(f"{self.family}: {len(s)} instants need as many corners, got {len(corner)}")
+        weight = setting.mechanism.mass * float(np.linalg.norm(setting.mechanism.gravity))
+        if weight <= 0.0:
+            raise InputError(f"{self.family}: without gravity nothing stands")
+        joints = setting.joints([*self.force, *self.moment], self.family)
+        lx, ly = np.broadcast_to(self.lower, (len(s), 2)).T
+        ux, uy = np.broadcast_to(self.upper, (len(s), 2)).T
+        zero, one = np.zeros(len(s)), np.ones(len(s))
+        edges = [  # by f_x, f_y, f_z, moment about x, moment about y
+            (zero, zero, -lx, zero, -one),
+            (zero, zero, ux, zero, one),
+            (zero, zero, -ly, one, zero),
+            (zero, zero, uy, -one, zero),
+        ]
+        rows: list[tuple[Array, ...]] = [tuple(x / LENGTH for x in y) for y in edges]
+        rows += [(a * one, b * one, mu * one, zero, zero) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+        rows += [(zero, zero, one, zero, zero)]
+        matrix = np.moveaxis(np.array(rows), 2, 0) * self._signs(setting, joints) / weight
+        labels = ["rear edge", "front edge", "right edge", "left edge"]
+        labels += [f"friction along {x}" for x in ("-x", "+x", "-y", "+y")] + ["vertical force"]
+        high = np.full(len(labels), np.inf)
+        high[-1] = self.largest
+        function = _varying(setting.own[joints], matrix, s)
+        return [Rows(function, s, np.zeros(len(labels)), high, self.family, labels, "", 1.0, "support")]
+
+    def _signs(self, setting: Setting, joints: list[int]) -> Array:
+        """1 or -1: whether the joints point along the axes x, y, z, x, y of the world at rest."""
+        mechanism = setting.mechanism
+        tree, rest = mechanism.tree, np.zeros((1, mechanism.n_dof))
+        axes = axis_motion(tree, all_axes(tree, rest), all_rates(tree, 0.0 * rest), np.zeros(tree.n))
+        signs: list[float] = []
+        for j, along in zip(joints, (0, 1, 2, 0, 1), strict=True):
+            k = tree.axis_names.index(mechanism.joint_names[j])
+            z = axes.rotation[0, k, :, 2]
+            slides = len(signs) < 3
+            if bool(tree.turns[k]) == slides or abs(abs(z[along]) - 1.0) > UPRIGHT:
+                raise InputError(
+                    f"{self.family}: joint '{mechanism.joint_names[j]}' must "
+                    f"{'slide along' if slides else 'rotate about'} {'xyz'[along]} in its zero position"
+                )
+            signs.append(float(np.sign(z[along])))
+        return np.array(signs)
+
+
+class JointSprings(Constraint):
+    """Springs in joints carry their share, so that drives need not: tau = ID(q, qd, qdd) + k (q - rest).
+
+    ``stiffness`` (N m/rad, N/m) and ``rest`` (rad, m): one number for all of the joints, one for each, or a
+    mapping; by default what the mechanism says. Frozen joints have springs, too.
+
+    >>> JointSprings(20.0, joints="toe").family
+    'joint springs'
+    """
+
+    family = "joint springs"
+
+    def __init__(
+        self, stiffness: Values | None = None, rest: Values | None = None, joints: Names = None
+    ) -> None:
+        self.stiffness, self.rest, self.joints = stiffness, rest, joints
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """Nothing."""
+        return []
+
+    @override
+    def acting(self, setting: Setting) -> list[Acting]:
+        """The springs."""
+        chosen = setting.joints(self.joints, self.family)
+        stiffness, rest = (
+            setting.model_limits(key)[chosen]
+            if given is None
+            else per_joint(given, setting, chosen, f"{key} of {self.family}", 0.0)
+            for key, given in (("stiffness", self.stiffness), ("rest", self.rest))
+        )
+        if not (np.isfinite(stiffness) & (stiffness >= 0.0) & np.isfinite(rest)).all():
+            raise InputError(
+                f"{self.family}: stiffness must be finite and not negative, got {stiffness.tolist()}"
+            )
+        if not stiffness.any():
+            raise InputError(f"{self.family}: the mechanism has none; give them: JointSprings(stiffness=...)")
+        return [_Springs(setting, chosen, stiffness, rest)]
+
+
+class _Springs(Acting):
+    """tau += k (q - rest)."""
+
+    reads = (MOTION,)
+
+    def __init__(self, setting: Setting, joints: list[int], stiffness: Array, rest: Array) -> None:
+        self.rows, self.stiffness, self.rest = setting.own[joints], stiffness, rest
+        moving = [k for k, j in enumerate(joints) if j in setting.column]
+        self.places = self.rows[moving], np.array([setting.column[joints[k]] for k in moving], dtype=np.int64)
+        self.slope = stiffness[moving]
+
+    @override
+    def add_torques(self, at: At, tau: Array) -> None:
+        tau[:, self.rows] += self.stiffness * (at.motion.q[:, self.rows] - self.rest)
+
+    @override
+    def add_motion_slopes(self, at: At, slopes: Array) -> None:
+        rows, columns = self.places
+        slopes[:, 0, rows, columns] += self.slope
