@@ -69,6 +69,7 @@ from .motion.outcome.phased_prediction import PhasedPrediction as PhasedPredicti
 from .motion.outcome.prediction import Prediction as Prediction
 from .motion.predict import predict as predict
 from .motion.predict_phases import predict_phases as predict_phases
+from .motion.problem.instants import GaussSamples as GaussSamples
 from .motion.problem.phases import Junction as Junction
 from .motion.problem.phases import Phases as Phases
 from .motion.problem.problem import Problem as Problem
