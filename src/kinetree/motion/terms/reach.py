@@ -170,7 +170,7 @@ class RelativePosition(Constraint):
     lower <= (x - x_of)_axes <= upper; ``lower`` and ``upper`` (3,), infinite where a direction is free. So a
     wrist keeps off the hip (000, chapter V).
 
-    >>> RelativePosition("hand", "pelvis", lower=(-math.inf, 0.2, -math.inf), axes="y").family
+    >>> RelativePosition("hand", "pelvis", lower=(0, 0.2, 0), axes="y").family
     'relative position'
     """
 
