@@ -1,4 +1,4 @@
-"""Mesh paths stay inside the model's folder, however they are written."""
+"""Mesh paths stay inside the model's folder or a known package, however they are written."""
 
 import os
 
@@ -7,6 +7,9 @@ import pytest
 import kinetree as kt
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*that are not there")  # the meshes of these tests
 
 
 def text(filename):
@@ -27,10 +30,10 @@ def package(tmp_path):
     return tmp_path / "pkg"
 
 
-def load(package, filename, folder=None):
+def load(package, filename, folder=None, **options):
     file = package / "urdf" / "r.urdf"
     file.write_text(text(filename))
-    return kept(load_urdf(file, folder=folder))
+    return kept(load_urdf(file, folder=folder, **{"strict": True, **options}))
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,7 @@ def load(package, filename, folder=None):
         ("meshes/../part.stl", "part.stl"),
         ("meshes\\part.stl", "meshes/part.stl"),
         ("file://meshes/part.stl", "meshes/part.stl"),
-        ("package://pkg/meshes/part.stl", "pkg/meshes/part.stl"),
+        ("package://other/meshes/part.stl", "other/meshes/part.stl"),
         ("package://urdf/part.stl", "part.stl"),
         ("model://thing/part.dae", "thing/part.dae"),
     ],
@@ -135,7 +138,7 @@ def test_text_without_a_folder_accepts_only_paths_below():
     assert kept(mechanism_from_urdf(text("package://pkg/part.stl"))) == "pkg/part.stl"
     for filename in ("../part.stl", "/etc/passwd", "package://../part.stl"):
         with pytest.raises(kt.FileError, match="outside the folder of the description"):
-            mechanism_from_urdf(text(filename))
+            mechanism_from_urdf(text(filename), strict=True)
 
 
 def test_text_with_a_folder(package):
@@ -154,10 +157,66 @@ def test_collision_meshes_are_checked_too():
         "</link>", '<collision><geometry><mesh filename="../../secret.stl"/></geometry></collision></link>'
     )
     with pytest.raises(kt.FileError, match="outside the folder"):
-        mechanism_from_urdf(content)
+        mechanism_from_urdf(content, strict=True)
 
 
 def test_nothing_is_opened(package, monkeypatch):
     folder = MeshFolder(package, package)
     monkeypatch.setattr("builtins.open", lambda *_: pytest.fail("a mesh file was opened"))
     assert folder.kept("meshes/part.stl", "here") == "meshes/part.stl"
+
+
+# ---- tolerant reading, packages -----------------------------------------------------------------
+
+
+def test_a_mesh_outside_is_left_out_of_the_picture_and_said(package):
+    file = package / "urdf" / "r.urdf"
+    file.write_text(text("/etc/passwd"))
+    with pytest.warns(kt.KinetreeWarning, match=r"passed over: meshes outside the folder \(give folder="):
+        assert load_urdf(file).link("a").body.shapes == ()
+
+
+def test_a_mesh_that_is_not_there_is_said(package):
+    with pytest.warns(kt.KinetreeWarning, match="meshes of package 'other' that are not there"):
+        load(package, "package://other/part.stl")
+
+
+def test_packages_are_found_above_the_description(package):
+    assert load(package, "package://pkg/meshes/part.stl") == (package / "meshes/part.stl").as_posix()
+
+
+def test_packages_beside_the_description_need_a_manifest(package):
+    other = package.parent / "other"
+    other.mkdir()
+    (other / "part.stl").write_text("")
+    assert load(package, "package://other/part.stl") == "other/part.stl"  # below the file's own folder
+    (other / "package.xml").write_text("<package/>")
+    assert load(package, "package://other/part.stl") == (other / "part.stl").as_posix()
+
+
+def test_a_description_inside_a_package_may_name_its_files(package):
+    (package / "package.xml").write_text("<package/>")
+    assert load(package, "../meshes/part.stl") == (package / "meshes/part.stl").as_posix()
+    with pytest.raises(kt.FileError, match="outside the folder"):
+        load(package, "../../secret.stl")
+
+
+@pytest.mark.parametrize("how", ["given", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"])
+def test_packages_given_and_of_the_environment(package, tmp_path, monkeypatch, how):
+    place = tmp_path / "elsewhere" / ("share/" if how == "AMENT_PREFIX_PATH" else "") / "parts"
+    place.mkdir(parents=True)
+    options = {}
+    if how == "given":
+        options["packages"] = {"parts": place}
+    else:
+        monkeypatch.setenv(how, os.pathsep.join(["/nowhere", str(tmp_path / "elsewhere")]))
+    assert load(package, "package://parts/a.stl", **options) == (place / "a.stl").as_posix()
+    with pytest.raises(kt.FileError, match="outside the folder"):
+        load(package, "package://parts/../../a.stl", **options)
+
+
+def test_bad_packages(package):
+    with pytest.raises(kt.InputError, match="packages must be a dict"):
+        load(package, "a.stl", packages=["pkg"])
+    with pytest.raises(kt.FileError, match="is not a folder"):
+        load(package, "a.stl", packages={"pkg": package / "nowhere"})

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kinetree.errors import FileError, InputError, listed
+from kinetree.model.armature import with_armature
 from kinetree.model.mechanism import Mechanism
 
 LARGEST_FILE = 50_000_000  # bytes
 READ_OPTIONS = {
     ".toml": (),
-    ".urdf": ("floating_base", "allow_unphysical", "folder"),
-    ".xml": ("allow_unphysical", "folder"),
+    ".urdf": ("floating_base", "allow_unphysical", "folder", "packages", "root", "strict", "armature"),
+    ".xml": ("allow_unphysical", "folder", "strict", "armature"),
 }
+READ_OPTIONS[".xacro"] = READ_OPTIONS[".urdf"]
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
@@ -28,12 +30,20 @@ def load(
     floating_base: bool = False,
     allow_unphysical: bool = False,
     folder: PathLike | None = None,
+    packages: Mapping[str, PathLike] | None = None,
+    root: str | None = None,
+    armature: float | Mapping[str, float] | None = None,
+    strict: bool = False,
 ) -> Mechanism:
-    """Read a mechanism from a .toml, .urdf or .xml (MJCF) file.
+    """Read a mechanism from a .toml, .urdf (.xacro) or .xml (MJCF) file.
 
-    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``. A URDF or MJCF
-    file with inertias that no body has is refused unless ``allow_unphysical``; its mesh files must be inside
-    ``folder``, by default the file's own. A TOML file says all that itself.
+    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; ``root`` names
+    it where several links have no parent. Shapes keep the paths of mesh files relative to ``folder``, by
+    default the file's own; ``packages`` are folders by the name behind package://. ``armature`` (kg m^2, kg)
+    is given to joints that have none, one number for all or by name, so that joints which move no inertia
+    have forward dynamics. What a URDF or MJCF file has beyond the format, and inertias that no body has, are
+    accepted with a warning; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses both. A
+    TOML file says all that itself.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -42,14 +52,25 @@ def load(
     True
     """
     place = checked_path(path)
-    reader = by_suffix(place, {".toml": _load_toml, ".urdf": _load_urdf, ".xml": _load_mjcf}, "read")
-    options = {"floating_base": floating_base, "allow_unphysical": allow_unphysical, "folder": folder}
-    given = {name: value for name, value in options.items() if value not in (False, None)}
+    readers = {".toml": _load_toml, ".urdf": _load_urdf, ".xacro": _load_urdf, ".xml": _load_mjcf}
+    reader = by_suffix(place, readers, "read")
+    options = {
+        "floating_base": floating_base,
+        "allow_unphysical": allow_unphysical,
+        "folder": folder,
+        "packages": packages,
+        "root": root,
+        "strict": strict,
+        "armature": armature,
+    }
+    given = {name: value for name, value in options.items() if value is not False and value is not None}
     for name in given:
         if name not in READ_OPTIONS[place.suffix.lower()]:
             raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
     check_readable(place)
-    return reader(place, **given)
+    given.pop("armature", None)
+    mechanism = reader(place, **given)
+    return mechanism if armature is None else with_armature(mechanism, armature)
 
 
 def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:

@@ -1,17 +1,22 @@
-"""Paths of mesh files named in a robot description: never opened, never outside the model's folder."""
+"""Paths of mesh files named in a robot description: never opened here, and only in folders that are known."""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kinetree.errors import FileError
+from kinetree.errors import FileError, InputError
+from kinetree.formats.passed_over import PassedOver
 
 NOWHERE = Path(os.path.abspath("/the folder of the description"))  # stands for a folder that is not known
 PACKAGE_SCHEMES = ("package", "model")
 FORMS = "'meshes/part.stl', 'package://name/meshes/part.stl' or 'file:///folder/meshes/part.stl'"
+MANIFEST = "package.xml"  # stands in the folder of every ROS package
+HIGHEST = 12  # folders above a description that are searched
+Packages = Mapping[str, str | os.PathLike[str]]
 
 
 @dataclass(frozen=True)
@@ -19,64 +24,138 @@ class MeshFolder:
     """Where mesh files may be: in ``root`` or below it; relative paths start from ``start``.
 
     Both are absolute. Without them (a description that is no file) only relative paths are accepted, and they
-    must stay below the folder, wherever it is.
+    must stay below the folder, wherever it is. ``packages`` are further folders by the name of the ROS
+    package that they hold; so are those that ROS_PACKAGE_PATH and AMENT_PREFIX_PATH name, and the package
+    around the description.
     """
 
     root: Path | None = None
     start: Path | None = None
+    packages: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, file: Path, folder: str | os.PathLike[str] | None) -> MeshFolder:
+    def around(
+        cls, file: Path, folder: str | os.PathLike[str] | None, packages: Packages | None = None
+    ) -> MeshFolder:
         """The folder of a file, or a folder that contains it."""
-        start = Path(os.path.abspath(file)).parent
+        start, known = Path(os.path.abspath(file)).parent, _packages(packages)
         if folder is None:
-            return cls(start, start)
+            return cls(start, start, known)
         root = _folder(folder)
         if not start.is_relative_to(root):
             start, root = Path(os.path.realpath(start)), Path(os.path.realpath(root))
         if not start.is_relative_to(root):
             raise FileError(f"the file '{file}' is not inside the given folder '{root}'")
-        return cls(root, start)
+        return cls(root, start, known)
 
     @classmethod
-    def only(cls, folder: str | os.PathLike[str] | None) -> MeshFolder:
+    def only(cls, folder: str | os.PathLike[str] | None, packages: Packages | None = None) -> MeshFolder:
         """A folder for a description that is no file, or none."""
-        return cls() if folder is None else cls(_folder(folder), _folder(folder))
+        known = _packages(packages)
+        return cls(packages=known) if folder is None else cls(_folder(folder), _folder(folder), known)
+
+    def found(self, name: str, place: str, passed: PassedOver) -> str | None:
+        """The path to keep of a mesh, or None if it leaves all known folders, which is noted.
+
+        A mesh that is not there is mentioned and its path kept: it may be put there later.
+        """
+        try:
+            kept = self.kept(name, place)
+        except FileError as reason:
+            passed.note(
+                "mesh-not-found", "meshes outside the folder (give folder= or packages=)", str(reason)
+            )
+            return None
+        if self.root is not None and not os.path.lexists(self.root / kept):
+            scheme, rest = _split(name)
+            what = f"meshes of package '{_package_of(rest)[0]}'" if scheme in PACKAGE_SCHEMES else "meshes"
+            passed.mention(
+                "mesh-not-found",
+                f"{what} that are not there",
+                f"{place}: mesh file '{name}' is not there (looked for {self.root / kept})",
+            )
+        return kept
 
     def kept(self, name: str, place: str) -> str:
         """The path relative to the root folder, with forward slashes; an error if it leaves the folder.
 
-        Symbolic links are followed for the check. ``place`` begins the message.
+        Files of packages elsewhere keep their absolute path. Symbolic links are followed for the check.
+        ``place`` begins the message.
         """
-        path, root = Path(os.path.normpath(self._joined(name, place))), self.root or NOWHERE
+        base, joined = self._joined(name, place)
+        path, root = Path(os.path.normpath(joined)), self.root or NOWHERE
         true_path, true_root = (Path(os.path.realpath(x)) if self.root else x for x in (path, root))
         if not true_path.is_relative_to(true_root):
+            if base is not None and true_path.is_relative_to(os.path.realpath(base)):
+                return path.as_posix()
             where = f"folder '{self.root}'" if self.root else "folder of the description"
-            raise FileError(f"{place}: mesh file '{name}' is outside the {where}; meshes must be inside it")
+            raise FileError(
+                f"{place}: mesh file '{name}' is outside the {where}; meshes must be inside it, or inside a "
+                "folder around it that folder= names, or a package that packages= names"
+            )
         kept = path.relative_to(root) if path.is_relative_to(root) else true_path.relative_to(true_root)
         if kept == Path():
             raise FileError(f"{place}: mesh file '{name}' names a folder; allowed: {FORMS}")
         return kept.as_posix()
 
-    def _joined(self, name: str, place: str) -> str:
-        """The absolute path that a name stands for, '..' not yet resolved."""
+    def _joined(self, name: str, place: str) -> tuple[Path | None, str]:
+        """The package that a file must be in, if any, and its absolute path, '..' not yet resolved."""
         root = self.root or NOWHERE
         scheme, rest = _split(name)
         if not rest.strip() or "\0" in rest:
             raise FileError(f"{place}: mesh file '{name}' names no file; allowed: {FORMS}")
         if scheme in PACKAGE_SCHEMES:
-            package, _, inside = rest.lstrip("/").partition("/")
-            return os.path.join(self._package(package) or root / package, inside)
+            package, inside = _package_of(rest)
+            base = self._package(package)
+            return base, os.path.join(base or root / package, inside)
         if scheme not in ("", "file"):
             raise FileError(f"{place}: mesh file '{name}' starts with '{scheme}:'; allowed: {FORMS}")
-        return os.path.join(self.start or root, rest)
+        return self._own_package(), os.path.join(self.start or root, rest)
 
     def _package(self, package: str) -> Path | None:
-        """The folder called like the package, between the start and the root."""
-        if self.root is None or self.start is None:
+        """The folder of a package: as given, above the description, beside it, or as the environment says."""
+        if package in self.packages:
+            return self.packages[package]
+        if not package or package.startswith("."):
             return None
-        between = (self.start, *self.start.parents)
-        return next((x for x in between if x.name == package and x.is_relative_to(self.root)), None)
+        for above in self._above():
+            if above.name == package:
+                return above
+            if (above / package / MANIFEST).is_file():
+                return above / package
+        return _in_environment(package)
+
+    def _own_package(self) -> Path | None:
+        """The ROS package that the description is part of, if it is one."""
+        return next((above for above in self._above() if (above / MANIFEST).is_file()), None)
+
+    def _above(self) -> tuple[Path, ...]:
+        return () if self.start is None else (self.start, *self.start.parents)[:HIGHEST]
+
+
+def _in_environment(package: str) -> Path | None:
+    """The folder of a package in the variables of ROS 1 and ROS 2."""
+    ros1 = [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
+    ros2 = [Path(x) / "share" for x in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if x]
+    for place in (*ros1, *ros2):
+        for folder in (place / package, *([place] if place.name == package else [])):
+            if folder.is_dir():
+                return Path(os.path.abspath(folder))
+    return None
+
+
+def _packages(given: Packages | None) -> dict[str, Path]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(f"packages must be a dict from the name of a package to its folder, got {given!r}")
+    return {str(name): _folder(folder) for name, folder in given.items()}
+
+
+def _package_of(rest: str) -> tuple[str, str]:
+    """The name of the package and the path inside it."""
+    package, _, inside = rest.lstrip("/").partition("/")
+    return package, inside
 
 
 def _folder(folder: str | os.PathLike[str]) -> Path:

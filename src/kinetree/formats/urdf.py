@@ -1,8 +1,9 @@
 """Reading URDF files, the robot descriptions of ROS.
 
 A URDF file is a tree of <link> elements joined by <joint> elements; what simulators and drivers add to it
-(<gazebo>, <transmission>, <material>, ...) is passed over. URDF holds neither loops nor gravity: gravity is
-9.81 m/s^2 downwards, along -z.
+(<gazebo>, <transmission>, <material>, ...) is passed over. Whatever else does not change the dynamics is
+noted and said in one warning, as everybody extends the format; ``strict`` refuses it. URDF holds neither
+loops nor gravity: gravity is 9.81 m/s^2 downwards, along -z.
 """
 
 from __future__ import annotations
@@ -11,13 +12,25 @@ import difflib
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, KinetreeWarning, ModelError, listed, unknown_name
-from kinetree.formats.mesh_path import MeshFolder
-from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
+from kinetree.formats.mesh_path import MeshFolder, Packages
+from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.urdf_elements import (
+    ONE_AXIS_TYPES,
+    check_grammar,
+    joint_of,
+    joint_type,
+    link_body,
+    mimic_of,
+    placement,
+)
+from kinetree.formats.xacro_file import expanded, has_macros
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
 from kinetree.model.body import WORLD, checked_name
+from kinetree.model.inertia import physical_fault
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
 
@@ -26,25 +39,45 @@ Named = dict[str, Element]
 TREES_ONLY = "URDF describes trees; a loop is described by a cut joint (loop) in a TOML file"
 
 
+@dataclass(frozen=True)
+class UrdfOptions:
+    """How a URDF file is read; see :func:`load_urdf`."""
+
+    allow_unphysical: bool = False
+    floating_base: bool = False
+    root: str | None = None
+    strict: bool = False
+
+
 def load_urdf(
     path: PathLike,
     allow_unphysical: bool = False,
     floating_base: bool = False,
     folder: PathLike | None = None,
+    packages: Packages | None = None,
+    root: str | None = None,
+    strict: bool = False,
 ) -> Mechanism:
     """The mechanism a URDF file describes.
 
     The root link becomes a body fixed to the world, or carried by a free joint if ``floating_base``; only a
     root called 'world' without inertia is the world itself. ``q`` follows the order of the <joint> elements,
-    parents first. Mesh files are not opened; they must be inside the file's folder, or inside ``folder``, a
-    folder around it such as the package's, and shapes keep their paths relative to it.
-    ``allow_unphysical`` accepts inertias that no body has (see :class:`kinetree.Inertia`).
+    parents first. ``root`` names the link to start from where several have no parent. Mesh files are not
+    opened; shapes keep their paths relative to the file's folder, or to ``folder``, a folder around it such
+    as the package's. ``packages`` are folders by the name that stands behind package://.
+
+    What a file has beyond the format, and inertias that no body has (see :class:`kinetree.Inertia`), are
+    accepted with one warning each; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses
+    both. A file with xacro macros is expanded if the package ``xacro`` is installed.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of a URDF file must be a text or a path, got {path!r}")
     file = Path(path)
-    content = file_bytes(file)
-    return _mechanism(content, str(path), MeshFolder.around(file, folder), allow_unphysical, floating_base)
+    options = UrdfOptions(allow_unphysical, floating_base, root, strict)
+    passed = PassedOver(str(path), strict)
+    mechanism = read_urdf(file, MeshFolder.around(file, folder, packages), options, passed)
+    _warn(mechanism, options, passed)
+    return mechanism
 
 
 def mechanism_from_urdf(
@@ -53,59 +86,89 @@ def mechanism_from_urdf(
     folder: PathLike | None = None,
     allow_unphysical: bool = False,
     floating_base: bool = False,
+    strict: bool = False,
 ) -> Mechanism:
     """The mechanism a URDF text describes; ``source`` names it in messages. See :func:`load_urdf`."""
     if not isinstance(text, str):
         raise InputError(f"a URDF text must be a text, got {type(text).__name__}; use load_urdf for files")
-    return _mechanism(text, source, MeshFolder.only(folder), allow_unphysical, floating_base)
+    options = UrdfOptions(allow_unphysical, floating_base, None, strict)
+    passed = PassedOver(source, strict)
+    mechanism = _mechanism(parse_xml(text, source), MeshFolder.only(folder), options, passed)
+    _warn(mechanism, options, passed)
+    return mechanism
 
 
-def _mechanism(
-    content: str | bytes, source: str, folder: MeshFolder, allow_unphysical: bool, floating_base: bool
-) -> Mechanism:
-    robot = parse_xml(content, source)
-    check_robot(robot)
+def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
+    """The mechanism of a file, macros expanded; what is passed over is noted, not yet said."""
+    robot = parse_xml(file_bytes(file), passed.source)
+    if has_macros(robot):
+        robot = parse_xml(expanded(file), passed.source)
+    return _mechanism(robot, folder, options, passed)
+
+
+def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> None:
+    """One warning for what was passed over, one for inertias that no body has."""
+    passed.warn(stacklevel=3)
+    found = [] if options.allow_unphysical else unphysical_bodies(mechanism)
+    if found:
+        warnings.warn(
+            f"{passed.source}: inertias that no body has, taken as they are: {listed(found, 6)}; "
+            "allow_unphysical=True says that they are meant, strict=True refuses them",
+            KinetreeWarning,
+            stacklevel=3,
+        )
+
+
+def unphysical_bodies(mechanism: Mechanism) -> list[str]:
+    """The bodies with an inertia that no body has, and by how much."""
+    return [
+        f"'{link.body.name}' {fault}"
+        for link in mechanism.links
+        if link.body.inertia.allow_unphysical and (fault := physical_fault(link.body.inertia.moment))
+    ]
+
+
+def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
+    check_robot(robot, passed)
     links, joints = _by_name(robot, "link"), _by_name(robot, "joint")
     if not links:
         raise ModelError(f"{robot.place}: there is no <link>; a robot needs at least one")
     for element in (*links.values(), *joints.values()):
-        check_grammar(element)
-    carriers = carriers_of(links, joints)
-    root = _root(robot, links, carriers)
+        check_grammar(element, passed)
+    carriers = carriers_of(links, joints, passed=passed)
+    root = _root(robot, links, carriers, options.root)
+    kept = _reached(root, carriers) if options.root is not None else set(links)
+    carriers = {child: joint for child, joint in carriers.items() if child in kept}
     bodies = {
-        name: link_body(x, folder, allow_unphysical) for name, x in links.items() if not is_world(x, root)
+        name: link_body(x, folder, options.allow_unphysical, passed)
+        for name, x in links.items()
+        if name in kept and not is_world(x, root, passed)
     }
-    made = [] if root not in bodies else [Link(bodies[root], _base_joint(joints, floating_base))]
-    if floating_base and not made:
-        raise ModelError(
-            f"{links[root].place}: the root link is the world itself, so it cannot be a floating base"
-        )
-    mimics = _mimics(joints)
+    made = [] if root not in bodies else [Link(bodies[root], _base_joint(joints, options.floating_base))]
+    if options.floating_base and not made:
+        place = links[root].place if root in links else robot.place
+        raise ModelError(f"{place}: the root link is the world itself, so it cannot be a floating base")
+    mimics = _mimics({x.text("name"): x for x in carriers.values()}, passed)
     for child, joint in carriers.items():
         parent = joint.needed("parent").text("link")
         parent = parent if parent in bodies else WORLD
-        made.append(
-            Link(bodies[child], joint_of(joint, mimics.get(joint.text("name"))), parent, placement(joint))
-        )
+        mimic = mimics.get(joint.text("name"))
+        made.append(Link(bodies[child], joint_of(joint, mimic, passed), parent, placement(joint)))
     try:
-        return Mechanism(robot.text("name"), tuple(made))
+        return Mechanism(robot.attributes.get("name") or Path(robot.source).stem, tuple(made))
     except ModelError as reason:
         raise ModelError(f"{robot.place}: {reason}") from None
 
 
-def check_robot(robot: Element) -> None:
+def check_robot(robot: Element, passed: PassedOver) -> None:
     """The root element is <robot>, without macros and without misspelt links and joints."""
     if robot.tag != "robot":
         raise FileError(f"{robot.place}: the outermost element of a URDF file is <robot>, got <{robot.tag}>")
-    robot.text("name")
+    if not robot.attributes.get("name"):
+        passed.note("missing-element", "<robot> without a name", robot.without("name"))
     for child in robot.children:
-        if child.tag in ("link", "joint"):
+        if child.tag in ("link", "joint") or child.tag.startswith("{"):
             continue
-        namespace, _, tag = child.tag.rpartition("}")
-        if "xacro" in namespace:
-            raise FileError(
-                f"{child.place}: <xacro:{tag}> is a macro; expand the file first: xacro FILE > robot.urdf"
-            )
         near = difflib.get_close_matches(child.tag.lower(), ("link", "joint"), n=1, cutoff=0.75)
         if near:
             raise FileError(f"{child.place}: unknown element <{child.tag}>. Did you mean <{near[0]}>?")
@@ -137,17 +200,22 @@ def _by_name(robot: Element, tag: str) -> Named:
     return names.known
 
 
-def carriers_of(links: Named, joints: Named, told: int = 0) -> Named:
+def carriers_of(links: Named, joints: Named, told: int = 0, passed: PassedOver | None = None) -> Named:
     """For each link that is a child, the joint that carries it; in the order of the joints.
 
-    ``told``: how many unknown links were told before.
+    ``told``: how many unknown links were named before. A parent called 'world' need not be declared.
     """
     carriers: Named = {}
     for joint in joints.values():
         parent, child = (joint.needed(role).text("link") for role in ("parent", "child"))
         for role, link in (("parent", parent), ("child", child)):
-            if link not in links:
-                raise ModelError(f"{joint.needed(role).place}: {unknown_name('link', link, links, told)}")
+            if link in links:
+                continue
+            message = f"{joint.needed(role).place}: {unknown_name('link', link, links, told)}"
+            if link != WORLD or role != "parent":
+                raise ModelError(message)
+            if passed is not None:
+                passed.note("missing-element", f"link '{WORLD}' used and not declared", message, ModelError)
         if parent == child:
             raise ModelError(f"{joint.place}: link '{child}' is its own parent")
         if child in carriers:
@@ -160,16 +228,36 @@ def carriers_of(links: Named, joints: Named, told: int = 0) -> Named:
     return carriers
 
 
-def _root(robot: Element, links: Named, carriers: Named) -> str:
-    """The only link without a parent, from which all others can be reached."""
+def _root(robot: Element, links: Named, carriers: Named, wanted: str | None) -> str:
+    """The only link without a parent, from which all others can be reached, or the wanted one of several."""
     _check_no_cycle(links, carriers)
+    on_world = any(joint.needed("parent").text("link") == WORLD for joint in carriers.values())
     roots = [name for name in links if name not in carriers]
+    roots += [WORLD] if on_world and WORLD not in links else []
+    if wanted is not None:
+        if wanted not in links:
+            raise InputError(f"{robot.place}: root: {unknown_name('link', wanted, links)}")
+        return wanted
     if len(roots) > 1:
         raise ModelError(
             f"{robot.place}: {len(roots)} links have no parent: {listed(roots)}; each link but one must be "
-            "the child of a joint"
+            f"the child of a joint. To read the tree of one of them, give root='{roots[0]}'"
         )
     return roots[0]
+
+
+def _reached(root: str, carriers: Named) -> set[str]:
+    """A link and all that hang on it."""
+    found = {root}
+    waiting = dict(carriers)
+    while waiting:
+        more = [x for x, joint in waiting.items() if joint.needed("parent").text("link") in found]
+        if not more:
+            break
+        found.update(more)
+        for name in more:
+            del waiting[name]
+    return found - {WORLD}
 
 
 def _check_no_cycle(links: Named, carriers: Named) -> None:
@@ -189,12 +277,14 @@ def _check_no_cycle(links: Named, carriers: Named) -> None:
         reached.update(path)
 
 
-def is_world(link: Element, root: str) -> bool:
+def is_world(link: Element, root: str, passed: PassedOver | None = None) -> bool:
     """Whether a link is the world frame itself: the root, called 'world', without inertia."""
     if link.text("name") != root or root != WORLD or link.one("inertial") is not None:
         return False
-    if link.all("visual") or link.all("collision"):
-        warnings.warn(f"{link.place}: the shapes of the world are not kept", KinetreeWarning, stacklevel=2)
+    if passed is not None and (link.all("visual") or link.all("collision")):
+        passed.mention(
+            "not-used", "shapes of the world", f"{link.place}: the shapes of the world are not kept"
+        )
     return True
 
 
@@ -206,13 +296,21 @@ def _base_joint(joints: Mapping[str, Element], floating_base: bool) -> Joint:
     return Joint.of_kind(name, "free" if floating_base else "fixed")
 
 
-def _mimics(joints: Named) -> dict[str, Mimic]:
-    """The mimics by joint, with a joint that mimics a mimic tied to the one that moves by itself."""
+def _mimics(joints: Named, passed: PassedOver) -> dict[str, Mimic]:
+    """The mimics by joint, with a joint that mimics a mimic tied to the one that moves by itself.
+
+    A mimic that cannot be one, of or by a joint without one axis, is dropped: its joint moves by itself.
+    """
     written = {name: mimic for name, x in joints.items() if (mimic := mimic_of(x)) is not None}
+    for name, mimic in list(written.items()):
+        fault = _mimic_fault(name, mimic, joints)
+        if fault:
+            passed.note(
+                "mimic-dropped", "mimic that cannot be one", f"{joints[name].place}: {fault}", ModelError
+            )
+            del written[name]
     resolved: dict[str, Mimic] = {}
-    for name, mimic in written.items():
-        if mimic.joint not in joints:
-            raise ModelError(f"{joints[name].place}: mimic: {unknown_name('joint', mimic.joint, joints)}")
+    for name in written:
         chain: dict[str, None] = {}
         last = name
         while last in written and last not in resolved:
@@ -223,6 +321,17 @@ def _mimics(joints: Named) -> dict[str, Mimic]:
             last = written[last].joint
         _resolve(list(chain), written, resolved)
     return resolved
+
+
+def _mimic_fault(name: str, mimic: Mimic, joints: Named) -> str:
+    """Why a joint cannot mimic another, or nothing."""
+    if mimic.joint not in joints:
+        return f"mimic: {unknown_name('joint', mimic.joint, joints)}"
+    if joint_type(joints[name]) not in ONE_AXIS_TYPES:
+        return f"only one-DOF joints can mimic; it is {joint_type(joints[name])}"
+    if joint_type(joints[mimic.joint]) not in ONE_AXIS_TYPES:
+        return f"'{name}' mimics '{mimic.joint}', which is no one-DOF joint"
+    return ""
 
 
 def _resolve(chain: Sequence[str], written: Mapping[str, Mimic], resolved: dict[str, Mimic]) -> None:

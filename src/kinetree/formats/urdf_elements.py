@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis, unit_axis
-from kinetree.errors import FileError, KinetreeWarning, ModelError, listed, unknown_name
+from kinetree.errors import ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import Body, Shape
-from kinetree.model.inertia import Inertia
+from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
 
 NO_LIMIT = 1e30  # stands for "unlimited" where a number must be written; larger limits are read as none
@@ -73,57 +74,93 @@ GRAMMAR = {
 }
 
 
-def check_grammar(element: Element) -> None:
-    """Refuse misspelt or unknown attributes and children of a <link> or <joint>."""
+def check_grammar(element: Element, passed: PassedOver) -> None:
+    """Note unknown attributes and children of a <link> or <joint>, as simulators and drivers add them."""
     waiting = [element]
     while waiting:
         current = waiting.pop()
         grammar = GRAMMAR[current.tag]
-        current.check_attributes(grammar.attributes)
-        current.check_children((*grammar.children, *grammar.ignored))
+        for key in current.unknown_attributes(grammar.attributes):
+            message = (
+                f"{current.place}: {unknown_name('attribute', key, grammar.attributes, len(passed.remarks))}"
+            )
+            passed.note("unknown-element", f"attribute '{key}' of <{current.tag}>", message)
+        known = (*grammar.children, *grammar.ignored)
+        for child in current.unknown_children(known):
+            told = unknown_name("element", child.tag, known, len(passed.remarks))
+            message = f"{child.place}: in <{current.tag}>, {told}"
+            passed.note("unknown-element", f"element <{child.tag}> of <{current.tag}>", message)
         waiting.extend(child for child in current.children if child.tag in grammar.children)
 
 
 # ---- links ------------------------------------------------------------------------------------
 
 
-def link_body(link: Element, folder: MeshFolder, allow_unphysical: bool) -> Body:
+def link_body(link: Element, folder: MeshFolder, allow_unphysical: bool, passed: PassedOver) -> Body:
     """The body of a <link>; it is drawn with its visual shapes, or its collision shapes if it has none."""
-    inertia = _inertia(link.one("inertial"), allow_unphysical)
-    visual = [_shape(x, folder) for x in link.all("visual")]
-    collision = [_shape(x, folder) for x in link.all("collision")]
-    return _placed(link, lambda: Body(link.text("name"), inertia, tuple(visual or collision)))
+    inertia = _inertia(link.one("inertial"), allow_unphysical, passed)
+    visual = [_shape(x, folder, passed) for x in link.all("visual")]
+    collision = [_shape(x, folder, passed) for x in link.all("collision")]
+    shapes = [shape for shape in visual if shape] or [shape for shape in collision if shape]
+    return _placed(link, lambda: Body(link.text("name"), inertia, tuple(shapes)))
 
 
-def _inertia(inertial: Element | None, allow_unphysical: bool) -> Inertia:
+def _inertia(inertial: Element | None, allow_unphysical: bool, passed: PassedOver) -> Inertia:
     """Inertia from <inertial>, whose tensor is about the centre of mass in the axes of its origin."""
     if inertial is None:
         return Inertia()
-    mass = inertial.needed("mass").number("value")
-    tensor = inertial.needed("inertia")
-    xx, xy, xz, yy, yz, zz = (tensor.number(key) for key in TENSOR)
-    moment: Any = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    mass, tensor = inertial.one("mass"), inertial.one("inertia")
+    if mass is None:
+        passed.note("missing-element", "<inertial> without <mass>", inertial.missing("mass"))
+        return Inertia()
+    if tensor is None:
+        passed.note("missing-element", "<inertial> without <inertia>", inertial.missing("inertia"))
+    kilograms, moment = mass.number("value"), _moment(tensor, passed)
     place = placement(inertial)
+    allowed = (allow_unphysical or not passed.strict) and bool(physical_fault(moment))
     if place.is_turned:
         return _placed(
-            inertial, lambda: Inertia(mass, moment=moment, allow_unphysical=allow_unphysical).moved(place)
+            inertial, lambda: Inertia(kilograms, moment=moment, allow_unphysical=allowed).moved(place)
         )
-    return _placed(inertial, lambda: Inertia(mass, place.position, moment, allow_unphysical))
+    return _placed(inertial, lambda: Inertia(kilograms, place.position, moment, allowed))
 
 
-def _shape(drawn: Element, folder: MeshFolder) -> Shape:
-    """A shape from <visual> or <collision>."""
-    geometry = drawn.needed("geometry")
+def _moment(tensor: Element | None, passed: PassedOver) -> Array:
+    """The matrix of <inertia>; products of inertia that are not given are zero."""
+    if tensor is None:
+        return np.zeros((3, 3))
+    given: dict[str, float] = {}
+    for key in TENSOR:
+        swapped = f"i{key[2]}{key[1]}"
+        if key in tensor.attributes or key[1] == key[2]:
+            given[key] = tensor.number(key)
+        elif swapped in tensor.attributes:
+            given[key] = tensor.number(swapped)
+        else:
+            passed.note("missing-element", f"<inertia> without '{key}'", tensor.without(key))
+            given[key] = 0.0
+    xx, xy, xz, yy, yz, zz = (given[key] for key in TENSOR)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
+    """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
+    geometry = drawn.one("geometry")
+    if geometry is None:
+        passed.note("missing-element", f"<{drawn.tag}> without <geometry>", drawn.missing("geometry"))
+        return None
     shapes = [child for child in geometry.children if child.tag in SHAPE_ATTRIBUTES]
     if len(shapes) != 1:
         found = f"{len(shapes)} of them" if shapes else "none"
-        raise FileError(
-            f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
-        )
+        message = f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
+        passed.note("missing-element", "<geometry> without one shape", message)
+        return None
     shape = shapes[0]
     file = None
     if shape.tag == "mesh":
-        file = folder.kept(shape.text("filename"), shape.place)
+        file = folder.found(shape.text("filename"), shape.place, passed)
+        if file is None:
+            return None
         size: Any = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
     elif shape.tag == "box":
         size = shape.numbers("size", 3)
@@ -145,7 +182,7 @@ def placement(element: Element) -> Placement:
 # ---- joints -----------------------------------------------------------------------------------
 
 
-def joint_of(element: Element, mimic: Mimic | None) -> Joint:
+def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver) -> Joint:
     """The joint of a <joint>; ``mimic`` with chains of mimics already resolved."""
     name, kind = element.text("name"), joint_type(element)
     options: dict[str, Any] = {"mimic": mimic}
@@ -154,7 +191,7 @@ def joint_of(element: Element, mimic: Mimic | None) -> Joint:
     elif kind == "planar":
         options["axes"] = list(rotation_to_axis(_axis(element)).T)
     if kind in ("planar", "floating"):
-        _warn_of_unused(element, kind)
+        _mention_unused(element, kind, passed)
     return _placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
 
 
@@ -213,15 +250,15 @@ def _friction(element: Element) -> dict[str, float]:
     return {"viscous": dynamics.number("damping", 0.0), "coulomb": dynamics.number("friction", 0.0)}
 
 
-def _warn_of_unused(element: Element, kind: str) -> None:
-    given = [f"<{tag}>" for tag in ("limit", "dynamics") if element.one(tag) is not None]
-    if given:
-        warnings.warn(
-            f"{element.place}: {' and '.join(given)} not used, as one number cannot serve the lengths and "
-            f"angles of a {kind} joint",
-            KinetreeWarning,
-            stacklevel=2,
-        )
+def _mention_unused(element: Element, kind: str, passed: PassedOver) -> None:
+    for tag in ("limit", "dynamics"):
+        if element.one(tag) is not None:
+            passed.mention(
+                "not-used",
+                f"<{tag}> of a {kind} joint",
+                f"{element.place}: <{tag}> not used, as one number cannot serve the lengths and angles of a "
+                f"{kind} joint",
+            )
 
 
 def _placed(element: Element, make: Callable[[], Made]) -> Made:

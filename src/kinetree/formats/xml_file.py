@@ -14,7 +14,7 @@ import defusedxml.ElementTree
 from defusedxml.common import DefusedXmlException
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import FileError, unknown_name
+from kinetree.errors import FileError
 
 DEEPEST = 100  # elements inside each other; robot descriptions need about ten
 CUT_OFF = {expat.codes[text] for text in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)}
@@ -61,15 +61,21 @@ class Element:
         """The only child with a tag; it must be there."""
         child = self.one(tag)
         if child is None:
-            raise FileError(f"{self.place}: a <{tag}> is missing; <{self.tag}> needs one")
+            raise FileError(self.missing(tag))
         return child
+
+    def missing(self, tag: str) -> str:
+        """The message that a child is missing."""
+        return f"{self.place}: a <{tag}> is missing; <{self.tag}> needs one"
+
+    def without(self, key: str) -> str:
+        """The message that an attribute is missing."""
+        return f"{self.place}: <{self.tag}> needs the attribute '{key}', as in <{self.tag} {key}=\"...\">"
 
     def text(self, key: str) -> str:
         """A required attribute."""
         if key not in self.attributes:
-            raise FileError(
-                f"{self.place}: <{self.tag}> needs the attribute '{key}', as in <{self.tag} {key}=\"...\">"
-            )
+            raise FileError(self.without(key))
         return self.attributes[key]
 
     def number(self, key: str, default: float | None = None) -> float:
@@ -99,19 +105,13 @@ class Element:
         except ValueError:
             raise FileError(f"{self.place}: {key} must be a number, got '{word}'{_comma([word])}") from None
 
-    def check_attributes(self, known: Collection[str]) -> None:
-        """Refuse attributes that are none of the known ones; those with a namespace are extensions."""
-        for key in self.attributes:
-            if key not in known and not key.startswith("{"):
-                raise FileError(f"{self.place}: {unknown_name('attribute', key, known)}")
+    def unknown_attributes(self, known: Collection[str]) -> list[str]:
+        """Attributes that are none of the known ones; those with a namespace are extensions."""
+        return [key for key in self.attributes if key not in known and not key.startswith("{")]
 
-    def check_children(self, known: Collection[str]) -> None:
-        """Refuse children that are none of the known ones; those with a namespace are extensions."""
-        for child in self.children:
-            if child.tag not in known and not child.tag.startswith("{"):
-                raise FileError(
-                    f"{child.place}: in <{self.tag}>, {unknown_name('element', child.tag, known)}"
-                )
+    def unknown_children(self, known: Collection[str]) -> list[Element]:
+        """Children that are none of the known ones; those with a namespace are extensions."""
+        return [child for child in self.children if child.tag not in known and not child.tag.startswith("{")]
 
 
 def _comma(words: list[str]) -> str:

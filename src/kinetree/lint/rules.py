@@ -20,7 +20,22 @@ RULES = {
     "unreadable-file": Rule(ERROR, "The file cannot be read.", "Give the path of a text file in UTF-8."),
     "syntax": Rule(ERROR, "The file is no TOML or XML.", "Look at the line named, and the one before it."),
     "unknown-key": Rule(ERROR, "A key that the format does not have.", "A typo? The nearest is named."),
-    "unknown-element": Rule(ERROR, "An element or attribute that URDF does not have.", "Mostly a typo."),
+    "unknown-element": Rule(
+        WARNING, "An element or attribute that URDF does not have; it is passed over.",
+        "An extension of a simulator, or a typo: the nearest is named.",
+    ),
+    "missing-element": Rule(
+        WARNING, "An element of a URDF file without a part that it needs.",
+        "The message says which; without it, mass and inertia are zero.",
+    ),
+    "mimic-dropped": Rule(
+        WARNING, "A <mimic> of or by a joint that has not one axis; the joint moves by itself.",
+        "Name a revolute, continuous or prismatic joint.",
+    ),
+    "mesh-not-found": Rule(
+        WARNING, "A mesh file that is not there, or outside the known folders; dynamics do not need it.",
+        "Give the folder around the file (--folder) or those of the packages (--packages).",
+    ),
     "missing-key": Rule(ERROR, "A key that must be there is not.", "`kinetree schema` has all keys."),
     "wrong-value": Rule(ERROR, "A value that its key does not allow.", "The message says what is allowed."),
     "wrong-tables": Rule(

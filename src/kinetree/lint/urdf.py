@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.mesh_path import MeshFolder
-from kinetree.formats.urdf import Names, carriers_of, check_robot, is_world, load_urdf
+from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.urdf import Names, UrdfOptions, carriers_of, check_robot, is_world, read_urdf
 from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
 from kinetree.lint.finding import WARNING, Finding, of_error
@@ -23,25 +23,30 @@ KINDS_OF_TAGS = {"link": "body", "body": "body", "joint": "joint"}
 
 
 def check_urdf(path: Path) -> list[Finding]:
-    """The findings in a URDF file."""
+    """The findings in a URDF file: what makes it unreadable, or what a tolerant reader passes over."""
     file = str(path)
     try:
         robot = parse_xml(file_bytes(path), file)
     except FileError as error:
         return of_error(error, file, "syntax")
-    found: list[Finding] = []
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            mechanism = load_urdf(path)
-        except KinetreeError as error:
-            complaints = list(_complaints(robot, MeshFolder.around(path, None)))
-            found = [x for rule, text in complaints for x in of_error(text, file, rule)]
-            return found or of_error(error, file, "impossible-tree")
-    for warning in heard:
-        (said,) = of_error(str(warning.message), file, "not-used")
+    folder, passed = MeshFolder.around(path, None), PassedOver(file)
+    try:
+        mechanism = read_urdf(path, folder, UrdfOptions(), passed)
+    except KinetreeError as error:
+        passed = PassedOver(file)
+        complaints = list(_complaints(robot, folder, passed))
+        found = [x for rule, text in complaints for x in of_error(text, file, rule)]
+        return (found or of_error(error, file, "impossible-tree")) + _passed_over(passed, file)
+    return _passed_over(passed, file) + placed(suspicions(mechanism), robot, file)
+
+
+def _passed_over(passed: PassedOver, file: str) -> list[Finding]:
+    """What a tolerant reader passes over, as warnings."""
+    found = []
+    for remark in passed.remarks:
+        (said,) = of_error(remark.message, file, remark.rule)
         found.append(Finding(file, said.line, WARNING, said.rule, said.message))
-    return found + placed(suspicions(mechanism), robot, file)
+    return found
 
 
 def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
@@ -61,22 +66,21 @@ def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]
     return found
 
 
-def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]:
+def _complaints(robot: Element, folder: MeshFolder, passed: PassedOver) -> Iterable[tuple[str, str]]:
     """Rule and text of every complaint, element by element."""
-    yield from _tried("syntax", lambda: check_robot(robot))
+    yield from _tried("syntax", lambda: check_robot(robot, passed))
     links, joints, lost = Names("link"), Names("joint"), 0
     for named in (links, joints):
         for element in robot.all(named.tag):
             yield from _tried("repeated-name", named.add, element)
     for element in (*robot.all("link"), *robot.all("joint")):
-        grammar = list(_tried("unknown-element", check_grammar, element))
-        yield from grammar
-        if grammar or (element.tag == "link" and is_world(element, WORLD)):
+        check_grammar(element, passed)
+        if element.tag == "link" and is_world(element, WORLD):
             continue
         if element.tag == "link":
-            yield from _tried("impossible-body", lambda link: link_body(link, folder, False), element)
+            yield from _tried("impossible-body", lambda link: link_body(link, folder, False, passed), element)
         else:
-            for part in (placement, lambda joint: joint_of(joint, mimic_of(joint))):
+            for part in (placement, lambda joint: joint_of(joint, mimic_of(joint), passed)):
                 yield from _tried("impossible-joint", part, element)
             astray = list(_tried("impossible-tree", carriers_of, links.known, {"": element}, lost))
             yield from astray
@@ -84,9 +88,7 @@ def _complaints(robot: Element, folder: MeshFolder) -> Iterable[tuple[str, str]]
 
 
 def _tried(rule: str, check: Callable[..., object], *arguments: object) -> Iterable[tuple[str, str]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            check(*arguments)
-        except KinetreeError as error:
-            yield rule, str(error)
+    try:
+        check(*arguments)
+    except KinetreeError as error:
+        yield rule, str(error)

@@ -13,6 +13,7 @@ from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import ModelError
 
 ROUNDING = 1e-9  # relative slack of the physical checks
+SMALLEST = 1e-18  # kg m^2: what a moment may be wrong by in any case
 LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them are finite numbers, too
 
 
@@ -23,7 +24,7 @@ class Inertia:
     ``mass`` (kg), ``center`` (3,) of mass (m), ``moment`` (3, 3) about the centre of mass in body axes
     (kg m^2). Three numbers for the moment are its diagonal. The values are checked: mass >= 0, moment
     positive semidefinite, and no principal moment larger than the sum of the other two.
-    ``allow_unphysical`` lifts the last check, for published data that violate it.
+    ``allow_unphysical`` lifts the last two checks, for published data that violate them.
 
     >>> Inertia(2.0, center=(0, 0, 0.1), moment=(0.02, 0.02, 0.01)).mass
     2.0
@@ -201,21 +202,37 @@ def _moment(values: ArrayLike) -> Array:
     return frozen(array)
 
 
+def physical_fault(moment: ArrayLike) -> str:
+    """Why no body has such a moment (3, 3) about its center of mass, with the amount, or nothing.
+
+    >>> physical_fault([[1.0, 0, 0], [0, 1.0, 0], [0, 0, -2.5]])
+    'must be positive semidefinite; its principal moments are -2.5, 1, 1 kg m^2'
+    """
+    values = np.asarray(moment, dtype=np.float64)
+    if not np.isfinite(values).all():
+        return ""  # refused by itself
+    small, middle, large = (float(x) for x in np.linalg.eigvalsh(values))
+    slack = ROUNDING * max(abs(small), abs(large)) + SMALLEST
+    shown = ", ".join(f"{x:.6g}" for x in (small, middle, large))
+    if small < -slack:
+        return f"must be positive semidefinite; its principal moments are {shown} kg m^2"
+    if large <= small + middle + slack:
+        return ""
+    excess = f" by {100.0 * (large / (small + middle) - 1.0):.2g} %" if small + middle > 0.0 else ""
+    return (
+        f"violates the triangle inequality: of its principal moments {shown} kg m^2 the largest exceeds the "
+        f"sum of the others{excess}"
+    )
+
+
 def _check_physical(moment: Array, allow_unphysical: bool) -> None:
     """Positive semidefinite, and principal moments that some mass distribution has."""
-    small, middle, large = np.linalg.eigvalsh(moment)
-    slack = ROUNDING * max(abs(small), abs(large))
-    semidefinite = small >= -slack
-    if semidefinite and (allow_unphysical or large <= small + middle + slack):
-        return
-    shown = ", ".join(f"{x:.6g}" for x in (small, middle, large))
-    if not semidefinite:
-        raise ModelError(f"inertia must be positive semidefinite; its principal moments are {shown} kg m^2")
-    raise ModelError(
-        f"inertia violates the triangle inequality: of its principal moments {shown} kg m^2 the largest "
-        "exceeds the sum of the others, which no body has; correct it or accept it with allow_unphysical "
-        "(= true in TOML; for URDF and MJCF an option of load, --allow-unphysical of kinetree convert)"
-    )
+    fault = "" if allow_unphysical else physical_fault(moment)
+    if fault:
+        raise ModelError(
+            f"inertia {fault}, which no body has; correct it or accept it with allow_unphysical (= true in "
+            "TOML; URDF and MJCF files are refused for it only if read strictly)"
+        )
 
 
 def _sizes(values: ArrayLike, what: str) -> Array:

@@ -1,0 +1,63 @@
+"""What a reader passes over in files that others extend: collected, then said in one warning."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import NamedTuple
+
+from kinetree.errors import FileError, KinetreeError, KinetreeWarning, listed
+
+MOST = 8  # subjects that the warning names
+
+
+class Remark(NamedTuple):
+    """One thing that was passed over: the rule of ``kinetree check``, its subject, and the whole sentence.
+
+    ``is_fault``: whether a strict reader refuses it.
+    """
+
+    rule: str
+    subject: str
+    message: str
+    is_fault: bool = True
+
+
+class PassedOver:
+    """The remarks on one file; with ``strict`` the first of them is an error instead.
+
+    >>> heard = PassedOver("arm.urdf")
+    >>> heard.note("unknown-element", "attribute 'D'", "arm.urdf, line 7: unknown attribute 'D'")
+    >>> heard.summary()
+    "arm.urdf: passed over: attribute 'D'; 'kinetree check' lists everything, strict=True refuses it"
+    """
+
+    def __init__(self, source: str, strict: bool = False) -> None:
+        self.source, self.strict = source, strict
+        self.remarks: list[Remark] = []
+
+    def note(self, rule: str, subject: str, message: str, error: type[KinetreeError] = FileError) -> None:
+        """Pass over something that does not change the answer; an error if the reader is strict."""
+        if self.strict:
+            raise error(message)
+        self.remarks.append(Remark(rule, subject, message))
+
+    def mention(self, rule: str, subject: str, message: str) -> None:
+        """Mention what is left out by a strict reader, too."""
+        self.remarks.append(Remark(rule, subject, message, is_fault=False))
+
+    def summary(self) -> str:
+        """All remarks in one sentence, equal subjects counted; empty without remarks."""
+        if not self.remarks:
+            return ""
+        counts = Counter(remark.subject for remark in self.remarks)
+        named = [subject if n == 1 else f"{subject} ({n} times)" for subject, n in counts.items()]
+        refuses = ", strict=True refuses it" if any(remark.is_fault for remark in self.remarks) else ""
+        return (
+            f"{self.source}: passed over: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"
+        )
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Issue the one warning, if there is something to say."""
+        if self.remarks:
+            warnings.warn(self.summary(), KinetreeWarning, stacklevel=stacklevel + 1)
