@@ -107,16 +107,18 @@ def test_mimic_joints_massless_bodies_and_limits_of_formulations_are_told():
 
 
 def test_impossible_inertias_of_others_are_warned_of():
-    """Who only looks at a published file is not turned away; who converts it must say so."""
+    """One rule for all commands: a published file is read, with a warning that says by how much."""
     Path("rod.urdf").write_text(UNPHYSICAL_URDF)
     for command in (["info"], ["draw"], ["verify", "--states", 1], ["derivatives", "--states", 1]):
         looked = kinetree(command[0], "rod.urdf", *command[1:])
         assert looked.exit_code == 0, looked.output
         (said,) = looked.stderr.splitlines()
-        assert said.startswith("warning: rod.urdf: body 'rod': principal moments 0.01, 0.01, 0.1 kg m^2")
-    refused = kinetree("convert", "rod.urdf", "rod.toml")
-    assert refused.exit_code == 2 and "--allow-unphysical" in refused.stderr
-    assert kinetree("convert", "rod.urdf", "rod.toml", "--allow-unphysical").exit_code == 0
+        assert said.startswith("warning: rod.urdf: inertias that no body has, taken as they are: 'rod' viol")
+        assert "by 4e+02 %" in said
+    converted = kinetree("convert", "rod.urdf", "rod.toml")
+    assert converted.exit_code == 0 and "'rod' violates the triangle inequality" in converted.stderr
+    meant = kinetree("convert", "rod.urdf", "rod.toml", "--allow-unphysical", "--force")
+    assert meant.exit_code == 0 and meant.stderr == ""
     assert kinetree("info", "rod.toml").stderr == ""
 
 
@@ -244,7 +246,8 @@ def test_bad_tables_are_refused_with_their_line(case):
 def test_formats_are_converted_into_each_other_with_notes(rng):
     assert kinetree("convert", "kuka_kr5", "arm.urdf").exit_code == 0
     assert "triangle inequality" in kinetree("convert", "arm.urdf", "arm.toml").stderr  # link6 of the book
-    assert kinetree("convert", "arm.urdf", "arm.toml", "--quiet", "--allow-unphysical").output == ""
+    meant = kinetree("convert", "arm.urdf", "arm.toml", "--quiet", "--allow-unphysical", "--force")
+    assert meant.exit_code == 0 and meant.output == ""
     arm, copy = kt.zoo.kuka_kr5(), kt.load("arm.toml")
     s = kt.random_state(arm, rng)
     assert np.allclose(
@@ -271,7 +274,7 @@ def test_conversions_that_cannot_be_are_refused():
         (["puma.toml", "x.toml", "--convention", "classic"], "a convention is for DH tables"),
         (
             ["puma.toml", "x.toml", "--floating-base"],
-            "--floating-base: for .urdf and .xml files, not for puma.toml",
+            "puma.toml: floating_base is no option for .toml files; say it in the file",
         ),
         (["none.csv", "x.toml"], "no such file"),
     ):

@@ -173,9 +173,9 @@ def test_load_names_missing_files_folders_and_formats(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(FileError, match=r"folder\.toml: is a folder"):
         load(tmp_path / "folder.toml")
-    with pytest.raises(FileError, match=r"the suffix '\.json'; .*\.toml, \.urdf, \.xml"):
+    with pytest.raises(FileError, match=r"the suffix '\.json'; .*\.toml, \.urdf, \.xacro, \.xml"):
         load(tmp_path / "arm.json")
-    with pytest.raises(FileError, match=r"no suffix; .*\.toml, \.urdf, \.xml"):
+    with pytest.raises(FileError, match=r"no suffix; .*\.toml, \.urdf, \.xacro, \.xml"):
         load(tmp_path / "arm")
 
 
@@ -247,9 +247,11 @@ def test_model_errors_name_file_line_and_body(tmp_path: Path, monkeypatch: pytes
 def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     file = tmp_path / "kuka.urdf"
     kt.save(kt.zoo.kuka_kr5(), file)
-    with pytest.raises(kt.ModelError, match=r"link6.*triangle inequality.*an option of load"):
-        kt.load(file)
-    fixed = kt.load(file, allow_unphysical=True)
+    with pytest.raises(kt.ModelError, match=r"link6.*triangle inequality.*only if read strictly"):
+        kt.load(file, strict=True)
+    with pytest.warns(kt.KinetreeWarning, match=r"taken as they are: 'link6' violates the triangle ineq.* %"):
+        fixed = kt.load(file)
+    assert fixed == kt.load(file, allow_unphysical=True)
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 6))
     here, there = (kt.inverse_dynamics(x, q, qd, qdd) for x in (kt.zoo.kuka_kr5(), fixed))
     assert there == pytest.approx(here, rel=1e-9, abs=1e-9)

@@ -8,7 +8,6 @@ import kinetree as kt
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.*that are not there")  # the meshes of these tests
 
 

@@ -142,7 +142,44 @@ def test_no_file_outside_the_folder_is_read(house, reference):
     (house / "sub" / "leads_out.xml").write_text(model("<include file='../../outside/part.xml'/>", ""))
     (house / "main.xml").write_text(model(reference.format(outside=outside), ""))
     with pytest.raises(kt.FileError, match="is outside the folder"):
+        load_mjcf(house / "main.xml", strict=True)
+    if "link" in reference or "{outside}" in reference:
+        with pytest.raises(kt.FileError, match="is outside the folder"):
+            load_mjcf(house / "main.xml")
+
+
+def test_relative_paths_may_lead_some_folders_up(house):
+    deep = house / "a" / "b" / "c" / "d"
+    deep.mkdir(parents=True)
+    (house / "sub" / "main.xml").write_text(model("<include file='../part.xml'/>", ""))
+    (deep / "main.xml").write_text(model("<include file='../../../../part.xml'/>", ""))
+    (deep / "far.xml").write_text(model("<include file='../../../../../outside/part.xml'/>", ""))
+    (deep / "odd.xml").write_text(model("<include file='../../part.txt'/>", ""))
+    (house / "a" / "b" / "part.txt").write_text("secret")
+    for file in (house / "sub" / "main.xml", deep / "main.xml"):
+        assert load_mjcf(file).body_names == ("bob",)
+    for name in ("far.xml", "odd.xml"):
+        with pytest.raises(kt.FileError, match="is outside the folder") as caught:
+            load_mjcf(deep / name)
+        assert "secret" not in str(caught.value)
+
+
+def test_a_mesh_that_is_not_there_stops_nothing_unless_it_has_mass(house):
+    asset = "<asset><mesh name='skin' file='nowhere.obj'/><texture type='2d' name='t' file='no.png'/>"
+    asset += "<material name='paint' texture='t'/></asset>"
+    with_mass = BODY.replace("<geom size='0.1'/>", "<geom type='mesh' mesh='skin' material='paint'/>")
+    inertial = "<inertial pos='0 0 0.1' mass='2' diaginertia='0.1 0.1 0.1'/>"
+    assert with_mass != BODY
+    (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{with_mass}</worldbody></mujoco>")
+    with pytest.raises(kt.FileError, match="'skin' is not there, and body 'bob' has its mass from it"):
         load_mjcf(house / "main.xml")
+    given = with_mass.replace("<geom", f"{inertial}<geom")
+    (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{given}</worldbody></mujoco>")
+    with pytest.warns(kt.KinetreeWarning, match=r"that are not there \(nowhere\.obj, no\.png\)"):
+        bob = load_mjcf(house / "main.xml").link("bob").body
+    assert (bob.inertia.mass, bob.shapes) == (2.0, ())
+    with pytest.raises(kt.FileError, match="MuJoCo refuses it"):
+        load_mjcf(house / "main.xml", strict=True)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +203,9 @@ def test_a_folder_around_the_file_may_be_given(house):
     text = text.replace("<geom size='0.1'/>", "<geom type='mesh' mesh='m'/>")
     (house / "sub" / "main.xml").write_text(text)
     with pytest.raises(kt.FileError, match=r"mesh\.obj' is outside the folder '.*sub'"):
-        load_mjcf(house / "sub" / "main.xml")
+        load_mjcf(house / "sub" / "main.xml", strict=True)
+    (shape,) = load_mjcf(house / "sub" / "main.xml").links[0].body.shapes
+    assert shape.file == (house / "mesh.obj").as_posix()
     (shape,) = load_mjcf(house / "sub" / "main.xml", folder=house).links[0].body.shapes
     assert shape.file == "mesh.obj"
     with pytest.raises(kt.FileError, match="is not inside the given folder"):

@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 from kinetree.cli.commands import COMMANDS, SECTIONS
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.names import complete_model
-from kinetree.errors import KinetreeError
+from kinetree.errors import InputError, KinetreeError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,10 +29,27 @@ BAD_INPUT, FAILED, INTERRUPTED = 2, 3, 130
 Model = Annotated[
     str,
     typer.Argument(
-        help="Name of a mechanism (see 'zoo'), a .toml, .urdf or .xml file, or a study.",
+        help="Name of a mechanism (see 'zoo'), a .toml, .urdf, .xacro or .xml file, or a study.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),
+]
+MeshesFrom = Annotated[
+    str | None,
+    typer.Option(
+        "--folder", help="Folder around a .urdf or .xml file that its meshes are in.", metavar="FOLDER"
+    ),
+]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--packages",
+        help="Folder of a package:// of a .urdf; may be repeated.",
+        metavar="NAME=FOLDER",
+    ),
+]
+FloatingBase = Annotated[
+    bool, typer.Option("--floating-base", help="Put the root of a .urdf on a free joint.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
@@ -42,6 +59,20 @@ Force = Annotated[bool, typer.Option("--force", help="Replace files that exist."
 def output_option(about: str, metavar: str = "FILE") -> Any:
     """The option that names a file or folder to write."""
     return typer.Option("--output", "-o", help=about, metavar=metavar, show_default=False)
+
+
+def read_options(
+    folder: str | None = None, packages: list[str] | None = None, floating_base: bool = False
+) -> dict[str, Any]:
+    """Options for reading a model, as the library takes them; only those that were given."""
+    named = {}
+    for text in packages or []:
+        name, equals, place = text.partition("=")
+        if not (name and equals and place):
+            raise InputError(f"--packages takes NAME=FOLDER, got '{text}'")
+        named[name] = place
+    given = {"folder": folder, "packages": named or None, "floating_base": floating_base or None}
+    return {key: value for key, value in given.items() if value is not None}
 
 
 class Commands(TyperGroup):

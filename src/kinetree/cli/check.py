@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import BAD_INPUT, AsJson, Quiet, app, told
+from kinetree.cli.app import (
+    BAD_INPUT,
+    AsJson,
+    FloatingBase,
+    MeshesFrom,
+    Packages,
+    Quiet,
+    app,
+    read_options,
+    told,
+)
 from kinetree.cli.names import complete_file_or_example
 
 
@@ -32,6 +42,9 @@ def check(
         ),
     ],
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     rules: Annotated[
@@ -50,7 +63,8 @@ def check(
     from kinetree.lint.finding import ERROR
     from kinetree.lint.study import check_file
 
-    found = [finding for file in files for finding in check_file(file)]
+    options = read_options(folder, packages, floating_base)
+    found = [finding for file in files for finding in check_file(file, **options)]
     errors = sum(finding.severity == ERROR for finding in found)
     if as_json:
         counts = {"files": len(files), "errors": errors, "warnings": len(found) - errors}

@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Model, Quiet, app, console, output_option, told
+from kinetree.cli.app import (
+    AsJson,
+    FloatingBase,
+    Force,
+    MeshesFrom,
+    Model,
+    Packages,
+    Quiet,
+    app,
+    console,
+    output_option,
+    read_options,
+    told,
+)
 from kinetree.cli.names import complete_model, complete_model_or_result
 from kinetree.errors import InputError
 
@@ -24,6 +37,9 @@ def info(
             autocompletion=complete_model_or_result,
         ),
     ],
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a mechanism (tree, joints, modules, mobility) or a result.
@@ -32,12 +48,15 @@ def info(
 
     Example: kinetree info four_bar
     """
+    options = read_options(folder, packages, floating_base)
     if Path(shown).suffix.lower() == ".nc":
+        if options:
+            raise InputError(f"{shown}: is a result; the options for models are not for it")
         _result_info(Path(shown), as_json)
         return
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(shown, lenient=True)
+    mechanism = mechanism_of(shown, **options)
     if as_json:
         from kinetree.study.facts import mechanism_facts
 
@@ -65,7 +84,7 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf or .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
+            help="A .toml, .urdf, .xacro or .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
             metavar="IN",
             autocompletion=complete_model,
         ),
@@ -80,11 +99,11 @@ def convert(
         ),
     ] = None,
     allow_unphysical: Annotated[
-        bool, typer.Option("--allow-unphysical", help="Accept inertias that no body has (.urdf, .xml).")
+        bool, typer.Option("--allow-unphysical", help="Inertias that no body has are meant (.urdf, .xml).")
     ] = False,
-    floating_base: Annotated[
-        bool, typer.Option("--floating-base", help="Put the root of a .urdf on a free joint.")
-    ] = False,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -101,7 +120,9 @@ def convert(
     from kinetree.study.convert import convert as converted
 
     check_output([target], force)
-    mechanism, notes = converted(source, target, force, convention, allow_unphysical, floating_base)
+    options = read_options(folder, packages, floating_base)
+    options |= {"allow_unphysical": True} if allow_unphysical else {}
+    mechanism, notes = converted(source, target, force, convention, **options)
     if as_json:
         counts = {"bodies": mechanism.n_bodies, "dof": mechanism.n_dof}
         typer.echo(json.dumps({"model": mechanism.name, **counts, "file": str(target), "notes": notes}))
@@ -123,6 +144,9 @@ def draw(
         str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -134,7 +158,7 @@ def draw(
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = mechanism_of(model, **read_options(folder, packages, floating_base))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)

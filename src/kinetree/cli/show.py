@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import app, told
+from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, app, read_options, told
 
 
 @app.command()
@@ -23,6 +23,9 @@ def show(
         bool, typer.Option("--public", help="Allow a host that other machines can reach.")
     ] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
 ) -> None:
     """Show a mechanism or a result on a page in the browser.
 
@@ -31,8 +34,10 @@ def show(
     Example: kinetree show gripper
     """
     from kinetree.viewer.page import view
+    from kinetree.viewer.subject import subject_of
 
-    viewer = view(shown, host, port, browser, public=public, wait=False)
+    subject = subject_of(shown, **read_options(folder, packages, floating_base))
+    viewer = view(subject, host, port, browser, public=public, wait=False)
     told(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
     viewer.wait()
     told("The viewer has ended")

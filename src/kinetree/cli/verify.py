@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinetree.cli.app import FAILED, AsJson, Model, Quiet, app, console, progress_bar, told
+from kinetree.cli.app import (
+    FAILED,
+    AsJson,
+    FloatingBase,
+    MeshesFrom,
+    Model,
+    Packages,
+    Quiet,
+    app,
+    console,
+    progress_bar,
+    read_options,
+    told,
+)
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +33,14 @@ Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", 
 
 @app.command()
 def verify(
-    model: Model, states: States = 4, seed: Seed = 0, as_json: AsJson = False, quiet: Quiet = False
+    model: Model,
+    states: States = 4,
+    seed: Seed = 0,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare all formulations of dynamics on a mechanism.
 
@@ -34,7 +54,7 @@ def verify(
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
 
-    mechanism = _movable(model)
+    mechanism = _movable(model, read_options(folder, packages, floating_base))
     with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
         rows = agreement(mechanism, states, seed, progress)
     worst = max((row.difference for row in rows if row.difference is not None), default=0.0)
@@ -49,7 +69,14 @@ def verify(
 
 @app.command()
 def derivatives(
-    model: Model, states: States = 3, seed: Seed = 0, as_json: AsJson = False, quiet: Quiet = False
+    model: Model,
+    states: States = 3,
+    seed: Seed = 0,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare the exact derivatives with numerical ones.
 
@@ -63,7 +90,7 @@ def derivatives(
     from kinetree.analysis.derivative_check import check_derivatives
     from kinetree.report.terminal_checks import slope_table
 
-    mechanism = _movable(model)
+    mechanism = _movable(model, read_options(folder, packages, floating_base))
     with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
         checks = check_derivatives(mechanism, states, seed, progress)
     worst = max((check.error for check in checks), default=0.0)
@@ -80,6 +107,9 @@ def derivatives(
 def bench(
     model: Model = "kuka_kr5",
     batch: Annotated[int, typer.Option(help="States in a batch.", min=1, metavar="NUMBER")] = 1000,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -93,7 +123,7 @@ def bench(
     from kinetree.report.terminal_checks import speed_table
     from kinetree.study.speed import measure_speed
 
-    mechanism = _movable(model)
+    mechanism = _movable(model, read_options(folder, packages, floating_base))
     with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
         rows = measure_speed(mechanism, batch, progress=progress)
     if as_json:
@@ -105,11 +135,11 @@ def bench(
         told("\nBeside Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
 
 
-def _movable(model: str) -> Mechanism:
+def _movable(model: str, options: dict[str, Any]) -> Mechanism:
     """The mechanism, if there is anything to compare or to time."""
     from kinetree.study.models import mechanism_of
 
-    mechanism = mechanism_of(model, lenient=True)
+    mechanism = mechanism_of(model, **options)
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     return mechanism

@@ -2,60 +2,79 @@
 
 MuJoCo itself (package ``mujoco``) reads and compiles the file, and the mechanism is made from the result.
 Before MuJoCo opens anything, the file and all it includes are checked: no document type declarations, and
-no file outside the folder of the model.
+no file outside the folder of the model, but for those that a relative path names a few folders above it.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import FileError, InputError, KinetreeWarning, MissingExtraError, ModelError
+from kinetree.errors import FileError, InputError, KinetreeWarning, MissingExtraError, ModelError, listed
 from kinetree.formats.files import read_text
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
 from kinetree.formats.mjcf_compiled import CompiledModel
+from kinetree.formats.mjcf_missing import compiled_without
 from kinetree.formats.mjcf_shapes import ShapeReader
+from kinetree.formats.passed_over import warn_of_unphysical
 from kinetree.formats.xml_file import Element, parse_xml
 from kinetree.model.mechanism import Mechanism
 
 PathLike = str | os.PathLike[str]
 FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
 MODEL_TAGS = ("include", "model")  # elements that name another model file
+HIGHEST = 4  # folders above the file that relative paths may lead to
+SUFFIXES = (  # of files that a model may name outside its folder
+    ".xml", ".mjcf", ".stl", ".obj", ".msh", ".skn", ".png", ".ktx", ".hf", ".hfield", ".bin", ".usd", ".dae",
+)  # fmt: skip
 
 
-def load_mjcf(path: PathLike, allow_unphysical: bool = False, folder: PathLike | None = None) -> Mechanism:
+def load_mjcf(
+    path: PathLike, allow_unphysical: bool = False, folder: PathLike | None = None, strict: bool = False
+) -> Mechanism:
     """The mechanism an MJCF file describes, with the dynamics that MuJoCo gives it.
 
     ``q`` follows MuJoCo's order and, for hinges and slides, its values; a ball joint has the Euler angles
     YXZ instead of a quaternion, a free joint the position and the Euler angles YXZ relative to the pose in
     the file. Bodies keep their frames and names; a joint whose anchor is not the body's origin, or that is
     followed by another joint of the same body, carries an empty body called like the joint with '_frame'.
-    Every file the model refers to must be inside its folder, or inside ``folder``, a folder around it; shapes
-    keep mesh paths relative to it. Contacts, tendons and whatever else a mechanism cannot hold are left out
-    with one warning that names them. ``allow_unphysical`` accepts inertias that no body has (see
-    :class:`kinetree.Inertia`); MuJoCo refuses most of them itself.
+    Every file the model refers to must be inside its folder, or inside ``folder``, a folder around it, or by
+    a relative path at most four folders above; shapes keep mesh paths relative to the folder. Meshes that are
+    not there are left out of the picture where no mass depends on them. Contacts, tendons and whatever else a
+    mechanism cannot hold are left out with one warning that names them. ``allow_unphysical`` says that
+    inertias which no body has are meant (see :class:`kinetree.Inertia`); MuJoCo refuses most of them itself.
+    ``strict`` refuses these, files above the folder and missing meshes.
     """
     mujoco = _mujoco()
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
     file = Path(path)
     inside = MeshFolder.around(file, folder)
-    elements = _all_elements(file, inside)
+    region = _Region(inside, 0 if strict or folder is not None else HIGHEST)
+    elements = _all_elements(file, region)
     _check_main(elements[0])
-    _check_asset_files(elements, inside)
+    missing = _missing_assets(elements, region)
     _check_no_nan(elements)
-    compiled = _compiled(mujoco, mujoco.MjModel.from_xml_path, str(file), str(path))
+    make = mujoco.MjModel.from_xml_path
+    if missing and not strict:
+        make = functools.partial(compiled_without, mujoco, missing)
+    compiled = _compiled(mujoco, make, str(file), str(path))
+    if missing and not strict:
+        compiled.left_out.append(f"meshes and textures that are not there ({listed(missing, 4)})")
     shapes = ShapeReader(compiled, inside, elements)
-    return _mechanism(compiled, shapes, allow_unphysical, file.stem, str(path))
+    return _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path))
 
 
-def mechanism_from_mjcf(text: str, source: str = "text", allow_unphysical: bool = False) -> Mechanism:
+def mechanism_from_mjcf(
+    text: str, source: str = "text", allow_unphysical: bool = False, strict: bool = False
+) -> Mechanism:
     """The mechanism an MJCF text describes; ``source`` names it in messages. See :func:`load_mjcf`.
 
     A text has no folder, so it may not refer to files.
@@ -73,9 +92,8 @@ def mechanism_from_mjcf(text: str, source: str = "text", allow_unphysical: bool 
             )
     _check_no_nan(elements)
     compiled = _compiled(mujoco, mujoco.MjModel.from_xml_string, text, source)
-    return _mechanism(
-        compiled, ShapeReader(compiled, MeshFolder(), elements), allow_unphysical, source, source
-    )
+    shapes = ShapeReader(compiled, MeshFolder(), elements)
+    return _mechanism(compiled, shapes, allow_unphysical, strict, source, source)
 
 
 def _mujoco() -> Any:
@@ -104,14 +122,21 @@ def _one_line(text: str) -> str:
 
 
 def _mechanism(
-    compiled: CompiledModel, shapes: ShapeReader, allow_unphysical: bool, title: str, source: str
+    compiled: CompiledModel,
+    shapes: ShapeReader,
+    allow_unphysical: bool,
+    strict: bool,
+    title: str,
+    source: str,
 ) -> Mechanism:
-    """The mechanism, with one warning for all that was left out."""
+    """The mechanism, with one warning for all that was left out and one for inertias that no body has."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # each part refuses what is not finite, by name
-            mechanism = mechanism_from_compiled(compiled, title, allow_unphysical, shapes)
+            mechanism = mechanism_from_compiled(compiled, title, allow_unphysical or not strict, shapes)
     except ModelError as reason:
         raise ModelError(f"{source}: {reason}") from None
+    if not allow_unphysical:
+        warn_of_unphysical(mechanism, source, stacklevel=4)
     for remark in compiled.remarks:
         warnings.warn(f"{source}: MuJoCo warns: {_one_line(remark)}", KinetreeWarning, stacklevel=3)
     if compiled.left_out:
@@ -125,7 +150,30 @@ def _mechanism(
 # ---- checks before MuJoCo opens anything --------------------------------------------------------------
 
 
-def _all_elements(main: Path, inside: MeshFolder) -> list[Element]:
+class _Region(NamedTuple):
+    """Where the files of a model may be: in a folder, and some folders above it by relative paths."""
+
+    inside: MeshFolder
+    above: int
+
+    def refusal(self, name: str, path: Path) -> str:
+        """Why a model may not name a file, or nothing."""
+        root = self.inside.root or Path()
+        real, real_root = Path(os.path.realpath(path)), os.path.realpath(root)
+        if real.is_relative_to(real_root):
+            return ""
+        higher = Path(real_root).parents[: self.above]
+        written = os.path.normpath(os.path.join(real_root, os.path.relpath(path, root)))
+        is_plain = not Path(_slashes(name)).is_absolute() and str(real) == written  # through no link
+        if higher and is_plain and real.suffix.lower() in SUFFIXES and real.is_relative_to(higher[-1]):
+            return ""
+        return (
+            f"file '{name}' is outside the folder '{root}'; a model may only refer to files inside it, or "
+            "inside a folder around it that folder= names"
+        )
+
+
+def _all_elements(main: Path, region: _Region) -> list[Element]:
     """Every element of a file and of the model files it refers to, those of the file itself first."""
     elements: list[Element] = []
     seen = {_identity(main)}
@@ -134,20 +182,20 @@ def _all_elements(main: Path, inside: MeshFolder) -> list[Element]:
         chain = waiting.pop(0)
         found = list(_with_descendants(parse_xml(read_text(chain[-1]), str(chain[-1]))))
         elements += found
-        for file in _model_files(found, chain, inside):
+        for file in _model_files(found, chain, region):
             if _identity(file) not in seen:
                 seen.add(_identity(file))
                 waiting.append((*chain, file))
     return elements
 
 
-def _model_files(elements: list[Element], chain: tuple[Path, ...], inside: MeshFolder) -> Iterator[Path]:
+def _model_files(elements: list[Element], chain: tuple[Path, ...], region: _Region) -> Iterator[Path]:
     """The model files that the elements of the last file of a chain refer to."""
     starts = (chain[0].parent, chain[-1].parent)
     for element in elements:
         if element.tag not in MODEL_TAGS or "file" not in element.attributes:
             continue
-        for file in _located(element, element.text("file"), starts, inside):
+        for file in _located(element, element.text("file"), starts, region):
             if not file.exists():
                 raise FileError(f"{element.place}: there is no file '{file}'")
             if _identity(file) in map(_identity, chain):
@@ -160,20 +208,28 @@ def _identity(file: Path) -> str:
     return os.path.realpath(file)
 
 
-def _check_asset_files(elements: list[Element], inside: MeshFolder) -> None:
-    """Meshes, textures and height fields stay in the folder, wherever MuJoCo looks for them."""
+def _missing_assets(elements: list[Element], region: _Region) -> list[str]:
+    """Names of meshes and textures that are nowhere; all others are where they may be.
+
+    Meshes, textures and height fields stay in the region, wherever MuJoCo looks for them.
+    """
     named = {x.attributes[key] for x in elements for key in FOLDER_ATTRIBUTES if key in x.attributes}
-    folders = [_slashes(name) for name in sorted(named)]
+    folders, missing = [_slashes(name) for name in sorted(named)], dict[str, None]()
+    if any(Path(name).is_absolute() for name in folders):
+        region = region._replace(above=0)
     for element in elements:
         if not _file_names(element):
             continue
-        main, own = inside.start or Path(), Path(element.source).parent
+        main, own = region.inside.start or Path(), Path(element.source).parent
         starts = [*(main / x for x in folders), main, *(own / x for x in folders), own]
         for name in _file_names(element):
-            _located(element, name, starts, inside)
+            found = _located(element, name, starts, region)
+            if element.tag in ("mesh", "texture") and not any(os.path.lexists(x) for x in found):
+                missing[name] = None
+    return list(missing)
 
 
-def _located(element: Element, name: str, starts: Sequence[Path], inside: MeshFolder) -> list[Path]:
+def _located(element: Element, name: str, starts: Sequence[Path], region: _Region) -> list[Path]:
     """The files a name may stand for, none outside the model's folder, also not through a symbolic link.
 
     Seen from each of the folders in which MuJoCo looks: those that exist, or else the first. '..' after a
@@ -182,13 +238,10 @@ def _located(element: Element, name: str, starts: Sequence[Path], inside: MeshFo
     written = [start / _slashes(name) for start in starts]
     candidates = dict.fromkeys(x for path in written for x in (Path(os.path.abspath(path)), path))
     found = [x for x in candidates if os.path.lexists(x)] or written[:1]
-    root = inside.root or Path()
     for path in found:
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-            raise FileError(
-                f"{element.place}: file '{name}' is outside the folder '{root}'; "
-                "a model may only refer to files inside it"
-            )
+        refusal = region.refusal(name, path)
+        if refusal:
+            raise FileError(f"{element.place}: {refusal}")
     return found
 
 

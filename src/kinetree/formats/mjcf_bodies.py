@@ -28,7 +28,7 @@ from kinetree.formats.mjcf_compiled import (
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.model.body import Body
-from kinetree.model.inertia import Inertia
+from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
 
@@ -150,7 +150,9 @@ def _inertia(compiled: CompiledModel, b: int, allow_unphysical: bool) -> Inertia
     what = f"body '{compiled.bodies[b]}'"
     axes = placement_from(m.body_ipos[b], m.body_iquat[b], f"{what}: inertia")
     moment = axes.rotation @ np.diag(m.body_inertia[b]) @ axes.rotation.T
+    moment = 0.5 * (moment + moment.T)
+    allowed = allow_unphysical and bool(physical_fault(moment))
     try:
-        return Inertia(float(m.body_mass[b]), axes.position, 0.5 * (moment + moment.T), allow_unphysical)
+        return Inertia(float(m.body_mass[b]), axes.position, moment, allowed)
     except ModelError as reason:
         raise ModelError(f"{what}: {reason}") from None

@@ -54,9 +54,11 @@ class ShapeReader:
         if address < 0 or self.inside.root is None:
             return None
         path = os.path.abspath(m.paths[address:].split(b"\0", 1)[0].decode())
-        if Path(path).name in self.moved or not Path(path).is_relative_to(self.inside.root):
+        if Path(path).name in self.moved:
             return None
+        is_below = Path(path).is_relative_to(self.inside.root)
+        file = Path(path).relative_to(self.inside.root) if is_below else Path(path)
         what = f"mesh '{path}'"
         centred = placement_from(m.mesh_pos[mesh], m.mesh_quat[mesh], what)
         place = placement_from(m.geom_pos[g], m.geom_quat[g], what) @ centred.inverse
-        return Shape("mesh", m.mesh_scale[mesh], place, Path(path).relative_to(self.inside.root).as_posix())
+        return Shape("mesh", m.mesh_scale[mesh], place, file.as_posix())

@@ -7,6 +7,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from kinetree.errors import FileError, KinetreeError, KinetreeWarning, listed
+from kinetree.model.inertia import physical_fault
+from kinetree.model.mechanism import Mechanism
 
 MOST = 8  # subjects that the warning names
 
@@ -61,3 +63,18 @@ class PassedOver:
         """Issue the one warning, if there is something to say."""
         if self.remarks:
             warnings.warn(self.summary(), KinetreeWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_unphysical(mechanism: Mechanism, source: str, stacklevel: int = 2) -> None:
+    """Issue one warning that names the bodies with an inertia that no body has, and by how much."""
+    found = [
+        f"'{link.body.name}' {fault}"
+        for link in mechanism.links
+        if link.body.inertia.allow_unphysical and (fault := physical_fault(link.body.inertia.moment))
+    ]
+    if found:
+        text = (
+            f"{source}: inertias that no body has, taken as they are: {listed(found, 6)}; "
+            "allow_unphysical=True says that they are meant, strict=True refuses them"
+        )
+        warnings.warn(text, KinetreeWarning, stacklevel=stacklevel + 1)

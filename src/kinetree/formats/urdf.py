@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import difflib
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, KinetreeWarning, ModelError, listed, unknown_name
+from kinetree.errors import FileError, InputError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder, Packages
-from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.urdf_elements import (
     ONE_AXIS_TYPES,
     check_grammar,
@@ -30,7 +29,6 @@ from kinetree.formats.urdf_elements import (
 from kinetree.formats.xacro_file import expanded, has_macros
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
 from kinetree.model.body import WORLD, checked_name
-from kinetree.model.inertia import physical_fault
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
 
@@ -109,23 +107,8 @@ def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: Pass
 def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> None:
     """One warning for what was passed over, one for inertias that no body has."""
     passed.warn(stacklevel=3)
-    found = [] if options.allow_unphysical else unphysical_bodies(mechanism)
-    if found:
-        warnings.warn(
-            f"{passed.source}: inertias that no body has, taken as they are: {listed(found, 6)}; "
-            "allow_unphysical=True says that they are meant, strict=True refuses them",
-            KinetreeWarning,
-            stacklevel=3,
-        )
-
-
-def unphysical_bodies(mechanism: Mechanism) -> list[str]:
-    """The bodies with an inertia that no body has, and by how much."""
-    return [
-        f"'{link.body.name}' {fault}"
-        for link in mechanism.links
-        if link.body.inertia.allow_unphysical and (fault := physical_fault(link.body.inertia.moment))
-    ]
+    if not options.allow_unphysical:
+        warn_of_unphysical(mechanism, passed.source, stacklevel=3)
 
 
 def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
@@ -138,7 +121,7 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
     carriers = carriers_of(links, joints, passed=passed)
     root = _root(robot, links, carriers, options.root)
     kept = _reached(root, carriers) if options.root is not None else set(links)
-    carriers = {child: joint for child, joint in carriers.items() if child in kept}
+    carriers = {child: joint for child, joint in carriers.items() if child in kept - {root}}
     bodies = {
         name: link_body(x, folder, options.allow_unphysical, passed)
         for name, x in links.items()
@@ -306,7 +289,7 @@ def _mimics(joints: Named, passed: PassedOver) -> dict[str, Mimic]:
         fault = _mimic_fault(name, mimic, joints)
         if fault:
             passed.note(
-                "mimic-dropped", "mimic that cannot be one", f"{joints[name].place}: {fault}", ModelError
+                "mimic-dropped", "<mimic> that cannot be one", f"{joints[name].place}: {fault}", ModelError
             )
             del written[name]
     resolved: dict[str, Mimic] = {}

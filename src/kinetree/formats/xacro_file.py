@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from kinetree.errors import FileError
+from kinetree.errors import FileError, MissingExtraError
 from kinetree.formats.xml_file import Element
-
-NEEDED = "pip install xacro"
 
 
 def has_macros(robot: Element) -> bool:
@@ -27,10 +25,7 @@ def expanded(file: Path) -> str:
     try:
         import xacro
     except ImportError:
-        raise FileError(
-            f"{file}: holds xacro macros; to expand them while reading: {NEEDED}. Or expand the file first: "
-            f"xacro {file.name} > {file.name.split('.')[0]}.urdf"
-        ) from None
+        raise MissingExtraError("xacro", "xacro", f"{file} holds xacro macros; expanding them") from None
     try:
         document: Any = xacro.process_file(str(file))
         text: str = document.toxml()

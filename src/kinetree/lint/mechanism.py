@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 from kinetree.errors import FileError, KinetreeError
 from kinetree.formats.files import PathLike, by_suffix, check_readable, checked_path, load, read_text
 from kinetree.lint.finding import WARNING, Finding, in_order, of_error
 
 
-def check_mechanism_file(path: PathLike) -> list[Finding]:
+def check_mechanism_file(path: PathLike, **options: Any) -> list[Finding]:
     """The findings in a .toml, .urdf or .xml (MJCF) file, in the order of its lines.
+
+    ``options`` are those of :func:`kinetree.load` for the formats of others.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> place = pathlib.Path(tempfile.mkdtemp(), "gripper.toml")
@@ -21,26 +24,27 @@ def check_mechanism_file(path: PathLike) -> list[Finding]:
     """
     try:
         place = checked_path(path)
-        checker = by_suffix(place, {".toml": _toml, ".urdf": _urdf, ".xml": _mjcf}, "read")
+        checkers = {".toml": _toml, ".urdf": _urdf, ".xacro": _urdf, ".xml": _mjcf}
+        checker = by_suffix(place, checkers, "read")
         check_readable(place)
-        return in_order(checker(place))
+        return in_order(checker(place, options))
     except FileError as error:
         return of_error(error, str(path), "unreadable-file")
 
 
-def _toml(path: Path) -> list[Finding]:
+def _toml(path: Path, options: dict[str, Any]) -> list[Finding]:
     from kinetree.lint.toml import check_mechanism_toml
 
     return check_mechanism_toml(read_text(path), str(path))
 
 
-def _urdf(path: Path) -> list[Finding]:
+def _urdf(path: Path, options: dict[str, Any]) -> list[Finding]:
     from kinetree.lint.urdf import check_urdf
 
-    return check_urdf(path)
+    return check_urdf(path, **options)
 
 
-def _mjcf(path: Path) -> list[Finding]:
+def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:
     """MuJoCo compiles the file and stops at its first fault."""
     from kinetree.formats.xml_file import parse_xml
     from kinetree.lint.urdf import placed
@@ -50,7 +54,7 @@ def _mjcf(path: Path) -> list[Finding]:
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         try:
-            mechanism = load(path)
+            mechanism = load(path, **options)
         except KinetreeError as error:
             return of_error(error, file, "impossible-mechanism")
     found = [

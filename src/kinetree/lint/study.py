@@ -25,8 +25,10 @@ from kinetree.study.tasks import known_tasks
 WRONG = "wrong-value"
 
 
-def check_file(path: PathLike) -> list[Finding]:
+def check_file(path: PathLike, **options: Any) -> list[Finding]:
     """The findings in a study file, a mechanism file, or the shipped example of a name.
+
+    ``options`` are those of :func:`kinetree.load`, for mechanism files.
 
     >>> check_file("gripper_free_fall")
     []
@@ -34,7 +36,7 @@ def check_file(path: PathLike) -> list[Finding]:
     given = os.fspath(path)
     if given in example_names() or is_study(given):
         return check_study(given)
-    return check_mechanism_file(given)
+    return check_mechanism_file(given, **options)
 
 
 def check_study(study: PathLike) -> list[Finding]:

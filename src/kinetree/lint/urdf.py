@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from kinetree.errors import FileError, KinetreeError
-from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.files import PathLike
+from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.urdf import Names, UrdfOptions, carriers_of, check_robot, is_world, read_urdf
 from kinetree.formats.urdf_elements import check_grammar, joint_of, link_body, mimic_of, placement
@@ -22,19 +23,21 @@ CHILD_OF_KEY = {
 KINDS_OF_TAGS = {"link": "body", "body": "body", "joint": "joint"}
 
 
-def check_urdf(path: Path) -> list[Finding]:
+def check_urdf(
+    path: Path, folder: PathLike | None = None, packages: Packages | None = None, floating_base: bool = False
+) -> list[Finding]:
     """The findings in a URDF file: what makes it unreadable, or what a tolerant reader passes over."""
     file = str(path)
     try:
         robot = parse_xml(file_bytes(path), file)
     except FileError as error:
         return of_error(error, file, "syntax")
-    folder, passed = MeshFolder.around(path, None), PassedOver(file)
+    home, passed = MeshFolder.around(path, folder, packages), PassedOver(file)
     try:
-        mechanism = read_urdf(path, folder, UrdfOptions(), passed)
+        mechanism = read_urdf(path, home, UrdfOptions(floating_base=floating_base), passed)
     except KinetreeError as error:
         passed = PassedOver(file)
-        complaints = list(_complaints(robot, folder, passed))
+        complaints = list(_complaints(robot, home, passed))
         found = [x for rule, text in complaints for x in of_error(text, file, rule)]
         return (found or of_error(error, file, "impossible-tree")) + _passed_over(passed, file)
     return _passed_over(passed, file) + placed(suspicions(mechanism), robot, file)

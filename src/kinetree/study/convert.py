@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kinetree.errors import FileError, InputError, listed
-from kinetree.formats.files import PathLike, load, read_text, save
+from kinetree.formats.files import PathLike, read_text, save
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of
@@ -21,14 +21,13 @@ def convert(
     target: PathLike,
     force: bool = False,
     convention: str | None = None,
-    allow_unphysical: bool = False,
-    floating_base: bool = False,
+    **options: Any,
 ) -> tuple[Mechanism, list[str]]:
     """Read a mechanism and write it in the format of the target's suffix; returns it and the notes.
 
-    ``source`` is a .toml, .urdf, .xml (MJCF) or .csv file (a DH table), or a name of the zoo; ``convention``
-    is that of a DH table in CSV; ``allow_unphysical`` accepts inertias that no body has, as published URDF
-    files have them; ``floating_base`` puts a URDF's root on a free joint.
+    ``source`` is a .toml, .urdf, .xacro, .xml (MJCF) or .csv file (a DH table), or a name of the zoo;
+    ``convention`` is that of a DH table in CSV; ``options`` are those of :func:`kinetree.load` for URDF and
+    MJCF files.
 
     >>> import tempfile, pathlib
     >>> convert("two_link", pathlib.Path(tempfile.mkdtemp(), "two_link.urdf"))[1][0]
@@ -41,25 +40,19 @@ def convert(
         raise InputError(f"{place}: is the file to be read; give another one to write")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        mechanism = _read(
-            source, convention, {"allow_unphysical": allow_unphysical, "floating_base": floating_base}
-        )
+        mechanism = _read(source, convention, options)
         save(mechanism, place, force)
     return mechanism, list(dict.fromkeys(str(warning.message) for warning in heard))
 
 
 def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> Mechanism:
     place = Path(source)
-    given = {name: value for name, value in options.items() if value}
-    if given and place.suffix.lower() not in (".urdf", ".xml"):
-        named = listed(f"--{name.replace('_', '-')}" for name in given)
-        raise InputError(f"{named}: for .urdf and .xml files, not for {place}")
-    if given:
-        return load(place, **given)
     if place.suffix.lower() != ".csv" or str(source) in zoo.ZOO:
         if convention is not None:
             raise InputError(f"a convention is for DH tables in .csv files, not for {place}")
-        return mechanism_of(str(source))
+        return mechanism_of(str(source), **options)
+    if options:
+        raise InputError(f"{listed(options)}: for .urdf and .xml files, not for {place}")
     from kinetree.formats.dh_csv import mechanism_from_dh_csv
 
     return mechanism_from_dh_csv(read_text(place), str(place), convention or CONVENTIONS[0], place.stem)

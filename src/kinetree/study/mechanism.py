@@ -22,7 +22,18 @@ from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint
 
-READ_OPTIONS = ("floating_base", "allow_unphysical")
+READ_OPTIONS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("floating_base", "allow_unphysical", "strict"), (bool,)),
+    **dict.fromkeys(("folder", "root"), (str,)),
+    "packages": (dict,),
+    "armature": (int, float, dict),
+}
+KINDS_OF_OPTIONS = {
+    **dict.fromkeys(("floating_base", "allow_unphysical", "strict"), "true or false"),
+    **dict.fromkeys(("folder", "root"), "a text"),
+    "packages": "a table of folders by package",
+    "armature": "a number or a table of numbers by joint",
+}
 DESCRIBED = ("body", "dh", "loop", "contact")
 
 
@@ -60,7 +71,7 @@ def _of_file(file: str, options: Mapping[str, Any], origin: StudyOrigin, folder:
     with origin.blamed("mechanism", "parameters"):
         _check_read_options(options)
     try:
-        return load(place, **options)
+        return load(place, **_from_the_study(options, folder))
     except FileError as error:
         raise FileError(f"{origin.where(('mechanism', 'file'))}: {error}") from None
 
@@ -69,8 +80,18 @@ def _check_read_options(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if name not in READ_OPTIONS:
             raise InputError(unknown_name("parameter of a mechanism file", name, READ_OPTIONS))
-        if not isinstance(value, bool):
-            raise InputError(f"{name} must be true or false, got {value!r}")
+        if not isinstance(value, READ_OPTIONS[name]) or (isinstance(value, bool) and name == "armature"):
+            raise InputError(f"{name} must be {KINDS_OF_OPTIONS[name]}, got {value!r}")
+
+
+def _from_the_study(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Options for reading whose folders are paths from the study."""
+    found = dict(options)
+    if "folder" in found:
+        found["folder"] = folder / found["folder"]
+    if "packages" in found:
+        found["packages"] = {name: folder / str(place) for name, place in found["packages"].items()}
+    return found
 
 
 def _with_gravity(mechanism: Mechanism, table: MechanismChoice) -> Mechanism:

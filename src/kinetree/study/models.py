@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import os
-import warnings
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
-from kinetree.errors import InputError, KinetreeWarning, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.formats.files import load
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.suspicions import inertia_suspicions
 
-FILE_SUFFIXES = (".toml", ".urdf", ".xml")
-FOREIGN = (".urdf", ".xml")  # files of others, which cannot say that an impossible inertia is meant
-UNPHYSICAL = "unphysical-inertia"
+FILE_SUFFIXES = (".toml", ".urdf", ".xacro", ".xml")
+FOREIGN = (".urdf", ".xacro", ".xml")
 
 
-def mechanism_of(model: str, lenient: bool = False) -> Mechanism:
+def mechanism_of(model: str, **options: Any) -> Mechanism:
     """The mechanism of a zoo name such as ``gripper``, of a .toml, .urdf or .xml file, or of a study.
 
-    ``lenient`` only warns of inertias that no body has in a .urdf or .xml file, as published ones have them.
+    ``options`` are those of :func:`kinetree.load` for the formats of others.
 
     >>> mechanism_of("gripper")
     Mechanism('gripper', 4 bodies, 4 degrees of freedom)
     """
     if model in zoo.ZOO:
+        _refuse_options(model, options)
         return zoo.by_name(model)
     from kinetree.study.examples import example_names  # only now, as reading studies is slow to load
     from kinetree.study.file import is_study
 
     if model in example_names():
+        _refuse_options(model, options)
         return _of_study(model)
     looks_like_file = bool(os.path.splitext(model)[1]) or os.sep in model or os.path.lexists(model)
     if looks_like_file:
         if is_study(model):
+            _refuse_options(model, options)
             return _of_study(model)
-        return _looked_at(model) if lenient else load(model)
+        return load(model, **options)
     raise InputError(f"{unknown_name('model', model, zoo.ZOO)} Or give a file ({', '.join(FILE_SUFFIXES)}).")
 
 
@@ -53,16 +55,10 @@ def _of_study(study: str) -> Mechanism:
     return Assignment(found, Code(found.folder)).mechanism
 
 
-def _looked_at(path: str) -> Mechanism:
-    """A mechanism from a file, with a warning about every inertia that no body has."""
-    if os.path.splitext(path)[1].lower() not in FOREIGN:
-        return load(path)
-    mechanism = load(path, allow_unphysical=True)
-    for found in inertia_suspicions(mechanism):
-        if found.rule == UNPHYSICAL:
-            text = f"{path}: {found.message.removesuffix(', which was allowed')}"
-            warnings.warn(text, KinetreeWarning, stacklevel=3)
-    return mechanism
+def _refuse_options(model: str, options: Mapping[str, Any]) -> None:
+    if options:
+        named = listed(f"--{name.replace('_', '-')}" for name in options)
+        raise InputError(f"{named}: for files of other formats ({', '.join(FOREIGN)}), not for '{model}'")
 
 
 def shipped_names() -> tuple[str, ...]:

@@ -51,8 +51,8 @@ class MechanismChoice(MechanismTable):
     )
     parameters: dict[str, Any] = Field(
         {},
-        description="Parameters of the mechanism of the zoo; of a file: floating_base = true (URDF), "
-        "allow_unphysical = true (URDF, MJCF).",
+        description="Parameters of the mechanism of the zoo; of a URDF or MJCF file those of kinetree.load: "
+        "floating_base, allow_unphysical, strict, folder, packages, root, armature.",
     )
     file: str | None = Field(
         None, description="A .toml, .urdf or .xml file, beside the study or on a path from there."

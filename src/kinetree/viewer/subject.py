@@ -33,25 +33,29 @@ class Subject:
     meshes: Path | None = None
 
 
-def subject_of(shown: Any) -> Subject:
+def subject_of(shown: Any, **options: Any) -> Subject:
     """What is meant by a mechanism, a result, a prediction, the path of a file or a name of the zoo.
+
+    ``options`` are those of :func:`kinetree.load`.
 
     >>> subject_of("gripper").mechanism.name
     'gripper'
     """
+    if isinstance(shown, Subject):
+        return shown
     if isinstance(shown, Mechanism):
         return Subject(shown)
     if isinstance(shown, Result):
         return Subject(shown.mechanism, shown)
     if isinstance(shown, str | Path):
-        return _named(str(shown).strip())
+        return _named(str(shown).strip(), options)
     result = getattr(shown, "result", None)
     if isinstance(result, Result):
         return Subject(result.mechanism, result)
     raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {shown!r}")
 
 
-def _named(text: str) -> Subject:
+def _named(text: str, options: dict[str, Any]) -> Subject:
     if not text:
         raise InputError(
             "give the path of a model (.toml, .urdf, .xml) or result (.nc), or a name of the zoo"
@@ -59,7 +63,8 @@ def _named(text: str) -> Subject:
     if Path(text).suffix.lower() == RESULT_SUFFIX:
         result = load_result(text)
         return Subject(result.mechanism, result)
-    return Subject(mechanism_of(text, lenient=True), meshes=None if text in zoo.ZOO else Path(text).parent)
+    meshes = None if text in zoo.ZOO else Path(options.get("folder") or Path(text).parent)
+    return Subject(mechanism_of(text, **options), meshes=meshes)
 
 
 def first_pose(subject: Subject) -> Array:
