@@ -63,7 +63,7 @@ def test_shapes_are_those_mujoco_draws():
     (capsule,) = shapes["upper"]
     assert capsule.size == pytest.approx([0.04, length])
     assert abs(capsule.placement.rotation[:, 2] @ [0.1, 0.05, 0.4]) == pytest.approx(length)
-    assert [s.kind for s in shapes["fore"]] == ["sphere"]  # the ellipsoid has no counterpart
+    assert [s.kind for s in shapes["fore"]] == ["sphere", "ellipsoid"]
     assert len(shapes["tool"]) == 1  # geoms of group 3 are not drawn
 
 

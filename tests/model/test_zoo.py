@@ -65,7 +65,7 @@ def test_every_documented_mechanism_is_compared():
         "jansen_leg",
         "bricard",
     }  # tests/loops
-    compared |= {"stewart", "delta"}
+    compared |= {"stewart", "delta", "human"}  # human: test_human.py
     assert compared | {"chain", "random_tree", "humanoid"} == set(zoo.ZOO)
 
 

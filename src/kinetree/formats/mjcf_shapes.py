@@ -44,6 +44,7 @@ class ShapeReader:
         if kind == "mesh":
             return self._mesh(g)
         sizes = {"box": (2 * x, 2 * y, 2 * z), "cylinder": (x, 2 * y), "capsule": (x, 2 * y), "sphere": (x,)}
+        sizes["ellipsoid"] = (x, y, z)
         return Shape(kind, frozen(sizes[kind]), place) if kind in sizes else None
 
     def _mesh(self, g: int) -> Shape | None:

@@ -185,6 +185,6 @@ class ShapeTable(Placed):
     kind: ShapeKind = Field(description=f"Kind of shape: {', '.join(SHAPE_SIZES)}.")
     size: Size = Field(
         description="Box: edges x, y, z (m); cylinder and capsule: radius, length along z (m); "
-        "sphere: [radius] (m); mesh: scale x, y, z (no unit)."
+        "sphere: [radius] (m); ellipsoid: half axes x, y, z (m); mesh: scale x, y, z (no unit)."
     )
     file: str | None = Field(None, description="File of a mesh.")

@@ -58,6 +58,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "armature of joints": [joint.name for joint in joints if joint.armature.any()],
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
+        "ellipsoids of bodies": [x.body.name for x in mechanism.links if _has_ellipsoids(x.body)],
         "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [_spaced(mechanism.gravity)],
     }
     lost = [f"{what} ({listed(names)})" for what, names in losses.items() if names]
@@ -120,8 +121,14 @@ def _write_inertia(link: Element, inertia: Inertia) -> None:
     SubElement(inertial, "inertia", {key: _number(x) for key, x in zip(TENSOR, upper, strict=True)})
 
 
+def _has_ellipsoids(body: Body) -> bool:
+    return any(shape.kind == "ellipsoid" for shape in body.shapes)
+
+
 def _simple_shapes(shape: Shape) -> list[Shape]:
     """The shape in words of plain URDF, which has no capsule: a cylinder with a sphere at either end."""
+    if shape.kind == "ellipsoid":
+        return []
     if shape.kind != "capsule":
         return [shape]
     radius, length = shape.size

@@ -12,7 +12,7 @@ from kinetree.errors import ModelError, unknown_name
 from kinetree.model.inertia import Inertia
 
 WORLD = "world"
-SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "mesh": 3}
+SHAPE_SIZES = {"box": 3, "cylinder": 2, "sphere": 1, "capsule": 2, "ellipsoid": 3, "mesh": 3}
 LONGEST_NAME = 1000  # characters
 CONTROL = ("Cc", "Cs", "Zl", "Zp")  # Unicode's controls, halves of characters, ends of lines and paragraphs
 REORDERING = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"  # what stands behind is shown elsewhere
@@ -44,7 +44,7 @@ class Shape:
     """A shape for drawing, placed in the body frame; it has no mass.
 
     ``kind`` and ``size`` (m): box (x, y, z); cylinder and capsule (radius, length along z, a capsule's
-    without its caps); sphere (radius,);
+    without its caps); sphere (radius,); ellipsoid (half axes x, y, z);
     mesh (scale x, y, z) with the ``file`` it is stored in.
     """
 

@@ -103,6 +103,17 @@ KINDS = {
 ON_LINE = JointKind("point_on_line", (SLIDE, TURN, TURN, TURN), "⊸", "d", one_axis=True, solid=BALL)
 CUT_KINDS = {name: kind for name, kind in KINDS.items() if not kind.is_free} | {ON_LINE.name: ON_LINE}
 ALL_KINDS = KINDS | CUT_KINDS  # of joints that carry bodies, and of cut joints
+
+
+def of_turns(n: int) -> str:
+    """The kind that rotates about n axes one after the other and does nothing else, n at most 3.
+
+    >>> of_turns(1), of_turns(3)
+    ('revolute', 'spherical')
+    """
+    return next(name for name, kind in KINDS.items() if kind.turns == (TURN,) * n)
+
+
 ONE_AXIS = {TURN: "revolute", SLIDE: "prismatic"}  # the kinds with a single axis
 FIXED = "fixed"  # the kind without any
 REVOLUTE = "revolute"  # the kind of a joint of which nothing else is said

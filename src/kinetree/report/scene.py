@@ -40,7 +40,7 @@ class Solid:
 
 @dataclass(frozen=True, eq=False)
 class SceneBody:
-    """A body: ``shapes`` (box, cylinder, sphere, capsule; see ``Shape``) and ``solids`` in its frame.
+    """A body: ``shapes`` (box, cylinder, sphere, capsule, ellipsoid: ``Shape``) and ``solids`` in its frame.
 
     ``center`` (3,) is its centre of mass, ``color`` that of its module.
     """

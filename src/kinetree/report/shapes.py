@@ -23,6 +23,8 @@ def shape_faces(shape: Shape) -> list[Array]:
         )
     elif shape.kind in ("sphere", "capsule"):
         faces = _turned(_round_profile(size[0], size[1] if shape.kind == "capsule" else 0.0))
+    elif shape.kind == "ellipsoid":
+        faces = [face * size for face in _turned(_round_profile(1.0, 0.0))]
     else:
         faces = []
     place = shape.placement

@@ -18,6 +18,7 @@ from kinetree.model.zoo.arms import (
 )
 from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
 from kinetree.model.zoo.generated import chain, random_tree
+from kinetree.model.zoo.human import human
 from kinetree.model.zoo.legged import (
     biped_fixed,
     hexapod,
@@ -51,6 +52,7 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         quadruped,
         hexapod,
         humanoid,
+        human,
         four_bar,
         robotic_leg,
         three_rrr,
@@ -99,6 +101,7 @@ __all__ = [
     "four_bar",
     "gripper",
     "hexapod",
+    "human",
     "humanoid",
     "jansen_leg",
     "kuka_kr5",

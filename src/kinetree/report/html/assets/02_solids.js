@@ -25,6 +25,16 @@ class Surface {
     return this;
   }
 
+  scaled(factors) {
+    const surface = new Surface();
+    for (let k = 0; k < this.positions.length; k += 3) {
+      const p = factors.map((f, i) => f * this.positions[k + i]);
+      const n = factors.map((f, i) => this.normals[k + i] / Math.max(f, 1e-9));
+      surface.corner(p, unit(n));
+    }
+    return surface;
+  }
+
   get corners() {
     return this.positions.length / 3;
   }
@@ -70,6 +80,8 @@ function capsule(radius, span, steps = roundness / 4) {
 }
 
 const sphere = (radius) => capsule(radius, 0, roundness / 3);
+
+const ellipsoid = (half) => sphere(1).scaled(half);
 
 // A cylinder about z with a narrow bevel, so that its edges catch the light.
 function cylinder(radius, span, top = radius) {
@@ -121,5 +133,6 @@ function surfaceOfShape(shape) {
   if (shape.kind === "box") return box(a, b, c);
   if (shape.kind === "cylinder") return cylinder(a, b);
   if (shape.kind === "sphere") return sphere(a);
+  if (shape.kind === "ellipsoid") return ellipsoid([a, b, c]);
   return capsule(a, b);
 }

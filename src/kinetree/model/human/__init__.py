@@ -1,0 +1,1 @@
+"""What the digital human is made of: segments, sizes, ranges of joints, strength."""
