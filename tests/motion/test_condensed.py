@@ -79,6 +79,8 @@ def test_logarithms_and_complementarity(ask, case, rng):
     assert total == pytest.approx(np.log(np.append(d_low, d_high)).sum())
     gap = ask(condensed.complementarity)(case.v, *bounds(case), case.pull, case.push)
     assert gap == pytest.approx(d_low @ case.pull + d_high @ case.push)
+    least = ask(condensed.least_complementarity)(case.v, *bounds(case), case.pull, case.push)
+    assert least == pytest.approx(min((d_low * case.pull).min(), (d_high * case.push).min()))
     dv, d_pull, d_push = (rng.standard_normal(k) for k in (case.size, len(case.pull), len(case.push)))
     primal, dual = 0.3, 0.6
     after = ask(condensed.complementarity_after)(
@@ -131,6 +133,11 @@ def test_sums_over_rows_are_matrix_products(ask, case):
     out = case.slope.copy()
     ask(condensed.transposed_times)(case.values, case.starts, case.columns, case.y, out)
     assert np.allclose(out, case.slope + case.J.T @ case.y)
+    product, H = np.empty(case.m), np.eye(case.n)
+    ask(condensed.times)(case.values, case.starts, case.columns, case.slope, product)
+    assert np.allclose(product, case.J @ case.slope)
+    ask(condensed.add_squares)(case.values, case.starts, case.columns, np.abs(case.c), H)
+    assert np.allclose(np.triu(H), np.triu(np.eye(case.n) + (case.J.T * np.abs(case.c)) @ case.J))
     sigma, unit, weight = np.empty(case.size), np.empty(case.size), np.empty(case.m)
     ask(condensed.curb)(case.v, *bounds(case), case.pull, case.push, case.slack, EQUAL, sigma, unit, weight)
     d_low, d_high = case.v[case.a] - case.low, case.high - case.v[case.b]

@@ -73,6 +73,16 @@ def complementarity_after(v, dv, a, low, b, high, pull, d_pull, push, d_push, pr
     return total
 
 
+def least_complementarity(v, a, low, b, high, pull, push):
+    """The least product of distance and multiplier over all bounds."""
+    least = 1e300
+    for k in range(a.shape[0]):
+        least = min(least, (v[a[k]] - low[k]) * pull[k])
+    for k in range(b.shape[0]):
+        least = min(least, (high[k] - v[b[k]]) * push[k])
+    return least
+
+
 def residual(g, target, slack, v, c):
     """c = g - s, or g - target in equations; returns the sum of its magnitudes."""
     total = 0.0
@@ -108,6 +118,25 @@ def optimality(dual, y, c, slack, v, a, low, b, high, pull, push, mu, slope):
     for_dual = max(100.0, (rows + bounds) / max(1, y.shape[0] + count)) / 100.0
     for_gap = max(100.0, bounds / max(1, count)) / 100.0
     return max(worst / for_dual, primal, gap / for_gap)
+
+
+def times(values, starts, columns, d, out):
+    """out = J d."""
+    for r in range(out.shape[0]):
+        total = 0.0
+        for p in range(starts[r], starts[r + 1]):
+            total += values[p] * d[columns[p]]
+        out[r] = total
+
+
+def add_squares(values, starts, columns, weight, H):
+    """Add J^T weight J to the upper triangle of H."""
+    for r in range(weight.shape[0]):
+        if weight[r] != 0.0:
+            for p in range(starts[r], starts[r + 1]):
+                x, i = weight[r] * values[p], columns[p]
+                for q in range(p, starts[r + 1]):
+                    H[i, columns[q]] += x * values[q]
 
 
 def transposed_times(values, starts, columns, y, out):
@@ -195,10 +224,13 @@ SIGNATURES: dict[Callable[..., Any], str] = {  # v: numbers, i: integers, m: mat
     room_of_multipliers: "vvvvf",
     logarithms: "vivivf",
     complementarity: "vivivvv",
+    least_complementarity: "vivivvv",
     complementarity_after: "vvivivvvvvff",
     residual: "vvivv",
     optimality: "vvvivivivvvfv",
     transposed_times: "viivv",
+    times: "viivv",
+    add_squares: "viivm",
     curb: "vivivvvifvvv",
     condense: "viivvvim",
     right_side: "viiivvfvvvv",

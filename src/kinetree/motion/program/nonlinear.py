@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
+from kinetree.motion.program.linearised import Linearised, SortedEntries, SparseLinearised
 
 
 class NonlinearProgram(ABC):
@@ -57,6 +61,40 @@ class NonlinearProgram(ABC):
     @abstractmethod
     def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
         """The same as if all that f is the sum of squares of were straight (Gauss and Newton)."""
+
+    def linearised(self, z: Array) -> Linearised:
+        """The rows at z as a linear map that can be applied and condensed, however it is stored."""
+        return SparseLinearised(self.sorted_entries, self.jacobian(z), lambda: self.gauss_newton(z))
+
+    def gauss_newton(self, z: Array) -> Array:
+        """The Hessian of f as if all that it is made of were straight, (n, n), lower triangle.
+
+        For f = sum E(r(z)) that is sum E'' (dr/dz)^T dr/dz: positive semidefinite where E is convex.
+        """
+        return self._dense(self.straight_hessian(z, 1.0, np.zeros(self.m)))
+
+    def curvature(self, z: Array, multipliers: Array) -> Array:
+        """What the Hessian of f + multipliers . g has beside `gauss_newton`, (n, n), lower triangle."""
+        bent = self.hessian(z, 1.0, multipliers) - self.straight_hessian(z, 1.0, np.zeros(self.m))
+        return self._dense(bent)
+
+    def ease(self, easier: bool) -> bool:
+        """Replace objectives by easier ones of the same kind, for starts that are far off, or undo that.
+
+        Returns whether there are any: steep powers of torques, say, are replaced by squares.
+        """
+        return False
+
+    @cached_property
+    def sorted_entries(self) -> SortedEntries:
+        """Places of the Jacobian's entries, row by row."""
+        return SortedEntries(self.n, self.m, self.jacobian_rows, self.jacobian_columns)
+
+    def _dense(self, entries: Array) -> Array:
+        """A matrix from entries of its lower triangle, in Fortran order."""
+        H = np.zeros((self.n, self.n), order="F")
+        H[self.hessian_rows, self.hessian_columns] = entries
+        return H
 
     @abstractmethod
     def duration(self, z: Array) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.compiled.condensed import compiled, residual
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.scaled import ScaledProgram
 
@@ -85,3 +86,18 @@ class Barrier:
     def distances(self, v: Array) -> tuple[Array, Array]:
         """From the lower and from the upper bounds."""
         return v[self.bounded_low] - self.low, self.high - v[self.bounded_high]
+
+
+class RowPlaces:
+    """The rows of a barrier problem as compiled code wants them: slacks, targets of equations, bounds."""
+
+    def __init__(self, program: NonlinearProgram, barrier: Barrier) -> None:
+        self.slack = np.full(program.m, -1)
+        self.slack[barrier.open] = np.arange(program.n, len(barrier.lower))
+        self.target, self.equal = barrier.target, barrier.equal
+        self.bounds = (barrier.bounded_low, barrier.low, barrier.bounded_high, barrier.high)
+
+    def residual(self, v: Array, g: Array) -> tuple[Array, float]:
+        """c(v), one number per row, and the sum of its magnitudes."""
+        c = np.empty(len(g))
+        return c, compiled(residual)(g, self.target, self.slack, v, c)

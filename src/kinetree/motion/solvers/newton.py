@@ -14,11 +14,10 @@ from kinetree.motion.compiled.condensed import (
     curb,
     expand,
     expand_bounds,
-    residual,
     right_side,
 )
 from kinetree.motion.program.nonlinear import NonlinearProgram
-from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, Step
+from kinetree.motion.solvers.barrier import AUGMENTED, LARGEST_SHIFT, Barrier, Iterate, RowPlaces, Step
 
 LEAST_SHARE = 0.05  # of the second derivatives of torques that is worth keeping
 BISECTIONS = 2
@@ -27,25 +26,14 @@ SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
 REDUNDANT = 1e-11  # relative size of what is left of an equation that others imply
 
 
-class Rows:
-    """The rows of a barrier problem as compiled code wants them: sorted entries of the Jacobian, bounds."""
+class Rows(RowPlaces):
+    """The rows of a barrier problem with the sorted entries of their Jacobian."""
 
     def __init__(self, program: NonlinearProgram, barrier: Barrier) -> None:
-        n, m = program.n, program.m
-        self.order = np.argsort(program.jacobian_rows.astype(np.int64) * n + program.jacobian_columns)
-        rows = program.jacobian_rows[self.order]
-        self.columns = program.jacobian_columns[self.order].astype(np.int64)
-        self.starts = np.searchsorted(rows, np.arange(m + 1))
-        self.slack = np.full(m, -1)
-        self.slack[barrier.open] = np.arange(n, len(barrier.lower))
-        self.target, self.equal = barrier.target, barrier.equal
-        self.bounds = (barrier.bounded_low, barrier.low, barrier.bounded_high, barrier.high)
-        self.hessian_places = program.hessian_columns.astype(np.int64) * n + program.hessian_rows
-
-    def residual(self, v: Array, g: Array) -> tuple[Array, float]:
-        """c(v), one number per row, and the sum of its magnitudes."""
-        c = np.empty(len(g))
-        return c, compiled(residual)(g, self.target, self.slack, v, c)
+        super().__init__(program, barrier)
+        places = program.sorted_entries
+        self.order, self.columns, self.starts = places.order, places.columns, places.starts
+        self.hessian_places = program.hessian_columns.astype(np.int64) * program.n + program.hessian_rows
 
     def dense_equations(self, values: Array, n: int) -> Array:
         """Rows of equations as a full matrix."""

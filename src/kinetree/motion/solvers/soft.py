@@ -1,0 +1,104 @@
+"""A first stage for starts that are far from feasible: violations cost something, none is forbidden.
+
+Minimises f + 1/2 (EQUAL |equations|^2 + OPEN |violated rows|^2 + BOUND |violated bounds|^2) by Gauss-Newton
+steps with Levenberg's damping. Without slacks and barrier nothing creeps along bounds of slacks that had to
+be invented, so a dozen steps bring the motion near to where an interior-point method is at its best.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import KinetreeError
+from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.solvers.interface import Watch
+
+EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
+STEPS = 20
+LONGEST = 0.6  # change of one unknown in one step (rad, m)
+SLOW, PATIENCE = 2e-2, 2  # gain relative to the cost that two steps in turn must exceed to go on
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e-9, 1e3
+
+
+class _Cost(NamedTuple):
+    """f with its penalties, and what is violated: rows (m,) and bounds (n,), with signs."""
+
+    total: float
+    rows: Array
+    bounds: Array
+
+
+class Soft:
+    """The stage: its present point ``z``, and the number of its ``iteration``, after ``done`` before."""
+
+    def __init__(self, program: NonlinearProgram, z: Array, watch: Watch, done: int = 0) -> None:
+        self.program, self.watch, self.iteration = program, watch, done
+        self.z = np.clip(z, program.x_lower, program.x_upper)
+        self.damping = FIRST_DAMPING
+        self.equal = program.lower == program.upper
+        self.price = np.where(self.equal, EQUAL, OPEN)
+
+    def run(self, most: int = STEPS) -> bool:
+        """Take steps while the cost falls well; False if the search was stopped."""
+        program, goes_on, slow = self.program, True, 0
+        program.ease(True)
+        try:
+            cost = self._cost(self.z)
+            for step in range(most + 1):
+                f, worst = program.objective(self.z), self._worst(cost)
+                goes_on = self.watch.see(self.iteration, self.z, f, worst)
+                found = self._step(cost) if goes_on and slow < PATIENCE and step < most else None
+                if found is None:
+                    break
+                self.iteration += 1
+                last, self.z, cost = cost.total, found, self._cost(found)
+                slow = slow + 1 if last - cost.total < SLOW * cost.total else 0
+        finally:
+            program.ease(False)
+        self.z = np.clip(self.z, program.x_lower, program.x_upper)
+        return goes_on
+
+    def _cost(self, z: Array) -> _Cost:
+        program = self.program
+        g = program.constraints(z)
+        rows = g - np.clip(g, program.lower, program.upper)
+        bounds = z - np.clip(z, program.x_lower, program.x_upper)
+        penalty = float(self.price @ rows**2) + BOUND * float(bounds @ bounds)
+        return _Cost(program.objective(z) + 0.5 * penalty, rows, bounds)
+
+    def _worst(self, cost: _Cost) -> float:
+        return float(max(np.abs(cost.rows).max(initial=0.0), np.abs(cost.bounds).max(initial=0.0)))
+
+    def _step(self, cost: _Cost) -> Array | None:
+        """A step that lowers the cost, with as much damping as it takes; None if none does."""
+        program, z = self.program, self.z
+        linear = program.linearised(z)
+        H = linear.condensed(np.where(self.equal | (cost.rows != 0.0), self.price, 0.0))
+        diagonal = np.diagonal(H) + np.where(cost.bounds != 0.0, BOUND, 0.0)
+        slope = program.gradient(z) + linear.transposed(self.price * cost.rows)
+        slope += BOUND * cost.bounds
+        while self.damping <= MOST_DAMPING:
+            damped = H.copy(order="F")
+            damped.ravel(order="K")[:: len(z) + 1] = diagonal + self.damping * (1.0 + diagonal) + 1e-8
+            factor, failed = lapack.dpotrf(damped, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                d = -lapack.dpotrs(factor, slope, lower=1)[0]
+                d *= min(1.0, LONGEST / max(float(np.abs(d).max(initial=0.0)), 1e-300))
+                trial: Array = z + d
+                if self._is_lower(trial, cost.total):
+                    self.damping = max(self.damping / 10.0, LEAST_DAMPING)
+                    return trial
+            self.damping = max(20.0 * self.damping, 1e-5)
+        return None
+
+    def _is_lower(self, z: Array, than: float) -> bool:
+        """Whether the cost at z is lower; not where the motion cannot be evaluated."""
+        try:
+            self.program.expect_derivatives(z)
+            return self._cost(z).total < than
+        except KinetreeError:
+            return False
