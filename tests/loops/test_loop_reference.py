@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.loops.assembly import assemble
-from kinetree.analysis.loops.dynamics import loop_forward_dynamics, loop_inverse_dynamics
-from kinetree.analysis.loops.sensitivity import loop_inverse_dynamics_derivatives
+from kinetree.analysis.loops.dynamics import loop_forward_dynamics
 from kinetree.analysis.loops.structure import structure
-from support.reference import closed, loads, read, relative_error
+from support.loop_walk import BENCHMARKS, BOOK, STATES, walk
+from support.reference import closed, read, relative_error
 
 FILES = (
     *("slider_crank", "prismatic_cut", "spatial_fourbar", "five_bar", "jansen_leg", "six_bar"),
@@ -19,62 +18,35 @@ every_mechanism = pytest.mark.parametrize("variant", CASES.values(), ids=CASES)
 CLOSE = 1e-11  # of torques, accelerations and wrenches, relative
 
 
-def names(mechanism, indices):
-    return [mechanism.joint_names[k] for k in indices]
+@pytest.mark.parametrize("name", [*BOOK, *BENCHMARKS, *STATES])
+def test_questions_answer_as_independent_solutions(name):
+    """Torques, multipliers, wrenches with masks, accelerations, derivatives, energies, assembly."""
+    worst = walk(name, read(f"{name}.json"))
+    assert {quantity: error for quantity, error in worst.items() if not error < CLOSE} == {}
+    assert len(worst) >= 2
 
 
-def weights(mechanism, variant, state):
-    given = np.ones(mechanism.n_dof)
-    given[variant["actuated"]] = state["inverse"].get("weights", 1.0)
-    return given
-
-
-def assert_same_wrench(found, expected):
-    expected = np.array([[np.nan if x is None else x for x in row] for row in expected])
-    assert np.array_equal(found.determined, np.isfinite(expected))
-    assert np.array_equal(np.isfinite(found.wrench), found.determined)
-    known = found.determined
-    assert relative_error(found.wrench[known], expected[known]) < CLOSE
-
-
-@every_mechanism
-def test_inverse_dynamics_gives_the_torques_of_the_drives(variant):
-    mechanism = closed(variant)
-    for state in variant["states"]:
-        expected = state["inverse"]
-        tau, forces = loop_inverse_dynamics(
-            mechanism,
-            state["q"],
-            state["qd"],
-            expected["qdd"],
-            loads(mechanism, state["external"]),
-            weights(mechanism, variant, state),
-        )
-        assert relative_error(tau[variant["actuated"]], expected["tau"]) < CLOSE
-        assert not np.delete(tau, variant["actuated"]).any()
-        assert relative_error(forces.torque, expected["jt_lambda"]) < CLOSE
-        assert_same_wrench(forces, expected["cut_wrench"])
-
-
-@every_mechanism
-def test_forward_dynamics_gives_accelerations_and_wrenches(variant):
-    mechanism = closed(variant)
-    for state in variant["states"]:
-        expected = state["forward"]
-        qdd, forces = loop_forward_dynamics(
-            mechanism, state["q"], state["qd"], expected["tau"], loads(mechanism, state["external"])
-        )
-        assert relative_error(qdd, expected["qdd"]) < CLOSE
-        assert relative_error(forces.torque, expected["jt_lambda"]) < CLOSE
-        assert_same_wrench(forces, expected["cut_wrench"])
-
-
-@every_mechanism
-def test_newton_returns_from_a_rough_guess(variant):
-    mechanism = closed(variant)
-    for state in variant["states"]:
-        q = assemble(mechanism, state["guess"], hold=names(mechanism, variant["independent"]))
-        assert np.abs(q - state["q"]).max() < 1e-12
+def test_a_walk_sees_what_is_wrong():
+    """A torque, a wrench, a gradient that are off, and a mask that claims too much."""
+    for spoil, quantity in (
+        (
+            lambda state: state["inverse"]["tau"].__setitem__(0, state["inverse"]["tau"][0] + 1e-8),
+            "weighted tau",
+        ),
+        (lambda state: state["forward"]["qdd"].__setitem__(1, 0.0), "qdd"),
+        (
+            lambda state: state["inverse"]["gradients"]["dtau_dqd"][0].__setitem__(0, 7.0),
+            "derivatives of tau",
+        ),
+        (lambda state: state["inverse"]["cut_wrench"][0].__setitem__(2, 1.0), "cut wrench mask"),
+        (lambda state: state["guess"].__setitem__(2, state["guess"][2] + 2.5), "assembly"),
+    ):
+        content = read("six_bar.json")
+        spoil(content["variants"][0]["states"][0])
+        try:
+            assert walk("six_bar", content)[quantity] > CLOSE
+        except kt.AssemblyError:
+            assert quantity == "assembly"
 
 
 @every_mechanism
@@ -83,43 +55,6 @@ def test_rank_and_mobility_are_those_of_assembled_poses(variant):
     assert (found.rows, found.rank) == (variant["constraint_rows"], variant["rank"])
     assert found.mobility == variant["mobility"]
     assert len(found.independent) == found.mobility
-
-
-@every_mechanism
-def test_total_derivatives(variant):
-    mechanism = closed(variant)
-    independent, drives = names(mechanism, variant["independent"]), variant["actuated"]
-    for state in variant["states"]:
-        expected = state["inverse"].get("gradients")
-        if expected is None:  # floating bases
-            continue
-        found = loop_inverse_dynamics_derivatives(
-            mechanism,
-            state["q"],
-            state["qd"],
-            state["inverse"]["qdd"],
-            independent,
-            loads(mechanism, state["external"]),
-            weights(mechanism, variant, state),
-        )
-        assert relative_error(found.dq_dq, state["dq_dindependent"]) < CLOSE
-        for by in ("q", "qd", "qdd"):
-            assert relative_error(getattr(found, f"dtau_d{by}")[drives], expected[f"dtau_d{by}"]) < CLOSE
-            assert relative_error(getattr(found, f"dtorque_d{by}"), expected[f"djtl_d{by}"]) < CLOSE
-
-
-def test_least_norm_of_redundant_drives():
-    (variant,) = read("five_bar.json")["variants"]
-    mechanism = closed(variant)
-    for state in variant["states"]:
-        tau, _ = loop_inverse_dynamics(
-            mechanism,
-            state["q"],
-            state["qd"],
-            state["inverse"]["qdd"],
-            loads(mechanism, state["external"]),
-        )
-        assert relative_error(tau[variant["actuated"]], state["inverse"]["tau_minimum_norm"]) < CLOSE
 
 
 def test_batches_are_the_states_one_by_one():

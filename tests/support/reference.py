@@ -39,6 +39,11 @@ def closed(variant, name="reference"):
     bodies = ("world", *tree.body_names)
     loops = []
     for k, cut in enumerate(variant["cuts"]):
+        if "joint" not in cut:  # a pin of a planar mechanism
+            places = [kt.Placement.at(cut[side]) for side in ("pA", "pB")]
+            pin = kt.Joint.of_kind(f"cut{k}", "revolute", axes=[(0, 0, 1)], cut=True)
+            loops.append(Loop(pin, bodies[cut["bodyA"] + 1], bodies[cut["bodyB"] + 1], *places))
+            continue
         kind, axes = cut["joint"]["type"], cut["joint"]["axes"]
         one = kind in ("point_on_line", "cylindrical")
         given = {"axis": axes[0]} if one else {"axes": axes} if kind not in ("fixed", "spherical") else {}

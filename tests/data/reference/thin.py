@@ -130,6 +130,39 @@ def with_states(count, key="variants", mechanisms=None):
     return thinned
 
 
+def book_loops(full):
+    """Some samples of the motions of the book's mechanisms with closed loops."""
+    kept = ("name", "model", "cuts", "inverse_dynamics", "free_motion", "free_fall", "free_fall_from_rest")
+    found = []
+    for part in full.get("variants", [full]):
+        one = {key: part[key] for key in kept if key in part}
+        motion = {k: v for k, v in one["inverse_dynamics"].items() if isinstance(v, list)}
+        one["inverse_dynamics"] = every(24, motion)
+        for key in kept[4:]:
+            if key in one:
+                record = {k: v for k, v in one[key].items() if isinstance(v, list)}
+                one[key] = every(50, record)
+        found.append(one)
+    return {"variants": found}
+
+
+def benchmark_loops(step, left_out=()):
+    """Some samples of a motion of a benchmark problem."""
+
+    def thinned(full):
+        full = {key: value for key, value in full.items() if key not in left_out}
+        full["simulation"] = every(step, {k: v for k, v in full["simulation"].items() if isinstance(v, list)})
+        return full
+
+    return thinned
+
+
+def shortest_ladder(full):
+    (problem, *_) = full["problems"]
+    solution = {k: v for k, v in problem["solution"].items() if isinstance(v, list)}
+    return {"problems": [problem | {"solution": every(40, solution)}]}
+
+
 def _is_curve(value):
     return isinstance(value, list) and (len(value) > 2 or isinstance(value[0], list))
 
@@ -166,6 +199,13 @@ RECIPES = {
     "delta": with_states(1),
     "stewart": with_states(1),
     "floating_fourbar_legs": with_states(1),
+    "random_loops": with_states(1, "mechanisms", 10),
+    "fourbar": book_loops,
+    "robotic_leg": book_loops,
+    "rrr3": book_loops,
+    "iftomm_a02_nfourbar": shortest_ladder,
+    "iftomm_a03_andrews": benchmark_loops(10, ("params", "description")),
+    "iftomm_a04_bricard": benchmark_loops(100),
 }
 
 
