@@ -16,6 +16,7 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.linear import constrained, swapped
+from kinetree.analysis.loops.recursion import recursive_torque
 from kinetree.analysis.loops.structure import assembled_poses, structure
 from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
@@ -58,12 +59,37 @@ def loop_inverse_dynamics(
     given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree.
     """
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
-    found = constraints(mechanism, q, qd, qdd)
-    refuse_open_loops(mechanism, found, qd, qdd)
-    tau_tree = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
     shares = drive_weights(mechanism, weights)
+    found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
     tau = drive_map(mechanism, found, tau_tree[..., None], shares, mechanism.driven)[..., 0]
     return tau, _forces(found, tau_tree - tau)
+
+
+def needed_torque(
+    mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, threads: int | None = None
+) -> tuple[Constraints, Array]:
+    """The loops of a motion that fits them, and what its tree needs at all joints, (..., n_dof)."""
+    found = constraints(mechanism, q, qd, qdd)
+    refuse_open_loops(mechanism, found, qd, qdd)
+    return found, inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+
+
+def drive_torque(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    threads: int | None = None,
+) -> Array:
+    """Torques of the drives alone, (..., n_dof): subsystem by subsystem where that is possible."""
+    q, qd, qdd = broadcast(mechanism, q, qd, qdd)
+    found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
+    tau = recursive_torque(mechanism, found.J, tau_tree)
+    if tau is not None:
+        return tau
+    alike = np.ones(mechanism.n_dof)
+    return drive_map(mechanism, found, tau_tree[..., None], alike, mechanism.driven)[..., 0]
 
 
 def loop_forward_dynamics(

@@ -12,15 +12,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.assembly import closest, is_closed
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows
-from kinetree.errors import AssemblyError, InputError
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of
+from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Flags, Tree
+from kinetree.model.tree import Flags, Integers, Tree
 from kinetree.state import random_state
 
 POSES, TRIES = 3, 200  # assembled poses at which ranks are counted, and starts to find them from
@@ -151,22 +150,76 @@ class Subsystem:
         return not self.after
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Equations of motion, by coordinate, and the unknowns that they give; ``after`` are earlier blocks.
+
+    Unknowns are numbered: torques of the drives first, then multipliers of the kept rows.
+    """
+
+    equations: Integers
+    unknowns: Integers
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """E x + J^T lambda = tau_tree in block triangular form; ``kept`` rows of J imply all others."""
+
+    drives: Integers
+    kept: Integers
+    blocks: tuple[Block, ...]
+
+
+_block_forms: WeakKeyDictionary[Tree, Blocks] = WeakKeyDictionary()
+
+
+def block_form(mechanism: Mechanism, J: Array | None = None) -> Blocks:
+    """Drives, rows and blocks of a mechanism with as many drives as freedoms; found once.
+
+    ``J`` (rows, n_dof) at a closed pose tells which rows imply all others; without it a pose is looked for.
+    The pattern is the union over random poses with open loops, where no entry is zero by accident; blocks
+    are the strong components of what a maximum matching of equations and unknowns leaves (Dulmage and
+    Mendelsohn 1958).
+    """
+    found = _block_forms.get(mechanism.tree)
+    if found is None:
+        if J is None:
+            J = constraints(mechanism, assembled_poses(mechanism, 1)).J[0]
+        found = _block_forms[mechanism.tree] = _block_form(mechanism, J)
+    return found
+
+
 def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
     """The blocks in which inverse dynamics can be solved one after the other, in that order.
 
     E x + J^T lambda = tau_tree is brought to block triangular form by a maximum matching of equations and
     unknowns and the strong components of what is left (Dulmage and Mendelsohn 1958); its pattern is the
     union over random poses with open loops, where no entry is zero by accident.
+
+    >>> import kinetree as kt
+    >>> [part.unknowns for part in kt.loops.subsystems(kt.zoo.robotic_leg())]
+    [2, 2, 2, 1]
     """
-    rows = loop_rows(mechanism)
-    found, driven = structure(mechanism), np.flatnonzero(mechanism.driven)
-    if len(driven) != found.mobility:
+    form, row_names = block_form(mechanism), loop_rows(mechanism).row_names()
+    names, count = mechanism.joint_names, len(form.drives)
+    found = []
+    for block in form.blocks:
+        joints = tuple(names[i] for i in block.equations)
+        drives = tuple(names[form.drives[c]] for c in block.unknowns if c < count)
+        loops = dict.fromkeys(row_names[form.kept[c - count]] for c in block.unknowns if c >= count)
+        found.append(Subsystem(joints, drives, tuple(loops), len(block.unknowns), block.after))
+    return tuple(found)
+
+
+def _block_form(mechanism: Mechanism, J: Array) -> Blocks:
+    rank, driven = rank_of(J), np.flatnonzero(mechanism.driven)
+    if len(driven) != mechanism.n_dof - rank:
         raise InputError(
-            f"mechanism '{mechanism.name}' has {len(driven)} driven joints and mobility {found.mobility}; "
-            "subsystems are those of mechanisms with as many drives as freedoms"
+            f"mechanism '{mechanism.name}' has {len(driven)} driven joints and mobility "
+            f"{mechanism.n_dof - rank}; subsystems are those of mechanisms with as many drives as freedoms"
         )
-    J = constraints(mechanism, assembled_poses(mechanism, 1)).J[0]
-    kept, found_rows = independent_rows(J, found.rank), rows.row_names()
+    kept = np.array(independent_rows(J, rank), dtype=np.int64)
     rng = np.random.default_rng(1)
     states = np.array([random_state(mechanism, rng).q for _ in range(PATTERN_POSES)])
     pattern = (np.abs(constraints(mechanism, states).J[:, kept]) > PRESENT).any(axis=0)
@@ -174,23 +227,21 @@ def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
     whole = np.zeros((n, n), dtype=bool)
     whole[driven, np.arange(len(driven))] = True
     whole[:, len(driven) :] = pattern.T
-    return _blocks(mechanism, whole, driven, [found_rows[k] for k in kept])
+    return Blocks(driven, kept, _blocks(mechanism, whole))
 
 
-def _blocks(
-    mechanism: Mechanism, pattern: Flags, driven: NDArray[np.intp], rows: list[str]
-) -> tuple[Subsystem, ...]:
+def _blocks(mechanism: Mechanism, pattern: Flags) -> tuple[Block, ...]:
     match = csgraph.maximum_bipartite_matching(scipy.sparse.csr_matrix(pattern), perm_type="row")
     if (match < 0).any():
+        names = np.array(mechanism.joint_names)[mechanism.driven]
         raise InputError(
-            f"mechanism '{mechanism.name}': its driven joints cannot move it; declare others as driven"
+            f"mechanism '{mechanism.name}': its driven joints ({listed(names)}) cannot move it; "
+            "declare others as driven"
         )
     # column c is matched with equation match[c]; equation r needs the unknown c if pattern[r, c]
     graph = np.zeros_like(pattern)
     for c, r in enumerate(match):
-        graph[:, r] |= pattern[
-            :, c
-        ]  # every equation that contains unknown c depends on the equation giving it
+        graph[:, r] |= pattern[:, c]  # equations that contain unknown c depend on the one that gives it
     count, label = csgraph.connected_components(
         scipy.sparse.csr_matrix(graph), directed=True, connection="strong"
     )
@@ -205,11 +256,8 @@ def _blocks(
     unknown_of = {int(r): c for c, r in enumerate(match)}
     found = []
     for k in order:
-        equations = [int(i) for i in np.flatnonzero(label == k)]
-        unknowns = sorted(unknown_of[i] for i in equations)
-        drives = [mechanism.joint_names[driven[c]] for c in unknowns if c < len(driven)]
-        loops = dict.fromkeys(rows[c - len(driven)] for c in unknowns if c >= len(driven))
-        joints = tuple(mechanism.joint_names[i] for i in equations)
+        equations = np.flatnonzero(label == k)
+        unknowns = np.array(sorted(unknown_of[int(i)] for i in equations), dtype=np.int64)
         after = tuple(sorted(place[x] for x in needs[k]))
-        found.append(Subsystem(joints, tuple(drives), tuple(loops), len(unknowns), after))
+        found.append(Block(equations, unknowns, after))
     return tuple(found)

@@ -29,7 +29,7 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.inverse import gravity_torque
 from kinetree.analysis.loads import Wrenches
-from kinetree.analysis.loops.dynamics import drive_map, loop_forward_dynamics, loop_inverse_dynamics
+from kinetree.analysis.loops.dynamics import drive_map, drive_torque, loop_forward_dynamics
 from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
 from kinetree.analysis.loops.sensitivity import (
     loop_forward_dynamics_derivatives,
@@ -68,7 +68,7 @@ def _only_open(formulation: str, name: str) -> str:
 
 def _torques(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
     def ask(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-        return loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads)[0]
+        return drive_torque(mechanism, q, qd, qdd, wrenches, threads)
 
     return _answered(mechanism, ask, state, ("q", "qd", "qdd"))
 
