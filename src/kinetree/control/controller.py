@@ -20,7 +20,7 @@ from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, wit
 from kinetree.control.per_joint import Checked, PerJoint, checked
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.law_parts import LawParts
-from kinetree.kernels.torque_law import GRAVITY
+from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 from kinetree.trajectories.base import Trajectory
@@ -31,12 +31,12 @@ TOLD = 100  # numbers of a table that settings list one by one
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Controller(ABC):
-    """A law that gives the torques of the actuated joints; a floating base is not actuated.
+    """A law that gives the torques of the actuated joints: driven ones that are no floating base.
 
     ``limits``: the largest torques (N m) and forces (N), one number, one per joint or by joint name; "model"
     takes the mechanism's effort limits. ``period`` (s): the torque is computed at multiples of it and held
     between; None: at all times. Gains and limits are numbers for all joints, arrays (n_dof, or without the
-    floating base), or dictionaries by joint name.
+    floating base and joints that are not driven), or dictionaries by joint name.
     """
 
     _: KW_ONLY
@@ -168,6 +168,10 @@ class Controller(ABC):
         """Nothing, or the reason why there is no compiled law."""
         if law.mechanism.tree.coupling is not None:
             return "it has mimic joints"
+        if law.recipe.mode != NO_MODEL and law.mechanism.loops:
+            return "it has closed loops"
+        if law.recipe.mode == COMPUTED and law.is_constrained:
+            return "it has joints without drives"
         if law.floating and not all(base_is_alone(m) for m in (law.mechanism, law.model)):
             return "its floating base has springs, friction, armature or other trees beside it"
         return ""

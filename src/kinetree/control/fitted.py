@@ -13,18 +13,21 @@ from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
 from kinetree.analysis.loads import Wrenches, body_loads
+from kinetree.analysis.loops.tracking import holding_torque, tracking_torque, whole_motion
 from kinetree.control.desired_motion import DesiredMotion, constant
 from kinetree.control.per_joint import Checked, columns, spread
 from kinetree.control.structure import (
     actuated_joints,
+    check_same_loops,
     check_same_structure,
     effort_limits,
     has_floating_base,
+    has_idle_joints,
 )
 from kinetree.control.torque_source import TorqueSource
 from kinetree.kernels.floating import BASE
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.model.without import without_parameters
 from kinetree.state import State, Wrench
@@ -101,7 +104,9 @@ class Fitted:
         if mode == COMPUTED:
             tau = self._computed(q, qd, want.qdd + tau, wrenches)
         elif mode == DESIRED:
-            tau = tau + inverse_dynamics(self.model, want.q, want.qd, want.qdd)
+            tau = tau + self._of_motion(want, q)
+        elif mode == GRAVITY and self.mechanism.loops:
+            tau = tau + holding_torque(self.model, q, self.actuated)
         elif mode == GRAVITY:
             tau = tau + gravity_torque(self.model, q)
         if self.table is not None:
@@ -111,10 +116,23 @@ class Fitted:
     def _computed(self, q: Array, qd: Array, alpha: Array, wrenches: Wrenches) -> Array:
         """M alpha + h; a floating base is free to accelerate as it must (004, eqs. 9.3, 9.8, 9.9)."""
         known = self._known_to_model(q, wrenches) if self.recipe.aware else None
+        if self.is_constrained:
+            return tracking_torque(self.model, q, qd, alpha, self.actuated, known)
         if not self.floating:
             return inverse_dynamics(self.model, q, qd, alpha, known)
         _, tau = floating_base_inverse_dynamics(self.model, q, qd, alpha[..., BASE:], known)
         return np.concatenate([np.zeros((*tau.shape[:-1], BASE)), tau], axis=-1)
+
+    def _of_motion(self, want: State, q: Array) -> Array:
+        """Torques of the desired motion; with loops, that of the driven joints determines all others."""
+        if self.mechanism.loops and self.recipe.desired is not None and self.recipe.desired.n < len(self.kp):
+            want = whole_motion(self.model, want, self.actuated, q)
+        return inverse_dynamics(self.model, want.q, want.qd, want.qdd)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether computed torques must leave some joints to themselves, or to loops."""
+        return bool(self.mechanism.loops) or has_idle_joints(self.mechanism)
 
     def _known_to_model(self, q: Array, wrenches: Wrenches) -> Wrenches:
         """Loads as felt in the bodies' own frames, wherever the model believes these to be."""
@@ -130,10 +148,9 @@ def fitted(recipe: Recipe, limits: Checked | str | None, mechanism: Mechanism) -
     """The law for a mechanism; whatever does not fit is named."""
     if recipe.model is not None:
         check_same_structure(mechanism, recipe.model)
-    if recipe.mode != NO_MODEL:
-        check_open(mechanism, "a controller with a model")
+        check_same_loops(mechanism, recipe.model)
     n, actuated = mechanism.n_dof, actuated_joints(mechanism)
-    floating = recipe.mode == COMPUTED and has_floating_base(mechanism)
+    floating = recipe.mode == COMPUTED and not mechanism.loops and has_floating_base(mechanism)
     kp, kd, ki = (
         spread(value, mechanism, what, unnamed=None, free=0.0)
         for value, what in ((recipe.kp, "kp"), (recipe.kd, "kd"), (recipe.ki, "ki"))

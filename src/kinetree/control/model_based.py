@@ -27,6 +27,8 @@ class ComputedTorque(Controller):
 
     With a perfect model the errors follow e'' + kd e' + kp e = 0 (9.5). A floating base is found by itself:
     its acceleration follows from its equations of motion (9.8), and the joints' torques from it (9.9).
+    With closed loops, or joints without drives, alpha is that of the driven joints, and all others follow
+    from loops and dynamics; the trajectory may have columns for the driven joints only.
     ``kd`` None: 2 sqrt(kp), critically damped. ``model``: another mechanism of the same structure that the
     controller believes in (see :func:`perturbed`). ``knows_ground``: whether the model is told the forces of
     the ground and the external loads.
@@ -93,7 +95,7 @@ class Feedforward(Controller):
         return Recipe(desired, kp, kd, torques=source)
 
     def _fitted(self, mechanism: Mechanism) -> Fitted:
-        if self.torques is None and has_floating_base(mechanism):
+        if self.torques is None and not mechanism.loops and has_floating_base(mechanism):
             raise InputError(
                 f"'{mechanism.name}' has a floating base, so the torques of the desired motion depend on the "
                 "forces of the ground; compute them first and give them as torques=(times, tau)"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, numbers
-from kinetree.control.structure import actuated_joints
+from kinetree.control.structure import actuated_joints, why_idle
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -92,7 +92,8 @@ def columns(count: int, mechanism: Mechanism, what: str) -> Integers:
         return np.arange(n)
     if count == driven and driven:
         return np.asarray(np.maximum(np.cumsum(actuated) - 1, 0), dtype=np.int64)
-    allowed = f"{n}" if n == driven else f"{n}, or {driven} without the floating base,"
+    rest = "without the floating base," if mechanism.driven.all() else "for those with a drive,"
+    allowed = f"{n}" if n == driven else f"{n}, or {driven} {rest}"
     names = listed(name for name, ours in zip(mechanism.joint_names, actuated, strict=True) if ours)
     raise InputError(f"{what} must have {allowed} values for '{mechanism.name}' ({names}), got {count}")
 
@@ -111,8 +112,9 @@ def joint_places(name: str, mechanism: Mechanism, what: str) -> list[int]:
     places = named_joints(mechanism)
     if name not in places:
         raise InputError(f"{what}: {unknown_name('joint', name, places)}")
-    if not actuated_joints(mechanism)[places[name]].all():
-        raise InputError(f"{what}: '{name}' belongs to the floating base, which has no actuator")
+    idle = [k for k in places[name] if not actuated_joints(mechanism)[k]]
+    if idle:
+        raise InputError(f"{what}: '{name}' {why_idle(mechanism, idle[0])}")
     return places[name]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.tree import Flags
@@ -13,14 +13,35 @@ from kinetree.state import independent_axes
 
 
 def actuated_joints(mechanism: Mechanism) -> Flags:
-    """Flags (n_dof,): all degrees of freedom but those of free joints on the world, which nothing drives.
+    """Flags (n_dof,): all driven degrees of freedom but those of free joints on the world.
 
     >>> import kinetree as kt
     >>> int(actuated_joints(kt.zoo.quadruped()).sum())
     12
     """
     links = [link for link in mechanism.links if link.joint.mimic is None]
-    return np.array([not _floats(link) for link in links for _ in link.joint.dof_names], dtype=bool)
+    carried = np.array([not _floats(link) for link in links for _ in link.joint.dof_names], dtype=bool)
+    actuated: Flags = carried & mechanism.driven
+    return actuated
+
+
+def why_idle(mechanism: Mechanism, place: int) -> str:
+    """Why a controller exerts no torque on a degree of freedom, as the end of a sentence."""
+    return (
+        "has no drive"
+        if not mechanism.driven[place]
+        else "belongs to the floating base, which has no actuator"
+    )
+
+
+def has_idle_joints(mechanism: Mechanism) -> bool:
+    """Whether there are joints without drives besides a floating base."""
+    return not mechanism.driven[[not x for x in floating_axes(mechanism)]].all()
+
+
+def floating_axes(mechanism: Mechanism) -> list[bool]:
+    """For each degree of freedom, whether it is one of a free joint on the world."""
+    return [_floats(x) for x in mechanism.links if x.joint.mimic is None for _ in x.joint.dof_names]
 
 
 def has_floating_base(mechanism: Mechanism) -> bool:
@@ -58,6 +79,16 @@ def check_same_structure(mechanism: Mechanism, model: Mechanism) -> None:
                 f"the controller's model '{model.name}' has {_in_words(theirs)} where '{mechanism.name}' "
                 f"has {_in_words(ours)}; both must have the same structure"
             )
+
+
+def check_same_loops(mechanism: Mechanism, model: Mechanism) -> None:
+    """A controller's model closes the same loops as the mechanism."""
+    ours, theirs = ([loop.name for loop in x.loops] for x in (mechanism, model))
+    if ours != theirs:
+        raise InputError(
+            f"the controller's model '{model.name}' has the loops {listed(theirs)}, '{mechanism.name}' has "
+            f"{listed(ours)}; both must have the same structure"
+        )
 
 
 def _floats(link: Link) -> bool:

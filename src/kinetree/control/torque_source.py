@@ -10,7 +10,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.control.desired_motion import constant
 from kinetree.control.per_joint import Checked, columns, joint_places, spread
-from kinetree.control.structure import actuated_joints
+from kinetree.control.structure import actuated_joints, why_idle
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 
@@ -49,10 +49,9 @@ class TableSource:
     def _check_base(self, mechanism: Mechanism) -> None:
         driven = np.any(self.polynomial.coefficients, axis=(0, 1)) & ~actuated_joints(mechanism)
         if driven.any():
-            name = mechanism.joint_names[int(np.argmax(driven))]
-            raise InputError(
-                f"{self.what} must be zero for '{name}', part of the floating base, which has no actuator"
-            )
+            k = int(np.argmax(driven))
+            name = mechanism.joint_names[k]
+            raise InputError(f"{self.what} must be zero for '{name}', which {why_idle(mechanism, k)}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,10 +98,9 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
 
 
 def _actuated(work: Assignment) -> Any:
-    from kinetree.control.structure import has_floating_base
+    from kinetree.control.structure import actuated_joints
 
-    base = 6 if has_floating_base(work.mechanism) else 0
-    return np.arange(work.mechanism.n_dof) >= base
+    return actuated_joints(work.mechanism)
 
 
 TASK = Task(

@@ -1,0 +1,64 @@
+"""Torques that make driven joints accelerate as asked, whatever else the mechanism must do.
+
+The drives are taken for constraints, E^T qdd = alpha beside J qdd + dJ/dt qd = 0, and their torques for the
+multipliers: M qdd + h = E tau + J^T lambda. That holds for closed loops, whose other joints follow, and for
+joints without drives, which move as they must (collocated linearization: Spong 1994).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.batches import same_batch
+from kinetree.analysis.checks import unchecked
+from kinetree.analysis.inverse import bias_torque, gravity_torque, mass_matrix
+from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.assembly import assemble, completed
+from kinetree.analysis.loops.dynamics import drive_map
+from kinetree.analysis.loops.linear import constrained
+from kinetree.analysis.loops.system import constraints
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.state import State
+
+
+def tracking_torque(
+    mechanism: Mechanism, q: Array, qd: Array, alpha: Array, driven: Flags, wrenches: Wrenches = None
+) -> Array:
+    """Torques (..., n_dof) of the ``driven`` joints that give these the accelerations alpha (..., n_dof).
+
+    Zero elsewhere, where alpha is not looked at. The state may be off the loops by a little, as within a step
+    of an integration. Of more drives than freedoms the accelerations are met in the least squares, and the
+    sum of squared torques is least.
+    """
+    q, qd, alpha = same_batch(q, qd, alpha)
+    drives = np.flatnonzero(driven)
+    M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd, wrenches)
+    unit = np.broadcast_to(np.eye(mechanism.n_dof)[drives], (*q.shape[:-1], len(drives), mechanism.n_dof))
+    rows, wanted = unit, -alpha[..., drives]
+    if mechanism.loops:
+        found = constraints(mechanism, q, qd)
+        rows, wanted = np.concatenate([found.J, unit], axis=-2), np.concatenate([found.rate, wanted], axis=-1)
+    _, force = constrained(M, rows, -h[..., None], wanted[..., None])
+    if not mechanism.loops:
+        return np.where(driven, force[..., 0], 0.0)
+    with unchecked():
+        return drive_map(mechanism, found, force, np.ones(mechanism.n_dof), driven)[..., 0]
+
+
+def holding_torque(mechanism: Mechanism, q: Array, driven: Flags) -> Array:
+    """Torques (..., n_dof) of driven joints that hold closed loops against gravity as well as they can."""
+    on_joints = gravity_torque(mechanism.opened(), q)[..., None]
+    with unchecked():
+        found = constraints(mechanism, q)
+        return drive_map(mechanism, found, on_joints, np.ones(mechanism.n_dof), driven)[..., 0]
+
+
+def whole_motion(mechanism: Mechanism, want: State, given: Flags, near: Array) -> State:
+    """A motion of the ``given`` joints (..., n_dof) completed to all, on the branch of a pose nearby."""
+    chosen = np.flatnonzero(given)
+    names = [mechanism.joint_names[k] for k in chosen]
+    guess = np.where(given, want.q, near)
+    q = assemble(mechanism, guess, hold=names)
+    return completed(mechanism, q, ~given, want.qd[..., chosen], want.qdd[..., chosen], chosen)
