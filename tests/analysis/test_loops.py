@@ -54,7 +54,6 @@ WHOLE = {
     "check_derivatives": lambda m: check_derivatives(m, states=1),
     "denoc_matrices": lambda m: denoc_matrices(m, REST),
     "simulate_batch": lambda m: kt.simulate_batch(m, REST[None], duration=0.01, times=2),
-    "Problem": lambda m: kt.Problem(m, duration=1.0, objective=[kt.terms.SquaredTorque()]),
     "inverse_kinematics": lambda m: kt.inverse_kinematics(m, kt.Target("coupler", (0.1, 0.1, 0.0))),
     "forced simulation": lambda m: check_run(m, ("cholesky",), 1e-8),
 }
@@ -64,7 +63,6 @@ TABLES = {
     "inverse": MOTION,
     "simulate": "[initial]\nq = 0\n",
     "control": MOTION + '[controller]\nkind = "pd"\nkp = 1\nkd = 1\n',
-    "predict": '[predict]\nduration = [0.5, 1]\nobjective = "squared_torque"\n',
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import AssemblyError, InputError
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
@@ -80,10 +80,23 @@ def predict(
     saver = None if save is None else Saver(program, save, force, made)
     search = Search(program, solvers, settings, saver, begun, problem.conflicts)
     first = _first_start(problem, start)
+    _refuse_open_start(problem, first)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))
     if saver is not None:
         saver.write(found)
     return found
+
+
+def _refuse_open_start(problem: Problem, start: Start) -> None:
+    """An error where the motion that a search begins with leaves the branch of closed loops."""
+    if problem.setting.closure is not None:
+        try:
+            problem.program.constraints(start.z)
+        except AssemblyError as error:
+            raise AssemblyError(
+                f"{error}. The search cannot begin with this motion: ask for an end on the branch of the "
+                "start, or give a way there, predict(problem, start=(times, positions))"
+            ) from None
 
 
 def _first_start(problem: Problem, start: Given) -> Start:

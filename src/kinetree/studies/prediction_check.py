@@ -195,10 +195,11 @@ def _polynomials(prediction: Prediction) -> tuple[Array, Array]:
 
 
 def _torques(prediction: Prediction, s: Array) -> Array:
-    """Exact inverse dynamics of the splines."""
+    """Exact inverse dynamics of the splines; zero at joints without drives, which the motion balances."""
     problem = prediction.problem
-    wrenches = problem.loads_of(s, prediction.x)
-    return inverse_dynamics(problem.mechanism, *prediction.at(s * prediction.duration), wrenches or None)
+    tau = problem.evaluation(s, prediction.x).tau[:, problem.setting.own]
+    tau[:, problem.setting.passive] = 0.0
+    return tau
 
 
 def _with_moving_loads(
@@ -211,8 +212,9 @@ def _with_moving_loads(
         s = np.array([min(max((begin + t) / T, 0.0), 1.0)])
         loads = [_first(load) for load in problem.loads_of(s, prediction.x)]
         still = np.zeros_like(q)
-        pushed = inverse_dynamics(problem.mechanism, q, still, still, loads)
-        return table.at(t) - pushed + inverse_dynamics(problem.mechanism, q, still, still)
+        tree = problem.mechanism.opened()
+        pushed = inverse_dynamics(tree, q, still, still, loads)
+        return table.at(t) - pushed + inverse_dynamics(tree, q, still, still)
 
     return torque
 

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import Motion
-from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.terms.contract import LinearRows, Rows, unit_of
 from kinetree.motion.terms.functions import Rate, Torque
 from kinetree.motion.terms.reach import Position
@@ -112,7 +112,7 @@ def torque_limits(problem: Problem) -> Iterator[tuple[Rows, Torque]]:
 def holding_torques(problem: Problem, motion: Motion, s: Array) -> Array:
     """What gravity and loads take in the poses of a motion at s (m,) if they are at rest, (m, n)."""
     zero = np.zeros_like(motion.q)
-    mechanics = Mechanics(problem.setting.extended, problem.setting.profiles.moving, problem.loads(s))
+    mechanics = mechanics_of(problem.setting, problem.loads(s))
     return mechanics.torques(motion._replace(qd=zero, qdd=zero))
 
 

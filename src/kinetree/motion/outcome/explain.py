@@ -132,6 +132,9 @@ def _advice(
     found = problem.conflicts()
     held = [*found, *strained(problem)]
     yield from held
+    closure = problem.setting.closure
+    if closure is not None and closure.failure:
+        yield f"The search met motions that the loops cannot follow; the last: {closure.failure}."
     if outcome.status is Status.UNPROVEN:
         yield "Go on from here, perhaps with another solver: predict(problem, start=prediction, solver=...)."
         return

@@ -17,6 +17,7 @@ from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.active import ActiveBound, active_bounds
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import Explanation, explained
+from kinetree.motion.outcome.loop_forces import LoopForcesFound, loop_forces
 from kinetree.motion.outcome.verify import Check, Violation
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Outcome, Status
@@ -109,10 +110,20 @@ class Prediction(Ended):
 
     @cached_property
     def reaction(self) -> Array:
-        """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes."""
+        """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes.
+
+        Not a number where redundant constraints of closed loops leave a component undetermined.
+        """
         problem = self.problem
+        if problem.setting.closure is not None:
+            return self.loop_forces.bodies
         wrenches = problem.loads_of(self.s, self.x)
         return joint_reactions(problem.mechanism, self.q, self.qd, self.qdd, wrenches or None)
+
+    @cached_property
+    def loop_forces(self) -> LoopForcesFound:
+        """Forces in the joints of all bodies and in the cut joints of closed loops."""
+        return loop_forces(self.problem, self.s, (self.q, self.qd, self.qdd))
 
     @property
     def curves(self) -> dict[str, Array]:

@@ -20,6 +20,7 @@ from kinetree.result.result import Result
 if TYPE_CHECKING:
     from kinetree.motion.outcome.prediction import Prediction
 
+CLOSED = 1e-12  # m or sines: gaps of loops that count as closed
 STOPPED = {
     Status.INTERRUPTED: "interrupted",
     Status.TIME: "time limit",
@@ -39,7 +40,10 @@ def prediction_result(prediction: Prediction) -> Result:
         further, more = _curve_splines(prediction, curve)
         curves, more_labels = curves | further, more_labels | more
     motion = {name: getattr(prediction, name) for name in ("q", "qd", "qdd", "tau", "reaction")}
-    motion["joint_force"] = joint_force(prediction.reaction)
+    if prediction.problem.setting.closure is None:
+        motion["joint_force"] = joint_force(prediction.reaction)
+    else:
+        motion |= _in_loops(prediction)
     return build_result(
         "predict",
         prediction.problem.mechanism,
@@ -52,6 +56,22 @@ def prediction_result(prediction: Prediction) -> Result:
         seconds=prediction.seconds,
         **stop,
     )
+
+
+def _in_loops(prediction: Prediction) -> dict[str, Any]:
+    """Reactions that may be undetermined, and what the cut joints transmit."""
+    meaning = "force and moment in the joint, in body axes; missing where the loops leave it undetermined"
+    cut = "force and moment that body a exerts on body b in the cut joint, in its frame on body a"
+    dims = "time", "body", "component"
+    found: dict[str, Any] = {
+        "reaction": (dims, prediction.reaction, "{component_unit}", meaning, True),
+        "cut_reaction": (
+            ("time", "loop", "component"), prediction.loop_forces.loops, "{component_unit}", cut, True
+        ),
+    }  # fmt: skip
+    if np.isfinite(prediction.reaction[..., :3]).all():
+        found["joint_force"] = joint_force(prediction.reaction)
+    return found
 
 
 def joint_force(reaction: Array) -> tuple[Any, ...]:
@@ -68,11 +88,17 @@ def messages(told: Explanation, *, solved: bool) -> list[str]:
 
 
 def all_control_points(prediction: Prediction) -> Array:
-    """Control points of all joints, (n_control, n_dof); those of frozen ones are all the same."""
+    """Control points of all joints, (n_control, n_dof); those of frozen ones are all the same.
+
+    Joints that follow others in closed loops have no splines; theirs are fitted.
+    """
     setting = prediction.problem.setting
     points = np.tile(setting.profiles.rest[setting.own], (prediction.problem.basis.n_control, 1))
-    for joint, column in setting.column.items():
-        points[:, joint] = prediction.control_points[:, column]
+    for joint in setting.column:
+        if joint in setting.splines:
+            points[:, joint] = prediction.control_points[:, setting.splines[joint]]
+        else:
+            points[:, joint] = prediction.problem.basis.fitted(prediction.s, prediction.q[:, [joint]])[:, 0]
     return points
 
 
@@ -132,6 +158,11 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
     found = optimality(program, outcome)
     same = max(term.quadrature_error for term in prediction.problem.objective)
     apart = objective_apart(prediction.problem, outcome, prediction.check)
+    closed = {}
+    if prediction.problem.setting.closure is not None:
+        closed["closure"] = Check.within(
+            prediction.check.opened, CLOSED, "m or 1", "all loops are closed on a finer grid"
+        )
     return {
         "solved": Check(worst, most, prediction.solved and worst <= most, "1", prediction.status),
         "between_samples": Check.within(
@@ -140,6 +171,7 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
         "objective": Check.within(apart, same, "1", "another quadrature gives the same objective"),
         "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
         "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+        **closed,
     }
 
 

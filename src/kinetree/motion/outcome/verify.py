@@ -59,6 +59,7 @@ class Check:
     tau: Array
     violations: list[Violation]
     curves: dict[str, Array] = field(default_factory=dict)
+    opened: float = 0.0  # the largest gap of closed loops there (m, or sines of angles)
 
     @property
     def at_samples(self) -> float:
@@ -114,6 +115,7 @@ def verified(problem: Problem, x: Array) -> Check:
         everywhere.tau[:, own],
         sorted(found, key=lambda v: -v.relative),
         {curve.name: everywhere.curve(curve.name) for curve in setting.unknowns.curves},
+        0.0 if setting.closure is None else setting.closure.opened_by(motion.q),
     )
 
 

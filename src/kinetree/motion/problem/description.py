@@ -23,7 +23,10 @@ def described(problem: Problem) -> dict[str, Any]:
     [{'term': 'Time', 'weight': 1.0}]
     """
     low, high = problem.setting.duration
-    given = problem.arguments
+    given, closure, loops = problem.arguments, problem.setting.closure, {}
+    if closure is not None:
+        pose = closure.guess[problem.setting.own].tolist()
+        loops = {"independent": list(closure.independent_names), "guess": pose}
     return {
         "objective": [_term(term) | {"weight": term.weight} for term in problem.objective],
         "constraints": [_term(term) for term in problem.constraints],
@@ -34,6 +37,7 @@ def described(problem: Problem) -> dict[str, Any]:
         "samples": _plain(given["samples"]),
         "frozen": _plain(dict(given["frozen"] or {})),
         "loads": _plain(given["loads"] or []),
+        **loops,
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.phases_program import Meeting, PhasesProgram
@@ -168,6 +168,11 @@ def _checked(problems: Any) -> list[Problem]:
     if len(found) < 2 or not all(isinstance(problem, Problem) for problem in found):
         raise InputError(f"phases are at least two problems in a row, got {problems!r}")
     names = found[0].mechanism.joint_names
+    if any(problem.setting.closure is not None for problem in found):
+        raise InputError(
+            f"{closed_loops(found[0].mechanism)}: phases are for open mechanisms; ask for the whole motion "
+            "in one problem"
+        )
     for k, problem in enumerate(found[1:], 2):
         if problem.mechanism.joint_names != names:
             raise InputError(

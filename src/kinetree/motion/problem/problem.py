@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
-from kinetree.errors import InputError, unknown_name
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
+from kinetree.motion.problem.branch import Branch, closed_profiles, first_pose
 from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
@@ -22,9 +23,10 @@ from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.evaluation import Evaluation
-from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.program import Program
 from kinetree.motion.terms.contract import Constraint, LinearRows, Objective, Term
+from kinetree.motion.terms.undriven import UndrivenJoints
 from kinetree.state import Wrench
 
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
@@ -43,6 +45,10 @@ class Problem:
     or :class:`GaussSamples` by phase, which objectives are integrated with, too.
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
     s (m,) that returns wrenches with forces (m, 3) makes them vary.
+
+    In closed loops only the ``independent`` joints have splines, as many as the mobility: given ones, or
+    driven ones first. The others follow on the branch of ``guess`` (n_dof,), by default the pose with closed
+    loops nearest to the position at the start, or to zero.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
@@ -72,6 +78,8 @@ class Problem:
         clamped: bool = True,
         frozen: Mapping[str, float] | None = None,
         loads: LoadsGiven = None,
+        independent: Sequence[str] | None = None,
+        guess: ArrayLike | None = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "mechanism": mechanism,
@@ -85,6 +93,8 @@ class Problem:
             "clamped": clamped,
             "frozen": frozen,
             "loads": loads,
+            "independent": independent,
+            "guess": guess,
         }
         self.mechanism = mechanism
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
@@ -95,14 +105,19 @@ class Problem:
             basis = BSplineBasis.uniform(segments, degree, clamped=clamped)
         else:
             basis = BSplineBasis.on(breaks, degree, clamped=clamped)
-        self.setting = _setting(
-            mechanism, basis, _duration(duration), samples, frozen, [*self.objective, *self.constraints]
-        )
-        self.loads = _loads(mechanism, loads)
         terms: list[Term] = [*self.objective, *self.constraints]
+        if not isinstance(mechanism, Mechanism):
+            raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
+        branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
+        self.setting = _setting(mechanism, basis, _duration(duration), samples, frozen, terms, branch)
+        self.loads = _loads(mechanism, loads)
         self.acting = [load for term in terms for load in term.acting(self.setting)]
+        if self.acting and mechanism.loops:
+            names = dict.fromkeys(type(x).__name__ for x in terms if x.acting(self.setting))
+            raise InputError(f"{closed_loops(mechanism)}: {listed(names)} cannot act on it yet")
         integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
-        self.bounded = [rows for term in self.constraints for rows in term.bounded(self.setting)]
+        conditions = [*self.constraints, UndrivenJoints()]
+        self.bounded = [rows for term in conditions for rows in term.bounded(self.setting)]
         check_contradictions(self.setting, self.constraints, self.bounded)
         self.program = Program(self.setting, integrands, self.bounded, self.loads, self.acting)
         if self.program.n == 0:
@@ -123,7 +138,7 @@ class Problem:
     def evaluation(self, s: Array, x: Array) -> Evaluation:
         """All that terms read of the unknowns x at instants s (m,) of any grid."""
         setting = self.setting
-        mechanics = Mechanics(setting.extended, setting.profiles.moving, self.loads(s), self.acting)
+        mechanics = mechanics_of(setting, self.loads(s), self.acting)
         return Evaluation(setting.unknowns.at(s), mechanics, x)
 
     def loads_of(self, s: Array, x: Array) -> list[Wrench]:
@@ -185,7 +200,10 @@ class Problem:
         lines = [repr(self), f"  minimise   {terms}", f"  duration   {time}"]
         lines += [f"  unknown    {x.name} ({', '.join(x.labels)})" for x in self.setting.unknowns.curves]
         lines += [f"  subject to {count:6d}  {family}" for family, count in self.families.items()]
-        frozen = [x for j, x in enumerate(self.mechanism.joint_names) if j not in self.setting.column]
+        names = self.mechanism.joint_names
+        if self.setting.closure is not None:
+            lines.append(f"  splines of {', '.join(self.setting.closure.independent_names)}; others follow")
+        frozen = [x for j, x in enumerate(names) if j not in self.setting.column]
         return "\n".join(lines + ([f"  frozen     {', '.join(frozen)}"] if frozen else []))
 
     def __repr__(self) -> str:
@@ -215,14 +233,14 @@ def _setting(
     samples: Samples,
     frozen: Mapping[str, float] | None,
     terms: Sequence[Term],
+    branch: Branch,
 ) -> Setting:
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
-    check_open(mechanism, "predict")
+    places = *mechanism.body_names, *(loop.name for loop in mechanism.loops)
     for name in (name for term in terms for name in term.reactions()):
-        if name != "world" and name not in mechanism.body_names:
-            raise InputError(f"joint reaction: {unknown_name('body', name, mechanism.body_names)}")
-    extended = with_reaction_axes(mechanism, (name for term in terms for name in term.reactions()))
+        if name != "world" and name not in places:
+            raise InputError(f"joint reaction: {unknown_name('body', name, places)}")
+    closed = with_reaction_axes(mechanism, (name for term in terms for name in term.reactions()))
+    extended = closed.opened()
     own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
     if frozen is not None and not isinstance(frozen, Mapping):
         raise InputError(f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {frozen!r}")
@@ -242,7 +260,10 @@ def _setting(
                     f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
                     f"{curve.variable}; let them differ in letters or digits"
                 )
-    unknowns = Unknowns(Profiles(basis, moving.astype(np.int64), rest), Duration(*duration), tuple(curves))
+    profiles = Profiles(basis, moving.astype(np.int64), rest)
+    if mechanism.loops:
+        profiles = closed_profiles(mechanism, closed, basis, own, branch, stays, curves)
+    unknowns = Unknowns(profiles, Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
     if isinstance(samples, GaussSamples):
         return Setting(mechanism, extended, unknowns, samples.s, (samples.s, samples.weights))

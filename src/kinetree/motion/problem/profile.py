@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.motion.compiled.assembly import compiled, pull, pull_twice, sample
+from kinetree.motion.problem.closure import Closure
 
 RATES = 3  # q, qd and qdd
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian over (q, qd, qdd)
@@ -26,7 +27,8 @@ PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian 
 class Profiles:
     """Motions of a mechanism with ``n_dof`` coordinates: those in ``moving`` follow B-splines, others stay.
 
-    The block ``q`` of the unknowns: their control points. ``rest`` (n_dof,) is where the others stay.
+    The block ``q`` of the unknowns: their control points. ``rest`` (n_dof,) is where the others stay; with a
+    ``closure``, some of the others follow so that loops stay closed.
 
     >>> profiles = Profiles(BSplineBasis.uniform(20), np.arange(2), np.zeros(2))
     >>> profiles.size
@@ -36,13 +38,19 @@ class Profiles:
     basis: BSplineBasis
     moving: Integers
     rest: Array
+    closure: Closure | None = None
     name = "q"
     bounds = (-np.inf, np.inf)  # of each control point
 
     @property
     def n(self) -> int:
-        """Number of moving coordinates."""
+        """Number of coordinates that splines move."""
         return len(self.moving)
+
+    @property
+    def varying(self) -> Integers:
+        """Coordinates that move, by splines first, then those that follow."""
+        return self.moving if self.closure is None else self.closure.varying
 
     @property
     def n_dof(self) -> int:
@@ -60,7 +68,7 @@ class Profiles:
 
 
 class Motion(NamedTuple):
-    """Positions, velocities, accelerations of all coordinates, (m, n_dof), and the moving ones, (m, 3, n)."""
+    """Positions, velocities, accelerations of all coordinates, (m, n_dof), and by splines, (m, 3, n)."""
 
     q: Array
     qd: Array
@@ -128,6 +136,8 @@ class Grid:
             full[0], full[1:] = profiles.rest, 0.0
         points = np.ascontiguousarray(control_points)
         compiled(sample)(points, self.first, self.weights, duration, profiles.moving, moving, full)
+        if profiles.closure is not None:
+            full = profiles.closure.motion(self.s, moving)
         return Motion(full[0], full[1], full[2], moving, duration)
 
     def pull(self, slopes: Array, motion: Motion) -> tuple[Array, Array]:

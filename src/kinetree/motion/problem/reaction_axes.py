@@ -1,5 +1,7 @@
 """Joint reactions as torques: a body whose joint wrench is asked for gets six locked axes before it.
 
+A cut joint of a closed loop gets a body without mass on its side a, held by six locked axes.
+
 The generalised forces of these axes, at zero, are the force and the moment in the joint in body axes, about
 the body's origin. So one kernel gives torques and reactions, with first and second derivatives.
 """
@@ -12,8 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from kinetree.algebra.bspline import Integers
+from kinetree.algebra.placement import Placement
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
+from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 
 SUFFIX = " (reaction)"
@@ -23,7 +27,8 @@ def with_reaction_axes(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism
     """The mechanism with six axes, to be kept at zero, in the joint of each body.
 
     For "world" they stand below all roots: their forces are what the whole mechanism asks of the ground,
-    about the world's origin in world axes.
+    about the world's origin in world axes. For a loop they are what body a exerts on body b through the cut
+    joint, in a's frame of it.
 
     >>> import kinetree as kt
     >>> with_reaction_axes(kt.zoo.two_link(), ["link2"]).n_dof
@@ -43,7 +48,17 @@ def with_reaction_axes(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism
             links.append(replace(link, body=Body(name + SUFFIX)))
             link = Link(link.body, _locked(name), parent=name + SUFFIX)
         links.append(link)
-    return Mechanism(mechanism.name, tuple(links), mechanism.gravity)
+    loops: list[Loop] = []
+    for loop in mechanism.loops:
+        if WORLD in wanted:
+            a, b = (WORLD + SUFFIX if x == WORLD else x for x in (loop.body_a, loop.body_b))
+            loop = replace(loop, body_a=a, body_b=b)
+        if loop.name in wanted and loop.name not in mechanism.body_names:
+            joint, name = _locked(loop.name), loop.name + SUFFIX
+            links.append(Link(Body(name), joint, parent=loop.body_a, placement=loop.placement_a))
+            loop = replace(loop, body_a=name, placement_a=Placement())
+        loops.append(loop)
+    return Mechanism(mechanism.name, tuple(links), mechanism.gravity, tuple(loops))
 
 
 def reaction_rows(mechanism: Mechanism, body: str) -> Integers:

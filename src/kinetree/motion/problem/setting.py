@@ -11,13 +11,16 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.motion.problem.closure import Closure
 from kinetree.motion.problem.profile import RATES, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns
 
 Where = str | ArrayLike
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 PLACES = ("samples", "knots", "start", "end")
 
 
@@ -56,9 +59,82 @@ class Setting:
 
     @cached_property
     def column(self) -> dict[int, int]:
-        """From a joint's position in the user's q to its place among the moving coordinates."""
-        moving = {int(k): place for place, k in enumerate(self.profiles.moving)}
+        """From a joint's position in the user's q to its place among the moving coordinates.
+
+        Those that follow others, so that loops stay closed, come after those with splines.
+        """
+        moving = {int(k): place for place, k in enumerate(self.profiles.varying)}
         return {j: moving[int(k)] for j, k in enumerate(self.own) if int(k) in moving}
+
+    @cached_property
+    def splines(self) -> dict[int, int]:
+        """The same for joints that splines move."""
+        return {j: place for j, place in self.column.items() if place < self.profiles.n}
+
+    def with_splines(self, joints: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Positions in the given list of joints that splines move, and of those that follow them."""
+        moved = [k for k, j in enumerate(joints) if j in self.splines]
+        return moved, [k for k, j in enumerate(joints) if j not in self.splines]
+
+    def spline_joints(self, names: str | Sequence[str] | None, what: str) -> list[int]:
+        """Like `moving_joints`, but only those that splines move; naming another one is an error."""
+        found = self.moving_joints(names, what)
+        if names is None:
+            return [j for j in found if j in self.splines]
+        for j in found:
+            if j not in self.splines:
+                choices = listed(self.mechanism.joint_names[k] for k in self.splines)
+                raise InputError(
+                    f"{what}: joint '{self.mechanism.joint_names[j]}' follows others in a closed loop; "
+                    f"joints with splines are {choices}"
+                )
+        return found
+
+    @property
+    def closure(self) -> Closure | None:
+        """How coordinates follow others in closed loops, None if there are none."""
+        return self.profiles.closure
+
+    @cached_property
+    def efforts(self) -> Flags:
+        """Which of the user's coordinates may have a torque: driven ones and those in ``passive``.
+
+        In closed loops, as many coordinates without drives are added as the motion needs to be balanced.
+        """
+        driven = np.array(self.mechanism.driven)
+        if self.closure is None:
+            return np.ones_like(driven)
+        place = {int(k): row for row, k in enumerate(self.closure.varying)}
+        pose = self.closure.guess[None]
+        G = self.closure.following(pose, 0.0 * pose, 0.0 * pose).G[0][[place[int(k)] for k in self.own]]
+        candidates = sorted(np.flatnonzero(~driven).tolist(), key=lambda j: j not in self.splines)
+        for j in candidates:
+            rank = np.linalg.matrix_rank(G[driven]) if driven.any() else 0
+            if rank == G.shape[1]:
+                break
+            more = driven.copy()
+            more[j] = True
+            if np.linalg.matrix_rank(G[more]) > rank:
+                driven = more
+        return driven
+
+    @cached_property
+    def passive(self) -> list[int]:
+        """Joints without a drive whose torque must be made zero by the motion."""
+        return [j for j in self.column if self.efforts[j] and not self.mechanism.driven[j]]
+
+    def driven_joints(self, names: str | Sequence[str] | None, what: str) -> list[int]:
+        """Positions in q of the named joints; None stands for all with drives, and others are refused."""
+        found = self.joints(names, what)
+        driven = self.mechanism.driven
+        if names is None:
+            return [j for j in found if driven[j]]
+        for j in found:
+            if not driven[j]:
+                raise InputError(
+                    f"{what}: joint '{self.mechanism.joint_names[j]}' is not driven, so that it has no torque"
+                )
+        return found
 
     def joints(self, names: str | Sequence[str] | None, what: str) -> list[int]:
         """Positions in q of the named joints; None stands for all."""
@@ -106,9 +182,23 @@ class Setting:
             raise InputError(f"{what}: {unknown_name('body', name, ('world', *self.mechanism.body_names))}")
         return name
 
-    def reaction(self, body: str) -> Integers:
-        """Where force and moment in a body's joint stand among the torques."""
-        return reaction_rows(self.extended, body)
+    def reaction(self, body: str, components: slice | Sequence[int] = slice(0, 6)) -> Integers:
+        """Where components of force and moment in a body's joint, or a cut joint, stand among the torques.
+
+        Those that redundant constraints of closed loops leave undetermined are refused.
+        """
+        found = reaction_rows(self.extended, body)
+        if self.closure is not None:
+            loose = [COMPONENTS[k] for k in np.flatnonzero(self.closure.undetermined(found))]
+            wanted = [COMPONENTS[k] for k in np.arange(6)[components]]
+            if set(loose) & set(wanted):
+                known = [x for x in COMPONENTS if x not in loose]
+                raise InputError(
+                    f"joint reaction of '{body}': {listed(x for x in wanted if x in loose)} cannot be asked "
+                    f"for: redundant constraints of the loops leave it undetermined; known components are "
+                    f"{listed(known) if known else 'none'}"
+                )
+        return found[components]
 
     def where(self, place: Where, what: str) -> Array:
         """Normalised times that a term is enforced at."""

@@ -35,13 +35,19 @@ class Sampled:
         return self.function.values(At(evaluation, self.part))
 
     def slopes(self, evaluation: Evaluation) -> Array:
-        """Derivatives by (q, qd, qdd), (m, 3, k, n)."""
+        """Derivatives by (q, qd, qdd) of what splines move, (m, 3, k, n)."""
         if not isinstance(self.function, Function):
             raise TypeError(f"{type(self.function).__name__} is no function of (q, qd, qdd)")
         if self._seen is not evaluation:
-            self._slopes = self.function.slopes(At(evaluation, self.part))
+            self._full = self.function.slopes(At(evaluation, self.part))
+            self._slopes = evaluation.reduced(self._full, self.part)
             self._seen = evaluation
         return self._slopes
+
+    def _all_slopes(self, evaluation: Evaluation) -> Array:
+        """The same by all coordinates that move, also those that follow others."""
+        self.slopes(evaluation)
+        return self._full
 
     def curve_slopes(self, evaluation: Evaluation) -> list[Array]:
         """Derivatives by the control points of the further blocks, (m, p + 1, k, numbers) each."""
@@ -54,7 +60,7 @@ class Sampled:
     def weigh(self, evaluation: Evaluation, weight: Array) -> None:
         """Leave gradient and curvature of weight . values in the evaluation; weight (m, k)."""
         if self.moves and isinstance(self.function, Function):
-            compiled(weigh)(weight, self.slopes(evaluation), evaluation.gradient[self.part])
+            compiled(weigh)(weight, self._all_slopes(evaluation), evaluation.gradient[self.part])
         self.function.bend(At(evaluation, self.part), weight)
 
 

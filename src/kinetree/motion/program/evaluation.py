@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.compiled.assembly import add_outer, compiled
+from kinetree.motion.problem.closure import Following
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
 from kinetree.motion.problem.unknowns import MOTION, Instants
@@ -44,6 +45,26 @@ class Evaluation:
         if name not in self._curves:
             self._curves[name] = self.instants.curves[name].values(self.x)
         return self._curves[name]
+
+    @cached_property
+    def varying(self) -> Array:
+        """q, qd, qdd of all coordinates that move, (m, 3, n): by splines first, then those that follow."""
+        profiles = self.grid.profiles
+        if profiles.closure is None:
+            return self.motion.moving
+        q, qd, qdd = self.motion.q, self.motion.qd, self.motion.qdd
+        return np.stack([x[:, profiles.varying] for x in (q, qd, qdd)], axis=1)
+
+    @cached_property
+    def following(self) -> Following | None:
+        """How coordinates follow those of splines where loops are closed; None where all have splines."""
+        closure = self.grid.profiles.closure
+        motion = self.motion
+        return None if closure is None else closure.following(motion.q, motion.qd, motion.qdd)
+
+    def reduced(self, slopes: Array, part: slice) -> Array:
+        """Slopes by (q, qd, qdd) of all that moves, (m, 3, k, n), as slopes by those of splines."""
+        return slopes if self.following is None else self.following.reduced(slopes, part)
 
     @property
     def everywhere(self) -> At:
@@ -106,7 +127,7 @@ class Evaluation:
 
     def clear_weights(self) -> None:
         """Forget all weights: before the curvature for new multipliers is collected."""
-        m, n = len(self.grid.s), self.grid.profiles.n
+        m, n = len(self.grid.s), len(self.grid.profiles.varying)
         self.half = np.zeros((m, len(PAIRS), n, n))
         self.gradient = np.zeros((m, RATES, n))
         self.mixed: dict[str, Array] = {}  # second derivatives by (q, qd, qdd) and a curve, (m, 3, n, k)
@@ -116,7 +137,7 @@ class Evaluation:
 
     @cached_property
     def jerk(self) -> Array:
-        """Third time derivatives of the moving coordinates, (m, n)."""
+        """Third time derivatives of the coordinates that splines move, (m, n)."""
         points = self.instants.unknowns.control_points(self.x)[self.grid.points]
         return (self.grid.third[:, None] @ points)[:, 0] / self.motion.duration**3
 
@@ -127,7 +148,10 @@ class Evaluation:
             self.mechanics.bend(self.motion.part(some), self.torque_weight, self.half[some], self.pushes)
             for load in self.mechanics.acting:
                 load.bend_torques(self.everywhere, self.torque_weight)
-        found = self.grid.pull_twice(self.half, self.gradient, self.motion)
+        half, gradient = self.half, self.gradient
+        if self.following is not None:
+            half, gradient = self.following.reduced_twice(half, gradient)
+        found = self.grid.pull_twice(half, gradient, self.motion)
         if self.jerk_weight is not None:
             self._bend_jerk(self.jerk_weight, *found)
         return found
@@ -163,7 +187,7 @@ class At:
     @property
     def moving(self) -> Array:
         """q, qd, qdd of the moving coordinates, (m, 3, n)."""
-        return self.evaluation.motion.moving[self.part]
+        return self.evaluation.varying[self.part]
 
     @property
     def motion(self) -> Motion:

@@ -49,7 +49,7 @@ class Mechanics:
     ) -> None:
         self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
         self.acting = tuple(acting)
-        self.all_moving = len(moving) == mechanism.n_dof
+        self.all_moving = np.array_equal(moving, np.arange(mechanism.n_dof))
         self.coupled = mechanism.tree.coupling is not None
         self._moments = load_moments(mechanism, mechanism.tree, self.loads) if self.loads else None
         self._spread_moments: dict[int, Array] = {}  # for each number of samples

@@ -7,6 +7,7 @@ Sparsity and index maps are made once; each evaluation is a few calls on all sam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
+from kinetree.errors import AssemblyError
 from kinetree.motion.compiled.assembly import compiled, gather
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
@@ -31,7 +33,7 @@ from kinetree.motion.program.changes import ChangeBlock
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.further import FurtherCurvature
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
-from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.terms.contract import TORQUE, Acting, Bounded, Changes, LinearRows, Quantity, Rows
 from kinetree.state import Wrench
@@ -67,7 +69,7 @@ class Program(NonlinearProgram):
         self.instants = unknowns.at(s)
         self.grid = self.instants.grid
         some = loads(s[: self.dynamic]) if self.dynamic else ()
-        self.mechanics = Mechanics(setting.extended, setting.profiles.moving, some, acting)
+        self.mechanics = mechanics_of(setting, some, acting)
         self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds)
         self.free = np.flatnonzero(self.linear.free)
         places = Places(self.instants, self.linear, acting)
@@ -77,7 +79,8 @@ class Program(NonlinearProgram):
             for x, part in zip(sampled, parts, strict=False)
         ]
         if functions_of_pose(self.blocks):
-            loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
+            with suppress(AssemblyError):  # motions by chance need not close the loops
+                loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
         self.integrands = [(weight, Sampled(function, parts[-1], places)) for weight, function in integrands]
         self.quadrature = setting.quadrature[1]
         self.squares = all(function.of_squares for _, function in integrands)
@@ -190,6 +193,10 @@ class Program(NonlinearProgram):
         """Any motion that keeps what is fixed."""
         unknowns = self.setting.unknowns
         x = np.random.default_rng(seed).uniform(-1.0, 1.0, unknowns.size)
+        closure = self.setting.closure
+        if closure is not None:
+            near = 0.02 * unknowns.control_points(x) + closure.guess[closure.independent]
+            x[unknowns.slices[MOTION]] = np.ravel(near)
         x = unknowns.with_duration(x, unknowns.duration.lowest)
         return Evaluation(self.instants, self.mechanics, self.unknowns(self.reduced(x)), self.dynamic)
 

@@ -6,12 +6,17 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
+from kinetree.errors import AssemblyError
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.program.mechanics import Mechanics
+from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.terms.contract import Function, Rows
 
-STEPS, TRIES = 40, 12  # of the search for a pose, and searches from elsewhere if it fails
+STEPS, TRIES, FEW = (
+    40,
+    12,
+    4,
+)  # of the search for a pose, and searches from elsewhere if it fails; few in loops
 STUCK = 1e6  # damping at which no step helps
 CLOSE = 1e-6  # m, rad: what counts as reached
 ASIDE = 0.4  # rad, m: how much further from the first guess each of them begins
@@ -72,7 +77,7 @@ def _reaching(
     if found is not None:
         return found
     others = []
-    for k in range(1, TRIES):
+    for k in range(1, TRIES if problem.setting.closure is None else FEW):
         start = pose.copy()
         start[free] += k * ASIDE * rng.uniform(-1.0, 1.0, len(free))
         found = _descent(problem, start, free, targets)
@@ -84,7 +89,10 @@ def _reaching(
 def _descent(problem: Problem, start: Array, free: Integers, targets: Targets) -> Array | None:
     """A pose at which all targets are reached, by damped Gauss-Newton steps."""
     q, damping = start.copy(), 1e-3
-    error, slopes = _errors(problem, q, targets)
+    begun = _errors(problem, q, targets)
+    if begun is None:
+        return None
+    error, slopes = begun
     for _ in range(STEPS):
         if np.abs(error).max() < CLOSE:
             return q
@@ -93,9 +101,9 @@ def _descent(problem: Problem, start: Array, free: Integers, targets: Targets) -
         J = slopes[:, free]
         trial = q.copy()
         trial[free] -= np.linalg.solve(J.T @ J + damping * np.eye(len(free)), J.T @ error)
-        changed, around = _errors(problem, trial, targets)
-        if changed @ changed < error @ error:
-            q, error, slopes, damping = trial, changed, around, max(damping / 10.0, 1e-12)
+        found = _errors(problem, trial, targets)
+        if found is not None and found[0] @ found[0] < error @ error:
+            q, (error, slopes), damping = trial, found, max(damping / 10.0, 1e-12)
         else:
             damping *= 10.0
     return None
@@ -104,21 +112,26 @@ def _descent(problem: Problem, start: Array, free: Integers, targets: Targets) -
 def _unwound(problem: Problem, q: Array, near: Array) -> Array:
     """The same pose with joints turned by whole turns, as near as can be to another."""
     setting, found = problem.setting, q.copy()
-    for joint, column in setting.column.items():
+    for joint, column in setting.splines.items():
         if setting.units([joint], "rad", "m") == ["rad"]:
             found[column] -= 2.0 * np.pi * np.round((q[column] - near[column]) / (2.0 * np.pi))
     return found
 
 
-def _errors(problem: Problem, pose: Array, targets: Targets) -> tuple[Array, Array]:
-    """How far each target is missed, (k,), and the slopes of that, (k, n)."""
+def _errors(problem: Problem, pose: Array, targets: Targets) -> tuple[Array, Array] | None:
+    """How far each target is missed, (k,), and the slopes of that, (k, n); None where loops do not close."""
     setting = problem.setting
     unknowns = setting.unknowns
     x = unknowns.joined(np.tile(pose, (problem.basis.n_control, 1)), 1.0)
-    evaluation = Evaluation(unknowns.at([0.0]), Mechanics(setting.extended, setting.profiles.moving), x)
+    try:
+        evaluation = Evaluation(unknowns.at([0.0]), mechanics_of(setting), x)
+    except AssemblyError:
+        return None
     at = At(evaluation, slice(0, 1))
     values = [function.values(at)[0] for function, _, _ in targets]
     errors = [x - np.clip(x, low, high) for x, (_, low, high) in zip(values, targets, strict=True)]
     missed = np.concatenate(errors)
-    slopes = np.concatenate([function.slopes(at)[0, 0] for function, _, _ in targets])
+    slopes = np.concatenate(
+        [evaluation.reduced(function.slopes(at), at.part)[0, 0] for function, _, _ in targets]
+    )
     return missed, np.where(missed[:, None] != 0.0, slopes, 0.0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis
-from kinetree.errors import InputError, listed
+from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.motion.problem.problem import Problem, spread
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.search.poses import known_poses
@@ -20,6 +21,7 @@ FIRST = 1.0  # duration tried first (s)
 TRIES = 7  # doublings or halvings of the duration
 KEPT = 1e-9  # violations that are none
 SPREAD, WAVES = 0.5, 4  # of random motions about the straight line: size (rad, m), segments
+SMALLER = 8  # halvings of random motions that closed loops cannot follow
 STRETCH = 3.0  # of random durations, up or down
 
 
@@ -45,8 +47,10 @@ def straight_line(problem: Problem, duration: float | None = None) -> Array:
 
 
 def middle_pose(problem: Problem) -> Array:
-    """Every moving joint in the middle of its limits, or at zero."""
+    """Every moving joint in the middle of its limits, or at zero; with closed loops, the first pose."""
     setting = problem.setting
+    if setting.closure is not None:
+        return np.array(setting.closure.guess[setting.closure.independent])
     found = np.zeros(setting.profiles.n)
     lower, upper = setting.model_limits("lower"), setting.model_limits("upper")
     for joint, column in setting.column.items():
@@ -178,7 +182,7 @@ def _nearest(
 ) -> Array:
     """Unknowns of the splines nearest to positions q (m, n_dof) at s (m,); ``curves`` are shares of x."""
     setting = problem.setting
-    columns = sorted(setting.column, key=setting.column.__getitem__)
+    columns = sorted(setting.splines, key=setting.splines.__getitem__)
     low, high = setting.duration
     points = problem.basis.fitted(s, q[:, columns])
     return setting.unknowns.joined(points, float(np.clip(duration, low, high)), curves)
@@ -191,13 +195,28 @@ def random_start(problem: Problem, rng: np.random.Generator) -> Array:
     Further blocks get such noise in their own scale.
     """
     x, unknowns = straight_line(problem), problem.setting.unknowns
-    points = unknowns.control_points(x) + _noise(problem.basis, unknowns.profiles.n, rng)
+    points = unknowns.control_points(x)
+    points = points + _allowed(problem, points, _noise(problem.basis, unknowns.profiles.n, rng))
     T = unknowns.duration_of(x) * STRETCH ** rng.uniform(-1.0, 1.0)
     curves = {
         curve.name: curve.first + np.ravel(_noise(curve.basis, len(curve.labels), rng))
         for curve in unknowns.curves
     }
     return unknowns.with_duration(unknowns.joined(points, T, curves), T)
+
+
+def _allowed(problem: Problem, points: Array, noise: Array) -> Array:
+    """Noise on control points, made smaller until closed loops stay closed."""
+    closure = problem.setting.closure
+    if closure is None:
+        return noise
+    grid = problem.setting.profiles.at(_dense(problem))
+    for _ in range(SMALLER):
+        with suppress(AssemblyError):
+            grid.motion(points + noise, 1.0)
+            return noise
+        noise = 0.5 * noise
+    return 0.0 * noise
 
 
 def _noise(basis: BSplineBasis, n: int, rng: np.random.Generator) -> Array:

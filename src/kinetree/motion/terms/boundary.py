@@ -10,13 +10,14 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, unknown_name
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, per_joint
 from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import Rate
 
 Given = ArrayLike | Mapping[str, float] | None
+CLOSED = 1e-6  # rad or m: how well given poses must fit the loops
 SAME = 1e-9  # frozen joints may differ by this from what is asked (rad, m)
 NAMES = ("position", "velocity", "acceleration")
 UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of turning and of sliding joints
@@ -48,9 +49,10 @@ class Boundary(Constraint):
         """What is bounded, between what, and where."""
         s = setting.where(self.at, self.family)
         return [
-            _condition(setting, s, rate, joints, values, self.family)
+            condition
             for rate, joints, values in self.asked(setting)
             if joints
+            for condition in _conditions(setting, s, rate, joints, values, self.at)
         ]
 
     def asked(self, setting: Setting) -> Iterator[tuple[int, list[int], Array]]:
@@ -61,6 +63,69 @@ class Boundary(Constraint):
             if given is not None:
                 joints, values = _by_joint(setting, given, f"{NAMES[rate]} at {self.at!r}")
                 yield rate, *_only_moving(setting, joints, values, rate, self.at)
+
+
+def _conditions(
+    setting: Setting, s: Array, rate: int, joints: list[int], values: Array, at: object
+) -> list[Bounded]:
+    """Conditions on joints that splines move, and on those that follow them in closed loops.
+
+    Where all of the former are given, the latter follow, and are only checked.
+    """
+    moved, following = setting.with_splines(joints)
+    found: list[Bounded] = []
+    if moved:
+        chosen = [joints[k] for k in moved]
+        found.append(_condition(setting, s, rate, chosen, values[moved], Boundary.family))
+    if not following:
+        return found
+    if len(moved) == setting.profiles.n:
+        _refuse_other_branch(setting, rate, joints, values, at)
+        return found
+    if len(joints) > setting.profiles.n:
+        names = [setting.mechanism.joint_names[j] for j in joints]
+        raise InputError(
+            f"{NAMES[rate]} at {at!r} is asked of {listed(names)}, but the mechanism has mobility "
+            f"{setting.profiles.n}: give that of {setting.profiles.n} joints, the others follow"
+        )
+    chosen, wanted = [joints[k] for k in following], values[following]
+    labels = [f"{NAMES[rate]} of {setting.mechanism.joint_names[j]}" for j in chosen]
+    function = Rate(rate, [setting.column[j] for j in chosen])
+    units = setting.units(chosen, *UNITS[rate])
+    found.append(
+        Rows(function, s, wanted, wanted, Boundary.family, labels, units, _sizes(wanted), NAMES[rate])
+    )
+    return found
+
+
+def _refuse_other_branch(setting: Setting, rate: int, joints: list[int], values: Array, at: object) -> None:
+    """An error where joints that follow others are asked to be where the loops do not put them."""
+    closure, names = setting.closure, setting.mechanism.joint_names
+    assert closure is not None
+    if rate:
+        if values.any():
+            raise InputError(
+                f"{NAMES[rate]} at {at!r} other than zero: give that of the independent joints "
+                f"{listed(closure.independent_names)} alone, the others follow"
+            )
+        return
+    wanted = dict(zip(joints, values.tolist(), strict=True))
+    first = np.array(closure.guess)
+    first[setting.own[joints]] = values
+    u = np.array([wanted[j] for j in sorted(setting.splines, key=setting.splines.__getitem__)])
+    try:
+        pose = closure.pose(u)[setting.own]
+    except AssemblyError:
+        return  # on a straight way from the first pose; the search may find another one
+    for j, value in wanted.items():
+        if abs(pose[j] - value) > CLOSED:
+            gap = closure.opened_by(first[None])
+            why = "is on another branch" if gap < CLOSED else f"leaves the loops open by {gap:.3g} m or rad"
+            raise InputError(
+                f"position {value:g} of joint '{names[j]}' at {at!r} {why}: with "
+                f"{listed(closure.independent_names)} as given, the loops put it at {pose[j]:.9g} on the "
+                "branch of the first pose, and no motion leads to another one but through a singular position"
+            )
 
 
 def _condition(
@@ -165,7 +230,7 @@ class Periodic(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        chosen = setting.moving_joints(self.joints, self.family)
+        chosen = setting.spline_joints(self.joints, self.family)
         cycle = _Cycle(setting, chosen, chosen, np.ones(len(chosen)), self.offset, self.family)
         return cycle.rows(None if self.spline else _chosen_rates(self.rates, self.family))
 
@@ -195,8 +260,8 @@ class Symmetric(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        left = setting.moving_joints(list(self.pairs), self.family)
-        right = setting.moving_joints(list(self.pairs.values()), self.family)
+        left = setting.spline_joints(list(self.pairs), self.family)
+        right = setting.spline_joints(list(self.pairs.values()), self.family)
         turned = set(setting.joints(self.mirrored, self.family))
         both, partners = left + right, right + left
         ties = dict(zip(both, partners, strict=True))  # a joint that is its own partner counts once
@@ -297,7 +362,7 @@ class Hold(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        chosen = setting.moving_joints(self.joints, self.family)
+        chosen = setting.spline_joints(self.joints, self.family)
         values = per_joint(self.position, setting, chosen, f"position of {self.family}", 0.0)
         if not np.isfinite(values).all():
             raise InputError(f"position of {self.family} must be finite, got {values.tolist()}")

@@ -111,7 +111,7 @@ class PointForce(Acting):
     def __init__(self, setting: Setting, body: str, point: ArrayLike, force: Function) -> None:
         self.body, self.force, self.reads = body, force, force.reads
         self.place = self._placed(setting, point)
-        self.moving = setting.profiles.moving
+        self.moving = setting.profiles.varying
 
     def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
         return Place(setting.extended, self.body, point)

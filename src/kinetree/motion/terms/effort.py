@@ -236,7 +236,7 @@ class TorqueLimits(SymmetricLimits):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        chosen, lower, upper = self.between(setting, setting.joints(self.joints, self.family))
+        chosen, lower, upper = self.between(setting, setting.driven_joints(self.joints, self.family))
         if not chosen:
             return []
         names, scale = [setting.mechanism.joint_names[j] for j in chosen], magnitude(lower, upper)
@@ -257,7 +257,7 @@ class TorqueRateLimits(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        chosen = setting.joints(self.joints, self.family)
+        chosen = setting.driven_joints(self.joints, self.family)
         limit = per_joint(self.limit, setting, chosen, self.family, np.inf)
         if (limit <= 0.0).any():
             raise InputError(f"{self.family} must be positive, got {limit.tolist()}")

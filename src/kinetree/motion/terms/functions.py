@@ -20,6 +20,7 @@ class Rate(Function):
 
     def __init__(self, rate: int, columns: Sequence[int]) -> None:
         self.rate, self.columns, self.size = rate, np.array(columns, dtype=np.int64), len(columns)
+        self.of_pose = rate == 0
 
     @override
     def values(self, at: At) -> Array:

@@ -57,12 +57,31 @@ class JointLimits(Constraint):
 def _linear(
     setting: Setting, chosen: list[int], lower: Array, upper: Array, at: Where, family: str
 ) -> list[Bounded]:
-    """Positions of joints between bounds: rows over the control points."""
+    """Positions of joints between bounds: rows over the control points, or of joints that follow others."""
     chosen, lower, upper = limited(chosen, lower, upper)
     if not chosen:
         return []
     names = [setting.mechanism.joint_names[j] for j in chosen]
     ordered(lower, upper, names, family)
+    moved, following = setting.with_splines(chosen)
+    found: list[Bounded] = []
+    if moved:
+        part = [chosen[k] for k in moved]
+        found.append(_on_splines(setting, part, lower[moved], upper[moved], at, family))
+    if following:
+        part = [chosen[k] for k in following]
+        s = setting.where("samples" if isinstance(at, str) and at == POINTS else at, family)
+        function, units = Rate(0, [setting.column[j] for j in part]), setting.units(part, "rad", "m")
+        low, high, labels = lower[following], upper[following], [names[k] for k in following]
+        found.append(Rows(function, s, low, high, family, labels, units, limited="position"))
+    return found
+
+
+def _on_splines(
+    setting: Setting, chosen: list[int], lower: Array, upper: Array, at: Where, family: str
+) -> LinearRows:
+    """Bounds of joints with splines: rows over the control points, or of these points themselves."""
+    names = [setting.mechanism.joint_names[j] for j in chosen]
     own, on_points = [setting.column[j] for j in chosen], isinstance(at, str) and at == POINTS
     if on_points:
         basis = setting.profiles.basis
@@ -74,7 +93,7 @@ def _linear(
         columns, values = setting.curve_rows(s, own)
     low, high = np.tile(lower, len(s)), np.tile(upper, len(s))
     units = setting.units(chosen, "rad", "m")
-    return [LinearRows(columns, values, s, low, high, family, names, units, eliminate=on_points)]
+    return LinearRows(columns, values, s, low, high, family, names, units, eliminate=on_points)
 
 
 class _RateLimits(SymmetricLimits):

@@ -87,7 +87,7 @@ class SquaredSum(Objective):
     @override
     def integrand(self, setting: Setting) -> Function:
         """What is integrated over the motion."""
-        matrix, target = np.zeros((1, setting.profiles.n)), self.target
+        matrix, target = np.zeros((1, len(setting.profiles.varying))), self.target
         for name, value in self.coefficients.items():
             (joint,) = setting.joints(name, self.family)
             factor = number(value, f"coefficient of '{name}'")
@@ -104,7 +104,7 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
     weights = per_joint(given, setting, chosen, f"weights of {family}", 1.0)
     if not np.isfinite(weights).all() or (weights < 0.0).any():
         raise InputError(f"weights of {family} must be finite and not negative, got {weights.tolist()}")
-    matrix = np.zeros((len(chosen), setting.profiles.n))
+    matrix = np.zeros((len(chosen), len(setting.profiles.varying)))
     matrix[np.arange(len(chosen)), [setting.column[j] for j in chosen]] = 1.0
     return matrix, weights, chosen
 

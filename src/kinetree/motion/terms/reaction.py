@@ -11,18 +11,19 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.problem.setting import Setting, Where
+from kinetree.motion.problem.setting import COMPONENTS, Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorqueSum
 
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 PARTS = {"force": (slice(0, 3), "N"), "moment": (slice(3, 6), "N m")}
 ROUNDING = 1e-4  # of a norm near zero, as a fraction of its limit
 
 
 class ReactionLimit(Constraint):
     """Norm of the force, or of the moment, that a body's joint transmits; or one component of them.
+
+    ``body`` may name a loop, too: what its body a exerts on body b, in a's frame of the cut joint.
 
     ``part`` "force" (N) or "moment" (N m) bounds the norm by ``upper``; a component "fx" .. "mz" in body axes
     has ``lower`` (default -upper) and ``upper``.
@@ -69,14 +70,14 @@ class ReactionLimit(Constraint):
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        rows, s = setting.reaction(self.body), setting.where(self.at, self.family)
+        s = setting.where(self.at, self.family)
         label = [f"{self.part} on {self.body}"]
         if self.part in PARTS:
             part, unit = PARTS[self.part]
-            function: Function = TorqueNorm(rows[part], ROUNDING * self.upper)
+            function: Function = TorqueNorm(setting.reaction(self.body, part), ROUNDING * self.upper)
         else:
             k = COMPONENTS.index(self.part)
-            function, unit = Torque(rows[k : k + 1]), "N" if k < 3 else "N m"
+            function, unit = Torque(setting.reaction(self.body, [k])), "N" if k < 3 else "N m"
         scale = max(abs(self.upper), abs(self.lower) if np.isfinite(self.lower) else 0.0, 1e-9)
         lower, upper = [self.lower], [self.upper]
         return [Rows(function, s, lower, upper, self.family, label, unit, [scale], "reaction")]
@@ -100,11 +101,8 @@ class SquaredReaction(Objective):
     @override
     def integrand(self, setting: Setting) -> Function:
         """What is integrated over the motion."""
-        rows = setting.reaction(self.body)
-        if self.part in PARTS:
-            rows = rows[PARTS[self.part][0]]
-        else:
-            rows = rows[[COMPONENTS.index(self.part)]]
+        chosen = PARTS[self.part][0] if self.part in PARTS else [COMPONENTS.index(self.part)]
+        rows = setting.reaction(self.body, chosen)
         return TorqueForm(rows, np.ones(len(rows)))
 
 

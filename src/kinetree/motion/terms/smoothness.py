@@ -16,7 +16,10 @@ from kinetree.motion.terms.effort import Names, Values
 
 
 class Jerk(Objective):
-    """Integral of sum_j w_j jerk_j^2 dt, the third time derivative of the joints; for degree 3 and more."""
+    """Integral of sum_j w_j jerk_j^2 dt, the third time derivative of the joints; for degree 3 and more.
+
+    In closed loops it is that of the independent joints.
+    """
 
     family = "jerk"
 
@@ -28,7 +31,7 @@ class Jerk(Objective):
         """What is integrated over the motion."""
         if setting.profiles.basis.degree < 3:
             raise InputError(f"{self.family} needs splines of degree 3 or more")
-        chosen = setting.moving_joints(self.joints, self.family)
+        chosen = setting.spline_joints(self.joints, self.family)
         weights = np.zeros(setting.profiles.n)
         columns = [setting.column[j] for j in chosen]
         weights[columns] = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)

@@ -1,0 +1,49 @@
+"""Joints without drives: the motion must be such that they need no torque."""
+
+from __future__ import annotations
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import BSplineBasis
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.terms.contract import Bounded, Constraint, Rows
+from kinetree.motion.terms.functions import Torque
+
+
+class UndrivenJoints(Constraint):
+    """Zero torque at joints without a drive, by collocation; every problem has it.
+
+    With splines of degree p the equations of motion hold at the Greville points of their accelerations,
+    splines of degree p - 2 (de Boor and Swartz 1973): one for each acceleration that can be chosen.
+    """
+
+    family = "undriven joint"
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        joints = setting.passive
+        if not joints:
+            return []
+        names = [setting.mechanism.joint_names[j] for j in joints]
+        limits = setting.model_limits("effort_limit")
+        size = float(np.max(limits[np.isfinite(limits)], initial=0.0)) or 1.0
+        s, zero = collocation_points(setting.profiles.basis), np.zeros(len(joints))
+        units = setting.units(joints, "N m", "N")
+        return [Rows(Torque(setting.own[joints]), s, zero, zero, self.family, names, units, size)]
+
+
+def collocation_points(basis: BSplineBasis) -> Array:
+    """Greville points of the second derivatives of splines.
+
+    >>> collocation_points(BSplineBasis.uniform(4)).tolist()
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    degree = basis.degree - 2
+    if degree < 1:
+        return (basis.breaks[:-1] + basis.breaks[1:]) / 2.0
+    inner = basis.knots[2:-2]
+    points = np.array([inner[k + 1 : k + 1 + degree].mean() for k in range(len(inner) - degree - 1)])
+    return np.unique(np.clip(points, 0.0, 1.0))
