@@ -16,9 +16,9 @@ def loop_states(lanes: int = LANES) -> Callable[..., bool]:
     """run(table, memory, begin, end, arrays, start) for states begin..end of arrays (batch, k).
 
     ``arrays`` are q, qd, tau (batch, n), loads (batch, 6 n or 0), and what is filled: qdd (batch, n),
-    multipliers and pivots of rows, gaps and rates of all rows. ``memory`` is workspace up to ``start``, then
-    `LoopTables.numbers`. At least `lanes` states; the last block overlaps its predecessor when their number
-    is no multiple.
+    multipliers and pivots of rows, and the numbers of `kernels.loop.judge`. ``memory`` is workspace up to
+    ``start``, then `LoopTables.numbers`. At least `lanes` states; the last block overlaps its predecessor
+    when their number is no multiple.
     """
 
     def make() -> Any:

@@ -12,7 +12,7 @@ from kinetree.engine.lanes.number import INLINE
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.engine.machine_code import compiled_callback
 from kinetree.kernels.aba import bias_forces
-from kinetree.kernels.loop import accelerate_loops, closure, factor_loops, multipliers_of
+from kinetree.kernels.loop import accelerate_loops, closure, factor_loops, judge, multipliers_of
 from kinetree.kernels.loop_table import (
     BELOW,
     CUT,
@@ -69,17 +69,19 @@ def loop_body(lanes: int) -> Any:
         own = doubles(memory, size)
         tree, work = fields(doubles(table, ENDLESS), TREE, 1, 0), fields(own, SLOTS, lanes, 0)
         n, views = tree.parent[-1], see(own, start)
-        loops, cuts, rows, matrix, unknowns, gaps = (
-            views[0], views[1], views[2], views[10], views[11], views[12],
-        )  # fmt: skip
+        loops, cuts, rows, pivots = views[0], views[1], views[2], views[7]
+        matrix, unknowns, gaps = views[10], views[11], views[12]
         for b in range(begin, end, lanes):
             first = min(b, end - lanes)
-            q, qd, tau, wrench, qdd, multiplier, pivot, gap, rate = rows_by_pairs(pairs, 9, first, lanes)
+            q, qd, tau, wrench, qdd, multiplier, pivot, verdict = rows_by_pairs(pairs, 8, first, lanes)
             bias_forces(tree, tree.axis, work, q, qd, wrench)
             factor_loops(tree, work, n, *views)
             accelerate_loops(tree, work, n, q, qd, tau, qdd, *views)
             closure(cuts, rows, work, gaps, loops.n_cuts[0])
-            multipliers_of(rows, matrix, unknowns, gaps, multiplier, gap, rate, pivot)
+            multipliers_of(rows, matrix, unknowns, multiplier, pivot)
+            judge(
+                rows, pivots, matrix, unknowns, gaps, loops.n_unknowns[0], loops.n_all_rows[0], verdict
+            )  # fmt: skip
         return 1
 
     return compiled_callback(run, _RANGE, "loop-states", lanes, alone=True)

@@ -146,6 +146,14 @@ def turned(S, h, m, z, s):
 
 
 @lanewise
+def note_diagonal(pivots, matrix, unknowns, n):
+    """Remember the diagonal of M before it is eliminated."""
+    for k in range(n):
+        if pivots.motion[k]:
+            unknowns.size[k] = matrix.A[k]
+
+
+@lanewise
 def axis_forces(tree, links, segments, places, work, bases, unknowns, n, n_segments, q, qd, total):
     """The right side tau - h of every axis, and of every segment."""
     for i in outward(n):
@@ -311,6 +319,7 @@ def factor_loops(
     gather(tree, links, segments, work, bases, n, n_segments)
     mass_entries(tree, links, places, work, bases, matrix, n)
     segment_entries(segments, places, bases, matrix, n_segments)
+    note_diagonal(pivots, matrix, unknowns, n_unknowns)
     constrain(cuts, rows, entries, work, bases, matrix, unknowns, gaps, loops.n_cuts[0])
     tie(segments, rows, entries, work, bases, matrix, unknowns, gaps, n_segments)
     eliminate(pivots, targets, matrix, unknowns, n_unknowns)
@@ -333,12 +342,49 @@ def accelerate_loops(
 
 
 @lanewise
-def multipliers_of(rows, matrix, unknowns, gaps, multiplier, gap, rate, pivot):
-    """Multipliers and pivots (0: dropped) of rows of loops in use, gaps and rates of all rows."""
+def multipliers_of(rows, matrix, unknowns, multiplier, pivot):
+    """Multipliers and pivots (0: dropped) of rows of loops in use."""
     for k in range(len(multiplier)):
         c = rows.unknown[k]
         multiplier[k] = -unknowns.x[c]
         inverse = matrix.A[c]
         pivot[k] = where_less(inverse, 0.0, -1.0 / inverse, 0.0 * inverse)
-    for k in range(len(gap)):
-        gap[k], rate[k] = gaps.gap[k], gaps.rate[k]
+
+
+@lanewise
+def larger(a, b):
+    """The larger of two numbers; b where a is none."""
+    return where_less(b, a, a, b)
+
+
+@lanewise
+def size_of(x):
+    """|x|."""
+    return where_less(x, 0.0, -x, x)
+
+
+@lanewise
+def judge(rows, pivots, matrix, unknowns, gaps, n, k, verdict):
+    """How far an answer can be trusted; the smaller the numbers, the better.
+
+    Largest gap and rate of ``k`` rows; minus the smallest cosine between frames that face each other; minus
+    the smallest pivot of a row beside its usual size; how many were dropped; minus the smallest pivot of a
+    motion beside its entry of M, of ``n`` unknowns.
+    """
+    zero = 0.0 * matrix.A[0]
+    gap, rate, facing, share, dropped, least = zero, zero, zero - 1.0, zero - 1.0, zero, zero - 1.0
+    for i in range(k):
+        if rows.facing[i]:
+            facing = larger(-gaps.gap[i], facing)
+        else:
+            gap, rate = larger(size_of(gaps.gap[i]), gap), larger(size_of(gaps.rate[i]), rate)
+    for i in range(n):
+        inverse = matrix.A[i]
+        if pivots.motion[i]:
+            least = larger(-1.0 / (inverse * unknowns.size[i]), least)
+        if pivots.multiplier[i]:
+            found = 1.0 / (inverse * pivots.usual[i])
+            share = where_less(inverse, 0.0, larger(found, share), share)
+            dropped = dropped + where_less(inverse, 0.0, zero, 1.0)
+    verdict[0], verdict[1], verdict[2] = gap, rate, facing
+    verdict[3], verdict[4], verdict[5] = share, dropped, least

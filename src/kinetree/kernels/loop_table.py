@@ -34,6 +34,7 @@ ROW = Layout(
     size=int,  # how many of them belong to axes
     bases=int,  # how many groups of six, which follow, belong to motions of segments
     unknown=int,  # the place of its multiplier in the order of elimination
+    facing=int,  # 1: no constraint, but a cosine that is positive where a loop is closed the right way round
     e=3,  # in frame A
     f=3,  # in frame B
     c=1,  # cosine kept, or length of the rod
@@ -69,7 +70,8 @@ PIVOT = Layout(
     world=False,
     constant=True,
     below=int,  # how many entries are below it
-    multiplier=int,  # 1: of a row of a loop; 0: of a motion or a tie
+    multiplier=int,  # 1: of a row of a loop
+    motion=int,  # 1: of an axis or of a segment's motion
     usual=1,  # its size in ordinary poses; much smaller ones tell that a singular position is near
 )
 TARGET = Layout(world=False, constant=True, slot=int)  # of the updates, in the order of the kernel
@@ -95,6 +97,7 @@ COUNTS = ("n_cuts", "n_rows", "n_all_rows", "n_unknowns", "n_slots", "n_segments
 LOOPS = Layout(
     world=False, constant=True, **dict.fromkeys((*COUNTS, *TABLES, *SCRATCH), int)
 )  # counts, and where each part begins, from the head's own place
+VERDICT = 6  # numbers that tell whether an answer can be trusted, see `kernels.loop.judge`
 SLOTS = Layout(
     turn=2, z=3, s=3, h=3, I=6, n=3, f=3, R=9, p=3, w=3, v=3, wd=3, a=3
 )  # workspace of axes for accelerations with loops

@@ -10,7 +10,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.memory import aligned
 from kinetree.engine.loop_code import loop_states
 from kinetree.engine.threads import THREADING_WORTH, over_threads, thread_count
-from kinetree.kernels.loop_table import SLOTS, LoopTables
+from kinetree.kernels.loop_table import SLOTS, VERDICT, LoopTables
 from kinetree.kernels.model_table import tree_table
 from kinetree.kernels.number import LANES
 from kinetree.model.tree import Tree
@@ -19,15 +19,14 @@ from kinetree.model.tree import Tree
 class LoopAnswer(NamedTuple):
     """What compiled code finds for states (count, ...).
 
-    Accelerations of axes; multipliers and pivots (0: dropped) of the rows in use; gaps and rates of all rows,
-    in the order of the tables.
+    Accelerations of axes; multipliers and pivots (0: dropped) of the rows in use, in the order of the tables;
+    how far each can be trusted, `kernels.loop.judge`.
     """
 
     qdd: Array
     multiplier: Array
     pivot: Array
-    gap: Array
-    rate: Array
+    verdict: Array
 
 
 class LoopStates:
@@ -46,8 +45,8 @@ class LoopStates:
         self, q: Array, qd: Array, tau: Array, loads: Array | None = None, threads: int | None = None
     ) -> LoopAnswer:
         """Accelerations under torques on all axes, (count, axes) each; ``loads`` (count, 6 axes)."""
-        count, n_rows = len(q), len(self.tables.tables["rows"])
-        sizes = self.tree.n, self.tables.n_loop_rows, self.tables.n_loop_rows, n_rows, n_rows
+        count, n_rows = len(q), self.tables.n_loop_rows
+        sizes = self.tree.n, n_rows, n_rows, VERDICT
         found = LoopAnswer(*(np.empty((count, size)) for size in sizes))
         loads = np.empty((count, 0)) if loads is None else loads
         arrays = tuple(np.ascontiguousarray(x) for x in (q, qd, tau, loads)) + tuple(found)

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.checks import checking, given
-from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
+from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
-from kinetree.analysis.loops.linear import constrained, swapped
+from kinetree.analysis.loops.acceleration import loop_accelerations
+from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.recursion import recursive_torque
 from kinetree.analysis.loops.structure import assembled_poses, structure
 from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
@@ -99,14 +100,12 @@ def loop_forward_dynamics(
     tau: ArrayLike,
     wrenches: Wrenches = None,
 ) -> tuple[Array, LoopForces]:
-    """Accelerations under given torques on any joint, and the loops' forces; see `constrained`."""
+    """Accelerations under given torques on any joint, and the loops' forces; see `loop_accelerations`."""
     q, qd, tau = broadcast(mechanism, q, qd, tau)
+    qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd)
-    refuse_open_loops(mechanism, found, qd, None)
-    tree = mechanism.opened()
-    right = tau - bias_torque(tree, q, qd, wrenches=wrenches)
-    qdd, torque = constrained(mass_matrix(tree, q), found.J, right[..., None], found.rate[..., None])
-    return qdd[..., 0], _forces(found, torque[..., 0])
+    torque = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches) - tau
+    return qdd, _forces(found, torque)
 
 
 def loop_forces(

@@ -24,7 +24,7 @@ from kinetree.analysis.loops.segments import (
     seen_from,
 )
 from kinetree.analysis.loops.structure import assembled_poses, independent_rows
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_parameters
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop import BASE, MOVE, TURN
 from kinetree.kernels.loop_table import (
@@ -55,17 +55,19 @@ DEPTHS = (6, 9, 14)  # axes of a segment one after the other that are tried
 class LoopProgram:
     """Tables of a mechanism's loops, and what their rows are.
 
-    ``kept`` are the rows of `LoopRows` that have multipliers, in the order of the tables; ``spare`` those of
-    the rest in the order of the tables, whose last ``facing`` entries are cosines that must be positive where
-    a loop is closed the right way round. ``rank`` of the loops at ordinary poses.
+    ``kept`` are the rows of `LoopRows` that have multipliers, in the order of the tables. ``rank`` of the
+    loops at ordinary poses; ``usual`` pivots of the rows there.
     """
 
-    tables: LoopTables
+    states: LoopStates
     kept: Integers
-    spare: Integers
-    is_facing: Flags
     rank: int
-    n_segments: int
+    usual: Array
+
+    @property
+    def tables(self) -> LoopTables:
+        """What compiled code reads."""
+        return self.states.tables
 
 
 _known: WeakKeyDictionary[Tree, LoopProgram] = WeakKeyDictionary()
@@ -80,6 +82,7 @@ def loop_program(mechanism: Mechanism) -> LoopProgram:
 
 
 def _new_program(mechanism: Mechanism) -> LoopProgram:
+    refuse_parameters(mechanism)
     q = assembled_poses(mechanism, 1)[0]
     rest = np.zeros(mechanism.n_dof)
     forward_dynamics(mechanism.opened(), q, rest, rest)  # names a joint that moves no inertia
@@ -87,16 +90,9 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
     kept, rank = chosen_rows(mechanism, poses)
     rows = loop_rows(mechanism)
     draft = _cheapest(_Draft(rows, kept, *_random_motion(rows, kept)))
-    tables = draft.tables()
-    _note_usual_pivots(mechanism.tree, tables, np.array(poses[:MOST_POSES]))
-    return LoopProgram(
-        tables,
-        np.array(kept, dtype=np.int64),
-        np.array(draft.spare, dtype=np.int64),
-        np.array(draft.is_facing, dtype=bool),
-        rank,
-        draft.segments.count,
-    )
+    states = LoopStates(mechanism.tree, draft.tables())
+    usual = _usual_pivots(states, np.array(poses[:MOST_POSES]))
+    return LoopProgram(states, np.array(kept, dtype=np.int64), rank, usual)
 
 
 def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> tuple[list[int], int]:
@@ -197,7 +193,6 @@ class _Draft:
     def _find_spares(self) -> None:
         """Rows without multipliers, by cut: those of the loops, then cosines between frames."""
         rows, kept = self.rows, set(self.kept)
-        self.spare: list[int] = []
         self.is_facing: list[bool] = []
         columns: list[tuple[int, Array, Array, float]] = []
         self.first_spare, self.spares = [], []
@@ -205,13 +200,11 @@ class _Draft:
             self.first_spare.append(len(columns))
             for row in np.flatnonzero(rows.loop_of_row == c).tolist():
                 if row not in kept:
-                    self.spare.append(row)
                     self.is_facing.append(False)
                     columns.append((int(rows.type[row]), rows.e[row], rows.f[row], float(rows.constant[row])))
             turning = [a for a, turn in zip(loop.joint.axes, loop.joint.turns, strict=True) if turn]
             axes = list(np.eye(3)) if not turning else turning if len(turning) == 1 else []
             for axis in axes if loop.length is None else []:
-                self.spare.append(-1 - c)
                 self.is_facing.append(True)
                 columns.append((DIRECTION, np.asarray(axis), np.asarray(axis), 0.0))
             self.spares.append(len(columns) - self.first_spare[-1])
@@ -255,6 +248,8 @@ class _Draft:
         places, first_own = self._places(program)
         is_loop = np.zeros(self.n_unknowns, dtype=np.int64)
         is_loop[program.place[self.n_motions : self.n_motions + n_loop]] = 1
+        is_motion = np.zeros(self.n_unknowns, dtype=np.int64)
+        is_motion[program.place[: self.n_motions]] = 1
         after = n_loop + len(self.ties)
         owner = np.array([k for k, _ in self.ties], dtype=np.int64)
         mass = self._masses()
@@ -295,7 +290,7 @@ class _Draft:
             ),
             "places": places,
             "pivots": layout_rows(
-                PIVOT, self.n_unknowns, below=program.counts, multiplier=is_loop, usual=1.0
+                PIVOT, self.n_unknowns, below=program.counts, multiplier=is_loop, motion=is_motion, usual=1.0
             ),
             "targets": layout_rows(TARGET, len(program.targets), slot=program.targets),
             "below": layout_rows(BELOW, len(program.below), unknown=program.below),
@@ -334,6 +329,7 @@ class _Draft:
             size=np.array(size + [0] * idle),
             bases=np.array(groups + [0] * idle),
             unknown=np.concatenate([program.place[self.n_motions :], np.zeros(idle, dtype=np.int64)]),
+            facing=np.array([0] * count + [int(x) for x in self.is_facing]),
             e=e,
             f=f,
             c=constant,
@@ -383,15 +379,18 @@ class _Draft:
         return mass, total
 
 
-def _note_usual_pivots(tree: Tree, tables: LoopTables, q: Array) -> None:
-    """Write the largest size that each pivot of a row has among some poses into the tables."""
-    if tree.coupling is not None:
-        q = q @ tree.coupling.matrix.T + tree.coupling.offset
+def _usual_pivots(states: LoopStates, q: Array) -> Array:
+    """The largest size that each pivot of a row has among some poses, which the tables get to know."""
+    coupling, tables = states.tree.coupling, states.tables
+    if coupling is not None:
+        q = q @ coupling.matrix.T + coupling.offset
     rest = np.zeros_like(q)
-    usual = LoopStates(tree, tables).answer(q, rest, rest).pivot.max(axis=0)
+    found = states.answer(q, rest, rest).pivot.max(axis=0)
+    usual: Array = np.where(found > 0.0, found, 1.0)
     start = ROW.places["unknown"][0]
     places = tables.tables["rows"].view(np.int64)[: tables.n_loop_rows, start]
-    tables.tables["pivots"][places, PIVOT.places["usual"][0]] = np.where(usual > 0.0, usual, 1.0)
+    tables.tables["pivots"][places, PIVOT.places["usual"][0]] = usual
+    return usual
 
 
 def _unknowns_of_axes(tree: Tree) -> tuple[Integers, Array]:

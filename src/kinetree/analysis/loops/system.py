@@ -137,10 +137,10 @@ def rank_of(J: Array) -> int:
 
 def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None) -> None:
     """An error that names the loop and the state where a motion does not fit the loops."""
-    _refuse_parameters(mechanism)
+    refuse_parameters(mechanism)
     if not checking():
         return
-    size = _size(mechanism)
+    size = size_of(mechanism)
     facing = found.rows.facing(found.cut)
     if (facing < 0.0).any():
         place = tuple(int(k) for k in np.argwhere(facing < 0.0)[0])
@@ -185,7 +185,7 @@ def _refuse(
         )
 
 
-def _refuse_parameters(mechanism: Mechanism) -> None:
+def refuse_parameters(mechanism: Mechanism) -> None:
     """Springs, friction and armature of cut joints are described, but not part of dynamics yet."""
     for loop in mechanism.loops:
         given = [
@@ -200,7 +200,7 @@ def _refuse_parameters(mechanism: Mechanism) -> None:
             )
 
 
-def _size(mechanism: Mechanism) -> float:
+def size_of(mechanism: Mechanism) -> float:
     """A length of the mechanism (m), at least 1."""
     lengths = np.abs(mechanism.tree.position).max(initial=0.0)
     return float(max(1.0, lengths))

@@ -29,7 +29,8 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.floating import floating_base_inverse_dynamics
 from kinetree.analysis.inverse import gravity_torque
 from kinetree.analysis.loads import Wrenches
-from kinetree.analysis.loops.dynamics import drive_map, drive_torque, loop_forward_dynamics
+from kinetree.analysis.loops.acceleration import loop_accelerations
+from kinetree.analysis.loops.dynamics import drive_map, drive_torque
 from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
 from kinetree.analysis.loops.sensitivity import (
     loop_forward_dynamics_derivatives,
@@ -75,7 +76,7 @@ def _torques(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: in
 
 def _accelerations(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
     def ask(q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
-        return loop_forward_dynamics(mechanism, q, qd, tau, wrenches)[0]
+        return loop_accelerations(mechanism, q, qd, tau, wrenches, threads)
 
     return _answered(mechanism, ask, state, ("q", "qd", "tau"))
 

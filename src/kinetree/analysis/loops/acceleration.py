@@ -1,0 +1,102 @@
+"""Accelerations with closed loops, by the compiled elimination of `analysis.loops.program`.
+
+Where its pivots tell that a position is nearly singular, rows are redundant that usually are not, or a state
+does not fit the loops, the answer comes from singular values (`analysis.loops.linear`), or is refused there.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.batches import batch_shape, plain_rows
+from kinetree.analysis.checks import checking, given, is_finite
+from kinetree.analysis.coupling import on_axes
+from kinetree.analysis.forward import forward_dynamics
+from kinetree.analysis.inverse import bias_torque, mass_matrix
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.loops.linear import constrained
+from kinetree.analysis.loops.program import LoopProgram, loop_program
+from kinetree.analysis.loops.system import CLOSED, RANK, constraints, refuse_open_loops, size_of
+from kinetree.kernels.aba import SINGULAR
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.state import independent_axes
+
+REGULAR = 1e-9  # share of its usual size above which pivots of rows lose no digits that count
+
+
+def loop_accelerations(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    wrenches: Wrenches = None,
+    threads: int | None = None,
+) -> Array:
+    """Accelerations (..., n_dof) under torques on any joint, with the loops kept closed.
+
+    M qdd + h = tau + J^T lambda, J qdd + dJ/dt qd = 0, in an order of elimination that is found once for each
+    mechanism.
+    """
+    state = tuple(given(mechanism, x, name) for x, name in ((q, "q"), (qd, "qd"), (tau, "tau")))
+    batch = batch_shape(*state)
+    tree, program = mechanism.tree, loop_program(mechanism)
+    moving, force = state[:2], state[2]
+    if tree.coupling is not None:
+        moving = on_axes(tree, *moving)
+        force = np.zeros((*state[2].shape[:-1], tree.n))
+        force[..., independent_axes(mechanism)] = state[2]
+    loads = None
+    if wrenches is not None:
+        loads = axis_loads(tree, body_loads(mechanism, moving[0], wrenches))
+        batch = batch_shape(*state, loads)
+    count = math.prod(batch)
+    rows = [plain_rows(x, batch, count) for x in (*moving, force)]
+    if count == 0:
+        return np.zeros((*batch, mechanism.n_dof))
+    more = None if loads is None else plain_rows(loads, batch, count)
+    found = program.states.answer(rows[0], rows[1], rows[2], more, threads)
+    qdd = found.qdd if tree.coupling is None else found.qdd[:, independent_axes(mechanism)]
+    qdd = qdd.reshape(*batch, mechanism.n_dof)
+    if not checking():
+        return qdd
+    fits, regular = _bounds(mechanism, program, rows[1])
+    good = found.verdict <= (*fits, *regular)
+    if good.all() and is_finite(qdd):
+        return qdd
+    return _closely(mechanism, state, wrenches, qdd, good[:, len(fits) :].all(axis=1).reshape(batch))
+
+
+def _bounds(mechanism: Mechanism, program: LoopProgram, qd: Array) -> tuple[tuple[float, ...], ...]:
+    """Bounds of the numbers of `kernels.loop.judge`: of a state that fits the loops, and of a regular one."""
+    close = CLOSED * size_of(mechanism)
+    fits = (close, close * (1.0 + float(np.abs(qd).max())), 0.0)
+    return fits, (-REGULAR, float(program.tables.n_loop_rows - program.rank), -SINGULAR)
+
+
+def _closely(
+    mechanism: Mechanism, state: tuple[Array, ...], wrenches: Wrenches, qdd: Array, regular: Flags
+) -> Array:
+    """Refuse states that do not fit, and answer nearly singular ones by singular values."""
+    q, qd, tau = (np.broadcast_to(x, qdd.shape) for x in state)
+    found = constraints(mechanism, q, qd)
+    refuse_open_loops(mechanism, found, qd, None)
+    if regular.all():
+        return qdd
+    tree, h = mechanism.opened(), bias_torque(mechanism.opened(), q, qd, wrenches=wrenches)
+    forward_dynamics(tree, q[~regular], qd[~regular], tau[~regular])  # names a joint that moves no inertia
+    usual = loop_program(mechanism).rank
+    sizes = np.linalg.svd(found.J[~regular], compute_uv=False)
+    M, right = mass_matrix(tree, q), tau - h
+    if ((sizes > RANK * sizes[..., :1]).sum(axis=-1) == usual).all():
+        some, bias = found.J[~regular], found.rate[~regular][..., None]
+        exact, _ = constrained(M[~regular], some, right[~regular][..., None], bias)
+        qdd = np.array(qdd)
+        qdd[~regular] = exact[..., 0]
+        return qdd
+    _ = found.spaces  # refuses a batch in which the rank changes, naming the loop
+    return constrained(M, found.J, right[..., None], found.rate[..., None])[0][..., 0]
