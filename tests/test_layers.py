@@ -33,7 +33,15 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 ENTRANCE = (
     "kinetree"  # the package itself, which stands above all rooms; only the command line asks its version
 )
-EXEMPT = ("__init__.py", "__main__.py", "human.py", "loops.py", "terms.py", "zoo.py")  # doors, not rooms
+EXEMPT = (
+    "__init__.py",
+    "__main__.py",
+    "gait.py",
+    "human.py",
+    "loops.py",
+    "terms.py",
+    "zoo.py",
+)  # doors, not rooms
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).as_posix() not in EXEMPT)
 
 

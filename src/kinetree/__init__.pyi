@@ -1,6 +1,7 @@
 """The public names of Kinetree and where they stand: read by type checkers, and by the package itself."""
 
 from . import control as control
+from . import gait as gait
 from . import human as human
 from . import loops as loops
 from . import terms as terms
