@@ -36,10 +36,10 @@ ENTRANCE = (
 EXEMPT = (
     "__init__.py",
     "__main__.py",
-    "gait.py",
     "human.py",
     "loops.py",
     "terms.py",
+    "walking.py",
     "zoo.py",
 )  # doors, not rooms
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).as_posix() not in EXEMPT)

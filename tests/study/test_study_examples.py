@@ -15,7 +15,7 @@ SHIPPED = {
     "hexapod_tripod", "two_link_minimum_time", "two_link_lifting", "prismatic_arm",
     "two_link_spared_joint", "two_link_lift_and_return", "biped_forced_simulation", "gripper_two_ways",
     "planar_biped_laws", "spatial_biped_laws", "quadruped_laws", "hexapod_laws", "two_link_joint_free",
-    "two_link_joint_locked",
+    "two_link_joint_locked", "walking",
 }  # fmt: skip
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,

@@ -131,7 +131,6 @@ def context_parts(
         slow=options.friction_speed,
         skin=CALM * options.atol,
         calm=CALM * options.atol,
-        rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
         components=components(mechanism, law),
         **more,

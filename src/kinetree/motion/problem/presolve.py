@@ -47,7 +47,12 @@ class Linear:
     def linked(self) -> Integers | None:
         """Unknowns that follow a free one; None if each free one is followed by itself alone."""
         found = np.flatnonzero(self.place >= 0)
-        return None if len(found) == int(self.free.sum()) else found
+        alone = len(found) == int(self.free.sum()) and (self.factor[found] == 1.0).all()
+        return None if alone else found
+
+    def reduced(self, x: Array) -> Array:
+        """z from x (size,), of which those that are free count."""
+        return (x[self.free] - self.x[self.free]) / self.factor[self.free]
 
     def unknowns(self, z: Array) -> Array:
         """x (size,) from z."""
@@ -72,12 +77,13 @@ def presolved(
     size: int,
     fixed: dict[int, float],
     bounds: tuple[Array, Array] | None = None,
+    sizes: Array | None = None,
 ) -> Linear:
     """Fix every unknown that equations with one unknown determine, again and again; check what is left.
 
     Conditions that say ``eliminate`` tie unknowns, if they are equations of two, and bound them, if they are
-    inequalities of one. ``fixed`` are unknowns that are given, ``bounds`` (size,) those of x. Raises
-    InputError where conditions contradict each other.
+    inequalities of one. ``fixed`` are unknowns that are given, ``bounds`` (size,) those of x, and ``sizes``
+    (size,) what 1 of z stands for. Raises InputError where conditions contradict each other.
     """
     columns, values, lower, upper, source = _stacked(conditions)
     gone = np.array([rows.eliminate for rows in conditions], dtype=bool)[source[:, 0]]
@@ -114,10 +120,12 @@ def presolved(
     number = np.cumsum(free) - 1
     row, place = np.nonzero(open_entries[keep])
     shape = int(keep.sum()), int(free.sum())
+    unit = np.ones(size) if sizes is None else sizes
     if shape[0] == 0:
         matrix = sparse.csr_array(shape)
     else:
-        entries = values[keep][row, place], (row, number[columns[keep][row, place]])
+        own = columns[keep][row, place]
+        entries = values[keep][row, place] * unit[own], (row, number[own])
         matrix = sparse.csr_array(entries, shape=shape)
     fixes = known[ties.root]
     return Linear(
@@ -128,9 +136,9 @@ def presolved(
         free,
         source[keep],
         np.where(fixes, -1, number[ties.root]),
-        ties.factor,
-        low[free],
-        high[free],
+        ties.factor * unit[ties.root],
+        low[free] / unit[free],
+        high[free] / unit[free],
     )
 
 

@@ -44,7 +44,8 @@ class Problem:
     ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1],
     or :class:`GaussSamples` by phase, which objectives are integrated with, too.
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
-    s (m,) that returns wrenches with forces (m, 3) makes them vary.
+    s (m,) that returns wrenches with forces (m, 3) makes them vary. ``sizes`` maps joints to what counts as
+    1 of them for solvers (rad, m), such as 0.1 for one that slides by centimetres.
 
     In closed loops only the ``independent`` joints have splines, as many as the mobility: given ones, or
     driven ones first. The others follow on the branch of ``guess`` (n_dof,), by default the pose with closed
@@ -80,6 +81,7 @@ class Problem:
         loads: LoadsGiven = None,
         independent: Sequence[str] | None = None,
         guess: ArrayLike | None = None,
+        sizes: Mapping[str, float] | None = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "mechanism": mechanism,
@@ -95,6 +97,7 @@ class Problem:
             "loads": loads,
             "independent": independent,
             "guess": guess,
+            "sizes": sizes,
         }
         self.mechanism = mechanism
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
@@ -109,7 +112,7 @@ class Problem:
         if not isinstance(mechanism, Mechanism):
             raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
         branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
-        self.setting = _setting(mechanism, basis, _duration(duration), samples, frozen, terms, branch)
+        self.setting = _setting(mechanism, basis, _duration(duration), samples, frozen, sizes, terms, branch)
         self.loads = _loads(mechanism, loads)
         self.acting = [load for term in terms for load in term.acting(self.setting)]
         if self.acting and mechanism.loops:
@@ -232,6 +235,7 @@ def _setting(
     duration: tuple[float, float],
     samples: Samples,
     frozen: Mapping[str, float] | None,
+    sizes: Mapping[str, float] | None,
     terms: Sequence[Term],
     branch: Branch,
 ) -> Setting:
@@ -260,14 +264,29 @@ def _setting(
                     f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
                     f"{curve.variable}; let them differ in letters or digits"
                 )
-    profiles = Profiles(basis, moving.astype(np.int64), rest)
+    own_sizes = _sizes(mechanism, sizes, [name for name in mechanism.joint_names if name not in stays])
+    profiles = Profiles(basis, moving.astype(np.int64), rest, sizes=own_sizes)
     if mechanism.loops:
+        if sizes:
+            raise InputError(f"{closed_loops(mechanism)}: sizes of joints are for open trees")
         profiles = closed_profiles(mechanism, closed, basis, own, branch, stays, curves)
     unknowns = Unknowns(profiles, Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
     if isinstance(samples, GaussSamples):
         return Setting(mechanism, extended, unknowns, samples.s, (samples.s, samples.weights))
     return Setting(mechanism, extended, unknowns, _samples(bases, samples), quadrature(bases))
+
+
+def _sizes(mechanism: Mechanism, sizes: Mapping[str, float] | None, moving: Sequence[str]) -> Array | None:
+    """What counts as 1 of the moving coordinates."""
+    if not sizes:
+        return None
+    for name, value in sizes.items():
+        if name not in mechanism.joint_names:
+            raise InputError(f"sizes: {unknown_name('joint', name, mechanism.joint_names)}")
+        if number(value, f"size of joint '{name}'") <= 0.0:
+            raise InputError(f"size of joint '{name}' must be positive, got {value}")
+    return np.array([float(sizes.get(name, 1.0)) for name in moving])
 
 
 def _duration(duration: object) -> tuple[float, float]:

@@ -28,7 +28,8 @@ class Profiles:
     """Motions of a mechanism with ``n_dof`` coordinates: those in ``moving`` follow B-splines, others stay.
 
     The block ``q`` of the unknowns: their control points. ``rest`` (n_dof,) is where the others stay; with a
-    ``closure``, some of the others follow so that loops stay closed.
+    ``closure``, some of the others follow so that loops stay closed. ``sizes`` (n,) are what counts as 1 of
+    each moving coordinate for solvers, by default 1 rad or m.
 
     >>> profiles = Profiles(BSplineBasis.uniform(20), np.arange(2), np.zeros(2))
     >>> profiles.size
@@ -39,6 +40,7 @@ class Profiles:
     moving: Integers
     rest: Array
     closure: Closure | None = None
+    sizes: Array | None = None
     name = "q"
     bounds = (-np.inf, np.inf)  # of each control point
 

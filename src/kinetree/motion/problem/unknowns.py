@@ -168,6 +168,16 @@ class Unknowns:
         low, high = (np.repeat([b.bounds[k] for b in self.blocks], self._sizes) for k in range(2))
         return low, high
 
+    @cached_property
+    def sizes(self) -> Array | None:
+        """What counts as 1 of every unknown for solvers, (size,); None if it is 1 for all."""
+        own = self.profiles.sizes
+        if own is None:
+            return None
+        found = np.ones(self.size)
+        found[self.slices[MOTION]] = np.tile(own, self.profiles.basis.n_control)
+        return found
+
     @property
     def _sizes(self) -> list[int]:
         return [block.size for block in self.blocks]

@@ -81,6 +81,7 @@ class Places:
         self.duration = int(self.place[unknowns.duration_place])
         self.curves = {name: grid.columns for name, grid in instants.curves.items()}  # (m, p + 1, k) in x
         self._of_torque = {name for load in acting for name in load.reads}
+        self.torque_curves = [name for name in self.curves if name in self._of_torque]
 
     def curves_read(self, function: Quantity) -> list[str]:
         """The further blocks that a function depends on, in their order."""
@@ -165,6 +166,11 @@ class RowBlock:
         """Add multipliers . rows to what curvature is asked of."""
         self.sampled.weigh(evaluation, multipliers.reshape(self.shape) / self.scale)
 
+    def bend(self, evaluation: Evaluation, multipliers: Array) -> None:
+        """The same without the gradient, which only free durations need."""
+        at = At(evaluation, self.part)
+        self.sampled.function.bend(at, multipliers.reshape(self.shape) / self.scale)
+
 
 class StepBlock:
     """Rows f(s+) - f(s) - upper T ds <= 0 and f(s+) - f(s) - lower T ds >= 0, divided by the bounds."""
@@ -230,6 +236,10 @@ class StepBlock:
         weight[1:] += both
         weight[:-1] -= both
         self.sampled.weigh(evaluation, weight)
+
+    def bend(self, evaluation: Evaluation, multipliers: Array) -> None:
+        """The same without the gradient, which only free durations need."""
+        self.weigh(evaluation, multipliers)
 
 
 Block = RowBlock | StepBlock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.mechanics import Mechanics
 from kinetree.state import Wrench
+
+if TYPE_CHECKING:
+    from kinetree.motion.program.torque_map import TorqueMap
 
 K = TypeVar("K", bound=Hashable)
 Curves = Mapping[str, Array]  # by the name of a further block
@@ -38,6 +41,7 @@ class Evaluation:
         self.mean: float | None = None  # of the objective's integrands, once it is asked for
         self.mean_slopes: tuple[Array, float] | None = None
         self._frames: dict[tuple[int, int], Frames] = {}
+        self._rows: Array | None = None
         self._curves: dict[str, Array] = {}
 
     def curve(self, name: str) -> Array:
@@ -103,6 +107,12 @@ class Evaluation:
                 found[name] = found[name] + slopes if name in found else slopes
         return found
 
+    def torque_rows(self, map: TorqueMap) -> Array:
+        """Derivatives of torques by the free unknowns as a map lays them out, computed once."""
+        if self._rows is None:
+            self._rows = map.rows(self)
+        return self._rows
+
     @property
     def has_torque_slopes(self) -> bool:
         """Whether they were asked for."""
@@ -143,11 +153,7 @@ class Evaluation:
 
     def curvature(self) -> tuple[Array, Array, Array]:
         """Second derivatives of all that was weighed, carried back to the unknowns: `Grid.pull_twice`."""
-        if self.torque_weight is not None:
-            some = self.dynamic
-            self.mechanics.bend(self.motion.part(some), self.torque_weight, self.half[some], self.pushes)
-            for load in self.mechanics.acting:
-                load.bend_torques(self.everywhere, self.torque_weight)
+        self.bend_torques()
         half, gradient = self.half, self.gradient
         if self.following is not None:
             half, gradient = self.following.reduced_twice(half, gradient)
@@ -155,6 +161,14 @@ class Evaluation:
         if self.jerk_weight is not None:
             self._bend_jerk(self.jerk_weight, *found)
         return found
+
+    def bend_torques(self) -> None:
+        """Add the second derivatives of torques with their weights to those of all else."""
+        if self.torque_weight is not None:
+            some = self.dynamic
+            self.mechanics.bend(self.motion.part(some), self.torque_weight, self.half[some], self.pushes)
+            for load in self.mechanics.acting:
+                load.bend_torques(self.everywhere, self.torque_weight)
 
     def _bend_jerk(self, weight: Array, points: Array, mixed: Array, twice: Array) -> None:
         """Add the second derivatives of sum_j weight_j jerk_j^2, of which T^-6 is a factor."""

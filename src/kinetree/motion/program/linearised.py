@@ -82,5 +82,9 @@ class SparseLinearised(Linearised):
     def condensed(self, weight: Array) -> Array:
         """Gauss-Newton Hessian of f plus J^T weight J, lower triangle, Fortran order."""
         H = self._gauss_newton()
-        compiled(add_squares)(*self._rows, weight, H.T)
+        self.add_squares(weight, H)
         return H
+
+    def add_squares(self, weight: Array, H: Array) -> None:
+        """Add J^T weight J to the lower triangle of H, in Fortran order."""
+        compiled(add_squares)(*self._rows, weight, H.T)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -17,9 +18,17 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import AssemblyError
 from kinetree.motion.compiled.assembly import compiled, gather
+from kinetree.motion.compiled.blocks import compiled as compiled_blocks
+from kinetree.motion.compiled.blocks import scatter_half, scatter_mixed
 from kinetree.motion.problem.presolve import presolved
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
+from kinetree.motion.program.block_linearised import (
+    BlockLinearised,
+    Structure,
+    has_blocks,
+    is_linear_in_torques,
+)
 from kinetree.motion.program.blocks import (
     Block,
     Places,
@@ -30,12 +39,14 @@ from kinetree.motion.program.blocks import (
     pulled,
 )
 from kinetree.motion.program.changes import ChangeBlock
-from kinetree.motion.program.evaluation import Evaluation
+from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.further import FurtherCurvature
 from kinetree.motion.program.implied import functions_of_pose, loosen_implied_bounds
+from kinetree.motion.program.linearised import Linearised
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.terms.contract import TORQUE, Acting, Bounded, Changes, LinearRows, Quantity, Rows
+from kinetree.motion.terms.functions import TorqueEnergy, TorquePower, TorqueSum
 from kinetree.state import Wrench
 
 Loads = Callable[[Array], Sequence[Wrench]]
@@ -70,7 +81,9 @@ class Program(NonlinearProgram):
         self.grid = self.instants.grid
         some = loads(s[: self.dynamic]) if self.dynamic else ()
         self.mechanics = mechanics_of(setting, some, acting)
-        self.linear = presolved(self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds)
+        self.linear = presolved(
+            self.linear_terms, unknowns.size, unknowns.fixed(), unknowns.bounds, unknowns.sizes
+        )
         self.free = np.flatnonzero(self.linear.free)
         places = Places(self.instants, self.linear, acting)
         self.places = places
@@ -187,7 +200,7 @@ class Program(NonlinearProgram):
 
     def reduced(self, x: Array) -> Array:
         """The free ones."""
-        return x[self.free]
+        return self.linear.reduced(x)
 
     def _by_chance(self, seed: int) -> Evaluation:
         """Any motion that keeps what is fixed."""
@@ -255,6 +268,8 @@ class Program(NonlinearProgram):
     def gradient(self, z: Array) -> Array:
         """df/dz."""
         at = self.evaluation(z)
+        if self.structure is not None:
+            return self._block_gradient(at, self.structure)
         slopes, by_duration = self._mean_slopes(at)
         T = at.motion.duration
         found = T * slopes
@@ -262,6 +277,28 @@ class Program(NonlinearProgram):
         for changes in self.changes:
             found += changes.gradient(at)
         return self.scale * self.linear.carried(found)
+
+    def _block_gradient(self, at: Evaluation, structure: Structure) -> Array:
+        """df/dz by derivatives of all torques at once."""
+        T, pull = at.motion.duration, np.zeros_like(at.tau)
+        for weight, sampled in structure.energies:
+            function = sampled.function
+            assert isinstance(function, TorqueEnergy)
+            rates = function.rates(at.tau[sampled.part][:, function.rows])
+            pull[sampled.part][:, function.rows] += (T * weight * self.quadrature)[:, None] * rates
+        for changes in self.changes:
+            function = changes.sampled.function
+            assert isinstance(function, TorqueSum)
+            pull[changes.part][:, function.rows] += changes.pulls(at) * np.diagonal(
+                function.matrix(np.zeros(0))
+            )
+        found = structure.map.transposed(at.torque_rows(structure.map), pull)
+        total = np.zeros(self.setting.unknowns.size)
+        for weight, sampled in structure.forms:
+            by_point, _ = pulled(sampled, at, sampled.part)
+            share = (T * weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
+            total += np.bincount(self.places.columns[sampled.part].ravel(), share.ravel(), len(total))
+        return self.scale * (found + self.linear.carried(total))
 
     def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
         """Derivatives of the mean integrand: by x at fixed T (with a zero for T), and by T."""
@@ -299,6 +336,10 @@ class Program(NonlinearProgram):
         for block in self.blocks:
             start, stop = stop, stop + len(block.rows)
             block.jacobian(at, entries[start:stop])
+        return self._finished(entries)
+
+    def _finished(self, entries: Array) -> Array:
+        """Entries by x as entries by z."""
         if self._sum_entries is not None:
             return np.asarray(self._sum_entries @ entries)
         if self._factor_of_entry is not None:
@@ -324,6 +365,97 @@ class Program(NonlinearProgram):
         at.torque_weight = None
         self._weigh_rows(at, multipliers)
         return self._collected(at, factor)
+
+    # ---- in blocks -----------------------------------------------------------------------------------
+    @cached_property
+    def structure(self) -> Structure | None:
+        """Rows and objective as blocks of torques; None where they are not made of these."""
+        return Structure(self) if has_blocks(self) else None
+
+    @override
+    def linearised(self, z: Array) -> Linearised:
+        """The rows at z as a linear map, in blocks where they are linear in torques."""
+        if self.structure is None:
+            return super().linearised(z)
+        self.counts["derivatives"] += 1
+        at = self.evaluation(z)
+        return BlockLinearised(self.structure, at, self._other_entries(at, self.structure))
+
+    def _other_entries(self, at: Evaluation, structure: Structure) -> Array:
+        """Entries of the Jacobian in rows that are not in blocks."""
+        entries = np.zeros(self._count)
+        stop = len(self._linear_entries)
+        entries[:stop] = self._linear_entries
+        for block in self.blocks:
+            start, stop = stop, stop + len(block.rows)
+            if not is_linear_in_torques(block):
+                block.jacobian(at, entries[start:stop])
+        return self._finished(entries)[structure.kept]
+
+    @override
+    def gauss_newton(self, z: Array) -> Array:
+        """The Hessian of f as if all that it is made of were straight, (n, n), lower triangle."""
+        if self.structure is None:
+            return super().gauss_newton(z)
+        return self.linearised(z).condensed(np.zeros(self.m))
+
+    def hessian_of(self, at: Evaluation, integrands: Sequence[tuple[float, Sampled]]) -> Array:
+        """The Hessian of some integrands, for a scale of 1, (n, n)."""
+        at.clear_weights()
+        for weight, sampled in integrands:
+            sampled.weigh(at, (at.motion.duration * weight * self.quadrature)[:, None])
+        return self._dense_curvature(at)
+
+    def _dense_curvature(self, at: Evaluation) -> Array:
+        """Second derivatives of all that was weighed, (n, n), lower triangle; for a given duration."""
+        at.bend_torques()
+        H, T, grid = np.zeros((self.n, self.n), order="F"), at.motion.duration, self.grid
+        place, factor = self._spread_places
+        compiled_blocks(scatter_half)(at.half, grid.weights, T, place, factor, H.T)
+        for name, block in at.mixed.items():
+            own = self.instants.curves[name].weights
+            columns = self.places.curves[name]
+            far = self.places.place[columns], self.places.factor[columns]
+            compiled_blocks(scatter_mixed)(block, grid.weights, T, place, factor, own, *far, H.T)
+        if at.curved and self.further is not None:
+            at.mixed = {}
+            entries = self.further.entries(at)
+            np.add.at(H, (self.further.rows, self.further.columns), entries)
+        return H
+
+    @cached_property
+    def _spread_places(self) -> tuple[Integers, Array]:
+        """Where control points of each sample are among the free unknowns, and their factors."""
+        return self.places.place[self.places.columns], self.places.factor[self.places.columns]
+
+    @override
+    def curvature(self, z: Array, multipliers: Array) -> Array:
+        """What the Hessian of f + multipliers . g has beside `gauss_newton`, (n, n), lower triangle."""
+        if self.structure is None:
+            return super().curvature(z, multipliers)
+        self.counts["curvatures"] += 1
+        at = self.evaluation(z)
+        at.clear_weights()
+        share = self.scale * at.motion.duration
+        for weight, sampled in self.structure.energies:
+            function = sampled.function
+            assert isinstance(function, TorqueEnergy)
+            function.bend_torques(At(at, sampled.part), (share * weight * self.quadrature)[:, None])
+        for changes in self.changes:
+            changes.bend(at, self.scale)
+        for block, start in zip(self.blocks, self.offsets, strict=False):
+            block.bend(at, multipliers[start : start + block.count])
+        return self._dense_curvature(at)
+
+    @override
+    def ease(self, easier: bool) -> bool:
+        """Let powers of torques be squares for a while, or no longer."""
+        powers = [x.function for _, x in self.integrands if isinstance(x.function, TorquePower)]
+        for function in powers:
+            function.eased = easier
+        if powers and self._evaluation is not None:
+            self._evaluation.mean = self._evaluation.mean_slopes = None
+        return bool(powers)
 
     def _weigh_objective(self, at: Evaluation, factor: float) -> None:
         share = factor * self.scale * at.motion.duration

@@ -84,6 +84,7 @@ class Effort(Objective):
     """
 
     family = "effort"
+    quadrature_error = 1e-2  # torques have corners at knots, which powers sharpen
 
     def __init__(
         self,

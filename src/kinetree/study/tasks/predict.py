@@ -40,7 +40,7 @@ def prepare(work: Assignment) -> Work:
         from kinetree.motion.refine import refine
 
         search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
-        search["progress"] = history = _History(work.progress)
+        search["progress"] = history = History(work.progress)
         with work.origin.blamed("predict"):
             if not isinstance(asked, Problem):
                 phased = predict_phases(asked, **search)
@@ -53,7 +53,7 @@ def prepare(work: Assignment) -> Work:
     return run
 
 
-class _History:
+class History:
     """The iterations of a search (001, Fig. 10); tells the part that is done to whom it concerns."""
 
     def __init__(self, tell: Callable[[float], None] | None) -> None:

@@ -1,0 +1,142 @@
+"""Derivatives of all generalised forces by the free unknowns, sample by sample, and what is made of them.
+
+Limits of torques, supports, efforts and torque rates are linear in the forces tau at a sample or convex in
+them, so rows, their products with vectors and the squares that Newton's matrix is made of are those of
+A = dtau/dz with weights: J^T w J = sum_k A_k^T (C_k^T w_k C_k) A_k. Samples of one segment touch the same
+unknowns, so their squares are one product of full matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
+from kinetree.motion.compiled.blocks import (
+    add_square,
+    chained_rows,
+    compiled,
+    linked_rows,
+    pull_curve,
+    pull_motion,
+    times,
+    transposed,
+)
+from kinetree.motion.problem.presolve import Linear
+from kinetree.motion.problem.unknowns import Instants
+from kinetree.motion.program.blocks import Places
+from kinetree.motion.program.evaluation import Evaluation
+
+
+class TorqueMap:
+    """Which unknowns forces at the first ``count`` samples depend on: ``columns`` (count, l), -1: none."""
+
+    def __init__(
+        self, instants: Instants, places: Places, linear: Linear, curves: Sequence[str], count: int
+    ) -> None:
+        self.count, self.n, self.curve_names = count, len(linear.z_lower), list(curves)
+        first = instants.grid.first[:count]
+        change = np.flatnonzero(np.diff(first)) + 1
+        ends = np.concatenate([[0], change, [count]])
+        self.runs = [slice(int(a), int(b)) for a, b in pairwise(ends)]
+        own = [places.columns[:count]] + [places.curves[name][:count] for name in curves]
+        place = [places.place[x] for x in own]
+        factors = [places.factor[x] for x in own]
+        known = []
+        for run in self.runs:
+            used = np.concatenate([x[run].ravel() for x in place])
+            known.append(np.unique(used[used >= 0]))
+        length = max(len(x) for x in known)
+        self.run_columns = [np.pad(x, (0, length - len(x)), constant_values=-1) for x in known]
+        self.columns = np.empty((count, length), dtype=np.int64)
+        self.local = [np.full(x.shape, -1) for x in place]
+        for run, found, padded in zip(self.runs, known, self.run_columns, strict=True):
+            self.columns[run] = padded
+            for local, x in zip(self.local, place, strict=True):
+                local[run] = np.where(x[run] >= 0, np.searchsorted(found, x[run]), -1)
+        self.factors = [np.ascontiguousarray(x) for x in factors]
+        self.weights = instants.grid.weights[:count]
+        self.curve_weights = [np.ascontiguousarray(instants.curves[name].weights[:count]) for name in curves]
+
+    def rows(self, at: Evaluation) -> Array:
+        """A = dtau/dz, (count, forces, l)."""
+        slopes = at.torque[1]
+        A = np.zeros((self.count, slopes.shape[2], self.columns.shape[1]))
+        compiled(pull_motion)(slopes, self.weights, at.motion.duration, self.local[0], self.factors[0], A)
+        by_curve = at.torque_curves
+        parts = zip(self.curve_names, self.curve_weights, self.local[1:], self.factors[1:], strict=True)
+        for name, weights, local, factor in parts:
+            compiled(pull_curve)(np.ascontiguousarray(by_curve[name]), weights, local, factor, A)
+        return A
+
+    def times(self, A: Array, d: Array) -> Array:
+        """A d, (count, forces)."""
+        out = np.empty(A.shape[:2])
+        compiled(times)(A, self.columns, d, out)
+        return out
+
+    def transposed(self, A: Array, y: Array) -> Array:
+        """A^T y for y (count, forces), (n,)."""
+        out = np.zeros(self.n)
+        compiled(transposed)(A, self.columns, y, out)
+        return out
+
+    def dense(self, A: Array, sample: int, matrix: Array) -> Array:
+        """Rows matrix (r, forces) A at one sample over all unknowns, (r, n)."""
+        found = np.zeros((len(matrix), self.n + 1))
+        found[:, self.columns[sample]] = matrix @ A[sample]
+        return found[:, : self.n]
+
+    def add_squares(self, A: Array, form: Form, H: Array) -> None:
+        """Add the squares of a form to the lower triangle of H (n, n) in Fortran order."""
+        length, forces = A.shape[2], A.shape[1]
+        for run, columns in zip(self.runs, self.run_columns, strict=True):
+            size = run.stop - run.start
+            blocks = [(rows, C, w) for rows, C, w in form.combined if w[run].any()]
+            X = np.empty((size * (forces + sum(C.shape[1] for _, C, _ in blocks)), length))
+            used = compiled(chained_rows)(A, run.start, run.stop, form.weights, form.links, X)
+            for rows, C, w in blocks:
+                count = size * C.shape[1]
+                scaled = np.sqrt(w[run])[:, :, None] * C[run]
+                np.matmul(scaled, A[run][:, rows], out=X[used : used + count].reshape(size, -1, length))
+                used += count
+            X = X[:used]
+            compiled(add_square)(X.T @ X, columns, H.T)
+        for link in form.between:
+            link.add(self, A, H)
+
+
+class Form:
+    """A sum of squares of forces: of each at each sample, of changes to the next, of combinations."""
+
+    def __init__(self, count: int, forces: int) -> None:
+        self.weights, self.links = np.zeros((count, forces)), np.zeros((count, forces))
+        self.combined: list[tuple[Integers, Array, Array]] = []  # rows, matrices (m, k, r), weights (m, k)
+        self.between: list[Link] = []
+
+
+class Link:
+    """Squared changes of forces between two samples whose unknowns differ."""
+
+    def __init__(
+        self, map: TorqueMap, here: int, there: int, after: Integers, sign: Array, weight: Array
+    ) -> None:
+        self.here, self.there, self.after, self.sign = here, there, after, sign
+        self.root = np.sqrt(weight)
+        a, b = map.columns[here], map.columns[there]
+        self.columns = np.unique(np.concatenate([a[a >= 0], b[b >= 0]]))
+        self.near, self.far = (
+            np.where(x >= 0, np.searchsorted(self.columns, np.maximum(x, 0)), -1) for x in (a, b)
+        )
+        self.some = np.flatnonzero(self.root)
+
+    def add(self, map: TorqueMap, A: Array, H: Array) -> None:
+        """Add its squares to the lower triangle of H."""
+        X = np.zeros((len(self.root), len(self.columns)))
+        ends = (self.here, self.there, self.after, self.sign, self.root, self.near, self.far)
+        compiled(linked_rows)(A, *ends, X)
+        X = X[self.some]
+        compiled(add_square)(X.T @ X, self.columns, H.T)

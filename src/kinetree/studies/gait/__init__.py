@@ -1,1 +1,0 @@
-"""Gait beside measured gait: cycles of a result, measured curves, scores."""

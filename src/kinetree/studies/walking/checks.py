@@ -1,0 +1,238 @@
+"""A predicted step put to the test: finer grid, momentum, work of the ground, mirror image, simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.analysis.inverse import inverse_dynamics
+from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
+from kinetree.analysis.rooting import change_root
+from kinetree.errors import SimulationError
+from kinetree.model.human.joints import mirror_image
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.problem.problem import all_breaks
+from kinetree.result.records import Check
+from kinetree.simulation.simulate import simulate
+from kinetree.state import Wrench
+from kinetree.studies.walking.ground import Step
+from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Schedule, Walker
+
+FINER = 10
+SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
+CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
+EXACT = 1e-8  # relative, of momentum and of mirror images
+GIVES = 0.5  # J per step that the ground may give
+SAME_MOTION = 1e-6  # rad or m: what a simulation of a piece may stray
+LONGEST_PIECE = 4e-3  # s: under the ground's push toes leave any motion at some 700 per second
+GIVEN_UP = 1.0  # rad or m: it diverged
+NODES = 8  # of polynomials that stand for torques and forces in one piece
+
+
+def checked(who: Walker, prediction: Prediction, *, simulated: bool = False) -> dict[str, Check]:
+    """All checks by name; the simulation only if asked for, since it takes as long as the prediction."""
+    plan = Schedule(who.task)
+    found = _finer(who, prediction, plan)
+    s = np.linspace(0.0, 1.0, 201)[:-1]
+    step = Step(who, prediction, s)
+    found["momentum"] = _momentum(who, step)
+    found["work_of_the_ground"] = _work(who, prediction, plan)
+    found["mirror_image"] = _mirrored(who, prediction, step)
+    if simulated:
+        found["simulation"] = simulation(who, prediction)
+    return found
+
+
+def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Check]:
+    """Torques, contact points, clearance and support on a grid that is ten times finer."""
+    s = plan.samples.finer(FINER).s
+    step = Step(who, prediction, s)
+    tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
+    low, high = (np.array([who.torques[name][k] for name in who.joints]) for k in range(2))
+    size = np.array([who.sizes[name] for name in who.joints])
+    excess = float((np.maximum(low - tau, tau - high) / size).max())
+    both, until = s <= plan.double, s <= plan.ball_off
+    tip, ball, side = (step.place(f"left_{name}") for name in ("toe_tip", "ball", "ball_medial"))
+    rests = [np.abs(tip[both] - tip[0]).max(), np.abs(tip[both, 2]).max()]
+    rests += [np.abs(point[until, 2]).max() for point in (ball, side)]
+    feet = [step.place(f"left_{name}")[s > plan.double, 2] for name in ("heel", "ball", "toe_tip")]
+    feet += [step.place(f"right_{name}")[:, 2] for name in ("heel", "ball", "toe_tip")]
+    feet += [step.place("left_heel")[both, 2]]
+    lowest = min(float(z.min()) for z in feet)
+    return {
+        "torques": Check.within(
+            max(excess, 0.0), 1e-3, "1", f"torques keep their limits at {len(s)} instants (beside the limit)"
+        ),
+        "contact": Check.within(max(rests), SLIPS, "m", "points of the trailing foot stay where they rest"),
+        "clearance": Check(
+            lowest, -SLIPS, lowest >= -SLIPS, "m", "no point of either foot is below the ground"
+        ),
+        "support": _support(who, step, plan),
+    }
+
+
+def _support(who: Walker, step: Step, plan: Schedule) -> Check:
+    """How far the centre of pressure of the leading foot is outside its support where it carries."""
+    force, moment, _ = step.root()
+    carries = force[:, 2] > CARRIES * who.weight
+    yaw = step.q[:, step.column[ROOT[3]]]
+    c, s = np.cos(yaw), np.sin(yaw)
+    push = np.where(carries, force[:, 2], 1.0)
+    x = -(-s * moment[:, 0] + c * moment[:, 1]) / push
+    y = (c * moment[:, 0] + s * moment[:, 1]) / push
+    lower, upper = plan.support(who, step.s)
+    point = np.stack([x, y], axis=1)
+    outside = np.maximum(lower - point, point - upper).max(axis=1)[carries]
+    sentence = "the centre of pressure is within the support where the foot carries 5 % of the weight"
+    return Check.within(max(float(outside.max(initial=0.0)), 0.0), OUTSIDE, "m", sentence)
+
+
+def _momentum(who: Walker, step: Step) -> Check:
+    """Rate of the momentum of all bodies less ground reaction and weight, beside the weight."""
+    mechanism = step.mechanism
+    twists = body_velocities(mechanism, step.q, step.qd)
+    moved = body_accelerations(mechanism, step.q, step.qd, step.qdd)
+    poses = forward_kinematics(mechanism, step.q)
+    rate = np.zeros((len(step.s), 3))
+    for link in mechanism.links:
+        inertia = link.body.inertia
+        if inertia.mass:
+            k = mechanism.body_index(link.body.name)
+            r = poses[link.body.name][0] @ inertia.center
+            w, a = twists[:, k, 3:], moved[:, k]
+            rate += inertia.mass * (a[:, :3] + np.cross(a[:, 3:], r) + np.cross(w, np.cross(w, r)))
+    push = step.ground().force.sum(axis=1)
+    apart = np.abs(rate - push - mechanism.mass * mechanism.gravity).max() / who.weight
+    return Check.within(
+        apart, EXACT, "1", "momentum changes by ground reaction and weight, beside the weight"
+    )
+
+
+def _work(who: Walker, prediction: Prediction, plan: Schedule) -> Check:
+    """What the ground does to what touches it: it may take energy, and give next to none."""
+    nodes = plan.samples.finer(FINER)
+    power = Step(who, prediction, nodes.s).ground().power
+    work = {name: float(nodes.weights @ p) * who.task.duration for name, p in power.items()}
+    told = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())
+    most = max(work.values())
+    return Check(most, GIVES, most <= GIVES, "J", f"the ground gives no energy: {told}")
+
+
+def _mirrored(who: Walker, prediction: Prediction, step: Step) -> Check:
+    """The next step on the other foot: torques of the mirror image, and the step going on into it."""
+    person = who.person
+    other = person.rooted_at(TRAILING, point=who.heel)
+    names = [mirror_image(name) for name in other.joint_names]
+    columns, signs = [step.column[name] for name, _ in names], np.array([sign for _, sign in names])
+    q, qd, qdd = (signs * x[:, columns] for x in (step.q, step.qd, step.qdd))
+    across = np.array([1.0, -1.0, 1.0])
+    loads = []
+    for name, force in step.trailing().items():
+        loads.append(Wrench(SUPPORTING, across * force, point=across * who.points[name][1]))
+    twist = np.zeros((len(step.s), 3))
+    twist[:, 2] = -step.twist_moment()
+    loads.append(Wrench(SUPPORTING, np.zeros_like(twist), twist))
+    tau = inverse_dynamics(other, q, qd, qdd, loads)
+    for k, name in enumerate(other.joint_names):
+        tau[:, k] += who.stiffness.get(name, 0.0) * q[:, k]
+    torques = float(np.abs(tau - signs * step.tau[:, columns]).max()) / who.weight
+    return Check.within(
+        max(torques, _goes_on(who, prediction, other)), EXACT, "1",
+        "the mirror image has the mirrored torques, and the step ends as it begins, one step further",
+    )  # fmt: skip
+
+
+def _goes_on(who: Walker, prediction: Prediction, other: Any) -> float:
+    """How far the end of the step, seen from the other foot, is from its mirrored start (rad, m)."""
+    mechanism = who.mechanism
+    ends = prediction.at(np.array([0.0, prediction.duration]))
+    state = change_root(mechanism, other, ends[0][1], ends[1][1])
+    assert state.qd is not None
+    worst = 0.0
+    for j, name in enumerate(other.joint_names):
+        source, sign = mirror_image(name)
+        k = mechanism.joint_index(source)
+        if name not in ROOT:  # these follow from the others
+            apart = state.q[j] - sign * ends[0][0, k], 1e-2 * (state.qd[j] - sign * ends[1][0, k])
+            worst = max(worst, *np.abs(apart))
+    return float(worst)
+
+
+def simulation(who: Walker, prediction: Prediction) -> Check:
+    """The free human, rooted at its pelvis, under the predicted torques and pushes, in pieces."""
+    T = prediction.duration
+    breaks = all_breaks(prediction.problem.setting.bases) * T
+    counts = np.maximum(1, np.ceil(np.diff(breaks) / LONGEST_PIECE)).astype(int)
+    ends = [np.linspace(a, b, k + 1)[:-1] for a, b, k in zip(breaks[:-1], breaks[1:], counts, strict=True)]
+    times = np.append(np.concatenate(ends), breaks[-1])
+    worst, pieces = 0.0, len(times) - 1
+    person = _without_springs(who.person)
+    for begin, end in pairwise(times.tolist()):
+        worst = max(worst, _strays(who, person, prediction, begin, end))
+        if not worst < GIVEN_UP:
+            break
+    return Check.within(
+        worst, SAME_MOTION, "rad or m",
+        f"the free human goes the predicted way under torques and ground reaction, in {pieces} pieces",
+    )  # fmt: skip
+
+
+def _without_springs(person: Mechanism) -> Mechanism:
+    """The same with what its springs do left to the drives."""
+    links = [
+        replace(link, joint=replace(link.joint, stiffness=frozen(0.0 * link.joint.stiffness)))
+        for link in person.links
+    ]
+    return replace(person, links=tuple(links))
+
+
+def _strays(who: Walker, person: Mechanism, prediction: Prediction, begin: float, end: float) -> float:
+    """How far a simulation of one piece is off at its end."""
+    T = prediction.duration
+    t = np.array([begin, end - 1e-12 * T])
+    states = change_root(who.mechanism, person, *prediction.at(t)[:2])
+    assert states.qd is not None
+    try:
+        run = simulate(
+            person, states.q[0], states.qd[0], end - begin, torque=_law(who, person, prediction, begin, end),
+            times=np.array([0.0, end - begin]), rtol=1e-9, progress=False,
+        )  # fmt: skip
+    except SimulationError:
+        return float("inf")
+    return float(np.abs(run.q.values[-1] - states.q[1]).max())
+
+
+def _law(
+    who: Walker, person: Mechanism, prediction: Prediction, begin: float, end: float
+) -> Callable[[float, Array, Array], Array]:
+    """Drives and pushes of the ground over one piece, by polynomials through Chebyshev nodes."""
+    T = prediction.duration
+    x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1]
+    step = Step(who, prediction, np.clip((begin + (end - begin) * (x + 1.0) / 2.0) / T, 0.0, 1.0))
+    drives = np.zeros((NODES, person.n_dof))
+    for j, name in enumerate(person.joint_names):
+        if name not in ROOT:
+            k = step.column[name]
+            drives[:, j] = step.tau[:, k] - who.stiffness[name] * step.q[:, k]
+    wrenches = step.wrenches()
+    numbers = [drives, *(part for load in wrenches for part in (load.force, load.moment))]
+    table = np.concatenate([np.broadcast_to(y, (NODES, np.shape(y)[-1])) for y in numbers], axis=1)
+    powers = np.polynomial.chebyshev.chebfit(x, table, NODES - 1)
+
+    def law(t: float, q: Array, qd: Array) -> Array:
+        now: Array = np.asarray(np.polynomial.chebyshev.chebval(2.0 * t / (end - begin) - 1.0, powers))
+        still, at, loads = np.zeros_like(q), person.n_dof, []
+        for load in wrenches:
+            loads.append(Wrench(load.body, now[at : at + 3], now[at + 3 : at + 6], point=load.point))
+            at += 6
+        pushed = inverse_dynamics(person, q, still, still, loads)
+        found: Array = now[: person.n_dof] - pushed + inverse_dynamics(person, q, still, still)
+        return found
+
+    return law

@@ -1,0 +1,409 @@
+"""One step of a human as a motion problem, written with terms that serve any mechanism.
+
+The tree is rooted at the toes of the right, supporting foot, in its heel point, so joint torques are inverse
+dynamics and the root's generalised forces are the ground's reaction on that foot. The left foot trails: its
+force in double support is sought. Splines go on mirrored, so one step is all steps, and the trailing toes
+that rest on the ground are the foot that the next step lands on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
+from kinetree.model.human.joints import ROOT as LABELS
+from kinetree.model.human.strength import constant_torques
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.zoo.human import human
+from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.terms import (
+    Effort,
+    Friction,
+    GroundClearance,
+    Hold,
+    JointLimits,
+    JointProduct,
+    JointSprings,
+    PointPosition,
+    PointVelocity,
+    Posture,
+    RelativePosition,
+    SquaredAcceleration,
+    SquaredSum,
+    Support,
+    Symmetric,
+    TorqueCombination,
+    TorqueLimits,
+    TorqueRate,
+    UnknownForce,
+    UnknownMoment,
+    VelocityLimits,
+)
+from kinetree.motion.terms.contract import Constraint, Objective
+from kinetree.studies.walking.task import DEGREE, Walking
+
+GRAVITY = 9.81
+ROOT = tuple(f"root.{label}" for label in LABELS)
+SUPPORTING, TRAILING = "right_toes", "left_toes"
+POSTURE = (
+    "ankle", "hip.adduction", "hip.rotation", "lumbar", "waist", "chest", "shoulder.adduction",
+    "shoulder.rotation", "elbow",
+)  # fmt: skip
+LEAN = {
+    "root.pitch": 1.0, "right_toe": 1.0, "right_ankle.flexion": 1.0, "right_knee": -1.0,
+    "right_hip.flexion": 1.0, "lumbar.flexion": 1.0, "waist.flexion": 1.0, "chest.flexion": 1.0,
+}  # fmt: skip
+BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.01, 0.03, 0.16  # m, centre of pressure while the foot rolls over its heel
+HEEL_OFF = 0.6  # of the way from heel to ball: how far back the centre of pressure may be after heel off
+LIFTED = 0.06  # m, at most, of a ball that no longer carries
+BELOW = 0.003  # m, by which its sides may tilt
+FORCE_DEGREE = 4
+LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
+PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
+PACK_SIZE = 0.14  # m, radius of gyration
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """A human on its right foot, as the problem sees it: mechanism, places of its feet, strength."""
+
+    task: Walking
+    person: Mechanism  # rooted at the pelvis, 38 degrees of freedom
+    mechanism: Mechanism  # the same, rooted at the toes of the right foot
+    heel: Array  # the heel point in the frame of the toes, as the person has it
+
+    @cached_property
+    def points(self) -> dict[str, tuple[str, Array]]:
+        """Body and place of every contact point, and of the middle of the ball."""
+        found = {point.name: (point.body, point.position) for point in self.mechanism.contact_points}
+        for side in ("left", "right"):
+            (body, a), (_, b) = found[f"{side}_ball_medial"], found[f"{side}_ball_lateral"]
+            found[f"{side}_ball"] = body, 0.5 * (a + b)
+        return found
+
+    @cached_property
+    def middle(self) -> Array:
+        """The middle between the hips in the frame of the pelvis as the mechanism has it (m)."""
+        poses = forward_kinematics(self.mechanism, np.zeros(self.mechanism.n_dof))
+        hips = [poses[f"{side}_thigh"] for side in ("left", "right")]
+        lengths = [self.task.parts["right_thigh"].length]
+        left, right = hips[0][1], hips[1][1] + np.array([0.0, 0.0, lengths[0]])
+        R, p = poses["pelvis"]
+        return np.asarray(R.T @ (0.5 * (left + right) - p))
+
+    @property
+    def half_width(self) -> float:
+        """Of the ball (m)."""
+        return float(abs(self.points["left_ball_lateral"][1] - self.points["left_ball"][1])[1])
+
+    @cached_property
+    def sole(self) -> dict[str, float]:
+        """How far before the heel point ball and tip are (m)."""
+        ball, tip = (self.points[f"right_{name}"][1][0] for name in ("ball", "toe_tip"))
+        return {"ball": float(ball), "tip": float(tip)}
+
+    @property
+    def weight(self) -> float:
+        """N."""
+        return float(self.mechanism.mass) * GRAVITY
+
+    @cached_property
+    def joints(self) -> list[str]:
+        """All but the root's coordinates."""
+        return [name for name in self.mechanism.joint_names if name not in ROOT]
+
+    @cached_property
+    def pairs(self) -> dict[str, str]:
+        """Each joint and what takes over in the next step."""
+        return {name: mirror_image(name)[0] for name in self.joints}
+
+    @cached_property
+    def mirrored(self) -> list[str]:
+        """Joints whose sign changes then."""
+        return [name for name in self.joints if mirror_image(name)[1] < 0.0]
+
+    @cached_property
+    def torques(self) -> dict[str, tuple[float, float]]:
+        """Least and largest torque of every joint (N m)."""
+        task, found = self.task, constant_torques(self.task.sex, self.task.height, self.task.mass)
+        for key in task.strength:
+            if not any(_base(name).startswith(key) for name in self.joints):
+                known = sorted({_base(name) for name in self.joints})
+                raise InputError(f"walking: strength: {unknown_name('joint', key, known)}")
+        factor = {
+            name: np.prod([f for key, f in task.strength.items() if _base(name).startswith(key)])
+            for name in self.joints
+        }
+        return {
+            name: (float(factor[name] * found[name][0]), float(factor[name] * found[name][1]))
+            for name in self.joints
+        }
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """What torques are measured by: the larger of both (N m)."""
+        return {name: max(-low, high) for name, (low, high) in self.torques.items()}
+
+    @cached_property
+    def stiffness(self) -> dict[str, float]:
+        """Springs of the joints that have one, by name (N m/rad)."""
+        tree = self.mechanism.tree
+        return {name: float(tree.stiffness[tree.axis_names.index(name)]) for name in self.joints}
+
+    def of(self, *names: str) -> list[str]:
+        """Joints on both sides whose names begin like these."""
+        return [x for x in self.joints if _base(x).startswith(names)]
+
+
+def _base(name: str) -> str:
+    """A joint's name without its side.
+
+    >>> _base("left_hip.flexion")
+    'hip.flexion'
+    """
+    return name.removeprefix("left_").removeprefix("right_")
+
+
+def walker(task: Walking) -> Walker:
+    """The human of a task with what it carries; on slopes gravity is inclined, z stays the normal."""
+    angle = task.slope * DEGREE
+    gravity = (-GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle))
+    person = human(task.sex, task.height, task.mass, gravity=gravity)
+    if task.backpack:
+        load = Inertia(task.backpack, PACK, task.backpack * PACK_SIZE**2 * np.eye(3))
+        person = _carrying(person, "chest", load)
+    if task.hand:
+        for side in ("left", "right"):
+            body = person.link(f"{side}_hand").body
+            load = Inertia(task.hand, body.inertia.center, task.hand * 0.05**2 * np.eye(3))
+            person = _carrying(person, body.name, load)
+    person = person.frozen(FROZEN_WHILE_WALKING).fused()
+    points = {point.name: point for point in person.contact_points}
+    heel = points["right_heel"].position - person.link(SUPPORTING).placement.position
+    ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it is driven: by the ground
+    return Walker(task, person, person.rooted_at(SUPPORTING, point=heel, base=ground), heel)
+
+
+def _carrying(person: Mechanism, name: str, load: Inertia) -> Mechanism:
+    def loaded(link: Link) -> Link:
+        if link.body.name != name:
+            return link
+        return replace(link, body=replace(link.body, inertia=link.body.inertia + load))
+
+    return replace(person, links=tuple(loaded(link) for link in person.links))
+
+
+class Schedule:
+    """When what touches the ground, in shares of the step, and the instants of the problem."""
+
+    def __init__(self, task: Walking) -> None:
+        self.task = task
+        self.flat = max(1, round(task.flat * task.points)) / task.points  # at a knot
+        self.landed = max(1, round(task.landing * task.points)) / task.points
+        self.double = task.double if task.double > self.flat else min(1.02 * self.flat, task.heel_off)
+        self.ball_off = task.ball * self.double
+        if not self.double < task.heel_off:
+            raise InputError(
+                f"walking: the foot is flat at {self.flat:.3g} of the step, after heel off at "
+                f"{task.heel_off:g}; take more points"
+            )
+        self.samples = GaussSamples((0.0, self.flat, self.double, task.heel_off, 1.0), task.nodes)
+        angles = np.pi * np.arange(task.closure) / (task.closure - 1)
+        self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
+        inside = np.linspace(0.0, 1.0, task.clearances + 2)[1:-1]
+        self.swing = self.double + inside * (1.0 - self.double)
+        self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
+
+    @property
+    def both(self) -> Array:
+        """Instants of double support."""
+        s = self.samples.s
+        return s[s < self.double]
+
+    def support(self, walker: Walker, s: Array) -> tuple[Array, Array]:
+        """Lower and upper corner of where the centre of pressure may be at instants s, (m, 2) each (m)."""
+        sole, half = walker.sole, walker.half_width
+        rolls, off = s < self.flat, s >= self.task.heel_off
+        rear = np.where(off & ~rolls, HEEL_OFF * sole["ball"], -BEHIND_HEEL)
+        front = np.where(rolls, BEFORE_HEEL + ROLLS * s / self.flat, sole["tip"])
+        side = np.full(len(s), half)
+        return np.stack([rear, -side], axis=1), np.stack([front, side], axis=1)
+
+
+def walking_problem(task: Walking | None = None, who: Walker | None = None) -> Problem:
+    """The problem of one step; see :func:`kinetree.studies.walking.walk.walk`."""
+    task = task or Walking()
+    who = who or walker(task)
+    plan = Schedule(task)
+    x, y, z, yaw, roll, _ = ROOT
+    frozen = {y: -task.width / 2.0, yaw: -task.toe_out, roll: 0.0}
+    return Problem(
+        who.mechanism,
+        objective=_objective(task, who),
+        constraints=[
+            *_motion(task, who, plan),
+            *_trailing(task, who, plan),
+            *_supporting(task, who, plan),
+            *_landmarks(task, who, plan),
+        ],
+        duration=task.duration,
+        segments=task.points,
+        clamped=False,
+        samples=plan.samples,
+        frozen=frozen,
+        sizes={x: 0.1, z: 0.1},  # decimetres: solvers see numbers of the size of angles
+    )
+
+
+def _objective(task: Walking, who: Walker) -> list[Objective]:
+    """Means over the step: effort, accelerations, posture, an upright trunk, torque rates."""
+    share = 1.0 / task.duration
+    terms = [
+        (task.effort, Effort(task.exponent, who.joints, limits=who.sizes)),
+        (task.acceleration, SquaredAcceleration(who.joints)),
+        (task.posture, Posture(who.of(*POSTURE))),
+        (task.upright, SquaredSum(LEAN)),
+        (task.rate, TorqueRate(who.joints, limits=who.sizes, pairs=who.pairs, mirrored=who.mirrored)),
+    ]
+    return [share * weight * term for weight, term in terms if weight]
+
+
+def _motion(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+    """Splines that go on mirrored, what is held when, ranges and strength."""
+    x, _, z, _, _, pitch = ROOT
+    ends = {x: (-6.0 * task.slip, 0.0), z: (0.0, 6.0 * task.pad), pitch: (-120.0 * DEGREE, 30.0 * DEGREE)}
+    low, high = ({name: bounds[k] for name, bounds in ends.items()} for k in range(2))
+    return [
+        Symmetric(who.pairs, who.mirrored, spline=True),
+        Hold([x, z], during=(plan.landed, 1.0)),
+        Hold([pitch], during=(plan.flat, 1.0)),
+        Hold(["right_toe"], during=(0.0, task.heel_off)),
+        JointLimits(joints=who.joints, at="points"),
+        JointLimits(low, high, list(ends), at="points"),
+        TorqueLimits(
+            {name: high for name, (_, high) in who.torques.items()},
+            {name: low for name, (low, _) in who.torques.items()},
+            who.joints,
+        ),
+        JointSprings(joints=["left_toe", "right_toe"]),
+    ]
+
+
+def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+    """The left foot: its toes rest until they lift off, its force, its clearance after that."""
+    weight, both = who.weight, (0.0, plan.double)
+    (_, ball), (_, tip) = who.points["left_ball"], who.points["left_toe_tip"]
+    _, side = who.points["left_ball_medial"]
+    yaw = np.array(
+        [[np.cos(task.toe_out), -np.sin(task.toe_out)], [np.sin(task.toe_out), np.cos(task.toe_out)]]
+    )
+    heel = np.array([-task.step, task.width / 2.0])
+    places = {name: np.append(heel + yaw @ [who.sole[name], 0.0], 0.0) for name in ("ball", "tip")}
+    carries = plan.closure <= plan.ball_off
+    first, later = plan.closure[carries], plan.closure[~carries]
+    common: dict[str, Any] = {"degree": FORCE_DEGREE, "segments": 1, "size": weight, "at": "points"}
+    found: list[Constraint] = [
+        PointPosition(TRAILING, places["tip"], point=tip, at=plan.closure),
+        PointPosition(TRAILING, places["ball"], point=ball, axes="y", at=plan.closure),
+        PointPosition(TRAILING, places["ball"], point=ball, axes="z", at=first),
+        PointPosition(TRAILING, places["ball"], point=side, axes="z", at=first),
+        PointVelocity(TRAILING, np.zeros(3), point=tip, at="start"),
+        PointVelocity(TRAILING, np.zeros(3), point=ball, axes="yz", at="start"),
+        PointVelocity(TRAILING, np.zeros(3), point=side, axes="z", at="start"),
+        *(
+            UnknownForce(
+                TRAILING, who.points[f"left_{name}"][1], name=name, axes="z", lower=0.0,
+                upper=LARGEST_PUSH * weight, during=(0.0, plan.ball_off), **common,
+            )
+            for name in ("ball_medial", "ball_lateral")
+        ),
+        UnknownForce(
+            TRAILING, tip, name="toe_tip", during=both,
+            lower={"x": -LARGEST_PULL * weight, "y": -LARGEST_PULL * weight, "z": 0.0},
+            upper={"x": LARGEST_PULL * weight, "y": LARGEST_PULL * weight, "z": LARGEST_PUSH * weight},
+            **common,
+        ),
+        UnknownMoment(
+            TRAILING, name="toes", axes="z", lower=-LARGEST_TWIST * weight, upper=LARGEST_TWIST * weight,
+            during=both, **common,
+        ),
+        Friction(["ball_medial", "ball_lateral", "toe_tip"], task.friction, at=plan.both),
+        *(
+            GroundClearance(body, point, plan.heights, at=plan.swing)
+            for body, point in (who.points[f"left_{name}"] for name in ("heel", "ball", "toe_tip"))
+        ),
+    ]  # fmt: skip
+    if len(later):
+        for point, low in ((ball, 0.0), (side, -BELOW)):
+            found.append(
+                PointPosition(
+                    TRAILING, lower=(0, 0, low), upper=(0, 0, LIFTED), point=point, axes="z", at=later
+                )
+            )
+    return found
+
+
+def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+    """The right foot: what the ground can give, and that it gives nothing at touch-down."""
+    x, y, z, _, roll, pitch = ROOT
+    s = plan.samples.s[1:]
+    lower, upper = plan.support(who, s)
+    return [
+        Support((x, y, z), (roll, pitch), lower, upper, task.friction, at=s),
+        *(TorqueCombination({name: 1.0}, 0.0, 0.0, size=who.weight, at="start") for name in (x, y, z)),
+    ]
+
+
+def _landmarks(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+    """Knees and foot at some instants, the touch-down, arms."""
+    x, _, z, _, _, pitch = ROOT
+    found: list[Constraint] = [_between("left_knee", task.knee_swing, task.knee_at)]
+    if task.knee_strike:
+        found.append(_between("right_knee", task.knee_strike, 0.0))
+    if task.knee_off:
+        found.append(_between("left_knee", task.knee_off, plan.double))
+    if task.pitch_strike:
+        a, b = task.pitch_strike
+        found.append(_between(pitch, (-b, -a), 0.0))
+    down, forward = task.landing_speeds
+    if task.pad:
+        found += [_between(z, (0.0, task.pad), 0.0), VelocityLimits({z: 0.0}, {z: -down}, [z], at="start")]
+    if task.slip:
+        found += [
+            _between(x, (-task.slip, task.slip), 0.0),
+            VelocityLimits({x: forward}, joints=[x], at="start"),
+        ]
+    if task.arms:
+        at = np.linspace(0.0, 1.0, 6)[:-1]
+        found.append(JointProduct("left_shoulder.flexion", "right_hip.flexion", at=at))
+    if task.wrist:
+        at = np.linspace(0.0, 1.0, 7)[:-1]
+        for side, sign in (("left", 1.0), ("right", -1.0)):
+            length = task.parts[f"{side}_forearm"].length
+            bound = {"lower" if sign > 0 else "upper": (0.0, sign * task.wrist, 0.0)}
+            found.append(
+                RelativePosition(
+                    f"{side}_forearm",
+                    "pelvis",
+                    point=(0, 0, -length),
+                    of_point=who.middle,
+                    axes="y",
+                    at=at,
+                    **bound,
+                )
+            )
+    return found
+
+
+def _between(joint: str, bounds: tuple[float, float], at: float) -> JointLimits:
+    return JointLimits({joint: bounds[0]}, {joint: bounds[1]}, [joint], at=at)

@@ -1,0 +1,153 @@
+"""The study: predict one step of a human, verify it, show it as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import InputError
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.predict import predict
+from kinetree.motion.solvers.interface import Progress
+from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.result.variables import Variable
+from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.ground import FEET, Ground, Step
+from kinetree.studies.walking.problem import Walker, walker, walking_problem
+from kinetree.studies.walking.task import Walking
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A predicted step: who walked, the prediction, and all checks by name."""
+
+    walker: Walker
+    prediction: Prediction
+    checks: dict[str, Check]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def task(self) -> Walking:
+        """What was asked."""
+        return self.walker.task
+
+    @property
+    def solved(self) -> bool:
+        """Whether the search converged."""
+        return bool(self.prediction.solved)
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is solved and every check passed."""
+        return self.solved and all(check.passed for check in self.checks.values())
+
+    @cached_property
+    def step(self) -> Step:
+        """Motion, torques and pushes of the ground at the prediction's own samples."""
+        return Step(self.walker, self.prediction, self.prediction.s)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """Pushes of the ground on both feet there."""
+        return self.step.ground()
+
+    def to_result(self) -> Result:
+        """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
+        result, ground = self.prediction.to_result(), self.ground
+        dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
+        more = {
+            "ground_reaction": Variable(dims, ground.force, "N", "force of the ground on each foot"),
+            "ground_reaction_point": Variable(
+                dims, ground.point, "m",
+                "where that force acts, in the world: the foot's centre of pressure", True,
+            ),
+            "ground_reaction_moment": Variable(
+                dims, ground.moment, "N m", "moment of the ground on each foot at that point"
+            ),
+        }  # fmt: skip
+        labels = {
+            "foot": Variable(("foot",), np.array(FEET), "", "foot"),
+            "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
+        }
+        variables = variables_of(result.dataset) | more
+        for variable in more.values():
+            variable.values.setflags(write=False)
+        known = coordinates_of(result.dataset)
+        coordinates = known | {name: label for name, label in labels.items() if name not in known}
+        settings = {**result.settings, "walking": _plain(self.task), "steps": 1}
+        return replace(
+            result,
+            dataset=labelled_dataset(coordinates, variables),
+            settings=settings,
+            audit={**result.audit, **self.checks},
+        )
+
+    def __str__(self) -> str:
+        lines = [repr(self)]
+        lines += [f"  {name:20} {check}" for name, check in self.checks.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        task, word = self.task, self.prediction.outcome.status.name.lower()
+        return (
+            f"Walk({task.speed:g} m/s, steps of {task.step:g} m, {task.sex} {task.height:g} m "
+            f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "
+            f"{self.prediction.iterations} iterations)"
+        )
+
+
+def _plain(task: Walking) -> dict[str, Any]:
+    found = asdict(task)
+    return {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
+
+
+def walk(
+    task: Walking | None = None,
+    *,
+    tolerance: float = 1e-3,
+    start: Any = None,
+    starts: int = 1,
+    seed: int = 0,
+    solver: str = "auto",
+    max_iterations: int = 400,
+    time_limit: float | None = None,
+    simulated: bool = False,
+    progress: bool | Callable[[Progress], object] | None = None,
+    **changes: Any,
+) -> Walk:
+    """One step of a walking human, predicted from q = 0 and verified; ``changes`` are those of the task.
+
+    Effort, accelerations, posture and torque rates are least; the trailing toes rest until they lift off,
+    the leading heel lands with speed and rolls on, the centre of pressure keeps within the sole, friction
+    holds, torques keep within strength, and the next step mirrors this one. The search begins standing
+    upright unless a ``start`` is given, and with ``starts`` > 1 also at random motions. ``simulated`` adds a
+    forward simulation of the free human to the checks.
+
+    >>> import kinetree as kt
+    >>> kt.walking.Walking(speed=1.0, step=0.5).duration
+    0.5
+    """
+    begun = perf_counter()
+    task = (task or Walking()).changed(**changes) if changes else task or Walking()
+    if not isinstance(task, Walking):
+        raise InputError(f"walk needs a Walking, got {task!r}")
+    who = walker(task)
+    problem = walking_problem(task, who)
+    made = perf_counter()
+    if start is None:
+        start = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
+    prediction = predict(
+        problem, solver=solver, start=start, starts=starts, seed=seed, tolerance=tolerance,
+        max_iterations=max_iterations, time_limit=time_limit, progress=progress,
+    )  # fmt: skip
+    found = perf_counter()
+    checks = checked(who, prediction, simulated=simulated)
+    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
+    return Walk(who, prediction, checks, seconds)

@@ -1,0 +1,107 @@
+"""Walking: the best step of a digital human, from standing upright (000, chapter V)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from kinetree.errors import InputError, unknown_name
+from kinetree.formats.file_values import Number
+from kinetree.formats.schema_parts import Table
+from kinetree.result.result import Result
+from kinetree.study.assignment import Assignment
+from kinetree.study.tasks import Task, Work
+from kinetree.study.tasks.predict import History
+from kinetree.study.values import Gains, Numbers, Positive, Seed, Whole, choice
+
+PERSON = ("sex", "height", "mass")
+SOLVERS = ("auto", "interior", "ipopt")
+SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
+
+
+class WalkTable(Table):
+    """How somebody walks; who it is are parameters of zoo = "human": sex, height and mass."""
+
+    speed: Positive = Field(1.2, description="Mean speed (m/s).")
+    step: Positive = Field(0.6, description="Length of a step (m).")
+    slope: Number = Field(0.0, description="Slope of the ground, uphill positive (degrees).")
+    backpack: Number = Field(0.0, description="Mass that is carried on the back (kg).")
+    hand: Number = Field(0.0, description="Mass that is carried in each hand (kg).")
+    strength: Gains | None = Field(
+        None, description="Factors on torque limits by joint, such as { knee = 0.8 } (no unit)."
+    )
+    width: Positive = Field(0.10, description="Distance between the heels, sideways (m).")
+    friction: Positive = Field(0.6, description="Coefficient of friction (no unit).")
+    double: Positive = Field(0.26, description="Share of the step in double support (no unit).")
+    heel_off: Positive = Field(0.70, description="Share of the step after which the heel lifts (no unit).")
+    points: Whole = Field(12, description="Control points of each joint in a step.")
+    nodes: Numbers = Field(
+        [8, 5, 16, 16], description="Gauss nodes in heel roll, flat double and single support, heel off."
+    )
+    exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
+    arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
+    wrist: Number = Field(0.0, description="Least sideways distance of the wrists from the hips' middle (m).")
+    tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
+    starts: Whole = Field(1, description="Number of starts; those after the first are random.")
+    seed: Seed = Field(0, description="Seed of the random starts.")
+    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
+        "auto", description=f"One of {', '.join(SOLVERS)}."
+    )
+    max_iterations: Whole = Field(400, description="Limit of iterations.")
+    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    simulated: bool = Field(
+        False, description="Whether a simulation of the free human is among the checks, which takes longer."
+    )
+
+
+def prepare(work: Assignment) -> Work:
+    """The problem of one step, made and checked before any search."""
+    from kinetree.studies.walking.problem import walker
+    from kinetree.studies.walking.task import Walking
+
+    table = work.tables.walk or WalkTable.model_validate({})
+    asked: dict[str, Any] = {name: x for name, x in dict(table).items() if name not in SEARCH}
+    asked |= _person(work)
+    asked["nodes"] = tuple(int(x) for x in asked["nodes"])
+    asked["strength"] = asked["strength"] or {}
+    with work.origin.blamed("walk"):
+        task = Walking(**asked)
+        walker(task).torques  # noqa: B018
+
+    def run() -> Result:
+        from kinetree.studies.walking.walk import walk
+
+        history = History(work.progress)
+        search = {name: getattr(table, name) for name in SEARCH}
+        with work.origin.blamed("walk"):
+            found = walk(task, progress=history, **search)
+        return history.within(found.to_result())
+
+    return run
+
+
+def _person(work: Assignment) -> dict[str, Any]:
+    """Sex, height and mass of who walks, as the mechanism's table says."""
+    chosen = work.tables.mechanism
+    if chosen.zoo != "human" or chosen.gravity is not None:
+        raise InputError(
+            f"{work.origin.where(('mechanism',))}: the task 'walk' needs zoo = \"human\", without gravity of "
+            "its own: walk.slope inclines the ground"
+        )
+    given = dict(chosen.parameters or {})
+    for name in given:
+        if name not in PERSON:
+            raise InputError(
+                f"{work.origin.where(('mechanism', 'parameters'))}: {unknown_name('parameter', name, PERSON)}"
+            )
+    return given
+
+
+TASK = Task(
+    "walk",
+    "the best step of a walking human (000, chapter V)",
+    prepare,
+    needs=("mechanism",),
+    settings=WalkTable,
+)

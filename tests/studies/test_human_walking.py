@@ -1,0 +1,122 @@
+"""A human step, predicted once from q = 0: solved, verified, and what cannot be walked is refused."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
+from kinetree.walking import Walking, walk, walker, walking_problem
+
+
+@pytest.fixture(scope="module")
+def step():
+    return walk(progress=False)
+
+
+def test_a_step_from_standing_is_solved_and_passes_every_check(step):
+    assert step.passed, str(step)
+    assert step.prediction.iterations < 80
+    problem = step.prediction.problem
+    assert step.walker.mechanism.n_dof == 38
+    assert 380 < problem.n_variables < 430 and 1900 < problem.n_constraints < 2100
+    assert set(step.checks) >= {
+        "torques",
+        "contact",
+        "clearance",
+        "support",
+        "momentum",
+        "work_of_the_ground",
+    }
+
+
+def test_it_walks_like_a_person(step):
+    q, names = np.degrees(step.prediction.q), list(step.walker.mechanism.joint_names)
+    knee = np.concatenate([q[:, names.index("right_knee")], q[:, names.index("left_knee")]])
+    hip = np.concatenate([q[:, names.index("right_hip.flexion")], q[:, names.index("left_hip.flexion")]])
+    assert 60.0 < np.ptp(knee) < 76.0 and 35.0 < np.ptp(hip) < 55.0
+    push = step.ground.force[:, :, 2] / step.walker.weight
+    assert push.min() > -1e-6 and 1.0 < push[:, 0].max() < 1.4
+    arm = q[:, names.index("left_shoulder.flexion")]
+    assert np.corrcoef(arm, q[:, names.index("right_hip.flexion")])[0, 1] > 0.8  # unasked
+
+
+def test_the_result_has_what_gait_needs(step):
+    result = step.to_result()
+    assert result.passed, result.audit
+    assert result["ground_reaction"].dims == ("time", "foot", "axis")
+    assert result["foot"].values.tolist() == ["right", "left"] and result.settings["steps"] == 1
+    carried = np.asarray(result["ground_reaction"].values).sum(axis=1)
+    mean = np.trapezoid(carried, result["time"].values, axis=0) / 0.5
+    assert mean[[0, 2]] == pytest.approx([0.0, step.walker.weight], abs=0.02 * step.walker.weight)
+    push = np.asarray(result["ground_reaction"].values)[:, 0, 2] > 0.1 * step.walker.weight
+    point = np.asarray(result["ground_reaction_point"].values)[push, 0]
+    assert (np.diff(point[:, 0]) > -0.03).all() and -0.02 < point[:, 0].min() and point[:, 0].max() < 0.25
+
+
+def test_lean_is_the_pitch_of_the_chest():
+    who = walker(Walking())
+    q = np.zeros(who.mechanism.n_dof)
+    for name in LEAN:
+        q[who.mechanism.joint_index(name)] = 0.01 * (1.0 + len(name))
+    R = kt.forward_kinematics(who.mechanism, q)["chest"][0]
+    lean = sum(factor * q[who.mechanism.joint_index(name)] for name, factor in LEAN.items())
+    assert np.arctan2(R[0, 2], R[2, 2]) == pytest.approx(lean, abs=1e-12)
+
+
+def test_derivatives_are_exact_for_another_size_slope_and_load():
+    task = Walking(
+        speed=0.9, step=0.5, sex="female", height=1.6, mass=55.0, slope=4.0, backpack=10.0, hand=3.0,
+        points=8, nodes=(2, 2, 4, 4), arms=True, wrist=0.15, strength={"knee": 0.8},
+    )  # fmt: skip
+    check = walking_problem(task).check_derivatives()
+    assert check.passed, str(check)
+
+
+def test_who_carries_more_weighs_more_and_slopes_incline_gravity():
+    plain, loaded = walker(Walking()), walker(Walking(backpack=20.0, hand=5.0, slope=5.0))
+    assert loaded.mechanism.mass - plain.mechanism.mass == pytest.approx(30.0)
+    g = loaded.mechanism.gravity
+    assert np.linalg.norm(g) == pytest.approx(9.81) and np.degrees(np.arctan2(-g[0], -g[2])) == pytest.approx(
+        5.0
+    )
+    weak = walker(Walking(strength={"knee": 0.5}))
+    assert weak.torques["left_knee"][0] == pytest.approx(0.5 * plain.torques["left_knee"][0])
+
+
+def test_the_root_stands_on_the_heel():
+    who = walker(Walking())
+    poses = kt.forward_kinematics(who.mechanism, np.zeros(who.mechanism.n_dof))
+    body, heel = who.points["right_heel"]
+    assert np.allclose(poses[body][1] + poses[body][0] @ heel, 0.0, atol=1e-12)
+    assert who.mechanism.joint_names[:6] == ROOT
+
+
+def test_phases_follow_each_other():
+    plan = Schedule(Walking())
+    assert plan.flat == pytest.approx(2 / 12) and plan.flat < plan.double < 0.7
+    lower, upper = plan.support(walker(Walking()), np.array([0.01, 0.3, 0.9]))
+    assert (lower < upper).all() and lower[2, 0] > lower[1, 0] and upper[0, 0] < upper[1, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"speed": 3.0}, "speed must be from 0.3 to 2.2"),
+        ({"step": 1.3}, "a step must be from .* for legs of 0.9"),
+        ({"speed": 0.4, "step": 0.9}, "takes 2.25 s"),
+        ({"mass": 500.0}, "mass"),
+        ({"height": 3.0}, "height"),
+        ({"sex": "robot"}, "sex"),
+        ({"slope": 40.0}, "slope must be within 15"),
+        ({"backpack": 90.0}, "backpack must be from 0 to 60%"),
+        ({"double": 0.0}, "no foot would carry"),
+        ({"double": 0.8}, "double support must end before heel off"),
+        ({"points": 3}, "points must be a whole number"),
+        ({"strength": {"tail": 0.5}}, "unknown joint 'tail'"),
+        ({"exponent": 1.0}, "exponent of effort must be 2 or more"),
+        ({"pace": 1.0}, "unknown setting 'pace'"),
+    ],
+)
+def test_what_cannot_be_walked_is_refused_before_any_search(changes, message):
+    with pytest.raises(kt.KinetreeError, match=message):
+        walk(max_iterations=1, **changes)
