@@ -14,11 +14,13 @@ from kinetree.analysis.by_formulation import answer
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, inverse_dynamics, mass_matrix
+from kinetree.analysis.loops.states import fitting_state
+from kinetree.analysis.sensitivity import inverse_dynamics_derivatives
 from kinetree.derivations import able, described, module_of
-from kinetree.errors import SingularityError
+from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.number import count_operations, counting
-from kinetree.model.mechanism import Mechanism, check_open
-from kinetree.state import State, random_state
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import State
 
 AGREE = 1e-8  # relative difference that rounding explains
 COMPILED = "compiled"
@@ -37,6 +39,12 @@ COMPILED_CALLS: dict[str, Callable[..., Any]] = {
     "bias_torque": bias_torque,
     "forward_dynamics": forward_dynamics,
 }
+CLOSED_CALLS: dict[str, Callable[..., Any]] = {
+    "inverse_dynamics": inverse_dynamics,
+    "forward_dynamics": forward_dynamics,
+    "inverse_dynamics_derivatives": inverse_dynamics_derivatives,
+}
+OF_TREES = ("mass_matrix", "bias_torque")  # loops do not change them
 Progress = Callable[[float], None]
 
 
@@ -71,21 +79,54 @@ def agreement(
 
     Torques, mass matrix, bias torque and accelerations are compared with those of the compiled kernels,
     accelerations as M qdd, so that a badly conditioned M does not blur them; reactions and derivatives with
-    those of the first formulation that has them.
+    those of the first formulation that has them. Of a mechanism with closed loops, mass matrix and bias
+    torque are those of the tree; torques, accelerations and total derivatives are compared with the answers
+    of kinetree's own questions at states that fit the loops.
 
     >>> import kinetree as kt
     >>> all(row.passed for row in agreement(kt.zoo.gripper(), states=1))
     True
     """
-    check_open(mechanism, "agreement")
-    rng = np.random.default_rng(seed)
-    at = random_state(mechanism, rng, batch=states)
+    at = fitting_state(mechanism, states, seed)
     rows: list[Agreement] = []
     for k, quantity in enumerate(QUESTIONS):
-        rows += _rows(mechanism, quantity, at)
+        feels = mechanism.loops and quantity not in OF_TREES
+        rows += _closed_rows(mechanism, quantity, at) if feels else _rows(mechanism.opened(), quantity, at)
         if progress is not None:
             progress((k + 1) / len(QUESTIONS))
     return rows
+
+
+def _closed_rows(mechanism: Mechanism, quantity: str, at: State) -> Iterator[Agreement]:
+    """A quantity of a mechanism with loops by every formulation that can tell it."""
+    if quantity not in CLOSED_CALLS:
+        return
+    ask, given = CLOSED_CALLS[quantity], _given(mechanism, quantity, at)
+    ask(mechanism, *given)
+    began = perf_counter()
+    expected = _flat(ask(mechanism, *given))
+    yield Agreement(quantity, COMPILED, COMPILED, None, None, (perf_counter() - began) / len(at.q))
+    for name in able(quantity):
+        if quantity not in described(name).closed:
+            yield Agreement(quantity, name, COMPILED, refused="it answers for open trees only")
+            continue
+        began = perf_counter()
+        try:
+            found = _flat(ask(mechanism, *given, formulation=name))
+        except InputError as error:
+            yield Agreement(quantity, name, COMPILED, refused=str(error))
+            continue
+        seconds = (perf_counter() - began) / len(at.q)
+        largest = float(np.abs(expected).max(initial=0.0))
+        worst = float(np.abs(found - expected).max(initial=0.0))
+        yield Agreement(quantity, name, COMPILED, worst / largest if largest else worst, None, seconds)
+
+
+def _flat(answer: Any) -> Array:
+    """An answer, or torques with their derivatives, as one array."""
+    if isinstance(answer, np.ndarray):
+        return answer
+    return np.concatenate([np.ravel(x) for x in (answer.tau, answer.matrices, answer.torque_matrices)])
 
 
 def _rows(mechanism: Mechanism, quantity: str, at: State) -> Iterator[Agreement]:

@@ -15,7 +15,7 @@ from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, body_loads
 from kinetree.derivations import NAMES, able, described, module_of
-from kinetree.derivations.contract import ABILITIES, Formulation, Load
+from kinetree.derivations.contract import ABILITIES, Closed, Formulation, Load
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
@@ -28,10 +28,13 @@ class FormulationTable(tuple[Formulation, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        rows = [("name", "can", "cost", "source")]
+        rows = [("name", "can", "with closed loops", "cost", "source")]
         for f in self:
-            rows.append((f.name, ", ".join(name for name in ABILITIES if name in f.can), f.cost, f.source))
-        widths = [max(len(row[k]) for row in rows) for k in range(4)]
+            can, closed = (
+                ", ".join(name for name in ABILITIES if name in some) for some in (f.can, f.closed)
+            )
+            rows.append((f.name, can, closed or "-", f.cost, f.source))
+        widths = [max(len(row[k]) for row in rows) for k in range(5)]
         lines = [
             "  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows
         ]
@@ -41,7 +44,8 @@ class FormulationTable(tuple[Formulation, ...]):
 def formulations() -> FormulationTable:
     """The formulations that Kinetree knows: what each can do, its cost and its source.
 
-    Pass a name as ``formulation=`` to the functions that it can answer for, which are named as its abilities.
+    Pass a name as ``formulation=`` to the functions that it can answer for, which are named as its abilities;
+    those that it answers with closed loops, too, are in ``closed``.
 
     >>> import kinetree as kt
     >>> [f.name for f in kt.formulations()][:2]
@@ -109,6 +113,44 @@ def answers(
         for result, part in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
             result[k] = part
     return [result.reshape((*batch, *result.shape[1:])) for result in results]
+
+
+def closed_answers(
+    name: str,
+    ability: str,
+    mechanism: Mechanism,
+    closed: Closed,
+    states: Sequence[tuple[str, ArrayLike]],
+    wrenches: Wrenches = None,
+    further: tuple[Any, ...] = (),
+) -> list[Array]:
+    """All parts of what a formulation tells about a mechanism with closed loops, state by state."""
+    module_of(name)
+    function = described(name).closed.get(ability)
+    if function is None:
+        others = [x for x in NAMES if ability in described(x).closed]
+        raise InputError(
+            f"formulation '{name}' answers {ability} for open trees only; with closed loops these do: "
+            f"{listed(others)}. Leave formulation out, or pass mechanism.opened()"
+        )
+    tree = mechanism.tree
+    reason = described(name).refuses(tree)
+    if tree.coupling is not None:
+        reason = "it has mimic joints beside its loops"
+    if reason is not None:
+        raise InputError(f"formulation '{name}' cannot handle this mechanism: {reason}")
+    arrays = [coordinates(mechanism, x, what) for what, x in states]
+    loads = _world_loads(mechanism, arrays[0], wrenches)
+    batch = batch_shape(*arrays, *([] if loads is None else [loads[..., 0]]))
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in arrays]
+    if loads is not None:
+        loads = np.broadcast_to(loads, (*batch, *loads.shape[-2:])).reshape(-1, *loads.shape[-2:])
+    found = []
+    for k in range(math.prod(batch)):
+        extra = () if loads is None else (_listed(tree, loads[k]),)
+        answer = function(tree, closed, *(x[k] for x in rows), *further, *extra)
+        found.append(answer if isinstance(answer, tuple) else (answer,))
+    return [np.array(part).reshape((*batch, *np.shape(part[0]))) for part in zip(*found, strict=True)]
 
 
 def _shapes(ability: str, n: int) -> list[tuple[int, ...]]:

@@ -2,12 +2,13 @@
 
 A formulation is a module with a ``FORMULATION`` and functions named as in ``ABILITIES``. They take the
 compiled tree and one state as arrays (n,) of any kind of number: float, complex (derivatives by complex
-step), counting (operation counts) or SymPy symbols. Loads are fixed in the world.
+step), counting (operation counts) or SymPy symbols. Loads are fixed in the world. Functions for closed loops
+(``closed``) take a `Closed` after the tree, and float states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -36,6 +37,38 @@ class Load(NamedTuple):
 
 
 Loads = Sequence[Load]
+POINT, DIRECTION, ROD = "point", "direction", "rod"  # types of rows of a cut joint
+
+
+class Row(NamedTuple):
+    """A scalar constraint of a cut joint, with e fixed in frame A and f in frame B.
+
+    With the placement X = (R, d) of B seen from A: a point, e . d = 0; a direction, e . R f = constant; a
+    rod, d . d = constant^2.
+    """
+
+    type: str
+    e: Any
+    f: Any
+    constant: float
+
+
+class Cut(NamedTuple):
+    """A cut joint between frames (4, 4) placed on two axes, -1 the world, and its rows."""
+
+    name: str
+    axis_a: int
+    place_a: Any
+    axis_b: int
+    place_b: Any
+    rows: tuple[Row, ...]
+
+
+class Closed(NamedTuple):
+    """What closes a tree: its cut joints, and which axes are driven, (n,)."""
+
+    cuts: tuple[Cut, ...]
+    driven: Any
 
 
 def any_tree(tree: Tree) -> str | None:
@@ -53,6 +86,7 @@ class Formulation:
     cost: str
     can: frozenset[str]
     refuses: Callable[[Tree], str | None] = any_tree  # why it cannot handle a tree, or None
+    closed: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # its abilities with closed loops
 
     def __post_init__(self) -> None:
         unknown = self.can - ABILITIES.keys()

@@ -10,6 +10,11 @@ import numpy as np
 from kinetree.derivations.contract import Formulation, Load, Loads, step
 from kinetree.derivations.elimination import solved
 from kinetree.derivations.homogeneous import Numbers
+from kinetree.derivations.lagrangian_loops import (
+    closed_forward_dynamics,
+    closed_inverse_dynamics,
+    closed_inverse_dynamics_derivatives,
+)
 from kinetree.derivations.lagrangian_recursion import inverse_dynamics
 from kinetree.derivations.lagrangian_sensitivity import inverse_dynamics_derivatives, mass_matrix
 from kinetree.errors import InputError, unknown_name
@@ -31,6 +36,11 @@ FORMULATION = Formulation(
             "inverse_dynamics_derivatives",
         }
     ),
+    closed={
+        "inverse_dynamics": closed_inverse_dynamics,
+        "forward_dynamics": closed_forward_dynamics,
+        "inverse_dynamics_derivatives": closed_inverse_dynamics_derivatives,
+    },
 )
 
 

@@ -31,6 +31,7 @@ from kinetree.analysis.inverse import gravity_torque
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
 from kinetree.analysis.loops.dynamics import drive_map, drive_torque
+from kinetree.analysis.loops.formulated import closed_by_formulation
 from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
 from kinetree.analysis.loops.sensitivity import (
     loop_forward_dynamics_derivatives,
@@ -56,15 +57,8 @@ def closed_answer(
 ) -> Any:
     """The answer of a question, by the name of its function, for a mechanism with loops."""
     if formulation is not None:
-        raise InputError(_only_open(formulation, name))
+        return closed_by_formulation(formulation, name, mechanism, state, wrenches)
     return _ANSWERS[name](mechanism, state, wrenches, threads)
-
-
-def _only_open(formulation: str, name: str) -> str:
-    return (
-        f"formulation '{formulation}' answers {name} for open trees only; leave formulation out, or pass "
-        "mechanism.opened() for the tree without its loops"
-    )
 
 
 def _torques(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Array:
@@ -150,7 +144,10 @@ def closed_reactions(
 ) -> Array:
     """Reactions of the tree's joints with what cut joints transmit; undetermined components are NaN."""
     if formulation is not None:
-        raise InputError(_only_open(formulation, "joint_reactions"))
+        raise InputError(
+            f"formulation '{formulation}' answers joint_reactions for open trees only; leave it out, or "
+            "pass mechanism.opened() for the tree without its loops"
+        )
     return loop_reactions(mechanism, q, qd, qdd, wrenches, frame).wrench
 
 

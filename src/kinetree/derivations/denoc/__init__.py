@@ -35,6 +35,7 @@ from kinetree.derivations.denoc.frames import (
     inward,
     placed,
 )
+from kinetree.derivations.denoc.loops import closed_forward_dynamics, closed_inverse_dynamics
 from kinetree.derivations.denoc.motion import (
     Wrench,
     drive,
@@ -62,9 +63,10 @@ Rates = list[list[Entry]]  # q, qd, qdd
 FORMULATION = Formulation(
     name="denoc",
     title="Decoupled natural orthogonal complements (DeNOC), module by module",
-    source="004, chapters 4 to 7 and appendix A; 002",
+    source="004, chapters 4 to 8 and appendix A; 002",
     cost="O(n) torques and accelerations, O(n depth) mass matrix",
     can=frozenset({"inverse_dynamics", "mass_matrix", "bias_torque", "forward_dynamics", "joint_reactions"}),
+    closed={"inverse_dynamics": closed_inverse_dynamics, "forward_dynamics": closed_forward_dynamics},
 )
 
 
