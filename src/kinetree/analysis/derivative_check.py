@@ -11,16 +11,20 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
+from kinetree.analysis.loops.assembly import assemble, completed
+from kinetree.analysis.loops.states import fitting_state
+from kinetree.analysis.loops.structure import structure
 from kinetree.analysis.reaction_sensitivity import joint_reaction_derivatives
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from kinetree.derivations import module_of
 from kinetree.errors import SingularityError
-from kinetree.model.mechanism import Mechanism, check_open
-from kinetree.state import random_state
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import State
 
 OFFSETS = np.array([-3, -2, -1, 1, 2, 3])
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60.0  # central differences of sixth order
 STEP = 1e-3
+CLOSED_STEP = 1e-4  # along loops, whose other joints may move much faster
 COMPLEX_STEP = 1e-30  # no cancellation, so the step can be tiny
 LIMITS = {"complex step": 1e-9, "differences": 1e-6}  # relative errors that the method explains
 SLOWEST = 0.05  # rad/s, m/s: dry friction has no slope at rest
@@ -56,18 +60,19 @@ def check_derivatives(
     """The derivatives of torques, accelerations and joint reactions beside numerical ones.
 
     Differences of sixth order for all, and for torques also the complex step on the Newton-Euler recursion.
-    Accelerations are left out where the mass matrix is singular.
+    Accelerations are left out where the mass matrix is singular. With closed loops derivatives are total, and
+    so are the differences: the independent joints are moved, and the others follow.
 
     >>> import kinetree as kt
     >>> all(check.passed for check in check_derivatives(kt.zoo.gripper(), states=1))
     True
     """
-    check_open(mechanism, "check_derivatives")
-    at = random_state(mechanism, np.random.default_rng(seed), batch=states)
-    qd = at.qd + np.where(at.qd < 0, -SLOWEST, SLOWEST)
+    at = fitting_state(mechanism, states, seed)
+    qd = at.qd if mechanism.loops else at.qd + np.where(at.qd < 0, -SLOWEST, SLOWEST)
+    checks = _closed_checks if mechanism.loops else _checks
     worst: dict[tuple[str, str, str], SlopeCheck] = {}
     for k in range(states):
-        for check in _checks(mechanism, at.q[k], qd[k], at.qdd[k]):
+        for check in checks(mechanism, at.q[k], qd[k], at.qdd[k]):
             key = (check.quantity, check.by, check.method)
             if key not in worst or check.error > worst[key].error:
                 worst[key] = check
@@ -106,6 +111,51 @@ def _checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[S
         yield _check("joint_reactions", by, "differences", exact_rows, rows, of, names, load)
 
 
+def _closed_checks(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Iterator[SlopeCheck]:
+    """Total derivatives by the independent joints beside differences along the loops."""
+    names = structure(mechanism).independent
+    chosen = np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
+    free = np.ones(mechanism.n_dof, dtype=bool)
+    free[chosen] = False
+
+    def whole(q_i: Array, qd_i: Array, qdd_i: Array) -> State:
+        guess = np.tile(q, (*q_i.shape[:-1], 1))
+        guess[..., chosen] = q_i
+        closed = assemble(mechanism, guess, hold=names)
+        return completed(mechanism, closed, free, qd_i, qdd_i, chosen)
+
+    def reactions(*x: Array) -> Array:
+        at = whole(*x)
+        return joint_reactions(mechanism, at.q, at.qd, at.qdd)
+
+    def torques(*x: Array) -> Array:
+        at = whole(*x)
+        return inverse_dynamics(mechanism, at.q, at.qd, at.qdd)
+
+    own, of = (q[chosen], qd[chosen], qdd[chosen]), mechanism.joint_names
+    load = float(np.nanmax(np.abs(joint_reactions(mechanism, q, qd, qdd)), initial=0.0))
+    inverse = inverse_dynamics_derivatives(mechanism, q, qd, qdd)
+    forward = forward_dynamics_derivatives(mechanism, q, qd, inverse.tau)
+    reaction = joint_reaction_derivatives(mechanism, q, qd, qdd)
+    pace = load * float(np.abs(forward.dqdd_dtau).max(initial=0.0))
+
+    def moved(q_i: Array, qd_i: Array) -> Array:
+        at = whole(q_i, qd_i, np.zeros_like(q_i))
+        return forward_dynamics(mechanism, at.q, at.qd, inverse.tau)
+
+    for which, by in enumerate(("q", "qd", "qdd")):
+        slope = _slope(torques, own, which, CLOSED_STEP)
+        exact = inverse.matrices[which]
+        yield _check("inverse_dynamics", by, "differences", exact, slope, of, names, load)
+        if which < 2:
+            slope, exact = _slope(moved, own[:2], which, CLOSED_STEP), forward.matrices[which]
+            yield _check("forward_dynamics", by, "differences", exact, slope, of, names, pace)
+        rows = [f"{body} {c}" for body in mechanism.body_names for c in COMPONENTS]
+        slope = np.nan_to_num(_slope(reactions, own, which, CLOSED_STEP).reshape(-1, len(names)))
+        exact = np.nan_to_num(reaction.slopes[which].reshape(-1, len(names)))
+        yield _check("joint_reactions", by, "differences", exact, slope, rows, names, load)
+
+
 def _check(
     quantity: str,
     by: str,
@@ -127,13 +177,13 @@ def _check(
     return SlopeCheck(quantity, by, method, error, f"d {rows[i]} / d {columns[j]}")
 
 
-def _slope(function: Callable[..., Any], at: Sequence[Array], which: int) -> Array:
+def _slope(function: Callable[..., Any], at: Sequence[Array], which: int, step: float = STEP) -> Array:
     """d function / d at[which], (..., n), by central differences of sixth order."""
     n = len(at[which])
-    moved = at[which] + STEP * OFFSETS[:, None, None] * np.eye(n)
+    moved = at[which] + step * OFFSETS[:, None, None] * np.eye(n)
     arguments = [moved if k == which else np.broadcast_to(x, moved.shape) for k, x in enumerate(at)]
     values = np.asarray(function(*arguments))  # (6, n, ...)
-    slope: Array = np.moveaxis(np.tensordot(WEIGHTS, values, axes=1), 0, -1) / STEP
+    slope: Array = np.moveaxis(np.tensordot(WEIGHTS, values, axes=1), 0, -1) / step
     return slope
 
 

@@ -14,9 +14,9 @@ from rich.tree import Tree
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
-from kinetree.analysis.loops.structure import structure
+from kinetree.analysis.loops.structure import structure, subsystems
 from kinetree.derivations.contract import ABILITIES, Formulation
-from kinetree.errors import AssemblyError
+from kinetree.errors import AssemblyError, InputError
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
@@ -39,7 +39,7 @@ def mechanism_report(mechanism: Mechanism) -> Group:
     parts += ["", _modules(mechanism)]
     if mechanism.loops:
         ends = [f"{loop.name} ({loop.joint.kind}: {loop.body_a} - {loop.body_b})" for loop in mechanism.loops]
-        parts.append(_listed("Loops", ends))
+        parts += [_listed("Loops", ends), *_loop_lines(mechanism)]
     if mechanism.contact_points:
         points = [f"{point.name} ({point.body})" for point in mechanism.contact_points]
         parts.append(_listed("Contact points", points))
@@ -123,6 +123,32 @@ def _loops(mechanism: Mechanism) -> str:
         return str(error).partition(": ")[2]
     redundant = f" ({found.redundant} of {found.rows} constraints redundant)" if found.redundant else ""
     return f"mobility {found.mobility} with its loops closed{redundant}"
+
+
+def _loop_lines(mechanism: Mechanism) -> list[RenderableType]:
+    """Independent and driven joints, and the subsystems of inverse dynamics in their order."""
+    try:
+        found = structure(mechanism)
+    except AssemblyError:
+        return []
+    drives = [name for name, driven in zip(mechanism.joint_names, mechanism.driven, strict=True) if driven]
+    lines: list[RenderableType] = [
+        _listed("Independent joints", list(found.independent)),
+        _listed("Driven joints", drives or ["none"]),
+    ]
+    try:
+        parts = subsystems(mechanism)
+    except InputError:
+        return lines  # more or fewer drives than freedoms
+    lines.append(Text("Subsystems of inverse dynamics, in their order:"))
+    for number, part in enumerate(parts[:MOST], start=1):
+        gives = [*(f"force of {x}" for x in part.loops), *(f"torque of {x}" for x in part.drives)]
+        after = ", ".join(str(k + 1) for k in part.after)
+        state = f"after {after}" if after else "determinate"
+        lines.append(Text(f"  {number}. {', '.join(gives)} from {', '.join(part.joints)} ({state})"))
+    if len(parts) > MOST:
+        lines.append(_more(len(parts) - MOST, "subsystem", "subsystems"))
+    return lines
 
 
 def _body_label(link: Link) -> Text:

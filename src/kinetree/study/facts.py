@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kinetree.analysis.loops.structure import mobility
-from kinetree.errors import AssemblyError
+from kinetree.analysis.loops.structure import structure, subsystems
+from kinetree.errors import AssemblyError, InputError
 from kinetree.model.mechanism import Link, Mechanism
 
 LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
@@ -19,11 +19,12 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
     >>> mechanism_facts(kt.zoo.four_bar())["mobility"]
     1
     """
+    closed = _closed(mechanism)
     return {
         "name": mechanism.name,
         "n_bodies": mechanism.n_bodies,
         "n_dof": mechanism.n_dof,
-        "mobility": _mobility(mechanism),
+        "mobility": closed["mobility"],
         "mass": mechanism.mass,
         "gravity": mechanism.gravity.tolist(),
         "bodies": [_body(link) for link in mechanism.links],
@@ -34,6 +35,7 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
         "loops": [
             {"name": x.name, "kind": x.joint.kind, "a": x.body_a, "b": x.body_b} for x in mechanism.loops
         ],
+        "closed": closed,
         "contact_points": [
             {"name": x.name, "body": x.body, "at": x.position.tolist()} for x in mechanism.contact_points
         ],
@@ -71,9 +73,31 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _mobility(mechanism: Mechanism) -> int | None:
-    """None where the loops cannot be closed."""
+def _closed(mechanism: Mechanism) -> dict[str, Any]:
+    """What the loops leave; mobility None where they cannot be closed."""
+    driven = [name for name, flag in zip(mechanism.joint_names, mechanism.driven, strict=True) if flag]
     try:
-        return mobility(mechanism)
+        found = structure(mechanism)
     except AssemblyError:
-        return None
+        return {"mobility": None, "driven": driven}
+    try:
+        parts = subsystems(mechanism) if mechanism.loops else ()
+    except InputError:  # more or fewer drives than freedoms
+        parts = ()
+    return {
+        "mobility": found.mobility,
+        "rows": found.rows,
+        "redundant": found.redundant,
+        "independent": list(found.independent),
+        "driven": driven,
+        "subsystems": [
+            {
+                "joints": list(x.joints),
+                "drives": list(x.drives),
+                "loops": list(x.loops),
+                "unknowns": x.unknowns,
+                "after": list(x.after),
+            }
+            for x in parts
+        ],
+    }

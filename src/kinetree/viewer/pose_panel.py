@@ -10,6 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, potential_energy
 from kinetree.analysis.inverse import gravity_torque
+from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.skeleton import gaps, resting_pose, skeleton
 from kinetree.state import independent_axes
@@ -132,10 +133,11 @@ class PosePanel:
 
 
 def _holding(mechanism: Mechanism, q: Array) -> list[float | None]:
-    """What each joint gives against gravity; None where loops carry a part of it."""
-    if mechanism.loops:
+    """What each joint gives against gravity; None where a loop is open, or drives cannot hold it."""
+    try:
+        torque = gravity_torque(mechanism, q)
+    except InputError:
         return [None] * mechanism.n_dof
-    torque = gravity_torque(mechanism, q)
     held = np.where(np.abs(torque) > ROUNDING * np.abs(torque).max(initial=0.0), torque, 0.0)
     return [float(x) for x in held]
 
