@@ -104,7 +104,7 @@ def test_a_study_is_known_by_its_tables(tmp_path, text):
 
 def test_loops_with_what_they_leave_and_their_subsystems():
     told = kinetree("info", "robotic_leg").stdout
-    assert "mobility 1 with its loops closed (9 of 15 constraints redundant)" in told
+    assert "mobility 1 with its loops closed (9 of 15 constraints redundant)" in " ".join(told.split())
     assert told.split("Independent joints")[1].split()[0] == "crank_pivot"
     assert told.split("Driven joints")[1].split()[0] == "crank_pivot"
     assert "1. force of pantograph_pin from knee, long_bar_pin (determinate)" in told
@@ -112,4 +112,4 @@ def test_loops_with_what_they_leave_and_their_subsystems():
     facts = json.loads(kinetree("info", "robotic_leg", "--json").stdout)["closed"]
     assert (facts["mobility"], facts["rows"], facts["redundant"]) == (1, 15, 9)
     assert [part["unknowns"] for part in facts["subsystems"]] == [2, 2, 2, 1]
-    assert [len(part["after"]) for part in facts["subsystems"]][0] == 0
+    assert facts["subsystems"][0]["after"] == []
