@@ -14,6 +14,8 @@ from kinetree.analysis.loops.dynamics import LoopForces as LoopForces
 from kinetree.analysis.loops.dynamics import loop_forces as forces
 from kinetree.analysis.loops.dynamics import loop_forward_dynamics as forward_dynamics
 from kinetree.analysis.loops.dynamics import loop_inverse_dynamics as inverse_dynamics
+from kinetree.analysis.loops.hessian import LoopTorqueHessian as LoopTorqueHessian
+from kinetree.analysis.loops.hessian import loop_torque_hessian as torque_hessian
 from kinetree.analysis.loops.reactions import LoopReactionDerivatives as LoopReactionDerivatives
 from kinetree.analysis.loops.reactions import LoopReactions as LoopReactions
 from kinetree.analysis.loops.reactions import loop_reaction_derivatives as reaction_derivatives
@@ -44,6 +46,7 @@ __all__ = [
     "LoopReactionDerivatives",
     "LoopReactions",
     "LoopStructure",
+    "LoopTorqueHessian",
     "Subsystem",
     "assemble",
     "assembly_modes",
@@ -62,4 +65,5 @@ __all__ = [
     "reactions",
     "structure",
     "subsystems",
+    "torque_hessian",
 ]

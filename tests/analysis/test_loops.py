@@ -103,11 +103,6 @@ def test_questions_that_feel_the_loops_refuse_states_that_open_them(name):
     assert "mechanism 'four_bar': loop 'crank_pin' is open by" in told
 
 
-def test_second_derivatives_of_torques_are_those_of_open_trees():
-    told = refusal(lambda: DYNAMICS["torque_hessian"](LINKAGE, CLOSED))
-    assert "has closed loops (crank_pin)" in told and "mechanism.opened()" in told
-
-
 @pytest.mark.parametrize("name", WHOLE)
 def test_whatever_stands_on_dynamics_refuses(name):
     told = refusal(lambda: WHOLE[name](LINKAGE))

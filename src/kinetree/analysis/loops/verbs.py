@@ -6,7 +6,7 @@
 | gravity_torque | torques of the drives that hold it, zero elsewhere |
 | forward_dynamics | accelerations of all joints |
 | joint_reactions | of the tree's joints, with what cut joints transmit; undetermined components are NaN |
-| derivatives | total, by the independent joints: all others follow |
+| derivatives, torque_hessian | total, by the independent joints: all others follow |
 | inertia_regressor | of the drives' torques |
 | floating_base_inverse_dynamics | drives' torques and the base's acceleration |
 
@@ -32,6 +32,7 @@ from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
 from kinetree.analysis.loops.dynamics import drive_map, drive_torque
 from kinetree.analysis.loops.formulated import closed_by_formulation
+from kinetree.analysis.loops.hessian import loop_torque_hessian
 from kinetree.analysis.loops.reactions import loop_reaction_derivatives, loop_reactions
 from kinetree.analysis.loops.sensitivity import (
     loop_forward_dynamics_derivatives,
@@ -39,7 +40,7 @@ from kinetree.analysis.loops.sensitivity import (
 )
 from kinetree.analysis.loops.system import constraints, refuse_open_loops
 from kinetree.analysis.regressor import inertia_regressor
-from kinetree.errors import InputError, KinetreeError, listed
+from kinetree.errors import InputError, KinetreeError
 from kinetree.kernels.floating import BASE
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import Frame
@@ -110,11 +111,8 @@ def _reaction_slopes(mechanism: Mechanism, state: State, wrenches: Wrenches, thr
 
 
 def _hessian(mechanism: Mechanism, state: State, wrenches: Wrenches, threads: int | None) -> Any:
-    raise InputError(
-        f"mechanism '{mechanism.name}' has closed loops ({listed(x.name for x in mechanism.loops)}); "
-        "torque_hessian has second derivatives of open trees only. inverse_dynamics_derivatives has the "
-        "exact first ones; mechanism.opened() is the tree without its loops"
-    )
+    q, qd, qdd, weight = state
+    return loop_torque_hessian(mechanism, q, qd, qdd, weight, None, wrenches, threads=threads)
 
 
 _ANSWERS: dict[str, Callable[[Mechanism, State, Wrenches, int | None], Any]] = {

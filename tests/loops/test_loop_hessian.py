@@ -1,0 +1,64 @@
+"""Second derivatives of drives' torques with closed loops beside differences of the exact first ones."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.analysis.loops.assembly import completed
+from support.reference import closed, loads, read, relative_error
+
+FILES = ("slider_crank", "prismatic_cut", "spatial_fourbar", "jansen_leg", "other_cuts", "delta")
+CASES = {f"{file}-{v['name']}": v for file in FILES for v in read(f"{file}.json")["variants"]}
+
+
+@pytest.mark.parametrize("variant", CASES.values(), ids=CASES)
+def test_second_derivatives_are_differences_of_the_first(variant, rng):
+    mechanism, state = closed(variant), variant["states"][0]
+    q, qd, qdd = (np.array(x) for x in (state["q"], state["qd"], state["inverse"]["qdd"]))
+    load = loads(mechanism, state["external"]) or None
+    weight = rng.standard_normal(mechanism.n_dof)
+    chosen = np.array(variant["independent"])
+    names = [mechanism.joint_names[k] for k in chosen]
+    free = np.ones(mechanism.n_dof, dtype=bool)
+    free[chosen] = False
+    found = kt.loops.torque_hessian(mechanism, q, qd, qdd, weight, names, load)
+    k, drives = len(chosen), mechanism.driven
+    own = np.concatenate([q[chosen], qd[chosen], qdd[chosen]])
+
+    def gradient(u):
+        guess = q.copy()
+        guess[chosen] = u[:k]
+        pose = kt.loops.assemble(mechanism, guess, hold=names)
+        at = completed(mechanism, pose, free, u[k : 2 * k], u[2 * k :], chosen)
+        d = kt.loops.inverse_dynamics_derivatives(mechanism, at.q, at.qd, at.qdd, names, load)
+        return np.concatenate([(weight * drives) @ slope for slope in d.matrices])
+
+    assert relative_error(np.concatenate([found.dq, found.dqd, found.dqdd]), gradient(own)) < 1e-11
+    h = 1e-5
+    slopes = np.stack(
+        [(gradient(own + h * unit) - gradient(own - h * unit)) / (2 * h) for unit in np.eye(3 * k)], axis=-1
+    )
+    assert np.abs(found.full - slopes).max() < 1e-6 * max(1.0, np.abs(slopes).max())
+
+
+def test_batches_loads_and_the_question_of_kinetree_itself():
+    mechanism = kt.zoo.four_bar()
+    crank = np.linspace(0.2, 1.2, 3)[:, None]
+    at = kt.loops.dependent_motion(
+        mechanism, ["crank_pivot"], crank, 3.0 + 0.0 * crank, crank, guess=[0.2, 1.0, 4.3]
+    )
+    weight = np.array([1.5, 7.0, 9.0])
+    found = kt.torque_hessian(mechanism, at.q, at.qd, at.qdd, weight)
+    assert found.independent == ("crank_pivot",)
+    assert found.full.shape == (3, 3, 3) and found.tau.shape == (3, 3)
+    one = kt.torque_hessian(mechanism, at.q[1], at.qd[1], at.qdd[1], weight)
+    assert relative_error(found.full[1], one.full) < 1e-12
+    d = kt.inverse_dynamics_derivatives(mechanism, at.q, at.qd, at.qdd)
+    assert relative_error(found.dq[:, 0], 1.5 * d.dtau_dq[:, 0, 0]) < 1e-11
+
+
+def test_redundant_drives_have_no_second_derivatives():
+    (variant,) = read("five_bar.json")["variants"]
+    mechanism, state = closed(variant), variant["states"][0]
+    with pytest.raises(kt.InputError, match=r"torque_hessian with closed loops: .* has 3 driven joints"):
+        kt.torque_hessian(mechanism, state["q"], state["qd"], state["inverse"]["qdd"], np.ones(4))
