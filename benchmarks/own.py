@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--quantity", action="append", choices=list(QUANTITIES), help="what is timed; all unless given"
     )
     options = parser.parse_args(arguments)
-    mechanism = mechanism_of(options.model, lenient=True)
+    mechanism = mechanism_of(options.model)
     plan = Plan(
         "own",
         quantities=tuple(options.quantity or QUANTITIES),

@@ -165,3 +165,24 @@ def test_ones_own_mechanism_is_raced_with_the_peers(capsys):
         assert word in printed
     for peer in ("pinocchio", "mujoco"):
         assert peer in printed  # in the table, or left out with a reason
+
+
+@pytest.mark.peers
+def test_collections_of_models_are_read_and_compared(tmp_path, capsys):
+    """A URDF and an MJCF file that both read, one that nobody reads, and a copy that counts once."""
+    pytest.importorskip("pinocchio")
+    pytest.importorskip("mujoco")
+    from benchmarks.models import main
+
+    data = Path(__file__).parent / "data"
+    text = (data / "urdf" / "gripper.urdf").read_text()
+    (tmp_path / "a.urdf").write_text(text)
+    (tmp_path / "b.urdf").write_text(text)
+    (tmp_path / "bad.urdf").write_text("<robot name='r'/>")
+    (tmp_path / "arm.xml").write_text((data / "mjcf" / "arm.xml").read_text())
+    assert main([str(tmp_path), "--json"]) == 0
+    urdf, mjcf = json.loads(capsys.readouterr().out)
+    assert (urdf["files"], urdf["read"], urdf["both"]) == (2, 1, 1)
+    assert list(urdf["refused"].values()) == [1]
+    assert (mjcf["files"], mjcf["both"]) == (1, 1)
+    assert max(urdf["worst"], mjcf["worst"]) < 1e-9 and urdf["different"] == mjcf["different"] == []

@@ -1,6 +1,7 @@
 """The public names of Kinetree and where they stand: read by type checkers, and by the package itself."""
 
 from . import control as control
+from . import gait as gait
 from . import human as human
 from . import loops as loops
 from . import terms as terms
@@ -31,6 +32,8 @@ from .analysis.kinematics import body_accelerations as body_accelerations
 from .analysis.kinematics import body_velocities as body_velocities
 from .analysis.kinematics import forward_kinematics as forward_kinematics
 from .analysis.kinematics import jacobian as jacobian
+from .analysis.peer_coordinates import coordinates_from as coordinates_from
+from .analysis.peer_coordinates import coordinates_to as coordinates_to
 from .analysis.reaction_sensitivity import JointReactionDerivatives as JointReactionDerivatives
 from .analysis.reaction_sensitivity import joint_reaction_derivatives as joint_reaction_derivatives
 from .analysis.regressor import inertia_regressor as inertia_regressor

@@ -144,7 +144,7 @@ def test_one_mistake(old, new, message):
 TOLERATED = (
     "inertia must be positive", "triangle", "a <mass> is missing", "Did you mean 'mass'", "<inertia> needs",
     "Did you mean 'axis'", "Did you mean 'effort'", "Did you mean 'cylinder'", "<geometry> must",
-    "a <geometry>", "<robot> needs", "only one-DOF", "Did you mean 'shoulder'",
+    "a <geometry>", "size of a cylinder", "<robot> needs", "only one-DOF", "Did you mean 'shoulder'",
 )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ def torques(mechanism):
             ),
             "meshes outside the folder",
         ),
-        (PLAIN.replace("</link>", "<visual/></link>", 1), "<visual> without <geometry>"),
+        (PLAIN.replace("</link>", "<visual/></link>", 1), "<visual> that cannot be drawn"),
         (PLAIN.replace('ixy="0"', 'iyx="0"'), "attribute 'iyx' of <inertia>"),
         (PLAIN.replace('iyz="0"', ""), "<inertia> without 'iyz'"),
         (PLAIN.replace("<origin", '<mimic joint="nobody"/><origin'), "<mimic> that cannot be one"),

@@ -22,8 +22,8 @@ def bead(t, y, dy, context):
     return 0
 
 
-@cfunc(types.int64(types.float64, POINTER, POINTER))
-def onto_circle(t, y, context):
+@cfunc(types.int64(types.float64, POINTER, POINTER, POINTER, POINTER))
+def onto_circle(t, y, dy, plan, context):
     """Back to radius 1, the velocity along the circle; counts its calls."""
     context[0] += 1.0
     r = np.sqrt(y[0] ** 2 + y[1] ** 2)
@@ -51,8 +51,8 @@ def test_a_projection_keeps_an_invariant(method):
 
 @pytest.mark.parametrize("method", ADAPTIVE)
 def test_a_projection_that_moves_nothing_changes_nothing(method):
-    @cfunc(types.int64(types.float64, POINTER, POINTER))
-    def idle(t, y, context):
+    @cfunc(types.int64(types.float64, POINTER, POINTER, POINTER, POINTER))
+    def idle(t, y, dy, plan, context):
         return 0
 
     plain = solved(method, bead, START, 6.0, TIMES, **LOOSE)
@@ -85,9 +85,30 @@ def test_events_are_found_beside_a_projection(method):
 
 
 def test_a_projection_can_stop():
-    @cfunc(types.int64(types.float64, POINTER, POINTER))
-    def refuse(t, y, context):
+    @cfunc(types.int64(types.float64, POINTER, POINTER, POINTER, POINTER))
+    def refuse(t, y, dy, plan, context):
         return -1
 
     run = integration("dopri5", bead, START, 6.0, project=refuse.address, **LOOSE)
     assert run.advance(10**6) is Status.CALLBACK
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_a_projection_can_plan_steps(method):
+    """Steps of a planned length are taken, whether their error is asked for or not; it sees rates."""
+
+    @cfunc(types.int64(types.float64, POINTER, POINTER, POINTER, POINTER))
+    def planned(t, y, dy, plan, context):
+        if abs(dy[0] - y[2]) > 1e-2 or plan[0] <= 0.0 or not 0.0 < plan[1] < 1.0:
+            return -1
+        context[1] = max(context[1], abs(t - context[2] - 0.01)) if context[2] > 0.0 else 0.0
+        context[2] = t
+        plan[2], plan[3] = 0.01, context[0]
+        return 0
+
+    for accepted in (0.0, 1.0):
+        context = np.array([accepted, 0.0, 0.0])
+        run = integration(method, bead, START, 1.0, project=planned.address, context=context, **LOOSE)
+        assert run.advance(10**6) is Status.DONE
+        assert run.statistics["steps"] > 80
+        assert context[1] < 0.01  # but for the last, which ends where it has to

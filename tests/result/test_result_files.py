@@ -145,7 +145,7 @@ def test_changed_number_is_noticed(saved):
 def test_a_small_file_cannot_claim_gigabytes(saved):
     with h5py.File(saved, "a") as file:
         file.create_dataset("large", (2**30,), "f8", chunks=(1000,))
-    with pytest.raises(FileError, match="'large' claims to have 8590 MB"):
+    with pytest.raises(FileError, match="its arrays claim to have 8590 MB"):
         load_result(saved)
 
 

@@ -19,6 +19,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "plot": ("results", "Draw a result over time into a picture file."),
         "report": ("report", "Write a result as a page with animation, curves and tables."),
         "compare": ("results", "Show how two results differ, as a table or picture."),
+        "validate": ("validate", "Put a result beside measurements: how human a gait is."),
         "show": ("show", "Show a mechanism or a result on a page in the browser."),
         "export": ("export", "Write a result as a table, a movie, for OpenSim, or its model."),
     },

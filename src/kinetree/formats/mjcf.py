@@ -111,6 +111,8 @@ def _compiled(mujoco: Any, compile_model: Callable[[str], Any], argument: str, s
     mujoco.set_mju_user_warning(heard.append)
     try:
         return CompiledModel(mujoco, compile_model(argument), heard)
+    except FileError:
+        raise
     except (ValueError, mujoco.FatalError, mujoco.UnexpectedError) as reason:
         raise FileError(f"{source}: MuJoCo refuses it: {_one_line(str(reason))}") from None
     finally:

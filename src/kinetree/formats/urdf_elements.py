@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis, unit_axis
-from kinetree.errors import ModelError, listed, unknown_name
+from kinetree.errors import FileError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.xml_file import Element
@@ -145,16 +145,21 @@ def _moment(tensor: Element | None, passed: PassedOver) -> Array:
 
 def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
     """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
-    geometry = drawn.one("geometry")
-    if geometry is None:
-        passed.note("missing-element", f"<{drawn.tag}> without <geometry>", drawn.missing("geometry"))
+    try:
+        return _drawn_shape(drawn, folder, passed)
+    except (FileError, ModelError) as reason:
+        passed.note("missing-element", f"<{drawn.tag}> that cannot be drawn", str(reason), type(reason))
         return None
+
+
+def _drawn_shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
+    geometry = drawn.needed("geometry")
     shapes = [child for child in geometry.children if child.tag in SHAPE_ATTRIBUTES]
     if len(shapes) != 1:
         found = f"{len(shapes)} of them" if shapes else "none"
-        message = f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
-        passed.note("missing-element", "<geometry> without one shape", message)
-        return None
+        raise FileError(
+            f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
+        )
     shape = shapes[0]
     file = None
     if shape.tag == "mesh":

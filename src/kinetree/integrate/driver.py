@@ -13,6 +13,7 @@ from kinetree.integrate.explicit import Method, dop853, dopri5
 from kinetree.integrate.fixed import rk4, semi_implicit_euler
 from kinetree.integrate.radau import radau
 from kinetree.integrate.settings import (
+    ACCEPTED,
     ARGUMENT,
     CALLBACK,
     COMPLEX,
@@ -26,6 +27,7 @@ from kinetree.integrate.settings import (
     MATRIX,
     MOVED,
     NEW,
+    PLANNED,
     RUNNING,
     SETTINGS,
     SMOOTH,
@@ -54,7 +56,7 @@ def advancing(name: str) -> Callable[..., int]:
     """advance(settings, memory, times, out, breaks, g, rules, thetas, log, log_index, ..., max_steps)."""
     method = method_named(name)
     start, take, commit = method.start, method.take, method.commit
-    dense = interpolation(method)
+    dense, project = interpolation(method), projection(method)
     write = writing(dense)
     find = finder(dense, method.first, method.last)
 
@@ -88,6 +90,7 @@ def advancing(name: str) -> Callable[..., int]:
                 if start(s, memory) != 0 or measure_again(s, memory, g) != 0:
                     return CALLBACK
             elif s.start != SMOOTH:
+                s.hold = 0
                 if switch_modes(s, memory, g) != 0 or start(s, memory) != 0:
                     return CALLBACK
                 if begin_events(s, memory, g) != 0:
@@ -139,23 +142,32 @@ def writing(dense: Any) -> Any:
     return write
 
 
-@compiled
-def project(s, memory):
-    """Let the caller's function move the state at the end of the step; not zero if it stopped.
+def projection(method: Method) -> Any:
+    """project(s, memory): let the caller's function move the end of a step and plan the next one."""
+    last, blind = method.last, method.blind
 
-    f is evaluated again there; the dense output of the step stays as it is.
-    """
-    if s.project == 0:
+    @compiled
+    def project(s, memory):
+        """Not zero if it stopped; f is evaluated again where it moved the state, dense output stays."""
+        if s.project == 0:
+            return 0
+        likely = min(s.wish, s.max_step)
+        memory[ARGUMENT, 0] = min(likely, s.period) if s.period > 0.0 else likely
+        memory[ARGUMENT, 1] = blind
+        memory[ARGUMENT, 2] = memory[ARGUMENT, 3] = 0.0
+        where = (address_of(memory, NEW), address_of(memory, last), address_of(memory, ARGUMENT), s.context)
+        answer = call(s.project, s.t_new, where)
+        if answer < 0 or answer > 1:
+            return 1
+        s.hold = 0
+        if memory[ARGUMENT, 2] > 0.0:
+            s.h_held = memory[ARGUMENT, 2]
+            s.hold = ACCEPTED if memory[ARGUMENT, 3] != 0.0 else PLANNED
+        if answer == 1:
+            s.start = max(s.start, MOVED)
         return 0
-    answer = call(s.project, s.t_new, (address_of(memory, NEW), s.context))
-    if answer < 0 or answer > 3:
-        return 1
-    if s.hold == 0 and s.landing == 0:
-        s.h_held = s.h
-    s.hold = 1 if answer >= 2 and s.h_held > 0.0 else 0
-    if answer % 2 == 1:
-        s.start = max(s.start, MOVED)
-    return 0
+
+    return project
 
 
 @compiled

@@ -13,9 +13,11 @@ from kinetree.engine.lanes.calls import combination, stages
 from kinetree.integrate import dop853 as eighth
 from kinetree.integrate import dopri5 as fifth
 from kinetree.integrate.settings import (
+    ACCEPTED,
     ARGUMENT,
     CALLBACK,
     ERROR,
+    FREE,
     GO_ON,
     NEW,
     NOT_FINITE,
@@ -27,7 +29,7 @@ from kinetree.integrate.settings import (
 from kinetree.integrate.steps import (
     copy,
     evaluate,
-    fit,
+    fit_next,
     is_finite,
     next_step,
     scaled_squares,
@@ -56,6 +58,7 @@ class Method:
     commit: Callable[..., Any]
     first: int  # rows with f at the start of the step
     last: int  # and at its end
+    blind: float = 0.0  # share of a step around which no stage is, in a widest gap; 0: steps are not planned
 
 
 def point(k, c, coefficients, argument=ARGUMENT):
@@ -131,8 +134,8 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
     @compiled
     def take(s, memory, matrices, complexes, pivots):
         while True:
-            wish = s.h_held if s.hold != 0 else s.wish
-            fit(s, wish)
+            wish = s.wish
+            fit_next(s)
             if s.h < shortest_step(s):
                 return NOT_FINITE if s.was_not_finite != 0 else STEP_TOO_SMALL
             square = attempt(s, memory)
@@ -140,12 +143,11 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
                 return CALLBACK
             if square == math.inf:
                 s.was_not_finite = 1
-                s.hold = 0
                 s.wish = 0.1 * s.h
             else:
                 log_error = 0.5 * math.log(max(square, 1e-40))
                 factor = safety * math.exp(memory_exponent * s.log_error - exponent * log_error)
-                if s.hold != 0:
+                if s.hold == ACCEPTED:
                     return GO_ON
                 if square <= 1.0:
                     accept(s, wish, factor)
@@ -153,6 +155,7 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
                     return GO_ON
                 s.was_not_finite = 0
                 s.wish = s.h * max(least, safety * math.exp(-exponent * log_error))
+            s.hold = FREE
             s.was_rejected = 1
             s.rejected += 1
 
@@ -244,7 +247,8 @@ def dopri5() -> Method:
     plan = [point(k, c, a) for k, (c, a) in enumerate(fifth.STAGES, start=1)]
     run = all_stages([*plan, point(6, 1.0, fifth.B, NEW)])
     take = controlled(run, one_error(fifth.ERROR), 0.2 - 0.75 * 0.04, 0.04, 0.2, 10.0)
-    return Method("dopri5", 7, 7, starting(5), take, nothing_more, weigh_fifth, going_on(6), K, K + 6)
+    commit = going_on(6)
+    return Method("dopri5", 7, 7, starting(5), take, nothing_more, weigh_fifth, commit, K, K + 6, 0.55)
 
 
 def dop853() -> Method:
@@ -254,4 +258,5 @@ def dop853() -> Method:
     more = all_stages([point(k, c, a) for k, (c, a) in enumerate(eighth.MORE_STAGES, start=13)])
     error = two_errors(eighth.ERROR_5, eighth.ERROR_3)
     take = controlled(run, error, 1 / 8 - 0.75 * 0.04, 0.04, 1 / 3, 6.0, 0.85)
-    return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, going_on(12), K, K + 12)
+    commit = going_on(12)
+    return Method("dop853", 16, 16, starting(8), take, more, weigh_eighth, commit, K, K + 12, 7 / 15)

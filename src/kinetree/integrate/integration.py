@@ -75,9 +75,11 @@ class Integration:
     at t_start and at all multiples of the period before t_end; ``breaks`` are times where f jumps. The caller
     keeps the callbacks alive. ``jacobian``(t, y*, J*, context*) fills the slopes (n + n_more,
     2 n + n_more) of the rates of velocities and further states; without it they are found by differences.
-    ``project``(t, y*, context*) is called at the end of every accepted step and may move the state: it
-    answers 1 then, 0 if it did not, and 2 more to have the next step as long as the last one and accepted
-    whatever its error (explicit methods); anything else stops.
+    ``project``(t, y*, dy*, plan*, context*) is called at the end of every accepted step, with the rates dy
+    there, and may move the state: it answers 1 then, 0 if it did not; anything else stops. plan[0] is the
+    length that the next step is likely to have, plan[1] the share of a step in a wide gap between stages, or
+    0; it may put a length into plan[2] that the next step has to have, and 1 into plan[3] to have it
+    accepted whatever its error (adaptive methods).
 
     >>> from numba import cfunc
     >>> @cfunc("int64(float64, CPointer(float64), CPointer(float64), CPointer(float64))")

@@ -24,9 +24,11 @@ from kinetree.integrate.radau_systems import (
     which,
 )
 from kinetree.integrate.settings import (
+    ACCEPTED,
     ARGUMENT,
     CALLBACK,
     ERROR,
+    FREE,
     GO_ON,
     JUMP,
     NEW,
@@ -40,7 +42,7 @@ from kinetree.integrate.steps import (
     EPSILON,
     copy,
     evaluate,
-    fit,
+    fit_next,
     is_finite,
     next_step,
     scaled_squares,
@@ -260,17 +262,22 @@ def take(s, memory, matrices, complexes, pivots):
     s.has_slope = 1
     while True:
         wish = s.wish
-        fit(s, wish)
+        fit_next(s)
         if s.h < shortest_step(s):
             return NOT_FINITE if s.was_not_finite != 0 else STEP_TOO_SMALL
         error, count = attempt(s, memory, matrices, complexes, pivots)
         if error < 0.0:
             return CALLBACK
+        if s.hold == ACCEPTED and error < math.inf:
+            s.is_current = 0
+            copy(memory, F + s.stages - 1, LAST)
+            return GO_ON
         if error <= 1.0:
             accept(s, wish, error, count)
             copy(memory, F + s.stages - 1, LAST)
             return GO_ON
         s.rejected += 1
+        s.hold = FREE
         if error == math.inf and s.is_current == 0:
             s.has_jacobian = 0
         elif error == math.inf:
@@ -320,6 +327,5 @@ def commit(s, memory):
 
 def radau() -> Method:
     """Radau IIA of order 5, or of order 9 for tight tolerances."""
-    return Method(
-        "radau", F_START - K + 1, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST
-    )
+    rows = F_START - K + 1
+    return Method("radau", rows, MOST_STAGES, start, take, nothing_more, weigh, commit, F_START, LAST, 0.42)

@@ -24,6 +24,9 @@ GO_ON = -1
 # the state may have jumped as well
 SMOOTH, MOVED, KINK, JUMP = range(4)
 
+# the next step: as accuracy allows, of a planned length, or of that length and accepted whatever its error
+FREE, PLANNED, ACCEPTED = range(3)
+
 _FLOATS = (
     "t",
     "t_new",  # where the step in progress ends
@@ -41,7 +44,7 @@ _FLOATS = (
     "h_factored",
     "rate_of_convergence",  # of Newton's iteration
     "contraction",
-    "h_held",  # the last step whose error counted
+    "h_held",  # the step that a projection has planned
 )
 _INTEGERS = (
     "rates",  # addresses
@@ -49,7 +52,7 @@ _INTEGERS = (
     "jacobian",
     "sample",
     "switch",
-    "hold",  # 1: the next step is as long as the last whose error counted, and accepted
+    "hold",  # FREE, PLANNED or ACCEPTED
     "project",  # 0: there is none
     "context",
     "lanes",

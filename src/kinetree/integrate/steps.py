@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, larger_magnitude, load_block, store_block
 from kinetree.engine.lanes.calls import total as sum_of
-from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, NEW, K, Y, compiled
+from kinetree.integrate.settings import ARGUMENT, ATOL, ERROR, FREE, NEW, K, Y, compiled
 
 EPSILON = float(np.finfo(float).eps)
 SMALLEST = 10.0 * EPSILON  # relative to time: shorter steps are rounding
@@ -94,6 +94,18 @@ def fit(s, wish):
         h = 0.5 * rest
     s.h = h
     s.t_new = s.target if s.landing else s.t + h
+
+
+@compiled
+def fit_next(s):
+    """The planned step as it is, else the one that accuracy allows."""
+    if s.hold == FREE:
+        fit(s, s.wish)
+        return
+    rest = s.target - s.t
+    s.landing = 1 if rest <= 1.000001 * s.h_held else 0
+    s.h = rest if s.landing else s.h_held
+    s.t_new = s.target if s.landing else s.t + s.h
 
 
 @compiled

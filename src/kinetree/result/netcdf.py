@@ -29,6 +29,7 @@ from kinetree.result.labelled import (
 )
 from kinetree.result.records import Check, json_text, plain_check
 from kinetree.result.result import Result
+from kinetree.result.seal import check_seal, sealed
 from kinetree.result.variables import Variable
 
 SUFFIX = ".nc"
@@ -61,9 +62,11 @@ def load_result(path: PathLike) -> Result:
     """
     place = with_result_suffix(checked_path(path))
     _check_readable(place)
+    check_seal(place)
     try:
         with import_module("h5py").File(place, "r") as file:
             _check_version(place, file)
+            _check_contents(place, file)
             return _read(place, file)
     except KinetreeError:
         raise
@@ -95,7 +98,7 @@ def result_bytes(result: Result) -> bytes:
                 file.dimensions[name] = len(label.values)
         for name, variable in (coordinates | variables).items():
             _write(file, name, variable, coordinates)
-    return content.getvalue()
+    return sealed(content.getvalue())
 
 
 def _texts(result: Result) -> dict[str, str]:
@@ -164,9 +167,6 @@ def _read(place: Path, file: Any) -> Result:
         raise FileError(f"{place}: is damaged: it lacks the attributes {listed(missing)}")
     texts = {name: str(file.attrs[name]) for name in TEXTS}
     found = {name: array for name, array in ((x, file[x]) for x in file) if hasattr(array, "dims")}
-    for name, array in found.items():
-        if array.nbytes > HIGHEST_COMPRESSION * os.path.getsize(place):
-            raise FileError(f"{place}: is damaged: '{name}' claims to have {array.nbytes / 1e6:.0f} MB")
     arrays = {name: _variable(name, array) for name, array in found.items()}
     try:
         check_required(texts["task"], arrays)
@@ -191,6 +191,23 @@ def _read(place: Path, file: Any) -> Result:
         stop["time"],
         stop["reason"],
     )
+
+
+def _check_contents(place: Path, file: Any) -> None:
+    """Refuse what lies in other files, and arrays that together claim more than the file can hold."""
+    h5py = import_module("h5py")
+    total = 0
+    for name in file:
+        if not isinstance(file.get(name, getlink=True), h5py.HardLink):
+            raise FileError(f"{place}: is damaged: '{name}' is a link to another place or file")
+        found = file[name]
+        if not isinstance(found, h5py.Dataset):
+            continue
+        if found.external or found.is_virtual:
+            raise FileError(f"{place}: is damaged: the numbers of '{name}' lie in other files")
+        total += found.nbytes
+    if total > HIGHEST_COMPRESSION * os.path.getsize(place):
+        raise FileError(f"{place}: is damaged: its arrays claim to have {total / 1e6:.0f} MB")
 
 
 def _variable(name: str, array: Any) -> Variable:

@@ -31,6 +31,7 @@ class Energies:
     external: Array
     others: Array  # (..., k, count) work of components, which is not in that of the actuators
     names: tuple[str, ...] = ()
+    scale: float = 0.0  # what it takes to lift the mechanism by its size: rounding is a share of it
 
     @cached_property
     def error(self) -> Array:
@@ -55,7 +56,7 @@ class Energies:
     @property
     def relative_error(self) -> Array:
         """Worst error (...,), less what rounding makes of such energies, beside the energy in play."""
-        rounding = ROUNDING * _largest(np.abs(self.kinetic) + np.abs(self.potential))
+        rounding = ROUNDING * (self.scale + _largest(np.abs(self.kinetic) + np.abs(self.potential)))
         worst = np.maximum(0.0, self.worst - rounding)
         relative: Array = worst / np.where(self.exchanged > 0.0, self.exchanged, 1.0)
         return relative
@@ -114,7 +115,15 @@ def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array, names: tupl
         sums[..., EXTERNAL],
         others,
         names,
+        _lift(mechanism),
     )
+
+
+def _lift(mechanism: Mechanism) -> float:
+    """Mass times gravity times size (J): heights are sums of lengths, which leave their rounding."""
+    tree = mechanism.tree
+    weight = float(tree.mass.sum() * np.linalg.norm(tree.gravity))
+    return weight * float(np.linalg.norm(tree.position, axis=-1).sum())
 
 
 def energy_tolerance(options: Options) -> float:

@@ -130,6 +130,12 @@ class View:
             self.seen.append((t, q_user))
         return q_user.copy(), qd_user
 
+    def follow(self, t: float, q: Array, qd: Array) -> None:
+        """Go on to the state (n,) at the end of a step, and remember the user's positions."""
+        if not self.seen or t > self.seen[-1][0]:
+            self.near, _ = self.chart.user_state(q, qd, self.near)
+            self.seen.append((t, self.near))
+
     def nearest(self, t: float) -> Array | None:
         """The positions (n,) that were seen last before t (s), if any were."""
         k = bisect_right(self.seen, t, key=lambda entry: entry[0])
@@ -157,6 +163,14 @@ class View:
         return replace(trigger, function=own)
 
 
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """Wrenches of joints on bodies (k, n_bodies, 6), of cut joints on their bodies a (k, loops, 6)."""
+
+    bodies: Array
+    cuts: Array
+
+
 @dataclass(eq=False)
 class Piece:
     """A part of a simulation in one set of coordinates: times (k,), states (k, 1, size), own and user's."""
@@ -167,8 +181,8 @@ class Piece:
     own: Array
     user: Array
 
-    def observe(self, *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
-        """What happened, in the user's coordinates: forces, energies and joint reactions (k, n_bodies, 6)."""
+    def observe(self, *, reactions: bool) -> tuple[Observation, Energies, Reactions | None]:
+        """What happened, in the user's coordinates: forces, energies and joint reactions."""
         at, mechanism = self.system.at, self.system.mechanism
         q, qd, q_user, qd_user = (x[:, :, place] for x in (self.own, self.user) for place in (at.q, at.qd))
         if self.view is not None:
@@ -178,21 +192,30 @@ class Piece:
         energy = energies(
             mechanism.opened(), q[:, 0], qd[:, 0], self.own[:, 0, at.work], self.system.parts.works
         )
-        reaction = None
-        if reactions:
-            acting = self.system.wrenches(seen.contact[:, 0]) or None
-            reaction = joint_reactions(mechanism, q[:, 0], qd[:, 0], seen.qdd[:, 0], acting)
+        reaction = self._reactions(seen) if reactions else None
         if self.view is not None:
             chart = self.view.chart
             qdd = chart.user_accelerations(q, qd, seen.qdd, q_user, qd_user)
             seen = replace(seen, tau=chart.user_torques(q, seen.tau, q_user), qdd=qdd)
         return seen, energy, reaction
 
+    def _reactions(self, seen: Observation) -> Reactions:
+        """What the joints transmit, in the piece's own coordinates."""
+        system, mechanism = self.system, self.system.mechanism
+        acting, own = system.wrenches(seen.contact[:, 0]), self.own[:, 0]
+        state = own[:, system.at.q], own[:, system.at.qd], seen.qdd[:, 0]
+        if not mechanism.loops:
+            return Reactions(joint_reactions(mechanism, *state, acting or None), np.zeros((len(own), 0, 6)))
+        from kinetree.simulation.loop_audit import loop_reactions, loop_torques
 
-def observe(pieces: Sequence[Piece], *, reactions: bool) -> tuple[Observation, Energies, Array | None]:
+        torque = loop_torques(system, self.times, self.own)
+        return Reactions(*loop_reactions(mechanism, state, torque, acting))
+
+
+def observe(pieces: Sequence[Piece], *, reactions: bool) -> tuple[Observation, Energies, Reactions | None]:
     """What happened in all pieces, one after the other."""
     seen, energy, reaction = zip(*(piece.observe(reactions=reactions) for piece in pieces), strict=True)
-    together = joined(reaction) if reactions else None
+    together = _joined(Reactions, reaction) if reactions else None
     return _joined(Observation, seen), _joined(Energies, energy), together
 
 

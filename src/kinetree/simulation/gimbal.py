@@ -26,6 +26,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Chart, Piece, SwitchedJoint, View, joined
+from kinetree.simulation.course import Course
 from kinetree.simulation.options import Options, Trigger
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
@@ -200,14 +201,30 @@ class Charts:
         self._use(tuple(sequences))
         return moved
 
+    def follow(self, integration: Course, since: int) -> None:
+        """Let the user's angles go on over outputs from ``since`` to the present, if others are in use."""
+        if self.view is None:
+            return
+        at, out, times = self.home.at, integration.out, integration.times
+        for k in range(since, integration.n_out):
+            self.view.follow(float(times[k]), out[k, 0, at.q], out[k, 0, at.qd])
+        y = integration.y[0]
+        self.view.follow(integration.t, y[at.q], y[at.qd])
+
+    @property
+    def systems(self) -> tuple[System, ...]:
+        """All that were used, in whatever coordinates."""
+        return tuple(system for system, _ in self._made.values())
+
     def outputs(self, times: Array, states: Array, count: int) -> tuple[Array, Array]:
         """Of the first ``count`` outputs those that are in no piece yet."""
         done = sum(len(piece.times) for piece in self.pieces)
         return times[done:count], states[done:count].copy()
 
     def close_piece(self, times: Array, states: Array) -> None:
-        """Keep the outputs (k, 1, size) since the last switch, for the user as well."""
+        """Keep the outputs (k, 1, size) since the last switch, loops closed, for the user as well."""
         if len(times):
+            self.system.close_loops(states)
             self.pieces.append(Piece(self.system, self.view, times, states, self._user_rows(times, states)))
             self._near = self.pieces[-1].user[-1, 0, : self.home.n]
 

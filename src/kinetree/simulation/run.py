@@ -12,10 +12,12 @@ from kinetree.errors import KinetreeError, SimulationError
 from kinetree.integrate.integration import Integration, Status
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
+from kinetree.simulation.compiled.loops import Passage
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
 from kinetree.simulation.happenings import event_place, is_end, is_told, told, watched_events
+from kinetree.simulation.loop_audit import loop_drift, passage_events, passages
 from kinetree.simulation.options import AUTO, FIXED, Options
 from kinetree.simulation.progress import Progress
 from kinetree.simulation.stiffness import chosen_method
@@ -41,6 +43,8 @@ class Run:
     reason: str | None = None
     failed: bool = False
     problem: BaseException | None = None
+    passages: list[Passage] = field(default_factory=list)  # singular positions of loops
+    drift: float = 0.0  # of loops, before projections
 
 
 def new_integration(
@@ -121,15 +125,24 @@ def integrate(
     elif run.reason is not None:
         run.stopped_at = integration.t
     times, states = _last_outputs(run, charts, integration, done)
-    system.close_loops(states)
     charts.close_piece(times, states)
     run.states, run.pieces = charts.finish(), charts.pieces
     run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
     run.times = joined([piece.times for piece in run.pieces])
     run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
     happened = [told(system, x) for x in integration.event_log if is_told(system, x)]
+    if system.mechanism.loops:
+        happened += _loop_story(run, charts)
     run.events = sorted(happened + charts.switches, key=lambda event: event.time)
     return run
+
+
+def _loop_story(run: Run, charts: Charts) -> list[Event]:
+    """Singular positions that were passed, and the drift."""
+    mechanism, q = charts.home.mechanism, run.states[:, 0, charts.home.at.q]
+    run.passages = passages(charts.systems)
+    run.drift = max(loop_drift(system) for system in charts.systems)
+    return passage_events(mechanism, run.passages, run.times, q)
 
 
 def _count_sound(system: System, integration: Course) -> int:
@@ -177,7 +190,9 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     mark = before, integration.t
     while True:
         begin = perf_counter()
-        status = integration.advance(steps)
+        written = integration.n_out
+        status = integration.advance(steps if charts.view is None else 1)
+        charts.follow(integration, written)
         progress(integration.t)
         if status is not Status.RUNNING:
             return status

@@ -131,6 +131,7 @@ def context_parts(
         slow=options.friction_speed,
         skin=CALM * options.atol,
         calm=CALM * options.atol,
+        rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
         components=components(mechanism, law),
         **more,

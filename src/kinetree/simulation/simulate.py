@@ -14,13 +14,14 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, SimulationError
 from kinetree.kernels.ground import CONTACT
-from kinetree.model.mechanism import Mechanism, closed_loops
+from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
 from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
 from kinetree.simulation.progress import shown_progress
@@ -103,11 +104,9 @@ def simulate(
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
-    if reactions and mechanism.loops:
-        raise InputError(f"{closed_loops(mechanism)}; their joint reactions are not part of a simulation yet")
     check_closed(mechanism, *start)
     y0 = charts.begin(*start)
-    system.close_loops(y0)
+    charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])
     told = check_step(charts.system, ground, options, y0[0])
     began = perf_counter()
@@ -197,18 +196,25 @@ def _result(
     }
     variables |= _contact_variables(system, ground, seen)
     if reaction is not None:
-        variables["reaction"] = reaction
+        variables["reaction"] = reaction.bodies
     allowed = audit.energy_tolerance(options) if tolerance is None else tolerance
-    check = audit.energy_check(found, allowed)
+    checks = {"energy_balance": audit.energy_check(found, allowed)}
+    if mechanism.loops:
+        checks |= closure_checks(mechanism, q, qd, run.drift, options)
+        variables["loop_error"] = loop_errors(mechanism, q)
+        if reaction is not None:
+            variables["loop_force"] = reaction.cuts
+    told = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
+    wrong = [f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed]
     return build_result(
         "simulate",
         mechanism,
         variables,
         settings=settings,
-        audit={"energy_balance": check},
+        audit=checks,
         events=run.events,
         statistics=run.statistics,
-        messages=run.messages if check.passed else (*run.messages, f"energy balance {check}"),
+        messages=(*run.messages, *told, *wrong),
         stopped_at=run.stopped_at,
         stop_reason=run.reason,
         seconds=seconds,
@@ -242,8 +248,7 @@ def _fail(run: Run, result: Result) -> None:
 
 
 def _warn(result: Result) -> None:
-    check = result.audit["energy_balance"]
-    if not check.passed:
-        warnings.warn(
-            f"energy balance {check}; ask for a smaller rtol or step", AccuracyWarning, stacklevel=3
-        )
+    for name, check in result.audit.items():
+        if not check.passed:
+            words = f"{name.replace('_', ' ')} {check}; ask for a smaller rtol or step"
+            warnings.warn(words, AccuracyWarning, stacklevel=3)

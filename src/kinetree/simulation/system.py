@@ -25,6 +25,7 @@ from kinetree.state import Wrench, independent_axes
 
 RATES = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER)
 SAMPLE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER)
+PROJECT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, POINTER, POINTER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +97,6 @@ class System:
         """Why Euler sequences cannot be switched, if so."""
         if self.mechanism.tree.coupling is not None:
             return "the mechanism has mimic joints"
-        if self.mechanism.loops:
-            return "the mechanism has closed loops"
         return None if self.law.controller is None else "its law is called"
 
     @property
@@ -133,11 +132,10 @@ class System:
         """Move states (..., size), in place, to where the loops are closed; C-contiguous."""
         if self.projection == 0:
             return
-        project = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p)(
-            self.projection
-        )
+        project = PROJECT(self.projection)
+        rest, memory = np.zeros(max(4, self.size)), self.context.memory.ctypes.data  # no rates, no plans
         for row in states.reshape(-1, self.size):
-            project(0.0, row.ctypes.data, self.context.memory.ctypes.data)
+            project(0.0, row.ctypes.data, rest.ctypes.data, rest.ctypes.data, memory)
 
     def jacobian_address(self) -> int | None:
         """Where the slopes of the rates are; None where one of the components knows none of its own."""

@@ -106,11 +106,9 @@ LOOP_KEYS = ("name", "model", "cuts", "independent", "actuated", "mobility", "co
 
 
 def with_states(count, key="variants", mechanisms=None):
-    """The first states of mechanisms with closed loops, and start, middle and end of free motions."""
+    """The first states of mechanisms with closed loops, start, middle and end of motions, some poses."""
 
     def some(motion):
-        if "law" in motion:
-            return {}
         chosen = [0, len(motion["t"]) // 2, len(motion["t"]) - 1]
         kept = {
             name: [motion[name][k] for k in chosen]
@@ -122,7 +120,9 @@ def with_states(count, key="variants", mechanisms=None):
         found = [
             {name: one[name] for name in LOOP_KEYS if name in one}
             | {"states": one["states"][:count]}
-            | (some(one["simulation"]) if "simulation" in one and "law" not in one else {})
+            | (some(one["simulation"]) if "simulation" in one else {})
+            | ({"law": one["law"]} if "law" in one else {})
+            | ({"poses": every(4, one["poses"])} if "poses" in one else {})
             for one in full[key][:mechanisms]
         ]
         return {"schema": full["schema"], "variants": found}

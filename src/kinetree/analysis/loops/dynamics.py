@@ -63,7 +63,7 @@ def loop_inverse_dynamics(
     shares = drive_weights(mechanism, weights)
     found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
     tau = drive_map(mechanism, found, tau_tree[..., None], shares, mechanism.driven)[..., 0]
-    return tau, _forces(found, tau_tree - tau)
+    return tau, forces_of(found, tau_tree - tau)
 
 
 def needed_torque(
@@ -105,7 +105,7 @@ def loop_forward_dynamics(
     qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd)
     torque = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches) - tau
-    return qdd, _forces(found, torque)
+    return qdd, forces_of(found, torque)
 
 
 def loop_forces(
@@ -215,7 +215,7 @@ def cut_determined(found: Constraints) -> Flags:
     return loose < DETERMINED
 
 
-def _forces(found: Constraints, torque: Array) -> LoopForces:
+def forces_of(found: Constraints, torque: Array) -> LoopForces:
     """Multipliers of least norm with J^T lambda = torque, as wrenches with a mask."""
     rows, names = found.rows, tuple(loop.name for loop in found.rows.loops)
     wrench = rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])

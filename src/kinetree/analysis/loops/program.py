@@ -6,6 +6,8 @@ Prepared once for each mechanism, for accelerations of given states and for simu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
+from math import comb
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,7 +26,7 @@ from kinetree.analysis.loops.segments import (
     seen_from,
 )
 from kinetree.analysis.loops.structure import assembled_poses, independent_rows
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_parameters
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_parameters, spaces
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop import BASE, MOVE, TURN
 from kinetree.kernels.loop_table import (
@@ -42,9 +44,10 @@ from kinetree.kernels.loop_table import (
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
 
-STEADY = (
-    0.2  # share of the smallest singular value of all rows that a choice of them must keep at other poses
-)
+STEADY = 0.2  # share of the smallest singular value of all rows that a choice of them must keep at all poses
+CONSTANT = 0.999  # share from which on a choice does not depend on the pose
+WALK, WALK_STEP = 24, 0.5  # poses along which choices are compared, and the distance between them
+MOST_CHOICES = 300
 PATTERN_POSES = 4
 MOST_POSES = 5
 SHORT = 12  # axes one after the other that are never divided
@@ -96,16 +99,50 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
 
 
 def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> tuple[list[int], int]:
-    """Rows that imply all others at some poses, or all rows where no choice holds everywhere; their rank."""
-    found = [constraints(mechanism, pose).J for pose in poses]
+    """Rows that imply all others at some poses, or all rows where no choice holds everywhere; their rank.
+
+    Where a choice depends on the pose, as in spatial loops that move thanks to special lengths, several are
+    compared along a walk through poses.
+    """
+    found = constraints(mechanism, np.array(poses)).J
     size = np.linalg.svd(found[0], compute_uv=False)
     rank = int((size > RANK * size[0]).sum())
     kept = independent_rows(found[0], rank)
-    for J in found:
-        every = np.linalg.svd(J, compute_uv=False)[rank - 1]
-        if np.linalg.svd(J[kept], compute_uv=False)[-1] < STEADY * every:
-            return list(range(len(J))), rank
-    return kept, rank
+    if len(kept) == found.shape[1] or _steadiness(found, kept) > CONSTANT:
+        return kept, rank
+    found = constraints(mechanism, np.array([*poses, *_walk(mechanism, poses[0])])).J
+    every = {tuple(independent_rows(J, rank)) for J in found}
+    if comb(found.shape[1], rank) <= MOST_CHOICES:
+        every |= set(combinations(range(found.shape[1]), rank))
+    best = max(sorted(every), key=lambda rows: _steadiness(found, list(rows)))
+    kept = list(best)
+    return (kept if _steadiness(found, kept) > STEADY else list(range(found.shape[1]))), rank
+
+
+def _steadiness(J: Array, kept: list[int]) -> float:
+    """The smallest share of the smallest singular value of all rows, J (poses, rows, n), that some keep."""
+    rank = len(kept)
+    every = np.linalg.svd(J, compute_uv=False)[:, rank - 1]
+    return float((np.linalg.svd(J[:, kept], compute_uv=False)[:, -1] / every).min())
+
+
+def _walk(mechanism: Mechanism, q: Array) -> list[Array]:
+    """Closed poses on a random walk."""
+    rng, poses, every = np.random.default_rng(0), list[Array](), np.ones(mechanism.n_dof, dtype=bool)
+    before = rng.normal(size=mechanism.n_dof)
+    for _ in range(WALK):
+        free = spaces(constraints(mechanism, q).J).free
+        ahead = free @ (free.T @ (before + 0.5 * rng.normal(size=mechanism.n_dof)))
+        if not ahead.any():
+            break
+        ahead = WALK_STEP * ahead / np.linalg.norm(ahead)
+        pose, gap = closest(mechanism, q + ahead, every)
+        if not is_closed(mechanism, gap):
+            before = -before
+            continue
+        q, before = pose, ahead / WALK_STEP
+        poses.append(pose)
+    return poses
 
 
 def _near(mechanism: Mechanism, q: Array) -> list[Array]:

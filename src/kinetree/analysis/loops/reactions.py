@@ -74,14 +74,29 @@ def loop_reactions(
         raise InputError(unknown_name("frame", frame, FRAMES))
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     tau, forces = loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, weights)
-    found = constraints(mechanism, q, qd)
+    wrench, determined = reactions_of(mechanism, (q, qd, qdd), forces.torque, wrenches, frame)
+    return LoopReactions(wrench, determined, forces, tau)
+
+
+def reactions_of(
+    mechanism: Mechanism,
+    state: tuple[Array, Array, Array],
+    torque: Array,
+    wrenches: Wrenches = None,
+    frame: Frame = "body",
+) -> tuple[Array, Flags]:
+    """Reactions (..., n_bodies, 6) and what of them is determined, with the generalized forces J^T lambda.
+
+    ``state`` is (q, qd, qdd), ``torque`` as they are (..., n_dof).
+    """
+    found = constraints(mechanism, *state[:2])
     rotation, position = body_poses(mechanism.tree, found.motion)
     axes = swapped(rotation) if frame == "body" else None
-    cut = found.rows.wrenches_on_A(found.cut, multipliers(found, forces.torque)[..., 0])
-    of_tree = joint_reactions(mechanism.opened(), q, qd, qdd, wrenches, frame)
+    cut = found.rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
+    of_tree = joint_reactions(mechanism.opened(), *state, wrenches, frame)
     wrench = of_tree + _carried(found.rows, found.cut, position, cut, axes)
     determined = _determined(found, position, axes)
-    return LoopReactions(np.where(determined, wrench, np.nan), determined, forces, tau)
+    return np.where(determined, wrench, np.nan), determined
 
 
 def _determined(found: Constraints, position: Array, axes: Array | None) -> Flags:

@@ -34,6 +34,8 @@ from kinetree.motion.solvers.soft import STEPS, Soft
 FAR = 0.1  # largest scaled violation at a start that needs no soft stage
 PATIENT, IMPATIENT = 200, 120  # iterations of the merit and of the filter search before the other is tried
 NOTHING = 1e-9  # objectives below this are no measure of size
+ROUNDS = 3  # of the soft stage
+USUAL_FALL, USUAL = 0.03, 0.3  # of an objective in it; what is less than this part of that is less than usual
 
 
 class InteriorPoint(Solver):
@@ -95,24 +97,31 @@ class _Run:
     def straight(self, settings: Settings, done: int) -> Outcome:
         """The merit search; from far away after a soft stage, whose end says how large the objective is."""
         program, start, scale = self.program, self.start, self.program.scale
-        if start.multipliers is None and infeasibility(program, start.z) > FAR:
-            soft = Soft(program, start.z, self.watch, done)
-            goes_on = soft.run(min(STEPS, settings.max_iterations - done))
-            start, done = Start(soft.z), soft.iteration
-            if not goes_on:
-                assert self.watch.stopped is not None
-                none = np.zeros(program.n), np.zeros(program.n)
-                name = InteriorPoint.name
-                return Outcome(soft.z, np.zeros(program.m), none, self.watch.stopped, done, "stopped", name)
-            size = abs(program.objective(soft.z))
-            program.scale *= 1.0 / size if size > NOTHING else 1.0
         try:
+            if start.multipliers is None and infeasibility(program, start.z) > FAR:
+                soft = self._softened(settings, done)
+                if self.watch.stopped is not None:
+                    return _stopped(program, soft, self.watch.stopped)
+                start, done = Start(soft.z), soft.iteration
+                program.scale *= 1.0 / max(abs(program.objective(soft.z)), NOTHING)
             search = MeritSearch(program, start, settings, self.watch, done)
             status, message = search.run()
             back = scale / program.scale
         finally:
             program.scale = scale
         return _outcome(search, program.n, np.full(program.m, back), back, status, message)
+
+    def _softened(self, settings: Settings, done: int) -> Soft:
+        """A soft stage; again in another scale where the objective at its beginning was no measure."""
+        program, z = self.program, self.start.z
+        for _ in range(ROUNDS):
+            soft = Soft(program, z, self.watch, done)
+            goes_on = soft.run(min(STEPS, settings.max_iterations - done))
+            z, done, size = soft.z, soft.iteration, abs(program.objective(soft.z))
+            if not goes_on or size > USUAL * USUAL_FALL:
+                break
+            program.scale *= USUAL_FALL / max(size, NOTHING)
+        return soft
 
     def filtered(self, settings: Settings, done: int) -> Outcome:
         """The filter search, steep rows scaled."""
@@ -125,6 +134,12 @@ class _Run:
         search.sizes = sizes
         status, message = search.run()
         return _outcome(search, program.n, 1.0 / sizes, 1.0, status, message)
+
+
+def _stopped(program: NonlinearProgram, soft: Soft, status: Status) -> Outcome:
+    """Where a soft stage was stopped, without multipliers."""
+    y, none = np.zeros(program.m), (np.zeros(program.n), np.zeros(program.n))
+    return Outcome(soft.z, y, none, status, soft.iteration, "stopped", InteriorPoint.name)
 
 
 def _outcome(

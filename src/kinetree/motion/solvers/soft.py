@@ -20,6 +20,7 @@ from kinetree.motion.solvers.interface import Watch
 EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
 STEPS = 20
 LONGEST = 0.6  # change of one unknown in one step (rad, m)
+TOO_LONG, MOST_ADDED = 20.0, 0.1  # times that: so long a step is damped first, up to this
 SLOW, PATIENCE = 2e-2, 2  # gain relative to the cost that two steps in turn must exceed to go on
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e-9, 1e3
 
@@ -82,18 +83,29 @@ class Soft:
         slope = program.gradient(z) + linear.transposed(self.price * cost.rows)
         slope += BOUND * cost.bounds
         while self.damping <= MOST_DAMPING:
-            damped = H.copy(order="F")
-            damped.ravel(order="K")[:: len(z) + 1] = diagonal + self.damping * (1.0 + diagonal) + 1e-8
-            factor, failed = lapack.dpotrf(damped, lower=1, clean=0, overwrite_a=1)
-            if not failed:
-                d = -lapack.dpotrs(factor, slope, lower=1)[0]
-                d *= min(1.0, LONGEST / max(float(np.abs(d).max(initial=0.0)), 1e-300))
+            d = self._damped(H, diagonal, slope)
+            if d is not None:
                 trial: Array = z + d
                 if self._is_lower(trial, cost.total):
                     self.damping = max(self.damping / 10.0, LEAST_DAMPING)
                     return trial
             self.damping = max(20.0 * self.damping, 1e-5)
         return None
+
+    def _damped(self, H: Array, diagonal: Array, slope: Array) -> Array | None:
+        """A step with at least the present damping that is not far too long; None if there is none."""
+        damping = self.damping
+        while True:
+            damped = H.copy(order="F")
+            damped.ravel(order="K")[:: len(H) + 1] = diagonal + damping * (1.0 + diagonal) + 1e-8
+            factor, failed = lapack.dpotrf(damped, lower=1, clean=0, overwrite_a=1)
+            if failed:
+                return None
+            d: Array = -lapack.dpotrs(factor, slope, lower=1)[0]
+            length = max(float(np.abs(d).max(initial=0.0)), 1e-300)
+            if length <= TOO_LONG * LONGEST or damping >= MOST_ADDED:
+                return d * min(1.0, LONGEST / length)
+            damping = max(10.0 * damping, 1e-5)
 
     def _is_lower(self, z: Array, than: float) -> bool:
         """Whether the cost at z is lower; not where the motion cannot be evaluated."""

@@ -139,6 +139,7 @@ class ContextParts:
     lock_margin: float = 0.04
     skin: float = 0.0
     calm: float = 0.0
+    rtol: float = 1e-8
     stiff: bool = False  # whether there is scratch for the Jacobian
     components: tuple[Component, ...] = ()
 

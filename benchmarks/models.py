@@ -1,0 +1,284 @@
+"""``python -m benchmarks.models FOLDER...``: what is read of collections of robots, and does it agree?
+
+Reads every .urdf and MJCF file below the folders once (equal files count once), with Kinetree, Pinocchio and
+MuJoCo, and compares inverse dynamics at random states. Prints a table: read, refused by class, agreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+import kinetree as kt
+from benchmarks.table import Table
+from benchmarks.terminal import WIDEST, rich_table
+from kinetree.algebra.arrays import Array
+
+STATES = 3
+AGREED = 1e-9  # relative difference of torques
+
+
+@dataclass
+class Report:
+    """What became of the files of one format."""
+
+    format: str
+    peer: str
+    files: int = 0
+    read: int = 0
+    peer_reads: int = 0
+    both: int = 0
+    compared: int = 0
+    worst: float = 0.0
+    worst_file: str = ""
+    warned: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    lost: list[str] = field(default_factory=list)  # files that only the peer reads
+    different: list[str] = field(default_factory=list)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Read collections and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="folders with .urdf and .xml files")
+    parser.add_argument("--skip", action="append", default=[], help="leave out paths with this text")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args(arguments)
+    for folder in options.folders:
+        if not folder.is_dir():
+            parser.error(f"'{folder}' is not a folder")
+    reports = [
+        examined("URDF", "pinocchio", urdf_files(options.folders, options.skip), _pinocchio),
+        examined("MJCF", "mujoco", mjcf_files(options.folders, options.skip), _mujoco),
+    ]
+    if options.json:
+        print(json.dumps([vars(report) for report in reports]))
+        return 0
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDEST)
+    console.print(rich_table(table(reports)))
+    for report in reports:
+        for reason, count in report.refused.most_common(12):
+            console.print(f"{report.format} refused, {count}: {reason}", highlight=False)
+        for file in (*report.lost, *report.different):
+            console.print(f"{report.format}: {file}", highlight=False)
+    return 0
+
+
+def table(reports: list[Report]) -> Table:
+    """One row per format."""
+    body = [
+        (
+            x.format, str(x.files), str(x.read), str(x.warned), f"{x.peer_reads} ({x.peer})",
+            f"{x.both} ({100.0 * x.both / max(1, x.peer_reads):.1f} %)", str(x.compared), f"{x.worst:.0e}",
+            str(len(x.different)),
+        )
+        for x in reports
+    ]  # fmt: skip
+    head = (
+        "format", "files", "read", "warned", "peer reads", "of these read", "compared", "worst", "differ",
+    )  # fmt: skip
+    about = "Distinct files; torques compared at random states, relative to the largest."
+    return Table("Models of others", about, head, body)
+
+
+def urdf_files(folders: list[Path], skip: list[str]) -> Iterator[Path]:
+    """URDF files, equal ones once."""
+    yield from _distinct(folders, skip, ".urdf", b"<robot")
+
+
+def mjcf_files(folders: list[Path], skip: list[str]) -> Iterator[Path]:
+    """MJCF files, equal ones once."""
+    yield from _distinct(folders, skip, ".xml", b"<mujoco")
+
+
+def _distinct(folders: list[Path], skip: list[str], suffix: str, mark: bytes) -> Iterator[Path]:
+    seen: set[bytes] = set()
+    for folder in folders:
+        for path in sorted(folder.rglob(f"*{suffix}")):
+            content = path.read_bytes() if path.is_file() else b""
+            digest = hashlib.sha256(content).digest()
+            if mark in content and digest not in seen and not any(text in str(path) for text in skip):
+                seen.add(digest)
+                yield path
+
+
+def examined(form: str, peer: str, files: Iterator[Path], open_peer: Callable[[Path], Any]) -> Report:
+    """All files read by both, and compared where both read them."""
+    report = Report(form, peer)
+    for path in track(list(files), form, console=Console(stderr=True)):
+        report.files += 1
+        with _silent():
+            other = open_peer(path)
+        ours = _read(path, report)
+        report.peer_reads += other is not None
+        report.both += other is not None and ours is not None
+        if other is not None and ours is None:
+            report.lost.append(f"only {peer} reads {path}")
+        if other is None or ours is None or ours.n_dof == 0:
+            continue
+        with _silent():
+            difference = other(ours)
+        if difference is None:
+            continue
+        report.compared += 1
+        if difference > report.worst:
+            report.worst, report.worst_file = difference, str(path)
+        if difference > AGREED:
+            report.different.append(f"differs by {difference:.1e}: {path}")
+    return report
+
+
+def _read(path: Path, report: Report) -> kt.Mechanism | None:
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            found = kt.load(path)
+        except kt.KinetreeError as error:
+            report.refused[_class(str(error), path)] += 1
+            return None
+    report.read += 1
+    report.warned += bool(heard)
+    return found
+
+
+def _class(message: str, path: Path) -> str:
+    """A refusal without the names in it."""
+    said = re.sub(r"'[^']*'", "'..'", message.replace(str(path), ""))
+    return re.sub(r"^[^:]*: ", "", said)[:90]
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Peers write to the file descriptors of the process."""
+    sys.stdout.flush()
+    kept = [os.dup(1), os.dup(2)]
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        for number in (1, 2):
+            os.dup2(nowhere.fileno(), number)
+        try:
+            yield
+        finally:
+            for number, old in zip((1, 2), kept, strict=True):
+                os.dup2(old, number)
+                os.close(old)
+
+
+# ---- peers ---------------------------------------------------------------------------------------
+
+
+def _pinocchio(path: Path) -> Any:
+    """A function of our mechanism that returns the difference of torques, or None if it is not read."""
+    import pinocchio as pin
+
+    try:
+        model = pin.buildModelFromUrdf(str(path))
+    except (RuntimeError, ValueError):
+        return None
+
+    def difference(ours: kt.Mechanism) -> float | None:
+        names = list(model.names)[1:]
+        if ours.tree.coupling is not None or not set(ours_names(ours)) <= set(names):
+            return None
+        data, worst = model.createData(), 0.0
+        for q, qd, qdd in _states(ours):
+            x, v = kt.coordinates_to(ours, "pinocchio", q, qd, joints=names)
+            if len(x) != model.nq:
+                return None
+            _, a = kt.coordinates_to(ours, "pinocchio", q, qdd, joints=names)
+            if any(link.joint.n_dof > 1 for link in ours.links):
+                return None  # accelerations of quaternions are compared in the tests
+            tau = pin.rnea(model, data, np.asarray(x), np.asarray(v), np.asarray(a))
+            expected = np.zeros(ours.n_dof)
+            for name, value in zip(names, tau, strict=True):
+                expected[ours.joint_index(name)] = value
+            worst = max(worst, _relative(_torques(ours, q, qd, qdd), expected))
+        return worst
+
+    return difference
+
+
+def ours_names(mechanism: kt.Mechanism) -> list[str]:
+    """The joints that move."""
+    return [link.joint.name for link in mechanism.links if link.joint.n_dof]
+
+
+def _mujoco(path: Path) -> Any:
+    """A function of our mechanism that returns the difference of torques, or None if it is not read."""
+    import mujoco
+
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except (ValueError, mujoco.FatalError, mujoco.UnexpectedError):
+        return None
+    if model.njnt == 0:
+        return None
+    for name in ("CONTACT", "CONSTRAINT", "ACTUATION"):
+        model.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}"))
+
+    def difference(ours: kt.Mechanism) -> float | None:
+        quaternions = any(link.joint.n_dof > 1 for link in ours.links)
+        if ours.tree.coupling is not None or ours.loops or quaternions or ours.n_dof != model.nv:
+            return None
+        model.dof_damping[:] = 0.0
+        model.jnt_stiffness[:] = 0.0
+        model.body_gravcomp[:] = 0.0
+        model.opt.density = model.opt.viscosity = 0.0
+        data, worst = mujoco.MjData(model), 0.0
+        for q, qd, qdd in _states(ours):
+            data.qpos[:], data.qvel[:] = kt.coordinates_to(ours, "mujoco", q, qd)
+            mujoco.mj_fwdPosition(model, data)
+            mujoco.mj_fwdVelocity(model, data)
+            data.qacc[:] = qdd
+            tau = np.zeros(model.nv)
+            mujoco.mj_rne(model, data, 1, tau)
+            worst = max(worst, _relative(_torques(ours, q, qd, qdd), tau))
+        return worst
+
+    return difference
+
+
+def _states(mechanism: kt.Mechanism) -> Iterator[tuple[Array, Array, Array]]:
+    rng = np.random.default_rng(0)
+    for _ in range(STATES):
+        yield tuple(rng.uniform(-1.0, 1.0, (3, mechanism.n_dof)))  # type: ignore[misc]
+
+
+def _torques(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
+    """Torques of the rigid bodies alone: without friction, springs and armature of the joints."""
+    return kt.inverse_dynamics(_bare(mechanism), q, qd, qdd)
+
+
+def _bare(mechanism: kt.Mechanism) -> kt.Mechanism:
+    from dataclasses import replace
+
+    nothing = {"armature": 0.0, "viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0}
+    links = [
+        replace(link, joint=replace(link.joint, **{k: np.zeros(link.joint.n_dof) for k in nothing}))
+        for link in mechanism.links
+    ]
+    return replace(mechanism.opened(), links=tuple(links), loops=())
+
+
+def _relative(ours: Array, theirs: Array) -> float:
+    return float(np.abs(ours - theirs).max() / max(np.abs(theirs).max(), 1e-12))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

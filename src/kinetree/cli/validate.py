@@ -1,0 +1,119 @@
+"""Commands that put results beside measurements."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, told
+from kinetree.cli.help import PlainTyper
+from kinetree.cli.results import ResultFile
+from kinetree.errors import FileError, InputError, unknown_name
+
+if TYPE_CHECKING:
+    from kinetree.studies.gait.score import GaitScore
+
+validate_app = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
+app.add_typer(validate_app, name="validate")
+SCORES = (".json", ".csv")
+
+
+@validate_app.callback()
+def validate() -> None:
+    """Put a result beside measurements: how human a gait is.
+
+    Example: kinetree validate gait walk.nc
+    """
+
+
+@validate_app.command("gait")
+def validate_gait(
+    result: ResultFile,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Measured walking: arnold5, opencap10; repeatable, both unless given.", metavar="NAME"
+        ),
+    ] = None,
+    leg: Annotated[str, typer.Option(help="Of a stride: right or left.", metavar="SIDE")] = "right",
+    output: Annotated[
+        Path | None, output_option("Scores to write: .json or .csv; RESULT_gait.json unless given.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(help="Curves over measured bands to draw as well.", metavar="FILE")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score a result of walking beside measured walking.
+
+    Angles, ground reactions and moments over the cycle: correlation, range beside the measured one,
+    differences without offset (also beside what people differ by), share within two standard deviations,
+    peaks and when they occur, and how much of the cycle is stance.
+
+    Example: kinetree validate gait walk.nc --data arnold5 --picture walk.png
+    """
+    from kinetree.report.output import check_output, check_picture
+    from kinetree.studies.gait.measured import DATA_SETS
+
+    path = Path(f"{result.stem}_gait.json") if output is None else output
+    if path.suffix.lower() not in SCORES:
+        raise FileError(f"{path}: scores can be written as {' or '.join(SCORES)}")
+    if picture is not None:
+        check_picture(picture)
+    check_output([path, *([picture] if picture else [])], force)
+    names = list(dict.fromkeys(data or DATA_SETS))
+    for name in names:
+        if name not in DATA_SETS:
+            raise InputError(unknown_name("data set of measured walking", name, DATA_SETS))
+
+    from kinetree.formats.files import write_text
+    from kinetree.result.netcdf import load_result
+    from kinetree.studies.gait.cycle import gait_cycle
+    from kinetree.studies.gait.score import gait_score
+
+    cycle = gait_cycle(load_result(result), leg)
+    scores = [gait_score(cycle, name) for name in names]
+    told_scores = {score.data: score.as_dict() for score in scores}
+    text = json.dumps(told_scores, indent=2) + "\n" if path.suffix.lower() == ".json" else _csv(told_scores)
+    write_text(path, text, force)
+    if picture is not None:
+        _draw(cycle, names[0], picture)
+    if as_json:
+        typer.echo(json.dumps(told_scores))
+    elif not quiet:
+        _print(scores)
+        for file in (path, picture):
+            if file is not None:
+                told(f"Wrote {file}")
+
+
+def _print(scores: list[GaitScore]) -> None:
+    from kinetree.report.terminal_gait import score_report
+
+    for score in scores:
+        console().print(score_report(score))
+        told("")
+
+
+def _draw(cycle: Any, data: str, path: Path) -> None:
+    from kinetree.report.gait_plot import plot_gait
+    from kinetree.report.output import picture_bytes, write_file
+
+    write_file(path, picture_bytes(plot_gait(cycle, data), path.suffix))
+
+
+def _csv(scores: dict[str, Any]) -> str:
+    """One row for each data set and curve."""
+    text = StringIO()
+    rows = [{"data": name, **row} for name, score in scores.items() for row in score["curves"]]
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

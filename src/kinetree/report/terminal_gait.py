@@ -1,0 +1,64 @@
+"""Scores of a gait for the terminal."""
+
+from __future__ import annotations
+
+import numpy as np
+from rich.console import Group
+from rich.text import Text
+
+from kinetree.report.terminal import NAME, QUIET, plain_table
+from kinetree.studies.gait.curves import ALL
+from kinetree.studies.gait.score import CurveScore, GaitScore
+
+GOOD, BAD = "green", "red"
+
+
+def score_report(score: GaitScore) -> Group:
+    """The table of curves, peaks and stance, and which bars are reached."""
+    table = plain_table("curve", "r", "range", "rmse", "/SD", "2 SD", "peak @% (measured)")
+    for row in score.curves:
+        cells = (
+            f"{row.r:.3f}",
+            f"x{row.range_ratio:.2f}",
+            f"{row.rmse:.{2 if row.unit == 'deg' else 3}f} {row.unit}",
+            f"{row.rmse_sd:.2f}",
+            f"{100 * row.within:.0f} %",
+            f"{_peak(row, row.peak, row.peak_at)} ({_peak(row, row.peak_measured, row.peak_measured_at)})",
+        )
+        style = QUIET if row.doubtful else ""
+        name = Text(ALL[row.curve].title + (" *" if row.doubtful else ""), style=style or NAME)
+        table.add_row(name, *(Text(cell, style=style) for cell in cells))
+    for column in table.columns:
+        column.no_wrap = True
+    parts: list[Text | object] = [Text(f"{score.data}: {score.source}", style=NAME), table]
+    if any(row.doubtful for row in score.curves):
+        parts.append(Text("* measured with known faults: shown, but not counted", style=QUIET))
+    if score.peaks:
+        mine, theirs = (
+            ", ".join(_at(y, x) for x, y in peaks) for peaks in (score.peaks, score.peaks_measured)
+        )
+        parts.append(
+            f"vertical peaks (BW) {mine}, valley {_number(score.valley)} (measured {theirs}, "
+            f"{_number(score.valley_measured)}); stance {_number(score.stance, 1)} % "
+            f"(measured {score.stance_measured:.1f} %)"
+        )
+    bars = score.bars
+    missed = [f"{name} {_number(bars[name][0])}" for name in score.missed]
+    text = f"reaches {len(bars) - len(missed)} of {len(bars)} bars"
+    if missed:
+        parts.append(Text(f"{text}; not: {', '.join(missed)}", style=BAD))
+    else:
+        parts.append(Text(text, style=GOOD))
+    return Group(*parts)  # type: ignore[arg-type]
+
+
+def _at(value: float, percent: float) -> str:
+    return f"{value:.3g} at {percent:.0f} %"
+
+
+def _peak(row: CurveScore, value: float, percent: float) -> str:
+    return f"{value:.{0 if row.unit == 'deg' else 2}f} @{percent:.0f}"
+
+
+def _number(value: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f}" if np.isfinite(value) else "none"

@@ -1,0 +1,166 @@
+"""What results tell of closed loops: how well they stayed closed, singular positions, forces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.dynamics import forces_of
+from kinetree.analysis.loops.reactions import reactions_of
+from kinetree.analysis.loops.rows import DIRECTION
+from kinetree.analysis.loops.system import RANK, Constraints, constraints
+from kinetree.errors import SingularityError
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
+from kinetree.result.records import Check, Event
+from kinetree.simulation.compiled.loops import MOST_PASSAGES, ClosedLoops, Passage
+from kinetree.simulation.options import Options
+from kinetree.simulation.system import System
+from kinetree.state import Wrench
+
+SINGULAR = "singular_position"
+CLOSED = 1e-12  # gap (m, rad) at outputs beside the size of a mechanism (m)
+STEADY = 1e-6  # rate (m/s, rad/s) of a gap at outputs beside size and speed
+
+
+def loop_component(system: System) -> tuple[ClosedLoops, Array] | None:
+    """The component of the loops and its numbers in the context; None without loops."""
+    for k, part in enumerate(system.parts.components):
+        if isinstance(part, ClosedLoops):
+            return part, system.context.memory[system.context.start[f"component {k}"] :]
+    return None
+
+
+def passages(systems: Sequence[System]) -> list[Passage]:
+    """The singular positions that were passed in any of the coordinates of a simulation, in order."""
+    found = [loop_component(system) for system in systems]
+    return sorted(passage for one in found if one is not None for passage in one[0].passages(one[1]))
+
+
+def loop_drift(system: System) -> float:
+    """The largest gap (m, sine) at the end of a step, before its projection."""
+    found = loop_component(system)
+    return 0.0 if found is None else found[0].drift(found[1])
+
+
+def passage_events(mechanism: Mechanism, found: Sequence[Passage], times: Array, q: Array) -> list[Event]:
+    """One event for each singular position, with the names of the loop and of the joint that it lets go.
+
+    ``q`` (k, n_dof) are positions at ``times`` (k,).
+    """
+    events = []
+    for x in found:
+        joint = _loose_joint(mechanism, q[int(np.argmin(np.abs(times - x.time)))])
+        events.append(Event(x.time, SINGULAR, f"{mechanism.loops[x.loop].name}, joint {joint}"))
+    return events
+
+
+def passage_messages(mechanism: Mechanism, found: Sequence[Passage], is_accurate: bool) -> tuple[str, ...]:
+    """What the user should know of singular positions: nothing, as long as the energy balance holds."""
+    messages = []
+    if len(found) >= MOST_PASSAGES:
+        messages.append(f"only the first {MOST_PASSAGES} singular positions are among the events")
+    if found and not is_accurate:
+        names = ", ".join(f"'{mechanism.loops[k].name}'" for k in dict.fromkeys(x.loop for x in found))
+        when = ", ".join(f"{x.time:.6g}" for x in found[:5]) + (", ..." if len(found) > 5 else "")
+        messages.append(
+            f"accuracy may have suffered in singular positions of loop {names}, at t = {when} s: "
+            "ask for a smaller rtol"
+        )
+    return tuple(messages)
+
+
+def _loose_joint(mechanism: Mechanism, q: Array) -> str:
+    """The joint that moves most in the direction that the loops hardly hold near a singular position."""
+    _, size, directions = np.linalg.svd(constraints(mechanism, q).J)
+    rank = int((size > RANK * size[0]).sum())
+    return mechanism.joint_names[int(np.argmax(np.abs(directions[rank - 1])))]
+
+
+def closure_checks(
+    mechanism: Mechanism, q: Array, qd: Array, drift: float, options: Options
+) -> dict[str, Check]:
+    """Gaps (m, rad) and their rates at the outputs (k, n_dof), and the drift that projections took away."""
+    found = constraints(mechanism, q, qd)
+    turning = found.rows.type == DIRECTION
+    rate = np.abs((found.J @ qd[..., None])[..., 0]).max(initial=0.0)
+    size = max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
+    speed = 1.0 + float(np.abs(qd).max(initial=0.0))
+    checks = {}
+    for name, rows, unit in (("loop_gap", ~turning, "m"), ("loop_angle", turning, "rad")):
+        if rows.any():
+            worst, where = _worst(mechanism, found, rows)
+            sentence = f"the loops are closed at every output; widest open is '{where}'"
+            checks[name] = Check.within(worst, CLOSED * size, unit, sentence)
+    checks["loop_rate"] = Check.within(
+        rate, STEADY * size * speed, "m/s or rad/s", "no loop opens at any output; the largest rate of a gap"
+    )
+    allowed = min(1e-3, 1e4 * options.rtol) * size
+    sentence = "the largest gap at the end of a step, before it was closed again"
+    checks["loop_drift"] = Check.within(drift, allowed, "m or rad", sentence)
+    return checks
+
+
+def _worst(mechanism: Mechanism, found: Constraints, rows: Flags) -> tuple[float, str]:
+    """The largest gap of some rows, and the loop that has it."""
+    gap = np.abs(found.gap)[..., rows].reshape(-1, int(rows.sum())).max(axis=0)
+    k = int(np.argmax(gap))
+    return float(gap[k]), mechanism.loops[found.rows.loop_of_row[rows][k]].name
+
+
+def loop_errors(mechanism: Mechanism, q: Array) -> Array:
+    """How far each loop is open (k, loops), in m; of those that tie only directions, in rad."""
+    found = constraints(mechanism, q)
+    gap, point = np.abs(found.gap), found.rows.type != DIRECTION
+    errors = np.zeros((*gap.shape[:-1], len(mechanism.loops)))
+    for k in range(len(mechanism.loops)):
+        own = (found.rows.loop_of_row == k) & point
+        errors[..., k] = gap[..., own if own.any() else found.rows.loop_of_row == k].max(axis=-1)
+    return errors
+
+
+def loop_torques(system: System, times: Array, states: Array) -> Array:
+    """Generalized forces J^T lambda (k, n_dof) of the loops at times (k,) and states (k, 1, size)."""
+    found = loop_component(system)
+    assert found is not None
+    part, own = found
+    rows = list(part.kept)
+    J = constraints(system.mechanism, states[:, 0, system.at.q]).J[:, rows]
+    torque = np.zeros((len(times), system.n))
+    for k in range(len(times)):
+        system.observe(times[k : k + 1], states[k : k + 1])
+        torque[k] = J[k].T @ part.multipliers(own)
+    return torque
+
+
+def loop_reactions(
+    mechanism: Mechanism, state: tuple[Array, Array, Array], torque: Array, wrenches: Sequence[Wrench]
+) -> tuple[Array, Array]:
+    """Reactions (k, n_bodies, 6) and wrenches of the cut joints (k, loops, 6) of a motion (k, n_dof).
+
+    Components that redundant constraints leave undetermined are NaN, and so are all in a singular position.
+    """
+    try:
+        forces = forces_of(constraints(mechanism, *state[:2]), torque).wrench
+        return reactions_of(mechanism, state, torque, wrenches)[0], forces
+    except SingularityError:
+        pass
+    J = constraints(mechanism, state[0]).J
+    size = np.linalg.svd(J, compute_uv=False)
+    ranks = (size > RANK * size[..., :1]).sum(axis=-1)
+    good = ranks == ranks.max()
+    some = [replace(x, force=_of(x.force, good), moment=_of(x.moment, good)) for x in wrenches]
+    whole = np.full((len(torque), mechanism.n_bodies, 6), np.nan)
+    cuts = np.full((len(torque), len(mechanism.loops), 6), np.nan)
+    q, qd, qdd = (x[good] for x in state)
+    whole[good], cuts[good] = loop_reactions(mechanism, (q, qd, qdd), torque[good], some)
+    return whole, cuts
+
+
+def _of(values: Any, which: Flags) -> Any:
+    """The part of a force over time, or a constant one as it is."""
+    return values[which] if np.ndim(values) > 1 else values

@@ -1,0 +1,1 @@
+"""Gait beside measured gait: cycles of a result, measured curves, scores."""
