@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
 
 SMALLEST = 1e-12  # equations whose slopes are smaller than this have none
 REDUNDANT = 1e-10  # relative size of what is left of an equation that others imply
@@ -39,10 +40,9 @@ class NullSpace:
         if not k:
             return
         scaled = np.asfortranarray((equations / self.size[:, None]).T)
-        qr, pivots, tau, _, _ = lapack.dgeqp3(scaled, overwrite_a=1)
-        diagonal = np.abs(np.diagonal(qr))
-        self.rank = int((diagonal > REDUNDANT).sum())
-        self.pivots = pivots[: self.rank] - 1
+        qr, tau, pivots = _reflections(scaled)
+        self.rank = int((np.abs(np.diagonal(qr)) > REDUNDANT).sum())
+        self.pivots = pivots[: self.rank]
         self.R = np.asfortranarray(np.triu(qr[: self.rank, : self.rank]))
         V = np.tril(qr[:, : self.rank], -1)
         V[np.arange(self.rank), np.arange(self.rank)] = 1.0
@@ -74,15 +74,16 @@ class NullSpace:
     def factor(self, A: Array, curvature: Array | None) -> bool:
         """Factor A + share curvature for the first share with which it is definite, else A + shift.
 
-        A is positive semidefinite apart from rounding; returns False if no shift helps. ``share`` is then
-        what was taken.
+        A, which may change, is positive semidefinite apart from rounding; returns False if no shift helps.
+        ``share`` and ``shift`` are then what was taken.
         """
-        plain = self.rotated(np.array(A, order="F"))
-        whole = None if curvature is None else self.rotated(np.array(A + curvature, order="F"))
-        for share in SHARES if whole is not None else (0.0,):
-            matrix = plain
-            if whole is not None and share:
-                matrix = whole if share == 1.0 else plain + share * (whole - plain)
+        whole = None if curvature is None else self.rotated(np.asfortranarray(A + curvature))
+        if whole is not None and self._has_factor(whole):
+            self.share, self.shift = 1.0, 0.0
+            return True
+        plain = self.rotated(np.asfortranarray(A))
+        for share in SHARES[1:] if whole is not None else (0.0,):
+            matrix = plain + share * (whole - plain) if whole is not None and share else plain
             if self._has_factor(matrix):
                 self.share, self.shift = share, 0.0
                 return True
@@ -124,11 +125,25 @@ class NullSpace:
         return d - self.V @ (self.T @ (self.V.T @ d)), y
 
 
+def _reflections(columns: Array) -> tuple[Array, Array, Integers]:
+    """Householder's reflections that make columns triangular, in the columns' order or, if one of them depends
+    on others, in one in which what is left of them falls."""
+    qr, tau, _, _ = lapack.dgeqrf(columns)
+    if columns.shape[1] <= len(columns) and (np.abs(np.diagonal(qr)) > REDUNDANT).all():
+        return qr, tau, np.arange(columns.shape[1])
+    qr, pivots, tau, _, _ = lapack.dgeqp3(columns)
+    return qr, tau, pivots.astype(np.int64) - 1
+
+
 def _triangle(V: Array, tau: Array) -> Array:
-    """T of Q = H_1 H_2 ... = 1 - V T V^T for reflections H_i = 1 - tau_i v_i v_i^T (LAPACK's dlarft)."""
-    k = len(tau)
-    T, products = np.zeros((k, k)), V.T @ V
-    for i in range(k):
-        T[:i, i] = -tau[i] * (T[:i, :i] @ products[:i, i])
-        T[i, i] = tau[i]
+    """T of Q = H_1 H_2 ... = 1 - V T V^T for reflections H_i = 1 - tau_i v_i v_i^T.
+
+    T^-1 + T^-T = V^T V, for Q is orthogonal, and T^-1 has 1 / tau_i on its diagonal. A reflection with tau = 0
+    is none.
+    """
+    some = np.flatnonzero(tau)
+    T, inner = np.zeros((len(tau), len(tau))), np.triu((V.T @ V)[np.ix_(some, some)], 1)
+    inner[np.arange(len(some)), np.arange(len(some))] = 1.0 / tau[some]
+    if len(some):
+        T[np.ix_(some, some)] = lapack.dtrtri(inner)[0]
     return T

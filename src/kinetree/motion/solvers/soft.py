@@ -18,6 +18,7 @@ from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Watch
 
 EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
+NARROW = 0.3  # violations of bounds count relative to the distance of these, if that is between this and 1
 STEPS = 20
 LONGEST = 0.6  # change of one unknown in one step (rad, m)
 TOO_LONG, MOST_ADDED = 20.0, 0.1  # times that: so long a step is damped first, up to this
@@ -42,6 +43,7 @@ class Soft:
         self.damping = FIRST_DAMPING
         self.equal = program.lower == program.upper
         self.price = np.where(self.equal, EQUAL, OPEN)
+        self.bound_price = BOUND / np.clip(program.x_upper - program.x_lower, NARROW, 1.0) ** 2
 
     def run(self, most: int = STEPS) -> bool:
         """Take steps while the cost falls well; False if the search was stopped."""
@@ -68,7 +70,7 @@ class Soft:
         g = program.constraints(z)
         rows = g - np.clip(g, program.lower, program.upper)
         bounds = z - np.clip(z, program.x_lower, program.x_upper)
-        penalty = float(self.price @ rows**2) + BOUND * float(bounds @ bounds)
+        penalty = float(self.price @ rows**2) + float(self.bound_price @ bounds**2)
         return _Cost(program.objective(z) + 0.5 * penalty, rows, bounds)
 
     def _worst(self, cost: _Cost) -> float:
@@ -79,9 +81,9 @@ class Soft:
         program, z = self.program, self.z
         linear = program.linearised(z)
         H = linear.condensed(np.where(self.equal | (cost.rows != 0.0), self.price, 0.0))
-        diagonal = np.diagonal(H) + np.where(cost.bounds != 0.0, BOUND, 0.0)
+        diagonal = np.diagonal(H) + np.where(cost.bounds != 0.0, self.bound_price, 0.0)
         slope = program.gradient(z) + linear.transposed(self.price * cost.rows)
-        slope += BOUND * cost.bounds
+        slope += self.bound_price * cost.bounds
         while self.damping <= MOST_DAMPING:
             d = self._damped(H, diagonal, slope)
             if d is not None:
