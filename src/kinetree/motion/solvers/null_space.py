@@ -126,8 +126,10 @@ class NullSpace:
 
 
 def _reflections(columns: Array) -> tuple[Array, Array, Integers]:
-    """Householder's reflections that make columns triangular, in the columns' order or, if one of them depends
-    on others, in one in which what is left of them falls."""
+    """Householder's reflections that make columns triangular, and the columns' order.
+
+    That is their own, or, if one depends on others, one in which what is left of them falls.
+    """
     qr, tau, _, _ = lapack.dgeqrf(columns)
     if columns.shape[1] <= len(columns) and (np.abs(np.diagonal(qr)) > REDUNDANT).all():
         return qr, tau, np.arange(columns.shape[1])
@@ -138,8 +140,8 @@ def _reflections(columns: Array) -> tuple[Array, Array, Integers]:
 def _triangle(V: Array, tau: Array) -> Array:
     """T of Q = H_1 H_2 ... = 1 - V T V^T for reflections H_i = 1 - tau_i v_i v_i^T.
 
-    T^-1 + T^-T = V^T V, for Q is orthogonal, and T^-1 has 1 / tau_i on its diagonal. A reflection with tau = 0
-    is none.
+    T^-1 + T^-T = V^T V, for Q is orthogonal, and T^-1 has 1 / tau_i on its diagonal; tau = 0 reflects
+    nothing.
     """
     some = np.flatnonzero(tau)
     T, inner = np.zeros((len(tau), len(tau))), np.triu((V.T @ V)[np.ix_(some, some)], 1)
