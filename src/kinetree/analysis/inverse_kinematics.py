@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.damped_least_squares import Best, attempt
+from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.targets import Problem, Target, problem_of
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
@@ -61,8 +62,9 @@ def inverse_kinematics(
     within their ``limits``. Only joints listed in ``free`` move, or all but those in ``frozen`` (names of
     joints or of degrees of freedom); the others keep q0. Joints that turn without limits end within half a
     turn of the start. Targets and q0 may have leading axes: each entry is a problem of its own, and no
-    answer depends on the others. The ``tolerance`` is in m and rad. Where no solution is found the result is
-    the nearest positions found and ``converged`` is False; with ``strict`` that is an error.
+    answer depends on the others. Closed loops stay closed. The ``tolerance`` is in m and rad. Where no
+    solution is found the result is the nearest positions found and ``converged`` is False; with ``strict``
+    that is an error.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link(length=(0.4, 0.3))
@@ -95,6 +97,8 @@ def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> Non
 def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:
     """The answer in the shape of the batch."""
     best = replace(best, q=problem.folded(best.q))
+    if problem.mechanism.loops:
+        best = _closed(problem, best, tolerance)
     lacking = np.linalg.norm(
         problem.residual(best.q).reshape(len(best.q), len(problem.weights) // 3, 3), axis=2
     )
@@ -116,6 +120,18 @@ def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> Inv
         converged.reshape(batch),
         best.iterations.reshape(batch),
     )
+
+
+def _closed(problem: Problem, best: Best, tolerance: float) -> Best:
+    """Loops closed to rounding where the targets are met; not met where one is closed the wrong way round."""
+    q, size = best.q.copy(), best.size.copy()
+    for row in np.flatnonzero(size <= tolerance):
+        pose, gap = closest(problem.mechanism, q[row], problem.moves)
+        if not is_closed(problem.mechanism, gap):
+            size[row] = gap
+        elif ((pose >= problem.lower) & (pose <= problem.upper)).all():
+            q[row] = pose
+    return replace(best, q=q, size=size)
 
 
 def _refuse(problem: Problem, distance: Array, angle: Array, row: int, tolerance: float) -> None:

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, number, numbers, vector
 from kinetree.algebra.rotation_vector import rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
+from kinetree.analysis.loops.system import constraints, loop_rows
 from kinetree.errors import InputError, unknown_name
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import coordinates, independent_axes
 
@@ -85,7 +86,10 @@ class Problem:
         return replace(self, goals=tuple(g.rows(chosen) for g in self.goals), start=self.start[chosen])
 
     def residual(self, q: Array) -> Array:
-        """What is lacking (rows, m): of each target its position in m, then its orientation in rad."""
+        """What is lacking (rows, m): of each target its position in m, then its orientation in rad.
+
+        Then what loops lack to be closed.
+        """
         poses = forward_kinematics(self.mechanism, q)
         parts = []
         for goal in self.goals:
@@ -94,7 +98,14 @@ class Problem:
                 parts.append(goal.position - p - R @ goal.point)
             if goal.orientation is not None:
                 parts.append(rotation_vector(goal.orientation @ np.swapaxes(R, -1, -2)))
+        if self.mechanism.loops:
+            parts.append(self._padded(-constraints(self.mechanism, q).gap))
         return np.concatenate(parts, axis=-1)
+
+    def _padded(self, rows: Array) -> Array:
+        """The loops' rows, with zeros so that they come in threes."""
+        lacking = -rows.shape[1] % 3
+        return np.concatenate([rows, np.zeros((len(rows), lacking, *rows.shape[2:]))], axis=1)
 
     def slope(self, q: Array) -> Array:
         """J (rows, m, n): the residual changes by -J dq; nothing for joints that do not move."""
@@ -103,6 +114,8 @@ class Problem:
             J = jacobian(self.mechanism, q, goal.body, goal.point)
             parts += [J[:, :3]] if goal.position is not None else []
             parts += [J[:, 3:]] if goal.orientation is not None else []
+        if self.mechanism.loops:
+            parts.append(self._padded(constraints(self.mechanism, q).J))
         slope: Array = np.concatenate(parts, axis=-2) * self.moves
         return slope
 
@@ -110,6 +123,9 @@ class Problem:
     def weights(self) -> Array:
         """Weight of each entry of the residual (m,)."""
         given = [g.weight for g in self.goals for part in (g.position, g.orientation) if part is not None]
+        if self.mechanism.loops:
+            heaviest = max(given)
+            given += [heaviest] * -(-loop_rows(self.mechanism).n_rows // 3)
         return np.repeat(np.array(given), 3)
 
     def folded(self, q: Array) -> Array:
@@ -142,7 +158,6 @@ def problem_of(
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted or not all(isinstance(target, Target) for target in wanted):
         raise InputError(f"targets must be a Target or a list of them, got {targets!r}")
-    check_open(mechanism, "inverse_kinematics")
     for target in wanted:
         mechanism.body_index(target.body)
     lower, upper = (

@@ -56,8 +56,8 @@ RULES = {
     "impossible-tree": Rule(ERROR, "Bodies that make no tree on the world.", "Every parent must exist."),
     "impossible-mechanism": Rule(ERROR, "Parts in order that make no mechanism.", "The message says why."),
     "open-loop": Rule(
-        ERROR, "A study of a mechanism with loops; studies answer for open trees only.",
-        "Leave the loop out for the tree without it.",
+        ERROR, "A start or a motion in which loops of the mechanism are open.",
+        "Give a pose that closes them (kinetree.loops.assemble), or a trajectory of kind follow.",
     ),
     # units
     "degrees-as-radians": Rule(WARNING, "An angle of more than a turn, round in degrees.", 'Write "90 deg".'),

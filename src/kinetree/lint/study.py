@@ -18,8 +18,8 @@ from kinetree.study.assignment import Assignment, Study
 from kinetree.study.code import NAMED, Code
 from kinetree.study.examples import example_names
 from kinetree.study.file import check_head, found_study, is_study, model_of, table_faults
+from kinetree.study.motion import refuse_open_start
 from kinetree.study.origin import StudyOrigin
-from kinetree.study.surroundings import refuse_loops
 from kinetree.study.tasks import known_tasks
 
 WRONG = "wrong-value"
@@ -112,7 +112,7 @@ def _findings(work: Assignment) -> Iterator[Finding]:
         yield from of_error(error, work.origin.source, "impossible-mechanism")
         return
     try:
-        refuse_loops(work)
+        refuse_open_start(work)
     except InputError as error:
         yield from of_error(error, work.origin.source, "open-loop")
         return

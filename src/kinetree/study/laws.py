@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
@@ -16,6 +18,7 @@ from kinetree.control.model_error import perturbed
 from kinetree.control.structure import has_floating_base
 from kinetree.control.torque_table import TorqueTable
 from kinetree.errors import InputError, listed
+from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable
@@ -122,9 +125,18 @@ def _made(work: Assignment, table: ControllerTable, motion: Trajectory | None) -
         return ComputedTorque(motion, **gains, model=model, knows_ground=table.knows_ground, **options)
     if table.torques is not None:
         return _fed_forward(table, motion, _torque_file(work, table.torques))
+    if work.mechanism.loops:
+        return _fed_forward(table, motion, _needed(work.mechanism if model is None else model, motion))
     if has_floating_base(work.mechanism):
         return ComputedTorque(motion, **gains, model=model)
     return Feedforward(motion, model=model, **gains, **options)
+
+
+def _needed(mechanism: Mechanism, motion: Trajectory) -> tuple[Array, Array]:
+    """Times and torques that a motion of a mechanism with closed loops needs."""
+    times = np.linspace(0.0, motion.duration, round(motion.duration / TABLE_SPACING) + 1)
+    state = motion.at(times)
+    return times, inverse_dynamics(mechanism, state.q, state.qd, state.qdd)
 
 
 def _fed_forward(table: ControllerTable, motion: Any, torques: Any) -> Controller:

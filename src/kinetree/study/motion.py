@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.analysis.loops.system import constraints, refuse_open_loops
 from kinetree.errors import InputError, listed
 from kinetree.state import State
 from kinetree.studies.single_support import single_support
@@ -21,6 +22,7 @@ from kinetree.trajectories.base import Trajectory
 
 ENDS = ("start", "start_degrees", "end", "end_degrees")
 RATES = ("start_velocity", "end_velocity")
+LOOKS = 11  # instants at which a motion must keep loops closed before it is accepted
 Maker = Callable[[Assignment, TrajectoryTable, "float | None"], Trajectory]
 
 
@@ -69,6 +71,18 @@ def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, A
     return q if given is None else given, qd if rates is None else rates
 
 
+def refuse_open_start(work: Assignment) -> None:
+    """An error where the loops of the mechanism are open in the states that a study gives."""
+    table = work.tables.initial
+    if work.mechanism.loops and work.tables.trajectory is not None:
+        trajectory(work, work.tables.study.duration)
+    if not work.mechanism.loops or table is None or (table.q is None and table.q_degrees is None):
+        return
+    q, qd = initial_state(work, None)
+    with work.origin.blamed("initial"):
+        refuse_open_loops(work.mechanism, constraints(work.mechanism, q, qd), qd, None)
+
+
 def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
     """The prescribed motion; ``duration`` (s) is that of the study, which some motions take."""
     table = work.tables.trajectory
@@ -80,6 +94,11 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
             raise InputError(
                 f"the motion has {found.n_dof} coordinates, but '{work.mechanism.name}' has "
                 f"{work.mechanism.n_dof}: {listed(work.mechanism.joint_names)}"
+            )
+        if work.mechanism.loops:
+            state = found.at(np.linspace(0.0, found.duration, LOOKS))
+            refuse_open_loops(
+                work.mechanism, constraints(work.mechanism, state.q, state.qd, state.qdd), state.qd, state.qdd
             )
         return found
 
@@ -195,6 +214,41 @@ def _single_support(work: Assignment, table: TrajectoryTable, duration: float | 
     return single_support(work.mechanism, _parameters(table.gait))
 
 
+def _follow(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.following import follow
+
+    guess = joint_values(work.mechanism, table.guess, None, "guess")
+    return follow(
+        work.mechanism,
+        _path(table, duration),
+        table.along or (),
+        guess=np.zeros(work.mechanism.n_dof) if guess is None else guess,
+        body=table.body,
+        point=table.point or (0.0, 0.0, 0.0),
+    )
+
+
+def _path(table: TrajectoryTable, duration: float | None) -> Trajectory:
+    """The path that is followed: a circle, or through points, or from one point to another."""
+    from kinetree.trajectories.circular import circle
+    from kinetree.trajectories.cycloidal import cycloid
+    from kinetree.trajectories.splines import interpolate
+
+    if (table.center is None) != (table.radius is None) or (table.center is None) == (table.points is None):
+        raise InputError(
+            "a trajectory of kind 'follow' needs a path: either center and radius of a circle, or points"
+        )
+    if table.center is not None:
+        turns = 1.0 if table.turns is None else table.turns
+        return circle(table.center, table.radius, _span(table, duration), turns=turns)  # type: ignore[arg-type]
+    points = np.asarray(table.points, dtype=np.float64)
+    if table.times is not None:
+        return interpolate(table.times, points, degree=table.degree or min(5, len(points) - 1))
+    if len(points) != 2:
+        raise InputError(f"a path through {len(points)} points needs the key 'times' (s), one for each")
+    return cycloid(points[0], points[1], _span(table, duration))
+
+
 def _function(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
     function = work.code.function(str(table.function), "trajectory.function", "t")
     motion = FunctionTrajectory(function, work.mechanism.n_dof, _span(table, duration))
@@ -208,7 +262,7 @@ def _parameters(table: GaitTable | None) -> Any:
     return None if table is None else GaitParameters(**dict(table))
 
 
-TIMED = ("duration",)
+TIMED, PASSED = ("duration",), ("points", "times", "degree")
 KINDS: dict[str, tuple[Maker, tuple[str, ...], tuple[str, ...]]] = {
     "cycloid": (_cycloid, ("start", "end"), TIMED),
     "half_turn": (_half_turn, (), TIMED),
@@ -221,5 +275,6 @@ KINDS: dict[str, tuple[Maker, tuple[str, ...], tuple[str, ...]]] = {
     "file": (_file, ("file",), ()),
     "gait": (_gait, (), (*TIMED, "steps", "gait")),
     "single_support": (_single_support, (), ("gait",)),
+    "follow": (_follow, ("along",), (*TIMED, "body", "point", "guess", "center", "radius", "turns", *PASSED)),
     "function": (_function, ("function",), TIMED),
 }

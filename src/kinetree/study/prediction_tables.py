@@ -226,6 +226,15 @@ class SplineTable(Table):
         None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
     )
     frozen: dict[str, Angle] = Field({}, description="Joints that do not move, and where they stay.")
+    independent: Names | None = Field(
+        None,
+        description="Joints of closed loops that have splines, as many as the mobility, the others follow; "
+        "default driven ones first.",
+    )
+    guess: Positions | None = Field(
+        None,
+        description=f'A pose that tells the branch of closed loops (rad or "90 deg", m): {EACH}; default 0.',
+    )
     segments: Whole = Field(20, description="Segments of the B-splines.")
     degree: Whole = Field(3, description="Degree of the B-splines.")
     samples: Whole = Field(2, description="Instants per segment at which constraints are enforced.")

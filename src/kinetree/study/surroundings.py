@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.errors import InputError
-from kinetree.model.mechanism import closed_loops
 from kinetree.study.assignment import Assignment
 from kinetree.study.tables import LoadTable, SoilTable
 
 ON_GROUND = {"rtol": 1e-6}
-
-
-def refuse_loops(work: Assignment) -> None:
-    """A study answers for the open tree only: raise if there are loops."""
-    if work.mechanism.loops:
-        raise InputError(
-            f"{work.origin.where(('mechanism',))}: {closed_loops(work.mechanism)}; the task "
-            f"'{work.study.task}' answers for open trees only: leave the loops out for the tree without them"
-        )
 
 
 def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from kinetree.study.values import (
 EACH = "a number for all, a list, or a table by joint name"
 TRAJECTORIES = (
     "cycloid", "half_turn", "cubic", "quintic", "trapezoidal", "hold", "bspline", "interpolate", "file",
-    "gait", "single_support", "function",
+    "gait", "single_support", "follow", "function",
 )  # fmt: skip
 CONTROLLERS = ("pd", "pid", "computed_torque", "feedforward", "gravity_compensation", "function")
 FUNCTION = "Python function 'file.py:name' in a file beside the study; runs only with --allow-code file.py"
@@ -106,6 +106,21 @@ class TrajectoryTable(Table):
         None, description="file: CSV with a header 'time, joint1, ...' and rows of numbers (s, rad, m)."
     )
     function: str | None = Field(None, description=f"function: of t (s), returns q, qd, qdd. {FUNCTION}.")
+    along: Names | None = Field(
+        None,
+        description='follow: coordinates of the path, as many as freedoms: "x", "y", "z", "rx", "ry", "rz" '
+        "of the body, or names of joints if no body is given.",
+    )
+    body: str | None = Field(None, description="follow: the body that follows the path.")
+    point: Vector | None = Field(None, description="follow: its point (m, in its frame); default its origin.")
+    guess: Positions | None = Field(
+        None, description=f'follow: a pose that tells the branch (rad or "90 deg", m): {EACH}; default 0.'
+    )
+    center: Numbers | None = Field(
+        None, description="follow: a circle about these values of the coordinates."
+    )
+    radius: Positive | None = Field(None, description="follow: its radius, in the first two of them (m).")
+    turns: Number | None = Field(None, description="follow: how often it goes round; default 1.")
     steps: Whole | None = Field(None, description="gait: number of steps; default as the duration needs.")
     gait: GaitTable | None = Field(None, description="gait, single_support: its numbers; default the book's.")
 

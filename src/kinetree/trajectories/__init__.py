@@ -8,8 +8,10 @@
 
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.trajectories.base import Trajectory
+from kinetree.trajectories.circular import circle
 from kinetree.trajectories.combined import repeat, sequence
 from kinetree.trajectories.cycloidal import cycloid, half_turn
+from kinetree.trajectories.following import FollowedMotion, follow
 from kinetree.trajectories.gait import Gait, SupportPhase
 from kinetree.trajectories.gait_parameters import (
     HEXAPOD,
@@ -33,6 +35,7 @@ __all__ = [
     "PLANAR_BIPED",
     "QUADRUPED",
     "SPATIAL_BIPED",
+    "FollowedMotion",
     "Gait",
     "GaitParameters",
     "InvertedPendulum",
@@ -45,8 +48,10 @@ __all__ = [
     "Trajectory",
     "biped_gait",
     "bspline",
+    "circle",
     "cubic",
     "cycloid",
+    "follow",
     "half_turn",
     "hold",
     "interpolate",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.problem.closure import Closure
+from kinetree.analysis.loops.closure import Closure
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.problem.profile import RATES, Motion
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.analysis.loops.assembly import assemble
+from kinetree.analysis.loops.closure import Closure
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.problem.closure import Closure
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.terms.boundary import CLOSED, Boundary
@@ -97,5 +97,6 @@ def closed_profiles(
     assert branch.pose is not None
     guess = np.zeros(closed.n_dof)
     guess[own] = branch.pose
-    closure = Closure(closed, own, np.array(mechanism.driven), guess, branch.independent)
+    driven = np.array(mechanism.driven)
+    closure = Closure(closed, own, driven, guess, branch.independent, hasty=True)
     return Profiles(basis, closure.independent, np.zeros(closed.n_dof), closure)

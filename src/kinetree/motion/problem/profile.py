@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
+from kinetree.analysis.loops.closure import Closure
 from kinetree.motion.compiled.assembly import compiled, pull, pull_twice, sample
-from kinetree.motion.problem.closure import Closure
 
 RATES = 3  # q, qd and qdd
 PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # blocks of a Hessian over (q, qd, qdd)

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
+from kinetree.analysis.loops.closure import Closure
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.motion.problem.closure import Closure
 from kinetree.motion.problem.profile import RATES, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.closure import Following
 from kinetree.motion.compiled.assembly import add_outer, compiled
-from kinetree.motion.problem.closure import Following
 from kinetree.motion.problem.places import Frames
 from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
 from kinetree.motion.problem.unknowns import MOTION, Instants

@@ -23,9 +23,9 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.closure import Closure
 from kinetree.errors import SingularityError
 from kinetree.model.tree import Flags
-from kinetree.motion.problem.closure import Closure
 from kinetree.motion.problem.profile import Motion
 from kinetree.motion.program.mechanics import Mechanics, Pushes
 from kinetree.state import Wrench

@@ -12,11 +12,8 @@ from kinetree.motion.program.evaluation import At, Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.terms.contract import Function, Rows
 
-STEPS, TRIES, FEW = (
-    40,
-    12,
-    4,
-)  # of the search for a pose, and searches from elsewhere if it fails; few in loops
+STEPS, TRIES = 40, 12  # of the search for a pose, and searches from elsewhere if it fails
+FEW = 4  # such searches in closed loops, where each step is an assembly
 STUCK = 1e6  # damping at which no step helps
 CLOSE = 1e-6  # m, rad: what counts as reached
 ASIDE = 0.4  # rad, m: how much further from the first guess each of them begins

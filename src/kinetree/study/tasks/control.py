@@ -16,7 +16,7 @@ from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
 from kinetree.study.laws import TABLE_SPACING, controller
 from kinetree.study.motion import initial_state, trajectory
-from kinetree.study.surroundings import refuse_loops, simulation_options
+from kinetree.study.surroundings import simulation_options
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import Positive
 from kinetree.trajectories.base import Trajectory
@@ -40,7 +40,6 @@ class InterruptedBefore(KeyboardInterrupt):
 
 def prepare(work: Assignment) -> Work:
     """A simulation under the controller, with the motion asked for beside the one that came."""
-    refuse_loops(work)
     motion = trajectory(work, work.tables.study.duration) if work.tables.trajectory else None
     duration = work.duration(None if motion is None else motion.duration)
     q0, qd0 = initial_state(work, motion)

@@ -12,7 +12,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.motion import trajectory
-from kinetree.study.surroundings import loads, refuse_loops
+from kinetree.study.surroundings import loads
 from kinetree.study.tasks import Task, Work
 from kinetree.trajectories.base import Trajectory
 
@@ -22,7 +22,6 @@ ROUND_TRIP = 1e-9  # accelerations got back from the torques may differ by this 
 
 def prepare(work: Assignment) -> Work:
     """Torques, energies and on request reactions along the prescribed motion."""
-    refuse_loops(work)
     motion = trajectory(work, work.tables.study.duration)
     times = work.times(work.duration(motion.duration))
     wrenches, reactions = loads(work), work.output.reactions

@@ -14,7 +14,7 @@ from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
-from kinetree.study.surroundings import loads, refuse_loops, wrenches
+from kinetree.study.surroundings import loads, wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
 
@@ -28,7 +28,6 @@ SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit
 
 def prepare(work: Assignment) -> Work:
     """The best motion, checked by a simulation under its torques."""
-    refuse_loops(work)
     table: PredictTable = work.tables.predict
     with work.origin.blamed("predict"):
         asked = _phases(work, table) if table.phase else _problem(work, table)
@@ -127,6 +126,7 @@ def _of_table(
     work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: list[Any]
 ) -> Problem:
     from kinetree.motion.problem.problem import Problem
+    from kinetree.study.mechanism import joint_values
 
     return Problem(
         work.mechanism,
@@ -138,6 +138,8 @@ def _of_table(
         samples=table.samples,
         frozen=table.frozen,
         loads=acting,
+        independent=table.independent,
+        guess=joint_values(work.mechanism, table.guess, None, "guess"),
     )
 
 

@@ -6,13 +6,12 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.laws import torque
 from kinetree.study.motion import initial_state
-from kinetree.study.surroundings import refuse_loops, simulation_options
+from kinetree.study.surroundings import simulation_options
 from kinetree.study.tasks import Task, Work
 
 
 def prepare(work: Assignment) -> Work:
     """The motion from the initial state under gravity, torques, ground and loads."""
-    refuse_loops(work)
     duration = work.duration()
     q0, qd0 = initial_state(work, None)
     options = simulation_options(work, duration) | torque(work)

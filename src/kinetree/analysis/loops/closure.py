@@ -44,6 +44,7 @@ class Closure:
 
     ``mechanism`` has its loops and perhaps locked axes beside its ``own`` coordinates. ``guess`` (n_dof,) is
     a pose with closed loops on the wanted branch. ``independent`` names joints, or None: driven ones first.
+    ``hasty`` is for motions that change from call to call: what cannot be followed fails at once.
     """
 
     def __init__(
@@ -53,8 +54,10 @@ class Closure:
         driven: Flags,
         guess: Array,
         independent: Sequence[str] | None,
+        *,
+        hasty: bool = False,
     ) -> None:
-        self.mechanism, self.own, self.guess = mechanism, own, guess
+        self.mechanism, self.own, self.guess, self.hasty = mechanism, own, guess, hasty
         self.rows = loop_rows(mechanism)
         J = constraints(mechanism, guess).J[:, own]
         size = np.linalg.svd(J, compute_uv=False)
@@ -132,9 +135,9 @@ class Closure:
         at, poses = self._known
         place = np.clip(np.searchsorted(at, s), 1, max(len(at) - 1, 1))
         near = place - 1 if len(at) == 1 else np.where(s - at[place - 1] <= at[place] - s, place - 1, place)
-        known = len(at) > 1
-        q, reached = self._followed(poses[near], u, s, hasty=known)
-        while not known and not reached.all():  # from neighbours that were reached
+        hasty = self.hasty and len(at) > 1
+        q, reached = self._followed(poses[near], u, s, hasty=hasty)
+        while not hasty and not reached.all():  # from neighbours that were reached
             there, missing = np.flatnonzero(reached), np.flatnonzero(~reached)
             if not len(there):
                 break
@@ -146,7 +149,8 @@ class Closure:
         if not reached.all():
             raise AssemblyError(self.failure)
         order = np.unique(s, return_index=True)[1]
-        self._known = s[order], np.array(q[order])
+        if self.hasty or len(order) >= len(at):
+            self._known = s[order], np.array(q[order])
         return q
 
     def _followed(self, start: Array, u: Array, s: Array, *, hasty: bool = False) -> tuple[Array, Flags]:
@@ -193,7 +197,7 @@ class Closure:
             size = np.abs(change).max(axis=1, initial=0.0)
             small = size <= ROUNDING * np.maximum(1.0, np.abs(new).max(axis=1))
             settled = small | ((size >= 0.5 * last) & (size < ALONE))
-            new[:, self.dependent] += np.where((good & ~settled)[:, None], change, 0.0)
+            new[:, self.dependent] += np.where(good[:, None], change, 0.0)
             good &= np.abs(new[:, self.dependent] - first).max(axis=1, initial=0.0) <= most
             if (settled | ~good).all():
                 break
