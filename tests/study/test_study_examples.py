@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kinetree.analysis.loops.system import gap
 from kinetree.errors import InputError
 from kinetree.study.examples import copy_example, example_names, example_text, examples
 from kinetree.study.file import read_study
@@ -17,6 +18,7 @@ SHIPPED = {
     "planar_biped_laws", "spatial_biped_laws", "quadruped_laws", "hexapod_laws", "two_link_joint_free",
     "two_link_joint_locked", "walking",
 }  # fmt: skip
+CLOSED = {"five_bar_minimum_time", "stewart_minimum_time", "three_rrr_circle", "stewart_following"}  # our own
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,
     "spatial_biped_walk": 2,
@@ -33,11 +35,12 @@ def at(result, times):
 
 
 def test_all_are_there_and_say_where_they_come_from():
-    assert set(example_names()) == SHIPPED
+    assert set(example_names()) == SHIPPED | CLOSED
     for example in examples():
         study = read_study(example.name)
         assert example.title and example.task == study.task
-        assert any(word in study.tables.study.description for word in ("Fig. ", "Figs. ", "slide "))
+        told = any(word in study.tables.study.description for word in ("Fig. ", "Figs. ", "slide "))
+        assert told or example.name in {*CLOSED, "walking"}
 
 
 @pytest.mark.parametrize(
@@ -125,6 +128,17 @@ def test_the_stability_study_finds_the_horizon_of_the_document():
     assert ((5.0 < first) & (first < 6.5)).all()
     lost = np.isnan(result.q_error.values).any(axis=2)
     assert not lost[:, result.time.values < 5.0].any() and lost[:, -1].all()
+
+
+@pytest.mark.parametrize("name", sorted(CLOSED))
+def test_closed_loops_stay_closed(name):
+    result = run(name)
+    assert result.passed
+    assert np.abs(gap(result.mechanism, result.q.values)).max() < 1e-12
+    if result.task == "predict":
+        assert result.audit["simulation"].passed and result.audit["closure"].value < 1e-12
+        most = 8.0 if "five_bar" in name else 40.0
+        assert np.abs(result.tau.values).max() == pytest.approx(most, rel=0.05)
 
 
 def test_an_example_is_copied_and_never_over_another(tmp_path):
