@@ -5,6 +5,7 @@
 1.25
 """
 
+from kinetree.report.gait_plot import plot_gait
 from kinetree.studies.gait.curves import ALL as CURVES
 from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
 from kinetree.studies.gait.ground import ground_variables
@@ -24,6 +25,7 @@ __all__ = [
     "ground_variables",
     "measured_squat",
     "measured_walking",
+    "plot_gait",
     "stance_share",
     "strides",
     "vertical_peaks",

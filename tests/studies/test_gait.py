@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.report.html.pictures import gait
 from kinetree.result.build import build_result
 from kinetree.studies.gait.curves import ANGLES, FORCES, MOMENTS
 
@@ -234,3 +235,60 @@ def test_command_says_what_is_wrong(folder, words, complaint):
     outcome = kinetree("validate", "gait", *words)
     assert outcome.exit_code == 2 and complaint in outcome.output
     assert not (folder / "walk_gait.json").exists()
+
+
+# ---- pictures and files ---------------------------------------------------------------------------------
+
+
+def test_picture_shows_curves_above_bands():
+    figure = kt.gait.plot_gait(measured_step())
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert (
+        len(titles) == 12 and titles[0] == "hip flexion   r = 1.00" and titles[3].startswith("vertical force")
+    )
+    knee = figure.axes[1]
+    lines = {line.get_gid(): line for line in knee.lines}
+    assert np.allclose(lines["knee_flexion"].get_ydata(), lines["mean"].get_ydata())
+    assert {x.get_gid() for x in knee.collections} == {"1 SD", "2 SD"}
+    assert lines["toe-off"].get_xdata()[0] == pytest.approx(62.8, abs=0.5)
+    plain = kt.gait.plot_gait(kt.gait.gait_cycle(measured_step()), data=None)
+    assert not plain.axes[0].collections
+    with pytest.raises(kt.InputError, match="no curves"):
+        kt.gait.plot_gait(kt.gait.GaitCycle(np.arange(101.0), {}, 60.0, 1.0, 75.0))
+
+
+def test_report_puts_walking_beside_measurements():
+    shown = gait(measured_step())
+    assert "Right leg over its gait cycle" in shown and "Reaches 14 of 14 bars" in shown
+    assert not gait(kt.gait.strides(measured_step(), 2))
+    assert not gait(kt.simulate(kt.zoo.two_link(), [0, 0], duration=0.1, times=3))
+
+
+def test_ground_reactions_for_opensim(folder):
+    """x forward, y up, z to the right: what OpenSim's tables of external loads have."""
+    step = measured_step()
+    outcome = kinetree("export", "walk.nc", "grf.mot", "--variable", "ground_reaction")
+    assert outcome.exit_code == 2 and "no 'ground_reaction_point'" in outcome.output
+    force = step.ground_reaction.values
+    both = [{"right": x[:, 0], "left": x[:, 1]} for x in (force, 0.1 * force, 0.01 * force)]
+    variables, feet = kt.gait.ground_variables(*both)
+    motion = {name: step[name].values for name in ("time", "q", "qd", "qdd", "tau")}
+    build_result("predict", PERSON, motion | variables, coordinates=feet).save("full.nc")
+    assert kinetree("export", "full.nc", "grf.mot", "--variable", "ground_reaction").exit_code == 0
+    lines = (folder / "grf.mot").read_text().splitlines()
+    end = lines.index("endheader")
+    names = lines[end + 1].split("\t")
+    rows = np.array([[float(x) for x in line.split("\t")] for line in lines[end + 2 :]])
+    assert len(names) == 19 and rows.shape == (51, 19)
+    table = dict(zip(names, rows.T, strict=True))
+    assert np.allclose(table["right_ground_force_vy"], force[:, 0, 2])
+    assert np.allclose(table["left_ground_force_vz"], -force[:, 1, 1])
+    assert np.allclose(table["left_ground_force_px"], 0.1 * force[:, 1, 0])
+    assert np.allclose(table["right_ground_torque_y"], 0.01 * force[:, 0, 2])
+
+
+def test_strides_are_exported(folder):
+    assert kinetree("export", "walk.nc", "walk.csv", "--strides", "2").exit_code == 0
+    rows = list(csv.DictReader((folder / "walk.csv").read_text().splitlines()))
+    assert float(rows[-1]["time [s]"]) == pytest.approx(2.0)
+    assert kinetree("export", "walk.nc", "none.csv", "--strides", "0").exit_code == 2

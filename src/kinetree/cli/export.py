@@ -33,13 +33,21 @@ def export(
     size: Annotated[
         str, typer.Option(help="For movies: size in pixels.", metavar="WIDTHxHEIGHT")
     ] = "800x600",
+    strides: Annotated[
+        int | None,
+        typer.Option(
+            help="Of walking: so many strides, out of a step and its mirror image.", metavar="NUMBER"
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a result as a table, a movie, for OpenSim, or its model.
 
     By the suffix of FILE: .csv a table; .mp4 or .gif a movie; .mot the coordinates for OpenSim (angles in
-    degrees), .sto a variable for OpenSim (SI units); .urdf or .toml the mechanism.
+    degrees), .sto a variable for OpenSim (SI units); .urdf or .toml the mechanism. With --variable
+    ground_reaction a .mot or .sto file has the forces on both feet, where they act, and moments, in OpenSim's
+    axes.
 
     Example: kinetree export walk.nc walk.mp4 --speed 0.5
     """
@@ -52,7 +60,12 @@ def export(
 
     from kinetree.result.netcdf import load_result
 
-    _write(load_result(result), path, variable, (fps, speed, size), force, quiet)
+    found = load_result(result)
+    if strides is not None:
+        from kinetree.studies.gait.strides import strides as walk_on
+
+        found = walk_on(found, strides)
+    _write(found, path, variable, (fps, speed, size), force, quiet)
     if not quiet:
         told(f"Wrote {path}")
 
@@ -73,8 +86,11 @@ def _write(
         result.to_csv(path, force)
     elif suffix in OPENSIM:
         from kinetree.formats.files import write_text
-        from kinetree.result.opensim import opensim_text
+        from kinetree.result.opensim import GROUND, ground_text, opensim_text
 
+        if variable == GROUND:
+            write_text(path, ground_text(result), force)
+            return
         motion = suffix == ".mot"
         write_text(path, opensim_text(result, degrees=motion, variable=variable), force)
     elif suffix in MODELS:

@@ -14,6 +14,7 @@ from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 AIR = 1.12  # the picture's width beside that of what it shows
 FULL_SIZE = 3.5  # inches: on smaller axes lines and marks get smaller too
 PEDESTAL = [(0.0, 0.0), (-0.7, -1.0), (0.7, -1.0), (0.0, 0.0)]
+FLAT = 12  # faces of a body above which it is round: its skin is drawn with light and shade
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -165,6 +166,9 @@ class Canvas:
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
         color = module_color(body.module)
+        if len(body.faces) > FLAT and all(len(face) == 4 for face in body.faces):
+            self._skin(np.array(body.faces), color, strength, base)
+            return
         if body.faces:
             plate = Poly3DCollection(body.faces, facecolors=color, edgecolors=color, linewidths=1.0)
             plate.set(alpha=0.35 * strength, zorder=base + self._depth(np.concatenate(body.faces)))
@@ -178,6 +182,23 @@ class Canvas:
             link.set_zorder(base + self._depth(line))
             if strength == 1.0:
                 link.set_path_effects([Stroke(linewidth=4.0 * self.pen + 1.4, foreground=INK), Normal()])
+
+    def _skin(self, faces: Array, color: str, strength: float, base: float) -> None:
+        """Round shapes (k, 4, 3): what faces the eye, lighter where it faces the light."""
+        from matplotlib.colors import to_rgb
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        normal = np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1])
+        length = np.linalg.norm(normal, axis=1)
+        normal /= np.maximum(length, 1e-30)[:, None]
+        seen = (normal @ self.towards > -0.05) & (length > 0.0)
+        light = self.towards + 0.8 * self.above - 0.5 * self.right
+        shine = np.clip(normal[seen] @ (light / np.linalg.norm(light)), 0.0, 1.0)[:, None]
+        dark, full = 0.55 * np.array(to_rgb(color)), 0.75 * np.array(to_rgb(color)) + 0.25
+        colors = np.append(dark + shine * (full - dark), np.full((len(shine), 1), 0.9 * strength), axis=1)
+        skin = Poly3DCollection(faces[seen], facecolors=colors, edgecolors=colors, linewidths=0.3)
+        skin.set(zorder=base + self._depth(faces.reshape(-1, 3)))
+        self.ax.add_collection3d(skin)
 
     def _joint(self, joint: JointMark, strength: float, base: float) -> None:
         if joint.kind.is_free:

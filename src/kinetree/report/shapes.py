@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,13 @@ AROUND = 16  # corners of a circle
 
 
 def shape_faces(shape: Shape) -> list[Array]:
-    """Polygons (k, 3) of a shape, placed in the body frame; none for a mesh."""
+    """Polygons (k, 3) of a shape in the body frame, counter-clockwise from outside; none for a mesh."""
+    return list(_faces(shape))
+
+
+@lru_cache(maxsize=512)
+def _faces(shape: Shape) -> tuple[Array, ...]:
+    """The polygons of a shape, made once for all pictures of it."""
     size = shape.size
     if shape.kind == "box":
         faces = box_faces(size / 2)
@@ -28,7 +35,7 @@ def shape_faces(shape: Shape) -> list[Array]:
     else:
         faces = []
     place = shape.placement
-    return [face @ place.rotation.T + place.position for face in faces]
+    return tuple(face @ place.rotation.T + place.position for face in faces)
 
 
 def box_faces(half: Array) -> list[Array]:

@@ -128,6 +128,14 @@ def _moved(place: Placement, points: Array) -> Array:
     return points @ place.rotation.T + place.position
 
 
+def _moved_faces(place: Placement, faces: list[Array]) -> list[Array]:
+    """Polygons (k, 3) of a body frame in the world, all at once."""
+    if not faces:
+        return []
+    ends = np.cumsum([len(face) for face in faces])[:-1]
+    return np.split(_moved(place, np.concatenate(faces)), ends)
+
+
 def _joint_mark(link: Link, places: dict[str, Placement]) -> JointMark:
     place, joint = places[link.body.name], link.joint
     seat = (places[link.parent] @ link.placement).position
@@ -151,7 +159,7 @@ def _body_mark(
         module_of[body.name],
         place.position,
         _moved(place, form.lines),
-        [_moved(place, face) for face in faces],
+        _moved_faces(place, faces),
         _moved(place, body.inertia.center),
         body.inertia.mass,
     )

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.state import independent_axes
+
+GROUND = "ground_reaction"
+TO_OPENSIM = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # x forward, y up, z to the right
 
 
 def opensim_text(result: Result, degrees: bool = False, variable: str = "q") -> str:
@@ -35,8 +38,38 @@ def opensim_text(result: Result, degrees: bool = False, variable: str = "q") -> 
     return _text(f"{result.mechanism.name} {variable}", result, values, degrees)
 
 
+def ground_text(result: Result) -> str:
+    """The ground's reactions on both feet as OpenSim reads external loads: force, point and torque of each.
+
+    The result has the variable ``ground_reaction`` (time, foot, axis), where it acts (``.._point``) and,
+    unless it is zero, the moment there (``.._moment``). OpenSim has x forward, y up, z to the right, where
+    results have x forward, y to the left, z up. Where a foot does not touch, all its numbers are zero.
+    """
+    for name in (GROUND, f"{GROUND}_point"):
+        if name not in result or result[name].dims != ("time", "foot", "axis"):
+            raise InputError(
+                f"the result has no '{name}' (time, foot, axis), which a file of ground reactions needs; it "
+                f"has {listed(result.variables)}"
+            )
+    force, point = (np.nan_to_num(result[name].values) @ TO_OPENSIM.T for name in (GROUND, f"{GROUND}_point"))
+    moment = np.zeros_like(force)
+    if f"{GROUND}_moment" in result:
+        moment = np.nan_to_num(result[f"{GROUND}_moment"].values) @ TO_OPENSIM.T
+    names: list[str] = []
+    columns: list[Array] = []
+    for k, foot in enumerate(str(x) for x in result["foot"].values):
+        for what, values in (("force_v", force), ("force_p", point), ("torque_", moment)):
+            names += [f"{foot}_ground_{what}{axis}" for axis in "xyz"]
+            columns.append(values[:, k])
+    return _rows(f"{result.mechanism.name} {GROUND}", result, names, np.concatenate(columns, axis=1), False)
+
+
 def _text(title: str, result: Result, values: Array, degrees: bool) -> str:
-    names = ["_".join(str(name).split()) for name in result["joint"].values]
+    return _rows(title, result, [str(name) for name in result["joint"].values], values, degrees)
+
+
+def _rows(title: str, result: Result, labels: list[str], values: Array, degrees: bool) -> str:
+    names = ["_".join(label.split()) for label in labels]
     twice = [name for name in names if ["time", *names].count(name) > 1]
     if twice:
         raise InputError(f"two columns of the OpenSim file would be called '{twice[0]}'; rename a joint")

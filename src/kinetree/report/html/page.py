@@ -12,7 +12,7 @@ from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element, html
 from kinetree.report.html.panels import left_out
 from kinetree.report.html.payload import MOST_MOTIONS, payload, payload_json
-from kinetree.report.html.pictures import drawing, history, poses
+from kinetree.report.html.pictures import drawing, gait, history, poses
 from kinetree.report.html.story import description, facts, sentences, title, verdict
 from kinetree.report.html.tables import (
     audit_list,
@@ -259,6 +259,7 @@ def _sections(result: Result) -> list[Html]:
     study = result.settings.get("study", {})
     settings = {key: value for key, value in result.settings.items() if key != "study"}
     left = [
+        _card("Beside measured walking", gait(result)),
         _card("Audit", audit_list(result.audit)),
         _card("Numbers", motion_table(result), price_table(result.statistics), long=True),
         _card("What happened", event_table(result), long=True),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kinetree.errors import InputError
 from kinetree.report.draw import figure_of
 from kinetree.report.frames import frames, motion_names
 from kinetree.report.html.markup import Html, element
@@ -14,6 +15,9 @@ from kinetree.report.output import picture_bytes
 from kinetree.report.palette import INK, LINE_COLORS
 from kinetree.report.panel import quiet_frame
 from kinetree.result.result import Result
+from kinetree.studies.gait.cycle import gait_cycle
+from kinetree.studies.gait.ground import FOOT_VECTOR, FORCE
+from kinetree.studies.gait.score import gait_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,6 +69,24 @@ def history(result: Result) -> Html:
     below.set_xlabel("iteration", fontsize=9, color=INK)
     below.xaxis.get_major_locator().set_params(integer=True)
     return _picture(figure, "Objective and largest violation of a limit after every iteration of the search")
+
+
+def gait(result: Result) -> Html:
+    """The cycle of a leg above measured walking, and its scores, for results with ground reactions."""
+    if FORCE not in result or result[FORCE].dims != FOOT_VECTOR:
+        return Html("")
+    from kinetree.report.gait_plot import plot_gait
+
+    try:
+        cycle = gait_cycle(result)
+    except InputError:  # some other mechanism with feet
+        return Html("")
+    score = gait_score(cycle)
+    words = f"Right leg over its gait cycle, above mean and standard deviation of {score.source}"
+    bars = score.bars
+    reached = f"Reaches {len(bars) - len(score.missed)} of {len(bars)} bars of a human gait"
+    missed = f"; not: {', '.join(score.missed)}." if score.missed else "."
+    return Html(_picture(plot_gait(cycle), words) + element("p", reached + missed, class_="quiet"))
 
 
 def _picture(figure: Figure, words: str) -> Html:

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.errors import InputError
+from kinetree.result.opensim import GROUND
 
 FEET = ("right", "left")
 FOOT_VECTOR = ("time", "foot", "axis")
-FORCE, POINT, MOMENT = "ground_reaction", "ground_reaction_point", "ground_reaction_moment"
+FORCE, POINT, MOMENT = GROUND, f"{GROUND}_point", f"{GROUND}_moment"
 
 
 def ground_variables(
