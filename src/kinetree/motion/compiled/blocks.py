@@ -19,14 +19,14 @@ def pull_motion(slopes, weights, duration, local, factor, A):
     m, k, n, width = slopes.shape[0], slopes.shape[2], slopes.shape[3], weights.shape[2]
     one = 1.0 / duration
     for j in range(m):
-        for i in range(k):
+        for b in range(width):
+            x, v, a = weights[j, 0, b], one * weights[j, 1, b], one * one * weights[j, 2, b]
             for h in range(n):
-                x, v, a = slopes[j, 0, i, h], one * slopes[j, 1, i, h], one * one * slopes[j, 2, i, h]
-                for b in range(width):
-                    place = local[j, b, h]
-                    if place >= 0:
-                        change = weights[j, 0, b] * x + weights[j, 1, b] * v + weights[j, 2, b] * a
-                        A[j, i, place] += factor[j, b, h] * change
+                place, f = local[j, b, h], factor[j, b, h]
+                if place >= 0:
+                    for i in range(k):
+                        change = x * slopes[j, 0, i, h] + v * slopes[j, 1, i, h] + a * slopes[j, 2, i, h]
+                        A[j, i, place] += f * change
 
 
 def pull_curve(slopes, weights, local, factor, A):
@@ -104,21 +104,17 @@ def linked_rows(A, here, there, after, sign, root, near, far, X):
 
 
 def add_square(S, columns, H):
-    """Add the lower triangle of S (l, l) to the lower triangle of H at columns (l,), -1 where there is none.
+    """Add S (l, l), symmetric, to the lower triangle of H at columns (l,) that ascend; -1 after the last.
 
     H is given transposed: its rows are columns.
     """
-    for c in range(columns.shape[0]):
-        if columns[c] >= 0:
-            for e in range(c + 1):
-                if columns[e] >= 0:
-                    a, b = columns[c], columns[e]
-                    if a >= b:
-                        H[b, a] += S[c, e]
-                    else:
-                        H[a, b] += S[c, e]
-                    if a == b and c != e:
-                        H[a, b] += S[c, e]
+    length = columns.shape[0]
+    while length > 0 and columns[length - 1] < 0:
+        length -= 1
+    for e in range(length):
+        b = columns[e]
+        for c in range(e, length):
+            H[b, columns[c]] += S[e, c]
 
 
 def scatter_half(half, weights, duration, place, factor, H):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
@@ -80,6 +80,37 @@ class Structure:
         self.forms = [(w, x) for w, x in program.integrands if isinstance(x.function, MotionSquares)]
         self.further = len(self.energies) + len(self.forms) < len(program.integrands)
         self._constant: Array | None = None
+        self._squared_changes: Form | None = None
+        self._select_others()
+
+    def _select_others(self) -> None:
+        """Which entries of the Jacobian by x the other rows are made of, and how."""
+        program, own, stop = self.program, [], len(self.program.linear_entries)
+        own.append(np.arange(stop))
+        for block in program.blocks:
+            start, stop = stop, stop + len(block.rows)
+            if not is_linear_in_torques(block):
+                own.append(np.arange(start, stop))
+        self.own = np.concatenate(own)
+        self.sum_entries: Any = None
+        self.factors: Array | None = None
+        if program.sum_entries is not None:
+            self.sum_entries = program.sum_entries[self.kept][:, self.own].tocsr()
+        elif program.factor_of_entry is not None:
+            self.factors = program.factor_of_entry[self.own]
+
+    def other_entries(self, at: Evaluation) -> Array:
+        """Entries of the Jacobian in rows that are not in blocks."""
+        program, entries = self.program, np.empty(len(self.own))
+        stop = len(program.linear_entries)
+        entries[:stop] = program.linear_entries
+        for block in program.blocks:
+            if not is_linear_in_torques(block):
+                start, stop = stop, stop + len(block.rows)
+                block.jacobian(at, entries[start:stop])
+        if self.sum_entries is not None:
+            return np.asarray(self.sum_entries @ entries)
+        return entries if self.factors is None else entries * self.factors
 
     def constant(self, at: Evaluation) -> Array:
         """The Hessian of squares of the motion itself, which is the same everywhere, for a scale of 1."""
@@ -99,8 +130,13 @@ class Structure:
             form.weights[sampled.part][:, function.rows] += (share * weight * program.quadrature)[
                 :, None
             ] * bends
-        for changes in program.changes:
-            self._add_changes(form, changes)
+        if program.changes:
+            if self._squared_changes is None:
+                self._squared_changes = Form(*form.weights.shape)
+                for changes in program.changes:
+                    self._add_changes(self._squared_changes, changes)
+            known = self._squared_changes
+            form.links, form.between, form.scale = program.scale * known.links, known.between, program.scale
         return form
 
     def _add_changes(self, form: Form, changes: ChangeBlock) -> None:
@@ -108,9 +144,9 @@ class Structure:
         assert isinstance(function, TorqueSum)
         size, forces, part = np.diagonal(function.matrix(np.zeros(0))), function.rows, changes.part
         ends = {run.stop - 1 for run in self.map.runs}
-        n_forces, scale = form.weights.shape[1], self.program.scale
+        n_forces = form.weights.shape[1]
         for k, root in enumerate(changes.roots):
-            weight = 2.0 * scale * changes.weights * size**2 * root**2
+            weight = 2.0 * changes.weights * size**2 * root**2
             here, goes_on = part.start + k, k == changes.m - 1
             if not goes_on and here not in ends:
                 form.links[here, forces] += weight

@@ -27,7 +27,6 @@ from kinetree.motion.program.block_linearised import (
     BlockLinearised,
     Structure,
     has_blocks,
-    is_linear_in_torques,
 )
 from kinetree.motion.program.blocks import (
     Block,
@@ -117,18 +116,18 @@ class Program(NonlinearProgram):
             columns.append(block.columns)
             self.offsets.append(self.offsets[-1] + block.count)
         self.n, self.m = len(self.free), int(self.offsets[-1])
-        self._linear_entries = np.asarray(entries.data, dtype=np.float64)
+        self.linear_entries = np.asarray(entries.data, dtype=np.float64)
         self._count = sum(len(x) for x in rows)
         factors = np.concatenate([np.ones(entries.nnz), *(block.factors for block in self.blocks)])
-        self._factor_of_entry = None if (factors == 1.0).all() else factors
-        self._sum_entries = None
+        self.factor_of_entry = None if (factors == 1.0).all() else factors
+        self.sum_entries = None
         row, column = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
         if self.linear.linked is not None:  # control points of one row may follow the same unknown
             keys, target = np.unique(row * self.n + column, return_inverse=True)
             if len(keys) < len(row):
                 row, column = np.divmod(keys, self.n)
                 places = target, np.arange(len(target))
-                self._sum_entries = sparse.csr_array((factors, places), shape=(len(keys), len(target)))
+                self.sum_entries = sparse.csr_array((factors, places), shape=(len(keys), len(target)))
         self.jacobian_rows, self.jacobian_columns = row.astype(np.int32), column.astype(np.int32)
         self.lower = np.concatenate([linear.lower, *(block.lower for block in self.blocks)])
         self.upper = np.concatenate([linear.upper, *(block.upper for block in self.blocks)])
@@ -331,8 +330,8 @@ class Program(NonlinearProgram):
         self.counts["derivatives"] += 1
         at = self.evaluation(z)
         entries = np.empty(self._count)
-        stop = len(self._linear_entries)
-        entries[:stop] = self._linear_entries
+        stop = len(self.linear_entries)
+        entries[:stop] = self.linear_entries
         for block in self.blocks:
             start, stop = stop, stop + len(block.rows)
             block.jacobian(at, entries[start:stop])
@@ -340,10 +339,10 @@ class Program(NonlinearProgram):
 
     def _finished(self, entries: Array) -> Array:
         """Entries by x as entries by z."""
-        if self._sum_entries is not None:
-            return np.asarray(self._sum_entries @ entries)
-        if self._factor_of_entry is not None:
-            entries *= self._factor_of_entry
+        if self.sum_entries is not None:
+            return np.asarray(self.sum_entries @ entries)
+        if self.factor_of_entry is not None:
+            entries *= self.factor_of_entry
         return entries
 
     @override
@@ -379,18 +378,7 @@ class Program(NonlinearProgram):
             return super().linearised(z)
         self.counts["derivatives"] += 1
         at = self.evaluation(z)
-        return BlockLinearised(self.structure, at, self._other_entries(at, self.structure))
-
-    def _other_entries(self, at: Evaluation, structure: Structure) -> Array:
-        """Entries of the Jacobian in rows that are not in blocks."""
-        entries = np.zeros(self._count)
-        stop = len(self._linear_entries)
-        entries[:stop] = self._linear_entries
-        for block in self.blocks:
-            start, stop = stop, stop + len(block.rows)
-            if not is_linear_in_torques(block):
-                block.jacobian(at, entries[start:stop])
-        return self._finished(entries)[structure.kept]
+        return BlockLinearised(self.structure, at, self.structure.other_entries(at))
 
     @override
     def gauss_newton(self, z: Array) -> Array:

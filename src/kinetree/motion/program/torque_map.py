@@ -106,14 +106,14 @@ class TorqueMap:
             X = X[:used]
             compiled(add_square)(X.T @ X, columns, H.T)
         for link in form.between:
-            link.add(self, A, H)
+            link.add(A, form.scale, H)
 
 
 class Form:
     """A sum of squares of forces: of each at each sample, of changes to the next, of combinations."""
 
     def __init__(self, count: int, forces: int) -> None:
-        self.weights, self.links = np.zeros((count, forces)), np.zeros((count, forces))
+        self.weights, self.links, self.scale = np.zeros((count, forces)), np.zeros((count, forces)), 1.0
         self.combined: list[tuple[Integers, Array, Array]] = []  # rows, matrices (m, k, r), weights (m, k)
         self.between: list[Link] = []
 
@@ -133,10 +133,10 @@ class Link:
         )
         self.some = np.flatnonzero(self.root)
 
-    def add(self, map: TorqueMap, A: Array, H: Array) -> None:
-        """Add its squares to the lower triangle of H."""
+    def add(self, A: Array, scale: float, H: Array) -> None:
+        """Add its squares, times scale, to the lower triangle of H."""
         X = np.zeros((len(self.root), len(self.columns)))
         ends = (self.here, self.there, self.after, self.sign, self.root, self.near, self.far)
         compiled(linked_rows)(A, *ends, X)
         X = X[self.some]
-        compiled(add_square)(X.T @ X, self.columns, H.T)
+        compiled(add_square)(scale * (X.T @ X), self.columns, H.T)
