@@ -216,7 +216,7 @@ def test_phases_integrate_what_jumps_between_them():
             lambda: walker(objective=TorqueRate(JOINTS[:1], limits=1.0, pairs=PAIRS)),
             "is not among its joints",
         ),
-        (lambda: walker(JointSprings()), "the mechanism has none"),
+        (lambda: walker(JointSprings(-1.0)), "stiffness must be finite and not negative"),
         (lambda: GaussSamples((0.0, 1.0), (0,)), "counts from 1"),
         (lambda: GaussSamples((0.0, 0.5), (3,)), "from 0 to 1"),
     ],

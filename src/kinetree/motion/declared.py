@@ -438,10 +438,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "JointSprings", "joint_springs", "springs in joints carry a share of torques",
+        "JointSprings", "joint_springs", "springs beside those of the mechanism carry a share of torques",
         (
-            Parameter("stiffness", "gains", "Their stiffness", None, "N m/rad, N/m", "default the model's"),
-            Parameter("rest", "positions", "Where they rest", None, "rad, m", "default the model's"),
+            Parameter("stiffness", "gains", "Their stiffness", unit="N m/rad, N/m"),
+            Parameter("rest", "positions", "Where they rest", 0.0, "rad, m", "default 0"),
             _JOINTS,
         ),
     ),

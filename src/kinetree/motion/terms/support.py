@@ -181,10 +181,10 @@ class Support(Constraint):
 
 
 class JointSprings(Constraint):
-    """Springs in joints carry their share, so that drives need not: tau = ID(q, qd, qdd) + k (q - rest).
+    """Springs beside those of the mechanism, which count anyway: tau = ID(q, qd, qdd) + k (q - rest).
 
     ``stiffness`` (N m/rad, N/m) and ``rest`` (rad, m): one number for all of the joints, one for each, or a
-    mapping; by default what the mechanism says. Frozen joints have springs, too.
+    mapping.
 
     >>> JointSprings(20.0, joints="toe").family
     'joint springs'
@@ -192,9 +192,7 @@ class JointSprings(Constraint):
 
     family = "joint springs"
 
-    def __init__(
-        self, stiffness: Values | None = None, rest: Values | None = None, joints: Names = None
-    ) -> None:
+    def __init__(self, stiffness: Values, rest: Values = 0.0, joints: Names = None) -> None:
         self.stiffness, self.rest, self.joints = stiffness, rest, joints
 
     @override
@@ -207,17 +205,13 @@ class JointSprings(Constraint):
         """The springs."""
         chosen = setting.joints(self.joints, self.family)
         stiffness, rest = (
-            setting.model_limits(key)[chosen]
-            if given is None
-            else per_joint(given, setting, chosen, f"{key} of {self.family}", 0.0)
+            per_joint(given, setting, chosen, f"{key} of {self.family}", 0.0)
             for key, given in (("stiffness", self.stiffness), ("rest", self.rest))
         )
         if not (np.isfinite(stiffness) & (stiffness >= 0.0) & np.isfinite(rest)).all():
             raise InputError(
                 f"{self.family}: stiffness must be finite and not negative, got {stiffness.tolist()}"
             )
-        if not stiffness.any():
-            raise InputError(f"{self.family}: the mechanism has none; give them: JointSprings(stiffness=...)")
         return [_Springs(setting, chosen, stiffness, rest)]
 
 

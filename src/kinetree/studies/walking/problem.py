@@ -33,7 +33,6 @@ from kinetree.motion.terms import (
     Hold,
     JointLimits,
     JointProduct,
-    JointSprings,
     PointPosition,
     PointVelocity,
     Posture,
@@ -154,12 +153,6 @@ class Walker:
         """What torques are measured by: the larger of both (N m)."""
         return {name: max(-low, high) for name, (low, high) in self.torques.items()}
 
-    @cached_property
-    def stiffness(self) -> dict[str, float]:
-        """Springs of the joints that have one, by name (N m/rad)."""
-        tree = self.mechanism.tree
-        return {name: float(tree.stiffness[tree.axis_names.index(name)]) for name in self.joints}
-
     def of(self, *names: str) -> list[str]:
         """Joints on both sides whose names begin like these."""
         return [x for x in self.joints if _base(x).startswith(names)]
@@ -217,12 +210,21 @@ class Schedule:
                 f"walking: the foot is flat at {self.flat:.3g} of the step, after heel off at "
                 f"{task.heel_off:g}; take more points"
             )
-        self.samples = GaussSamples((0.0, self.flat, self.double, task.heel_off, 1.0), task.nodes)
+        self.samples = self._samples()
         angles = np.pi * np.arange(task.closure) / (task.closure - 1)
         self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
         inside = np.linspace(0.0, 1.0, task.clearances + 2)[1:-1]
         self.swing = self.double + inside * (1.0 - self.double)
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
+
+    def _samples(self) -> GaussSamples:
+        """Nodes by phase; while the foot rolls, by segment: there forces grow, with corners at knots."""
+        task = self.task
+        roll, *others = task.nodes
+        segments = min(round(self.flat * task.points), roll)
+        knots = np.linspace(0.0, self.flat, segments + 1)
+        counts = [len(x) for x in np.array_split(np.arange(roll), segments)]
+        return GaussSamples((*knots, self.double, task.heel_off, 1.0), (*counts, *others))
 
     @property
     def both(self) -> Array:
@@ -289,13 +291,13 @@ def _motion(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
         Hold([pitch], during=(plan.flat, 1.0)),
         Hold(["right_toe"], during=(0.0, task.heel_off)),
         JointLimits(joints=who.joints, at="points"),
+        JointLimits({"right_toe": 0.0}, joints=["right_toe"], at="points"),  # else the heel would sink
         JointLimits(low, high, list(ends), at="points"),
         TorqueLimits(
             {name: high for name, (_, high) in who.torques.items()},
             {name: low for name, (low, _) in who.torques.items()},
             who.joints,
         ),
-        JointSprings(joints=["left_toe", "right_toe"]),
     ]
 
 

@@ -37,7 +37,7 @@ class WalkTable(Table):
     heel_off: Positive = Field(0.70, description="Share of the step after which the heel lifts (no unit).")
     points: Whole = Field(12, description="Control points of each joint in a step.")
     nodes: Numbers = Field(
-        [8, 5, 16, 16], description="Gauss nodes in heel roll, flat double and single support, heel off."
+        [10, 5, 16, 16], description="Gauss nodes in heel roll, flat double and single support, heel off."
     )
     exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
     arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
