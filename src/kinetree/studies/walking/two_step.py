@@ -82,7 +82,7 @@ def two_step(
 def resultant(mechanism: Mechanism, q: Array, active: Array) -> tuple[Array, Array]:
     """Force and moment about the world's origin, (m, 3) each, that do what forces of the root do."""
     J = _root_jacobian(mechanism, q)
-    wrench = np.linalg.solve(np.swapaxes(J, 1, 2), active[:, :FREE, None])[..., 0]
+    wrench: Array = np.linalg.solve(np.swapaxes(J, 1, 2), active[:, :FREE, None])[..., 0]
     return wrench[:, :3], wrench[:, 3:]
 
 
