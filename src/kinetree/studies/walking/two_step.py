@@ -82,7 +82,8 @@ def two_step(
 def resultant(mechanism: Mechanism, q: Array, active: Array) -> tuple[Array, Array]:
     """Force and moment about the world's origin, (m, 3) each, that do what forces of the root do."""
     J = _root_jacobian(mechanism, q)
-    wrench: Array = np.linalg.solve(np.swapaxes(J, 1, 2), active[:, :FREE, None])[..., 0]
+    found = np.linalg.solve(np.swapaxes(J, 1, 2), active[:, :FREE, None])[..., 0]
+    wrench = np.asarray(found, dtype=np.float64)
     return wrench[:, :3], wrench[:, 3:]
 
 
