@@ -62,3 +62,33 @@ def test_redundant_drives_have_no_second_derivatives():
     mechanism, state = closed(variant), variant["states"][0]
     with pytest.raises(kt.InputError, match=r"torque_hessian with closed loops: .* has 3 driven joints"):
         kt.torque_hessian(mechanism, state["q"], state["qd"], state["inverse"]["qdd"], np.ones(4))
+
+
+def test_mimic_joints_in_a_loop():
+    """First and second derivatives of torques, and those of reactions, where the loop sees a mimic joint."""
+    build = kt.Builder("geared", gravity=(0, -9.81, 0))
+    rod = kt.Inertia.rod(1.0, end=(0.3, 0, 0))
+    a = build.world.revolute("a").body("link_a", rod)
+    b = a.revolute("b", at=(0.3, 0, 0), driven=False).body("link_b", rod)
+    build.world.revolute("c", at=(0.5, 0, 0), mimic=kt.Mimic("a", -1.0, 3.0)).body("link_c", rod)
+    build.loop("pin", b, "link_c", at_a=(0.3, 0, 0), at_b=(0.3, 0, 0), kind="point_on_line", axis="x")
+    mechanism = build.build()
+    q = kt.loops.assemble(mechanism, [1.0, -1.0])
+    weight, chosen, free = np.array([1.0, 0.0]), np.array([0]), np.array([False, True])
+
+    def at(u):
+        pose = kt.loops.assemble(mechanism, [u[0], q[1]], hold=["a"])
+        state = completed(mechanism, pose, free, u[1:2], u[2:], chosen)
+        return mechanism, state.q, state.qd, state.qdd
+
+    u, h = np.array([q[0], 1.3, -2.0]), 1e-5
+    H = kt.torque_hessian(*at(u), weight).full
+    slopes = kt.joint_reaction_derivatives(*at(u)).slopes
+    for k, unit in enumerate(np.eye(3)):
+        more, less = at(u + h * unit), at(u - h * unit)
+        first = [
+            kt.inverse_dynamics_derivatives(*x).matrices[:, 0, 0] for x in (more, less)
+        ]  # of the drive, by q, qd, qdd
+        assert np.abs((first[0] - first[1]) / (2 * h) - H[:, k]).max() < 1e-6
+        change = (kt.joint_reactions(*more) - kt.joint_reactions(*less)) / (2 * h)
+        assert np.nanmax(np.abs(change - slopes[k][..., 0])) < 1e-6
