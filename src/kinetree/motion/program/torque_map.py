@@ -38,6 +38,7 @@ class TorqueMap:
         self, instants: Instants, places: Places, linear: Linear, curves: Sequence[str], count: int
     ) -> None:
         self.count, self.n, self.curve_names = count, len(linear.z_lower), list(curves)
+        self._kept: tuple[Array, Array] | None = None
         first = instants.grid.first[:count]
         change = np.flatnonzero(np.diff(first)) + 1
         ends = np.concatenate([[0], change, [count]])
@@ -93,20 +94,30 @@ class TorqueMap:
     def add_squares(self, A: Array, form: Form, H: Array) -> None:
         """Add the squares of a form to the lower triangle of H (n, n) in Fortran order."""
         length, forces = A.shape[2], A.shape[1]
+        longest = max(run.stop - run.start for run in self.runs)
+        most = longest * (forces + sum(C.shape[1] for _, C, _ in form.combined))
+        room = self._room(max(most, forces), max([length, *(len(x.columns) for x in form.between)]))
         for run, columns in zip(self.runs, self.run_columns, strict=True):
             size = run.stop - run.start
-            blocks = [(rows, C, w) for rows, C, w in form.combined if w[run].any()]
-            X = np.empty((size * (forces + sum(C.shape[1] for _, C, _ in blocks)), length))
+            X, S = room[0][: most * length].reshape(most, length), room[1][: length**2]
             used = compiled(chained_rows)(A, run.start, run.stop, form.weights, form.links, X)
-            for rows, C, w in blocks:
+            for rows, C, w in form.combined:
+                if not w[run].any():
+                    continue
                 count = size * C.shape[1]
                 scaled = np.sqrt(w[run])[:, :, None] * C[run]
                 np.matmul(scaled, A[run][:, rows], out=X[used : used + count].reshape(size, -1, length))
                 used += count
-            X = X[:used]
-            compiled(add_square)(X.T @ X, columns, H.T)
+            square = np.matmul(X[:used].T, X[:used], out=S.reshape(length, length))
+            compiled(add_square)(square, columns, H.T)
         for link in form.between:
-            link.add(A, form.scale, H)
+            link.add(A, form.scale, room, H)
+
+    def _room(self, rows: int, length: int) -> tuple[Array, Array]:
+        """Memory for rows and their squares, kept from call to call."""
+        if self._kept is None or self._kept[0].size < rows * length or self._kept[1].size < length**2:
+            self._kept = np.empty(rows * length), np.empty(length**2)
+        return self._kept
 
 
 class Form:
@@ -131,12 +142,13 @@ class Link:
         self.near, self.far = (
             np.where(x >= 0, np.searchsorted(self.columns, np.maximum(x, 0)), -1) for x in (a, b)
         )
-        self.some = np.flatnonzero(self.root)
 
-    def add(self, A: Array, scale: float, H: Array) -> None:
+    def add(self, A: Array, scale: float, room: tuple[Array, Array], H: Array) -> None:
         """Add its squares, times scale, to the lower triangle of H."""
-        X = np.zeros((len(self.root), len(self.columns)))
-        ends = (self.here, self.there, self.after, self.sign, self.root, self.near, self.far)
-        compiled(linked_rows)(A, *ends, X)
-        X = X[self.some]
-        compiled(add_square)(scale * (X.T @ X), self.columns, H.T)
+        forces, length = len(self.root), len(self.columns)
+        X, S = room[0][: forces * length].reshape(forces, length), room[1][: length**2]
+        X[:] = 0.0
+        root = np.sqrt(scale) * self.root
+        compiled(linked_rows)(A, self.here, self.there, self.after, self.sign, root, self.near, self.far, X)
+        square = np.matmul(X.T, X, out=S.reshape(length, length))
+        compiled(add_square)(square, self.columns, H.T)

@@ -48,6 +48,8 @@ LONGEST_MOVE = 0.6  # of an unknown in one iteration (rad, m)
 SHORTEST_STEP = 1e-8
 RESTARTS = 3
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
+MOST_GAP, LEAST_GAP = 30.0, 3.0  # times the tolerance: sum of all products at the end, and where mu stops
+STALLED = 10  # iterations without a lower error after which what is acceptable is accepted
 LEAST_SHARE = 0.02  # of the mean complementarity that mu is lowered to at once
 
 
@@ -75,7 +77,7 @@ class MeritSearch:
         self.rows = RowPlaces(program, self.barrier)
         self.warm = start.multipliers is not None
         self.mu = WARM_BARRIER if self.warm else FIRST_BARRIER
-        self.least_barrier = 0.3 * settings.tolerance / max(self.barrier.n_bounds, 3)
+        self.least_barrier = LEAST_GAP * settings.tolerance / max(self.barrier.n_bounds, 3)
         self.restarts = 0
         self._begin(start.z, start.multipliers)
 
@@ -113,7 +115,7 @@ class MeritSearch:
     def run(self) -> tuple[Status, str]:
         """Iterate until optimal, stopped, or stuck."""
         tolerance, straight = self.settings.tolerance, False
-        first = True
+        first, lowest, waited = True, np.inf, 0
         while True:
             z, c = self.at.v[: self.program.n], self.point.c
             self.dual = self.slope + self.linear.transposed(self.at.y)
@@ -122,8 +124,12 @@ class MeritSearch:
                 assert self.watch.stopped is not None
                 return self.watch.stopped, "stopped"
             error, total = self._error(), self._complementarity()
-            if max(error, violated, total / max(abs(self.point.f), 1.0)) <= tolerance:
+            worst = max(error, violated, total / max(abs(self.point.f), 1.0) / MOST_GAP)
+            if worst <= tolerance:
                 return Status.SOLVED, "optimal"
+            lowest, waited = (worst, 0) if worst < lowest else (lowest, waited + 1)
+            if waited > STALLED and max(error, violated) <= ACCEPTABLE * tolerance:
+                return Status.SOLVED, "optimal to acceptable level"
             if self.iteration >= self.settings.max_iterations:
                 return Status.ITERATIONS, "limit of iterations"
             if not first:
