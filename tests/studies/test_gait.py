@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.report.arrows import force_arrows
+from kinetree.report.frames import frames
 from kinetree.report.html.pictures import gait
 from kinetree.result.build import build_result
 from kinetree.studies.gait.curves import ANGLES, FORCES, MOMENTS
@@ -285,6 +287,27 @@ def test_ground_reactions_for_opensim(folder):
     assert np.allclose(table["left_ground_force_vz"], -force[:, 1, 1])
     assert np.allclose(table["left_ground_force_px"], 0.1 * force[:, 1, 0])
     assert np.allclose(table["right_ground_torque_y"], 0.01 * force[:, 0, 2])
+
+
+def test_forces_on_feet_are_drawn():
+    """Arrows begin where the ground pushes; a foot in the air keeps its last place and has no arrow."""
+    step = measured_step()
+    force = step.ground_reaction.values
+    point = np.zeros_like(force)
+    point[:, 0] = [0.1, -0.05, 0.0]
+    point[:, 1] = [-0.5, 0.05, 0.0]
+    point[force[..., 2] < 1.0] = np.nan
+    both = [{"right": x[:, 0], "left": x[:, 1]} for x in (force, point)]
+    variables, feet = kt.gait.ground_variables(*both)
+    motion = {name: step[name].values for name in ("time", "q", "qd", "qdd", "tau")}
+    result = build_result("predict", PERSON, motion | variables, coordinates=feet)
+    (arrows,) = force_arrows(frames(result), longest=0.4)
+    assert arrows.kind == "contact" and np.allclose(arrows.at[:, 1], [-0.5, 0.05, 0.0])
+    assert np.allclose(arrows.vector[10] / arrows.per_newton, force[10])
+    walk = kt.gait.strides(result, 1)
+    (later,) = force_arrows(frames(walk), longest=0.4)
+    last = np.flatnonzero(walk.time.values >= 0.6)[0]
+    assert later.at[last, 1] == pytest.approx([0.1 + 0.6, 0.05, 0.0])  # the left foot has stepped
 
 
 def test_strides_are_exported(folder):

@@ -28,7 +28,7 @@ class Arrows(NamedTuple):
 
 
 def force_arrows(motion: Frames, longest: float) -> list[Arrows]:
-    """The forces of the ground on contact points, and the joint reactions, as far as there are.
+    """The forces of the ground on contact points or feet, and the joint reactions, as far as there are.
 
     A strong force is as long as ``longest`` (m); the few beyond it, as in impacts, are not longer.
 
@@ -42,6 +42,9 @@ def force_arrows(motion: Frames, longest: float) -> list[Arrows]:
     if motion.contact_force is not None:
         lengths = _scaled(motion.contact_force, longest)
         found.append(Arrows("contact", FORCE_COLOR, motion.contact_position, *lengths))
+    if motion.foot_force is not None and motion.foot_point is not None:
+        lengths = _scaled(motion.foot_force, longest)
+        found.append(Arrows("contact", FORCE_COLOR, motion.foot_point, *lengths))
     if motion.reaction is not None:
         found.append(Arrows("reaction", REACTION_COLOR, motion.position, *_scaled(motion.reaction, longest)))
     return found

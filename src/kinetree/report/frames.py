@@ -14,6 +14,7 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
+from kinetree.result.opensim import GROUND
 from kinetree.result.result import Result
 
 MOST_FRAMES = 300
@@ -48,7 +49,8 @@ class Frames:
     ``time`` (T,) in s; ``position`` (T, B, 3) in m and ``quaternion`` (T, B, 4) as w, x, y, z of the body
     frames, neighbours never more than half a turn apart; ``center_of_mass`` (T, 3). Where the result has
     them: forces of the ground ``contact_force`` (T, C, 3) in N at ``contact_position`` (T, C, 3), whether a
-    point is ``touching`` (T, C), the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
+    point is ``touching`` (T, C), or the ground's force on feet ``foot_force`` (T, F, 3) at ``foot_point``
+    (T, F, 3); the ``center_of_pressure`` (T, 3), NaN where there is none, and the force
     of the parent on each body at its origin, ``reaction`` (T, B, 3) in N. ``rows`` (T,) are the samples of
     the result that were taken, ``q`` (T, n_dof) their coordinates.
     """
@@ -66,6 +68,8 @@ class Frames:
     center_of_pressure: Array | None
     reaction: Array | None
     ground: GroundPlane | None
+    foot_force: Array | None = None
+    foot_point: Array | None = None
 
     @property
     def support_polygons(self) -> list[Array]:
@@ -143,6 +147,7 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
         _center_of_pressure(result, motion, rows, contacts, force, plane),
         None if reaction is None else np.einsum("tbij,tbj->tbi", poses.rotation, reaction[..., :3]),
         plane,
+        *(_feet(result, motion, rows) if force is None else (None, None)),
     )
 
 
@@ -236,6 +241,20 @@ def _contact_positions(mechanism: Mechanism, rotation: Array, position: Array) -
     local = np.array([point.position for point in points]).reshape(-1, 3)
     found: Array = np.einsum("tcij,cj->tci", rotation[:, carriers], local) + position[:, carriers]
     return found
+
+
+def _feet(result: Result, motion: int, rows: np.ndarray) -> tuple[Array | None, Array | None]:
+    """Force of the ground on each foot and where it acts; where a foot carries nothing, where it last did."""
+    force, point = (_taken(result, name, motion, rows) for name in (GROUND, f"{GROUND}_point"))
+    if force is None or point is None or force.ndim != 3 or force.shape != point.shape:
+        return None, None
+    filled = np.zeros_like(point)
+    index = np.arange(len(point))
+    for foot in range(point.shape[1]):
+        known = np.flatnonzero(np.isfinite(point[:, foot]).all(axis=1))
+        for axis in range(3 if len(known) else 0):
+            filled[:, foot, axis] = np.interp(index, known, point[known, foot, axis])
+    return np.nan_to_num(force), filled
 
 
 def _center_of_pressure(

@@ -204,7 +204,7 @@ def _key(result: Result) -> Html:
     """What the colours in the animation stand for."""
     motion = frames(result, most=2)
     entries = [("center", "centre of mass")]
-    if motion.contact_force is not None:
+    if motion.contact_force is not None or motion.foot_force is not None:
         entries += [("contact", "force of the ground")]
     if motion.center_of_pressure is not None:
         entries += [("pressure", "centre of pressure (ZMP)"), ("support", "area of support")]
@@ -216,7 +216,7 @@ def _key(result: Result) -> Html:
 
 def _player(result: Result, names: tuple[str, ...]) -> Html:
     boxes = [("center", "centre of mass", True)]
-    if {"contact_force", "reaction"} & {*result.variables}:
+    if {"contact_force", "ground_reaction", "reaction"} & {*result.variables}:
         boxes.append(("forces", "forces", True))
     boxes.append(("follow", "follow", False))
     choice = element("select", *(element("option", x, value=k) for k, x in enumerate(names)), id="motion")

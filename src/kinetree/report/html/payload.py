@@ -159,6 +159,8 @@ def _motion(motion: Frames) -> dict[str, Any]:
         "contactForce": motion.contact_force,
         "centerOfPressure": motion.center_of_pressure,
         "reaction": motion.reaction,
+        "footForce": motion.foot_force,
+        "footPoint": motion.foot_point,
     }
     told |= {key: packed(values) for key, values in extras.items() if values is not None}
     polygons = motion.support_polygons

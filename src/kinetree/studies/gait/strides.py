@@ -14,7 +14,7 @@ from kinetree.model.human.joints import mirror_image
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
-from kinetree.studies.gait.ground import FORCE, ground_variables
+from kinetree.studies.gait.ground import FORCE, POINT, ground_variables
 
 PELVIS, HIPS = "pelvis", ("left_hip", "right_hip")
 ACROSS = "y"  # the axis to the left, along which mirrored forces change their sign
@@ -38,7 +38,8 @@ def strides(result: Result, count: int = 2) -> Result:
     climb = q[-1, base[1]] - q[0, base[1]]
     keep = slice(0, len(time) - 1)
     force = result[FORCE].values if FORCE in result else None
-    parts: dict[str, list[Array]] = {"time": [], "q": [], "qd": [], FORCE: []}
+    point = result[POINT].values if POINT in result and force is not None else None
+    parts: dict[str, list[Array]] = {"time": [], "q": [], "qd": [], FORCE: [], POINT: []}
     for k in range(2 * count if steps == 1 else count):
         turned = steps == 1 and k % 2 == 1
         last = k == (2 * count if steps == 1 else count) - 1
@@ -51,12 +52,18 @@ def strides(result: Result, count: int = 2) -> Result:
         parts["qd"].append(rates[part])
         if force is not None:
             parts[FORCE].append(_turned(result, force)[part] if turned else force[part])
+        if point is not None:
+            place = _turned(result, point) if turned else point
+            parts[POINT].append(place[part] + k * np.array([travel, 0.0, climb]))
     variables: dict[str, Any] = {name: np.concatenate(x) for name, x in parts.items() if x}
     labels: dict[str, Any] = {}
     if force is not None:
-        both = variables.pop(FORCE)
         feet = [str(name) for name in result["foot"].values]
-        more, labels = ground_variables({foot: both[:, k] for k, foot in enumerate(feet)})
+        pairs = [
+            {foot: both[:, k] for k, foot in enumerate(feet)}
+            for both in (variables.pop(name) for name in (FORCE, POINT) if name in variables)
+        ]
+        more, labels = ground_variables(*pairs)
         variables |= more
     settings = {"steps": 2 * count, "from": result.task}
     return build_result("gait", person, variables, coordinates=labels, settings=settings)

@@ -17,6 +17,9 @@ class Motion {
     this.contactForce = told.contactForce ? unpack(told.contactForce) : null;
     this.centerOfPressure = told.centerOfPressure ? unpack(told.centerOfPressure) : null;
     this.reaction = told.reaction ? unpack(told.reaction) : null;
+    this.footForce = told.footForce ? unpack(told.footForce) : null;
+    this.footPoint = told.footPoint ? unpack(told.footPoint) : null;
+    this.feet = this.footForce ? this.footForce.length / this.time.length / 3 : 0;
     this.support = told.support || null;
   }
 
@@ -46,6 +49,8 @@ class Motion {
       contactForce: this.contactForce && between(this.contactForce, 3 * this.contacts, k, u),
       centerOfPressure: this.centerOfPressure && between(this.centerOfPressure, 3, k, u),
       reaction: this.reaction && between(this.reaction, 3 * this.bodies, k, u),
+      footForce: this.footForce && between(this.footForce, 3 * this.feet, k, u),
+      footPoint: this.footPoint && between(this.footPoint, 3 * this.feet, k, u),
       support: this.support && this.support[nearest],
     };
   }
@@ -221,6 +226,9 @@ class Stage {
     if (shown.forces && pose.contactForce)
       this.scene.contacts.forEach((point, k) =>
         arrow(carried(bodyOf(pose, point.body), point.position), pose.contactForce.slice(3 * k, 3 * k + 3), contact, [0.78, 0.2, 0.2]));
+    if (shown.forces && pose.footForce)
+      for (let k = 0; k < pose.footForce.length; k += 3)
+        arrow(pose.footPoint.slice(k, k + 3), pose.footForce.slice(k, k + 3), contact, [0.78, 0.2, 0.2]);
     if (shown.forces && pose.reaction)
       pose.bodies.forEach((body, k) => arrow(body.position, pose.reaction.slice(3 * k, 3 * k + 3), reaction, [0.87, 0.5, 0.13]));
   }
