@@ -10,6 +10,7 @@ import kinetree as kt
 from kinetree.errors import AssemblyError
 from kinetree.motion.terms import (
     Boundary,
+    CutForce,
     Jerk,
     JointLimits,
     PointPosition,
@@ -160,6 +161,21 @@ def test_minimum_time_of_the_five_bar_equals_an_independent_statement():
     opti.set_initial(points, np.linspace((0.0, 0.0), (-0.6, -0.5), asked.basis.n_control))
     opti.solver("ipopt", {"print_time": False}, {"print_level": 0, "sb": "yes", "tol": 1e-9})
     assert found.duration == pytest.approx(opti.solve().value(T), rel=1e-6)
+
+
+def test_the_force_of_a_cut_joint_as_an_unknown_leads_to_the_same_motion():
+    """001, eq. 38: the open tree with tied points and an unknown force, all joints with splines."""
+    same = {"duration": 0.5, "segments": 36, "degree": 5}
+    closed = kt.predict(problem(constraints=ENDS, **same))
+    tie = CutForce("left_rod", "right_rod", (0.4, 0, 0), (0.4, 0, 0), axes="xy", name="tip")
+    opened = problem(FIVE_BAR.opened(), objective=SquaredTorque(ARMS), constraints=[*ENDS, tie], **same)
+    other = kt.predict(opened)
+    assert closed.solved and other.solved
+    assert closed.objective == pytest.approx(other.objective, rel=1e-6)
+    assert np.abs(closed.q - other.q).max() < 1e-5
+    assert np.abs(kt.loops.gap(FIVE_BAR, other.q)).max() < 1e-8
+    force = kt.loops.forces(FIVE_BAR, closed.q, closed.qd, closed.qdd).wrench[:, 0, :2]  # of b on a
+    assert np.abs(other.curves["force:tip"] - force).max() < 1e-2 * np.abs(force).max()
 
 
 def test_a_simulation_goes_the_predicted_way_and_the_audit_passes():

@@ -391,6 +391,18 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
+        "CutForce", "cut_force", "two points held together by a force that is sought, too",
+        (
+            _body(),
+            Parameter("of", "text", "Name of the other body"),
+            _POINT,
+            Parameter("of_point", "vector", "The point in the other one", ORIGIN, "m", "default its origin"),
+            Parameter("name", "text", "Name of the force", None, said="default the body's"),
+            Parameter("axes", "text", 'Directions that are held, such as "xy"', "xyz", said="default all"),
+            Parameter("size", "positive", "What counts as much force", None, "N"),
+        ),
+    ),
+    Declared(
         "UnknownMoment", "unknown_moment", "a moment on a body that is sought, too",
         (
             _body(),

@@ -3,6 +3,7 @@
 from kinetree.motion.terms.boundary import Boundary, Hold, Periodic, Symmetric
 from kinetree.motion.terms.contract import Constraint, Function, Objective
 from kinetree.motion.terms.custom import CustomConstraint, CustomObjective
+from kinetree.motion.terms.cut_force import CutForce
 from kinetree.motion.terms.effort import (
     Effort,
     SquaredTorque,
@@ -34,6 +35,7 @@ __all__ = [
     "Constraint",
     "CustomConstraint",
     "CustomObjective",
+    "CutForce",
     "Effort",
     "Friction",
     "Function",

@@ -155,7 +155,7 @@ class UnknownLoad(Constraint):
         if self.on_points:
             return [*found, self._of_points(setting, rows, low, high, labels)]
         s, size = setting.where(self.at, self.family), self._curve(setting).scale
-        function = _Combined(self.block, rows)
+        function = Combined(self.block, rows)
         found.append(Rows(function, s, low, high, self.family, labels, self.unit, size, self.limited))
         return found
 
@@ -271,7 +271,7 @@ class UnknownForce(UnknownLoad):
     @override
     def acting(self, setting: Setting) -> list[PointForce]:
         """The load."""
-        return [PointForce(setting, self.body, self.point, _Combined(self.block, self._directions.T))]
+        return [PointForce(setting, self.body, self.point, Combined(self.block, self._directions.T))]
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -284,7 +284,7 @@ class UnknownForce(UnknownLoad):
         if self.on_points:
             return [*found, self._of_points(setting, push, np.zeros(1), none, label)]
         s, size = setting.where(self.at, self.family), self._curve(setting).scale
-        function = _Combined(self.block, push)
+        function = Combined(self.block, push)
         found.append(Rows(function, s, np.zeros(1), none, self.family, label, "N", size, "force"))
         if self.friction is not None:
             found.append(self._cone(s, size, self.normal, self.friction))
@@ -305,13 +305,13 @@ class UnknownForce(UnknownLoad):
         function: CurveFunction = _Cone(self.block, sideways, mu * push, ROUNDING * size)
         labels = [self.name]
         if count == 1:
-            function = _Combined(self.block, mu * push + np.array([[-1.0], [1.0]]) * sideways)
+            function = Combined(self.block, mu * push + np.array([[-1.0], [1.0]]) * sideways)
             labels = [f"{side} side of {self.name}" for side in ("one", "other")]
         low, high = np.zeros(function.size), np.full(function.size, np.inf)
         return Rows(function, s, low, high, "friction cone", labels, "N", size, "friction")
 
 
-class _Combined(CurveFunction):
+class Combined(CurveFunction):
     """Linear combinations (r, k) of the numbers of a block."""
 
     def __init__(self, block: str, rows: Array) -> None:
@@ -319,15 +319,17 @@ class _Combined(CurveFunction):
 
     @override
     def values(self, at: At) -> Array:
+        """The values at all samples."""
         return at.curve(self.block) @ self.rows.T
 
     @override
     def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by the block."""
         return {self.block: np.broadcast_to(self.rows, (len(at.s), *self.rows.shape))}
 
     @override
     def bend(self, at: At, weight: Array) -> None:
-        pass  # they are linear
+        """Linear: nothing."""
 
 
 class _Cone(CurveFunction):
@@ -402,7 +404,7 @@ class UnknownMoment(UnknownLoad):
     @override
     def acting(self, setting: Setting) -> list[BodyMoment]:
         """The load."""
-        return [BodyMoment(setting, self.body, _Combined(self.block, self._directions.T))]
+        return [BodyMoment(setting, self.body, Combined(self.block, self._directions.T))]
 
 
 class Friction(Constraint):
