@@ -70,6 +70,7 @@ from .model.joint import Mimic as Mimic
 from .model.loop import Loop as Loop
 from .model.mechanism import Link as Link
 from .model.mechanism import Mechanism as Mechanism
+from .model.spring import Spring as Spring
 from .motion.outcome.phased_prediction import PhasedPrediction as PhasedPrediction
 from .motion.outcome.prediction import Prediction as Prediction
 from .motion.predict import predict as predict

@@ -9,11 +9,13 @@ import pytest
 import kinetree.kernels
 from kinetree.kernels.actuator import DRIVE
 from kinetree.kernels.catalogue import all_kernels
+from kinetree.kernels.cut_coordinate import CUT_AXIS
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import PLANE, POINT, REGION
 from kinetree.kernels.loop_table import BELOW, CUT, ENTRY, LINK, LOOPS, PIVOT, PLACE, ROW, SEGMENT, TARGET
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.rates import LOCK
+from kinetree.kernels.spring import SPRING
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled.context import HEADER
 
@@ -70,6 +72,8 @@ MODEL = {  # what is read and never written, the same for all lanes
     "segments": SEGMENT,
     "loops": LOOPS,
     "below": BELOW,
+    "springs": SPRING,
+    "joints": CUT_AXIS,
 }
 SCRATCH = {
     "work",

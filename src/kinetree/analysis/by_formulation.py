@@ -13,13 +13,15 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.batches import batch_shape
 from kinetree.analysis.coupling import all_axes, all_rates, coupled, independent
 from kinetree.analysis.kinematics import axis_motion, body_poses
-from kinetree.analysis.loads import Wrenches, body_loads
+from kinetree.analysis.loads import Wrenches, body_loads, with_springs
 from kinetree.derivations import NAMES, able, described, module_of
 from kinetree.derivations.contract import ABILITIES, Closed, Formulation, Load
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 from kinetree.state import coordinates
+
+FORCED = ("inverse_dynamics", "bias_torque", "forward_dynamics", "joint_reactions")  # what springs change
 
 
 class FormulationTable(tuple[Formulation, ...]):
@@ -100,6 +102,9 @@ def answers(
         x if what == "tau" else all_rates(tree, x)
         for (what, _), x in zip(states[1:], values[1:], strict=True)
     ]
+    if mechanism.springs and ability in FORCED:
+        moving, rates = all_axes(mechanism.tree, values[0]), all_rates(mechanism.tree, values[1])
+        wrenches = with_springs(mechanism, moving, rates, wrenches)
     loads = _world_loads(mechanism, all_axes(mechanism.tree, values[0]), wrenches)
     batch = batch_shape(*arrays, *([] if loads is None else [loads[..., 0]]))
     count = math.prod(batch)

@@ -10,6 +10,7 @@ from kinetree.analysis.batches import batch_shape
 from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.evaluate import evaluate
+from kinetree.analysis.springs import spring_energy
 from kinetree.errors import InputError
 from kinetree.kernels import energy
 from kinetree.model.kept import once_per_tree
@@ -28,21 +29,32 @@ def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
 
 
 def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """V (...) in J: -sum m g.c over all bodies, and k (q - rest)^2 / 2 over the joint springs.
+    """V (...) in J: -sum m g.c over all bodies, and the energy of all springs.
+
+    k (q - rest)^2 / 2 of joints, k (l - l0)^2 / 2 of springs between bodies.
 
     >>> import kinetree as kt
     >>> float(kt.potential_energy(kt.zoo.gripper(), [0, 0, 0, 0]))
     0.0
     """
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
-    return still[..., energy.POTENTIAL] - _fixed_moment(mechanism.tree) @ mechanism.gravity
+    potential: Array = still[..., energy.POTENTIAL] + _further(mechanism, q)
+    return potential
 
 
 def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> tuple[Array, Array]:
     """Kinetic and potential energy (...) in J, from one evaluation."""
     found = _quantities(mechanism, q, qd)
-    fixed = _fixed_moment(mechanism.tree) @ mechanism.gravity
-    return found[..., energy.KINETIC], found[..., energy.POTENTIAL] - fixed
+    return found[..., energy.KINETIC], found[..., energy.POTENTIAL] + _further(mechanism, q)
+
+
+def _further(mechanism: Mechanism, q: ArrayLike) -> Array:
+    """Potential energy of bodies that are fixed to the world, and of springs between bodies."""
+    tree = mechanism.tree
+    fixed = -np.asarray(_fixed_moment(tree) @ mechanism.gravity)
+    if tree.springs is None:
+        return fixed
+    return np.asarray(fixed + spring_energy(tree, all_axes(tree, given(mechanism, q, "q"))))
 
 
 def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:

@@ -12,7 +12,7 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.forward import solved
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
-from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
 from kinetree.errors import InputError, SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE, FLOATING_INVERSE
@@ -77,7 +77,7 @@ def base_is_alone(mechanism: Mechanism) -> bool:
 def _freed(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> tuple[Array, Array]:
     """In O(n): the composite body accelerates as if free."""
     tree = mechanism.tree
-    load = axis_loads(tree, body_loads(mechanism, q, wrenches))
+    load = axis_loads(tree, body_loads(mechanism, q, with_springs(mechanism, q, qd, wrenches)))
     smallest = np.array([SINGULAR * gross_inertia(tree)[BASE - 1] ** 3, SINGULAR, GIMBAL_LOCK])
 
     def check(found: list[Array]) -> None:

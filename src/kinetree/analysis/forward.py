@@ -15,6 +15,7 @@ from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.question import Question
+from kinetree.analysis.springs import spring_torques
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
@@ -63,6 +64,8 @@ def _accelerations(
     if tree.coupling is not None:
         return _coupled(mechanism, state[0], state[1], state[2], wrenches, threads)
     kernel, inputs = ABA_UNLOADED, list(state)
+    if tree.springs is not None:
+        inputs[2] = inputs[2] + spring_torques(tree, state[0], state[1])
     if wrenches is not None:
         kernel = ABA
         inputs.append(axis_loads(tree, body_loads(mechanism, state[0], wrenches)))

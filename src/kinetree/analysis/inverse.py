@@ -13,8 +13,9 @@ from kinetree.analysis.checks import check_threads, given
 from kinetree.analysis.coupling import all_axes, axis_state, coupled, independent
 from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.kinematics import axis_motion
-from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
 from kinetree.analysis.question import Question
+from kinetree.analysis.springs import spring_torques
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
@@ -37,9 +38,9 @@ def inverse_dynamics(
     """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
-    friction and armature of the joints are part of the answer. Recursive Newton-Euler, O(n). ``threads`` for
-    large batches; by default all cores. ``formulation`` asks another derivation (:func:`formulations`).
-    ``out``, float64 and contiguous, takes the answer in place of a new array.
+    friction and armature of the joints, and springs between bodies, are part of the answer. Recursive
+    Newton-Euler, O(n). ``threads`` for large batches; by default all cores. ``formulation`` asks another
+    derivation (:func:`formulations`). ``out``, float64 and contiguous, takes the answer instead of a new one.
 
     An open tree is answered what its motion needs at every joint, driven or not. With closed loops the answer
     is the torques of the driven joints, zero elsewhere; if these are more than the motion needs, those of
@@ -69,6 +70,8 @@ def _torques(
     else:
         load = axis_loads(tree, body_loads(mechanism, state[0], wrenches))
         tau, _ = evaluate(RNEA, tree, [*state, load], [tree.n, 0], threads)
+    if tree.springs is not None:
+        tau = tau - spring_torques(tree, state[0], state[1])
     return independent(tree, tau)
 
 
@@ -96,7 +99,7 @@ def bias_torque(
     *,
     formulation: str | None = None,
 ) -> Array:
-    """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, loads.
+    """h (..., n_dof) in tau = M qdd + h: Coriolis, centrifugal, gravity, friction, springs, dampers, loads.
 
     With closed loops it is that of the tree, M qdd + h = tau + J^T lambda; :func:`kinetree.loops.bias_torque`
     has it for the independent joints.
@@ -111,7 +114,7 @@ def bias_torque(
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without joint springs.
+    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without any springs.
 
     With closed loops those of the driven joints, zero elsewhere.
 
@@ -175,6 +178,7 @@ _MASS_MATRIX = Question(
     general=_mass_matrices,
     formulated=_mass_matrix_by_formulation,
     of_open_trees=False,
+    feels_springs=False,
 )
 
 
@@ -209,7 +213,8 @@ def joint_reactions(
         return closed_reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
     tree = mechanism.jointed_tree
     if formulation is None:
-        moving, _, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
+        moving, rates, _ = axis_state(mechanism, mechanism.tree, q, qd, qdd)
+        wrenches = with_springs(mechanism, moving, rates, wrenches)
         load = axis_loads(tree, body_loads(mechanism, moving, wrenches))
         q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
         _, reaction = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 6 * tree.n])

@@ -171,6 +171,7 @@ _JACOBIAN = _PointQuestion(
     general=_jacobians,
     answer=lambda tree, found: found.reshape(6, tree.n),
     of_open_trees=False,
+    feels_springs=False,
 )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.analysis.kinematics import axis_motion, body_poses
+from kinetree.analysis.springs import spring_wrenches
 from kinetree.errors import InputError
 from kinetree.kernels.load_gradient import LOAD
 from kinetree.model.mechanism import Mechanism
@@ -18,6 +19,26 @@ from kinetree.state import Wrench
 
 Wrenches = Wrench | Sequence[Wrench] | ArrayLike | None
 NO_LOAD = np.zeros(0)
+
+
+def with_springs(mechanism: Mechanism, q: Array, qd: Array, wrenches: Wrenches) -> Wrenches:
+    """The wrenches, and the forces of the mechanism's springs at states (..., n_axes)."""
+    if not mechanism.springs:
+        return wrenches
+    return [*listed_wrenches(mechanism, wrenches), *spring_wrenches(mechanism, q, qd)]
+
+
+def listed_wrenches(mechanism: Mechanism, wrenches: Wrenches) -> list[Wrench]:
+    """Wrenches of any form as a list of single ones."""
+    if wrenches is None:
+        return []
+    if isinstance(wrenches, Wrench):
+        return [wrenches]
+    if isinstance(wrenches, Sequence) and all(isinstance(w, Wrench) for w in wrenches):
+        return list(cast(Sequence[Wrench], wrenches))
+    array = _checked_array(mechanism, cast(ArrayLike, wrenches))
+    names = mechanism.body_names
+    return [Wrench(name, array[..., k, :3], array[..., k, 3:]) for k, name in enumerate(names)]
 
 
 def body_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | None:
@@ -69,13 +90,7 @@ def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrenc
 
 def load_moments(mechanism: Mechanism, tree: Tree, wrenches: Wrenches) -> Array:
     """Loads with what their derivatives need, (..., LOAD n_axes): see `kernels.load_gradient`."""
-    if isinstance(wrenches, Wrench):
-        wrenches = [wrenches]
-    if not (isinstance(wrenches, Sequence) and all(isinstance(w, Wrench) for w in wrenches)):
-        array = _checked_array(mechanism, cast(ArrayLike, wrenches))
-        names = mechanism.body_names
-        wrenches = [Wrench(name, array[..., k, :3], array[..., k, 3:]) for k, name in enumerate(names)]
-    listed = cast(Sequence[Wrench], wrenches)
+    listed = listed_wrenches(mechanism, wrenches)
     shapes = [np.shape(x)[:-1] for w in listed for x in (w.force, w.moment)]
     result = np.zeros((*np.broadcast_shapes(*shapes), tree.n, LOAD))
     for w in listed:

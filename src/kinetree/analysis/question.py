@@ -54,6 +54,7 @@ class Question(Generic[Answer]):
     memory: Memory[Any] = ArrayMemory()  # noqa: RUF009  (it has no state)
     of_axes: bool = True
     of_open_trees: bool = True
+    feels_springs: bool = True  # whether springs between bodies change the answer
 
     def ask(
         self,
@@ -98,7 +99,8 @@ class Question(Generic[Answer]):
             assert self.formulated is not None
             answer = self.formulated(formulation, mechanism, tree, state, wrenches)
             return answer if out is None else self.memory.put(out, answer, state)
-        if wrenches is None:
+        plain_forces = wrenches is None and (tree.springs is None or not self.feels_springs)
+        if plain_forces:
             if self not in tree.kept.calls:
                 tree.kept.calls[self] = run.prepared(self.kernel, tree).call
             if is_plain(tree, state):
@@ -106,7 +108,7 @@ class Question(Generic[Answer]):
                 if plain is not None:
                     return plain
         values = self.checked(mechanism, tree, state)
-        found = one_state(self.kernel, tree, values) if wrenches is None else None
+        found = one_state(self.kernel, tree, values) if plain_forces else None
         if found is not None:
             answer = self._made(tree, found)
         else:

@@ -13,13 +13,16 @@ from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.coupling import on_axes
 from kinetree.analysis.evaluate import evaluate_full
 from kinetree.analysis.inverse import joint_reactions
-from kinetree.analysis.loads import Wrenches, load_moments
+from kinetree.analysis.kinematics import axis_motion, body_poses
+from kinetree.analysis.loads import Wrenches, load_moments, with_springs
 from kinetree.analysis.question import Question
+from kinetree.analysis.springs import force_slopes, spring_forces
+from kinetree.errors import InputError, listed
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Tree
+from kinetree.model.tree import WORLD_AXIS, Flags, Tree
 
 
 class JointReactionDerivatives:
@@ -82,6 +85,10 @@ def _reaction_slopes(
     mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
 ) -> JointReactionDerivatives:
     q, qd, qdd = on_axes(tree, *state)
+    given = wrenches
+    if tree.springs is not None:
+        moving, rates = on_axes(mechanism.tree, state[0], state[1])
+        wrenches = with_springs(mechanism, moving, rates, wrenches)
     if wrenches is not None:
         moments = load_moments(mechanism, tree, wrenches)
         q, qd, qdd, moments = same_batch(q, qd, qdd, moments)
@@ -89,12 +96,51 @@ def _reaction_slopes(
     if wrenches is None:
         reaction = _by_body(tree, transmitted)
     else:
-        reaction = joint_reactions(mechanism, state[0], state[1], state[2], wrenches)
+        reaction = joint_reactions(mechanism, state[0], state[1], state[2], given)
         arrays[0] += evaluate_full(LOAD_REACTION, tree, [q, moments], [], threads)[1][0]
     slopes = arrays.reshape((3, *reaction.shape, tree.n))
+    if tree.springs is not None:
+        for k, part in enumerate(_of_changing_springs(tree, q, qd)):
+            slopes[k] += part
     return JointReactionDerivatives(
         reaction, slopes if tree.coupling is None else slopes @ tree.coupling.matrix
     )
+
+
+def _of_changing_springs(tree: Tree, q: Array, qd: Array) -> Array:
+    """What changes of the springs' forces do to the reactions, (2, ..., n_bodies, 6, n): by q and qd.
+
+    Whoever carries an end of a spring opposes its force, R^T [-F; -(x - p) x F].
+    """
+    assert tree.springs is not None
+    q, qd = np.broadcast_arrays(q, qd)
+    motion = axis_motion(tree, q, qd, np.zeros(tree.n))
+    found, _ = spring_forces(tree, motion, qd)
+    dF = force_slopes(tree, motion, found, qd)
+    rotation, position = body_poses(tree, motion)
+    to_body = np.swapaxes(rotation, -1, -2)
+    change = np.zeros((2, *q.shape[:-1], tree.n_bodies, 6, tree.n))
+    for k in range(len(tree.springs.names)):
+        for axis, x, sign in (
+            (int(tree.springs.axis_a[k]), found.x_a, -1.0),
+            (int(tree.springs.axis_b[k]), found.x_b, 1.0),
+        ):
+            for body in np.flatnonzero(_carriers(tree, axis)):
+                arm, F = x[..., k, :] - position[..., body, :], sign * dF[..., k, :, :]
+                moment = np.cross(arm[..., :, None], F, axis=-2)
+                R = to_body[..., body, :, :]
+                change[..., body, :3, :] += R @ F
+                change[..., body, 3:, :] += R @ moment
+    return change
+
+
+def _carriers(tree: Tree, axis: int) -> Flags:
+    """Which bodies carry an axis, its own included."""
+    found = np.zeros(tree.n_bodies, dtype=bool)
+    while axis != WORLD_AXIS:
+        found[tree.body_axis == axis] = True
+        axis = int(tree.parent[axis])
+    return found
 
 
 def _by_body(tree: Tree, reaction: Array) -> Array:
@@ -112,6 +158,11 @@ def _by_formulation(
     name: str, mechanism: Mechanism, tree: Tree, state: tuple[Any, ...], wrenches: Wrenches
 ) -> JointReactionDerivatives:
     """By another derivation, state by state: from axes to the bodies that they carry, in body axes."""
+    if tree.springs is not None:
+        raise InputError(
+            f"formulation '{name}' offers no derivatives of reactions with springs between bodies "
+            f"({listed(tree.springs.names)}); leave formulation out"
+        )
     reaction, slopes = slopes_of(name, "joint_reaction_derivatives", mechanism, tree, state, wrenches)
     to_body = np.zeros((len(tree.body_axis), 6, 6))
     to_body[:, :3, :3] = to_body[:, 3:, 3:] = tree.body_rotation.transpose(0, 2, 1)

@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.by_formulation import slopes_of
-from kinetree.analysis.coupling import coupled, independent
+from kinetree.analysis.coupling import axis_state, coupled, independent
 from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.forward import check_pivots, check_pivots_of, forward_dynamics, solved
 from kinetree.analysis.given_memory import DerivativesMemory
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.analysis.question import Question
+from kinetree.analysis.springs import spring_slopes
 from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
@@ -86,6 +87,11 @@ def _torque_slopes(
         _, arrays = evaluate_full(RNEA_GRADIENT, tree, [q, qd, qdd], [tree.n], threads)
         _, (loads,) = evaluate_full(LOAD_GRADIENT, tree, [q, moments], [], threads)
         arrays[0] += loads
+    if tree.springs is not None:
+        torque, slopes = spring_slopes(tree, q, qd)
+        tau = tau - torque
+        for k, part in enumerate(slopes):
+            arrays[k] -= part.reshape((*part.shape[:-2], -1))
     matrices = coupled(tree, as_matrices(arrays, tree.n))
     return InverseDynamicsDerivatives(independent(tree, tau), matrices)
 
@@ -95,6 +101,12 @@ def _torque_slopes_by_formulation(
 ) -> InverseDynamicsDerivatives:
     """State by state."""
     tau, slopes = slopes_of(name, "inverse_dynamics_derivatives", mechanism, tree, state, wrenches)
+    if tree.springs is not None:
+        q, qd, _ = axis_state(mechanism, tree, *state)
+        torque, further = spring_slopes(tree, q, qd)
+        tau = tau - torque
+        for k, part in enumerate(further):
+            slopes[k] -= part
     return InverseDynamicsDerivatives(independent(tree, tau), coupled(tree, slopes))
 
 
@@ -156,6 +168,9 @@ def _acceleration_slopes(
     if tree.coupling is not None:
         return _coupled_derivatives(mechanism, q, qd, tau, wrenches, threads)
     loads = None
+    if tree.springs is not None:
+        torque, springs = spring_slopes(tree, q, qd)
+        tau = tau + torque
     if wrenches is not None:
         still = np.zeros(tree.n)
         tau = tau - inverse_dynamics(mechanism, q, still, still, wrenches)
@@ -169,6 +184,9 @@ def _acceleration_slopes(
     matrices = as_matrices(arrays, tree.n)
     if loads is not None:
         matrices[0] -= matrices[2] @ loads.reshape(matrices.shape[1:])
+    if tree.springs is not None:
+        for k, part in enumerate(springs):
+            matrices[k] += matrices[2] @ part
     return ForwardDynamicsDerivatives(qdd, matrices)
 
 

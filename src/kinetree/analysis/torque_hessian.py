@@ -11,6 +11,7 @@ from kinetree.analysis.coupling import coupled, independent
 from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, load_moments
 from kinetree.analysis.question import Question
+from kinetree.analysis.springs import spring_bends, spring_slopes
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
@@ -125,6 +126,13 @@ def _hessians(
         results[0], _ = evaluate(RNEA, tree, [q, qd, qdd, load], [tree.n, 0], threads)
         _, (bends,) = evaluate_full(LOAD_HESSIAN, tree, [q, y, moments], [], threads)
         second[0] += bends.reshape(second.shape[1:])
+    if tree.springs is not None:
+        torque, by_state = spring_slopes(tree, q, qd)
+        results[0] = results[0] - torque
+        for k, part in enumerate(by_state, start=1):
+            results[k] = results[k] - np.einsum("...i,...ik->...k", y, part)
+        for k, part in enumerate(spring_bends(tree, q, qd, y)):
+            second[k] -= part
     return TorqueHessian(independent(tree, np.stack(results)), coupled(tree, second))
 
 

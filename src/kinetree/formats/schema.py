@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from kinetree.formats.file_values import Angle, Moment, NameOrIndex, Number, Vector
 from kinetree.formats.schema_parts import (
+    EACH,
     ORIGIN,
     AboutOriginTable,
     BentRodTable,
@@ -113,6 +114,9 @@ class LoopTable(JointParameters, JointDirections):
     length: Number | None = Field(
         None, description="Length (m) of a rod with a ball at each end; for spherical cut joints."
     )
+    driven: bool | list[bool] = Field(
+        False, description=f"Whether the cut joint has a drive: {EACH}; default false."
+    )
 
 
 class ContactTable(Table):
@@ -121,6 +125,24 @@ class ContactTable(Table):
     name: str = Field(description="Name of the contact point.")
     body: str = Field(description="Name of the body.")
     at: Vector = Field(ORIGIN, description="Position in the body frame (m).")
+
+
+class SpringEndTable(Table):
+    """One end of a spring: a body and a point of it."""
+
+    body: str = Field(description="Name of the body, or 'world'.")
+    at: Vector = Field(ORIGIN, description="Position of the point in the body frame (m).")
+
+
+class SpringTable(Table):
+    """A spring with a damper between a point of body a and a point of body b."""
+
+    name: str = Field(description="Name of the spring.")
+    a: SpringEndTable = Field(description="Where it is attached to body a.")
+    b: SpringEndTable = Field(description="Where it is attached to body b.")
+    stiffness: Number = Field(0.0, description="Stiffness (N/m); default 0.")
+    damping: Number = Field(0.0, description="Damping of changes of its length (N s/m); default 0.")
+    rest_length: Number = Field(0.0, description="Length at which it is not stretched (m); default 0.")
 
 
 class DhLink(Table):
@@ -169,7 +191,7 @@ class DhTable(Table):
 
 
 class MechanismTable(Table):
-    """A mechanism: bodies carried by joints, or a DH table; loops and contact points. SI units, rad."""
+    """A mechanism: bodies carried by joints, or a DH table; loops, springs, contact points. SI units, rad."""
 
     name: str = Field(description="Name of the mechanism.")
     gravity: Vector = Field(
@@ -178,6 +200,7 @@ class MechanismTable(Table):
     body: list[BodyTable] = Field([], description="Bodies, each with the joint that carries it.")
     dh: DhTable | None = Field(None, description="DH table, instead of bodies.")
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
+    spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
 
 

@@ -16,10 +16,8 @@ from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError
 from kinetree.formats.file_origin import Origin
 from kinetree.formats.schema import DhTable, MechanismTable
-from kinetree.formats.toml_parts import contact_point_of, dh_row_of, link_of, loop_of
+from kinetree.formats.toml_parts import contact_point_of, dh_row_of, link_of, loop_of, spring_of
 from kinetree.formats.toml_writer import mechanism_table, toml_text
-from kinetree.model.contact_point import ContactPoint
-from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Mechanism
 
 __all__ = ["mechanism_from_table", "mechanism_from_toml", "mechanism_table", "toml_text"]
@@ -71,26 +69,28 @@ def mechanism_of(origin: Origin) -> Mechanism:
 
 def _from_bodies(file: MechanismTable, origin: Origin) -> Mechanism:
     links = _each(file.body, link_of, origin, "body")
-    loops, points = _loops_and_points(file, origin)
+    more = _further(file, origin)
     with origin.blamed():
-        return Mechanism(file.name, links, frozen(file.gravity), loops, points)
+        return Mechanism(file.name, links, frozen(file.gravity), **more)
 
 
 def _from_dh(file: MechanismTable, dh: DhTable, origin: Origin) -> Mechanism:
     from kinetree.model.dh import from_dh
 
     rows = _each(dh.row, dh_row_of, origin, "dh", "row")
-    loops, points = _loops_and_points(file, origin)
+    more = _further(file, origin)
     with origin.blamed():
         bare = from_dh(rows, convention=dh.convention, name=file.name, gravity=frozen(file.gravity))
-        return replace(bare, loops=loops, contact_points=points) if loops or points else bare
+        return replace(bare, **more) if any(more.values()) else bare
 
 
-def _loops_and_points(
-    file: MechanismTable, origin: Origin
-) -> tuple[tuple[Loop, ...], tuple[ContactPoint, ...]]:
-    loops = _each(file.loop, loop_of, origin, "loop")
-    return loops, _each(file.contact, contact_point_of, origin, "contact")
+def _further(file: MechanismTable, origin: Origin) -> dict[str, Any]:
+    """Loops, contact points and springs by their names in a mechanism."""
+    return {
+        "loops": _each(file.loop, loop_of, origin, "loop"),
+        "contact_points": _each(file.contact, contact_point_of, origin, "contact"),
+        "springs": _each(file.spring, spring_of, origin, "spring"),
+    }
 
 
 def _each(

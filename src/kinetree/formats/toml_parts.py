@@ -1,4 +1,5 @@
-"""The parts of a mechanism that the tables of a TOML file describe: bodies, joints, DH rows, loops, points.
+"""The parts of a mechanism that the tables of a TOML file describe: bodies, joints, DH rows, loops, springs,
+contact points.
 
 The keys, their units and their defaults are described in :mod:`kinetree.formats.schema`.
 """
@@ -14,7 +15,14 @@ from kinetree.algebra.arrays import frozen
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, listed
 from kinetree.formats.file_values import Degrees
-from kinetree.formats.schema import BodyTable, ContactTable, DhRowTable, JointTable, LoopTable
+from kinetree.formats.schema import (
+    BodyTable,
+    ContactTable,
+    DhRowTable,
+    JointTable,
+    LoopTable,
+    SpringTable,
+)
 from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
@@ -23,6 +31,7 @@ from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import KINDS, REVOLUTE
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link
+from kinetree.model.spring import Spring
 
 UNIT_LENGTH_SLACK = 4 * np.finfo(np.float64).eps
 SOLIDS = ("point", "rod", "box", "cylinder", "sphere", "bent_rod", "about_origin")
@@ -53,6 +62,20 @@ def loop_of(table: LoopTable) -> Loop:
 def contact_point_of(table: ContactTable) -> ContactPoint:
     """A point of a body that may touch the ground."""
     return ContactPoint(table.name, table.body, frozen(table.at))
+
+
+def spring_of(table: SpringTable) -> Spring:
+    """A spring between points of two bodies."""
+    return Spring(
+        table.name,
+        table.a.body,
+        table.b.body,
+        frozen(table.a.at),
+        frozen(table.b.at),
+        float(table.stiffness),
+        float(table.damping),
+        float(table.rest_length),
+    )
 
 
 def placement_of(table: Placed, what: str) -> Placement:

@@ -19,6 +19,7 @@ from kinetree.model.joint import PARAMETERS, Joint
 from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 Table = dict[str, Any]
 HEAD = "# Kinetree mechanism. SI units: m, kg, s, N, rad.\n"
@@ -45,6 +46,8 @@ def mechanism_table(mechanism: Mechanism) -> Table:
     table["body"] = [_body(link) for link in mechanism.links]
     if mechanism.loops:
         table["loop"] = [_loop(loop) for loop in mechanism.loops]
+    if mechanism.springs:
+        table["spring"] = [_spring(spring) for spring in mechanism.springs]
     if mechanism.contact_points:
         table["contact"] = [
             {"name": point.name, "body": point.body, "at": point.position.tolist()}
@@ -91,7 +94,7 @@ def _moment(moment: Array) -> list[Any]:
     return [*np.diag(moment).tolist(), *(float(moment[i, j]) for i, j in ((0, 1), (0, 2), (1, 2)))]
 
 
-def _joint(joint: Joint, placement: Placement | None = None) -> Table:
+def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) -> Table:
     place = {} if placement is None else _placement(placement)
     table: Table = {"kind": joint.kind, **_axes(joint), **place}
     for key, (default, _) in PARAMETERS.items():
@@ -99,8 +102,9 @@ def _joint(joint: Joint, placement: Placement | None = None) -> Table:
         if not _same_bits(values, np.full(joint.n_dof, default)):
             same = _same_bits(values, np.full(joint.n_dof, values[0]))
             table[key] = float(values[0]) if same else values.tolist()
-    if not all(joint.driven):
-        table["driven"] = list(joint.driven) if any(joint.driven) else False
+    usual = not cut  # a joint of the tree is driven unless told, a cut joint is not
+    if any(flag != usual for flag in joint.driven):
+        table["driven"] = list(joint.driven) if usual in joint.driven else not usual
     if joint.labels:
         table["labels"] = list(joint.labels)
     if joint.mimic is not None:
@@ -149,11 +153,25 @@ def _shape(shape: Shape) -> Table:
 def _loop(loop: Loop) -> Table:
     return {
         "name": loop.name,
-        **_joint(loop.joint),
+        **_joint(loop.joint, cut=True),
         **({} if loop.length is None else {"length": float(loop.length)}),
         "a": {"body": loop.body_a, **_placement(loop.placement_a)},
         "b": {"body": loop.body_b, **_placement(loop.placement_b)},
     }
+
+
+def _spring(spring: Spring) -> Table:
+    values = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length")}
+    return {
+        "name": spring.name,
+        **{key: float(value) for key, value in values.items() if not _same_bits(value, 0.0)},
+        "a": _spring_end(spring.body_a, spring.point_a),
+        "b": _spring_end(spring.body_b, spring.point_b),
+    }
+
+
+def _spring_end(body: str, point: Array) -> Table:
+    return {"body": body, **({} if _same_bits(point, np.zeros(3)) else {"at": point.tolist()})}
 
 
 def _same_bits(a: Any, b: Any) -> bool:

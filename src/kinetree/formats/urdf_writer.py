@@ -54,6 +54,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
     joints = [link.joint for link in mechanism.links]
     losses = {
         "loops": [loop.name for loop in mechanism.loops],
+        "springs between bodies": [spring.name for spring in mechanism.springs],
         "contact points": [point.name for point in mechanism.contact_points],
         "armature of joints": [joint.name for joint in joints if joint.armature.any()],
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],

@@ -46,6 +46,11 @@ def arctan(x):
     return np.arctan(x)
 
 
+def square_root(x):
+    """The square root of a positive number."""
+    return np.sqrt(x)
+
+
 def nothing(row):
     """An empty row of numbers like the given one, for inputs and outputs that are not wanted."""
     return row[:0]

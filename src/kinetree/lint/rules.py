@@ -43,7 +43,7 @@ RULES = {
         "See [study files](study_file.md).",
     ),
     # what cannot exist
-    "repeated-name": Rule(ERROR, "Two bodies, joints, loops or contact points have one name.", "Rename one."),
+    "repeated-name": Rule(ERROR, "Two bodies, joints, springs or contacts have one name.", "Rename one."),
     "impossible-body": Rule(
         ERROR, "Mass, centre, inertia or shape that no body has.",
         "Moments are about the centre of mass in kg m^2 and obey the triangle inequality; for a published "
@@ -51,6 +51,7 @@ RULES = {
     ),
     "impossible-joint": Rule(ERROR, "A joint of unknown kind, axis or limits.", "The message says which."),
     "impossible-loop": Rule(ERROR, "A loop whose joint or place is none.", "The message says which."),
+    "impossible-spring": Rule(ERROR, "A spring whose ends or numbers are none.", "The message says which."),
     "impossible-contact": Rule(ERROR, "A contact point that is none.", "The message says why."),
     "impossible-row": Rule(ERROR, "A row of a DH table that is none.", "The message says why."),
     "impossible-tree": Rule(ERROR, "Bodies that make no tree on the world.", "Every parent must exist."),
@@ -85,6 +86,7 @@ RULES = {
     "gimbal-lock-at-zero": Rule(WARNING, "An Euler sequence locked at q = 0.", "Use three different axes."),
     "near-gimbal-lock": Rule(WARNING, "A study that starts close to gimbal lock.", "Use another sequence."),
     "unused-loop": Rule(WARNING, "A loop that is not used.", "It ties what is welded."),
+    "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It ties what is welded."),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
     "not-used": Rule(WARNING, "Something of a URDF or MJCF file is left out.", "Nothing, if not needed."),
     # studies

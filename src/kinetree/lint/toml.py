@@ -12,7 +12,14 @@ from pydantic import BaseModel, ValidationError
 
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 from kinetree.formats.file_origin import ARRAYS, Origin, Place, complaint
-from kinetree.formats.schema import BodyTable, ContactTable, DhRowTable, LoopTable, MechanismTable
+from kinetree.formats.schema import (
+    BodyTable,
+    ContactTable,
+    DhRowTable,
+    LoopTable,
+    MechanismTable,
+    SpringTable,
+)
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_lines import key_lines
 from kinetree.formats.toml_parts import (
@@ -25,6 +32,7 @@ from kinetree.formats.toml_parts import (
     loop_of,
     placement_of,
     shape_of,
+    spring_of,
 )
 from kinetree.lint.finding import ERROR, WARNING, Finding, of_error
 from kinetree.model.body import WORLD, Body
@@ -79,6 +87,7 @@ PARTS = (
         ),
     ),
     Part("loop", LoopTable, loop_of, (loop_of,)),
+    Part("spring", SpringTable, spring_of, (spring_of,)),
     Part("contact", ContactTable, contact_point_of, (contact_point_of,)),
     Part("dh.row", DhRowTable, _checked_row, (_row_alone,)),
 )
@@ -188,7 +197,8 @@ def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[F
     """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
     if origin.table.get("dh") is not None:
         return
-    for fault in faults(str(origin.table.get("name")), parts["body"], parts["loop"], parts["contact"]):
+    name, further = str(origin.table.get("name")), [parts[key] for key in ("loop", "contact", "spring")]
+    for fault in faults(name, parts["body"], *further):
         repeated = REPEATED.match(fault)
         if repeated is not None and repeated["kind"] == "degree of freedom":
             continue

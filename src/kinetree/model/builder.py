@@ -15,10 +15,11 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import EARTH, Link, Mechanism
+from kinetree.model.spring import Spring
 
 
 class Builder:
-    """Collects bodies, loops and contact points, then :meth:`build` checks and freezes them.
+    """Collects bodies, loops, springs and contact points, then :meth:`build` checks and freezes them.
 
     Start at ``builder.world``; each joint method of a handle names a joint, ``.body`` the body it carries.
 
@@ -38,11 +39,13 @@ class Builder:
         self._links: list[Link] = []
         self._loops: list[Loop] = []
         self._points: list[ContactPoint] = []
+        self._springs: list[Spring] = []
 
     def build(self) -> Mechanism:
         """The finished mechanism."""
         gravity: Any = self.gravity
-        return Mechanism(self.name, tuple(self._links), gravity, tuple(self._loops), tuple(self._points))
+        links, loops = tuple(self._links), tuple(self._loops)
+        return Mechanism(self.name, links, gravity, loops, tuple(self._points), tuple(self._springs))
 
     def loop(
         self,
@@ -66,6 +69,26 @@ class Builder:
         place_b = Placement.at(at_b, rotation_b, what=f"loop '{name}', body b", error=ModelError)
         cut = Joint.of_kind(name, kind, cut=True, **joint)
         self._loops.append(Loop(cut, _name(a), _name(b), place_a, place_b, length))
+
+    def spring(
+        self,
+        name: str,
+        a: BodyHandle | str,
+        b: BodyHandle | str,
+        at_a: ArrayLike = (0.0, 0.0, 0.0),
+        at_b: ArrayLike = (0.0, 0.0, 0.0),
+        stiffness: float = 0.0,
+        damping: float = 0.0,
+        rest_length: float = 0.0,
+    ) -> None:
+        """Stretch a spring with a damper from point ``at_a`` of body a to point ``at_b`` of body b.
+
+        It pulls the points together by stiffness (l - rest_length) + damping dl/dt (N/m, m, N s/m).
+        """
+        point_a: Any = at_a
+        point_b: Any = at_b
+        found = Spring(name, _name(a), _name(b), point_a, point_b, stiffness, damping, rest_length)
+        self._springs.append(found)
 
 
 class BodyHandle:

@@ -97,7 +97,7 @@ class Joint:
         axes: Sequence[ArrayLike | str] | None = None,
         sequence: str | None = None,
         mimic: Mimic | None = None,
-        driven: bool | Sequence[bool] = True,
+        driven: bool | Sequence[bool] | None = None,
         cut: bool = False,
         labels: Sequence[str] = (),
         **parameters: Any,
@@ -106,8 +106,8 @@ class Joint:
 
         ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
-        freedom. Parameters are numbers, or one number per degree of freedom. ``labels`` replace the names
-        that degrees of freedom have from their axes.
+        freedom. Parameters are numbers, or one number per degree of freedom. A joint is ``driven`` unless
+        told, a cut joint is not. ``labels`` replace the names that degrees of freedom have from their axes.
 
         >>> Joint.of_kind("hip", "spherical", sequence="ZXY").dof_names
         ('hip.rz', 'hip.rx', 'hip.ry')
@@ -125,7 +125,8 @@ class Joint:
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
         _check_limits(name, values)
         _check_mimic(name, kind, mimic)
-        drives, named = _driven(name, n, driven), _labels(name, n, labels)
+        drives = _driven(name, n, not cut if driven is None else driven)
+        named = _labels(name, n, labels)
         return cls(name, kind, directions, sequence, mimic=mimic, driven=drives, labels=named, **values)
 
     @property

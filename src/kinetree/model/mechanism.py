@@ -1,4 +1,4 @@
-"""A mechanism: named bodies carried by joints, loops and contact points. The user's object; immutable."""
+"""A mechanism: named bodies carried by joints, loops, springs, contact points. The user's object; frozen."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from kinetree.model.inertia import LARGEST
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
+from kinetree.model.spring import Spring
 from kinetree.model.tree import Flags, Tree, compile_tree
 
 EARTH = (0.0, 0.0, -9.81)
@@ -41,7 +42,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A tree of bodies and joints, with loops and contact points; see :class:`kinetree.Builder`.
+    """A tree of bodies and joints, with loops, contact points and springs; see :class:`kinetree.Builder`.
 
     Links may come in any order; they are kept in that order except that parents go before their children.
     ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
@@ -57,13 +58,14 @@ class Mechanism:
     gravity: Array = field(default_factory=lambda: frozen(EARTH))
     loops: tuple[Loop, ...] = ()
     contact_points: tuple[ContactPoint, ...] = ()
+    springs: tuple[Spring, ...] = ()
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a mechanism")
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
-        for part in ("links", "loops", "contact_points"):
+        for part in ("links", "loops", "contact_points", "springs"):
             object.__setattr__(self, part, tuple(getattr(self, part)))
-        for fault in faults(self.name, self.links, self.loops, self.contact_points):
+        for fault in faults(self.name, self.links, self.loops, self.contact_points, self.springs):
             raise ModelError(fault)
         object.__setattr__(self, "links", _parents_first(self.links))
 
@@ -218,8 +220,8 @@ class Mechanism:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Mechanism)
-            and (self.name, self.links, self.loops, self.contact_points)
-            == (other.name, other.links, other.loops, other.contact_points)
+            and (self.name, self.links, self.loops, self.contact_points, self.springs)
+            == (other.name, other.links, other.loops, other.contact_points, other.springs)
             and np.array_equal(self.gravity, other.gravity)
         )
 
@@ -251,7 +253,11 @@ def _index(positions: dict[str, int], kind: str, name: str) -> int:
 
 
 def faults(
-    name: str, links: Sequence[Link], loops: Sequence[Loop] = (), points: Sequence[ContactPoint] = ()
+    name: str,
+    links: Sequence[Link],
+    loops: Sequence[Loop] = (),
+    points: Sequence[ContactPoint] = (),
+    springs: Sequence[Spring] = (),
 ) -> Iterator[str]:
     """All that is wrong with parts that are in order by themselves, as sentences."""
     if not links:
@@ -263,10 +269,13 @@ def faults(
     yield from _repeated([link.joint.name for link in links] + [loop.name for loop in loops], "joint")
     yield from _repeated([x for link in links for x in link.joint.dof_names], "degree of freedom")
     yield from _repeated([point.name for point in points], "contact point")
+    yield from _repeated([spring.name for spring in springs], "spring")
     for loop in loops:
         yield from _unattached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *bodies))
     for point in points:
         yield from _unattached(f"contact point '{point.name}'", (point.body,), bodies)
+    for spring in springs:
+        yield from _unattached(f"spring '{spring.name}'", (spring.body_a, spring.body_b), (WORLD, *bodies))
     yield from _wrong_mimics(links)
 
 

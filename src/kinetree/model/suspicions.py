@@ -246,7 +246,7 @@ def _locked_at_zero(mechanism: Mechanism) -> Iterator[Suspicion]:
 
 
 def _useless(mechanism: Mechanism) -> Iterator[Suspicion]:
-    """Loops and contact points that can never matter."""
+    """Loops, springs and contact points that can never matter."""
     rigid = {WORLD: WORLD}
     for link in mechanism.links:
         rigid[link.body.name] = link.body.name if link.joint.n_dof else rigid[link.parent]
@@ -254,6 +254,11 @@ def _useless(mechanism: Mechanism) -> Iterator[Suspicion]:
         if rigid[loop.body_a] == rigid[loop.body_b]:
             message = f"loop '{loop.name}' ties '{loop.body_a}' to '{loop.body_b}', which are welded together"
             yield Suspicion("unused-loop", "loop", loop.name, "a", message)
+    for spring in mechanism.springs:
+        if rigid[spring.body_a] == rigid[spring.body_b]:
+            ends = f"'{spring.body_a}' to '{spring.body_b}'"
+            message = f"spring '{spring.name}' ties {ends}, which are welded together"
+            yield Suspicion("unused-spring", "spring", spring.name, "a", message)
     for point in mechanism.contact_points:
         if rigid[point.body] == WORLD:
             message = f"contact point '{point.name}' is on '{point.body}', which is fixed to the world"
@@ -279,6 +284,10 @@ def _sized(mechanism: Mechanism) -> Iterator[tuple[Link, float]]:
         for body, place in ((loop.body_a, loop.placement_a), (loop.body_b, loop.placement_b)):
             if body != WORLD:
                 points[body].append(place.position)
+    for spring in mechanism.springs:
+        for body, end in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
+            if body != WORLD:
+                points[body].append(end)
     for link in mechanism.links:
         center = link.body.inertia.center
         spread = [float(np.linalg.norm(x - center)) for x in points[link.body.name]]

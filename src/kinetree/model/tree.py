@@ -39,6 +39,21 @@ class Coupling:
 
 
 @dataclass(frozen=True, eq=False)
+class Springs:
+    """Springs and dampers between points of axes (-1: the world), whose frames the points are given in."""
+
+    names: tuple[str, ...]
+    axis_a: Integers
+    axis_b: Integers
+    top: Integers  # the last axis that carries both, which no spring moves; -1: the world
+    point_a: Array  # (springs, 3)
+    point_b: Array
+    stiffness: Array
+    damping: Array
+    rest_length: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Tree:
     """Axes first (shape (n, ...)), then bodies (shape (n_bodies, ...)).
 
@@ -76,6 +91,7 @@ class Tree:
     body_first_moment: Array
     body_second_moment: Array
     coupling: Coupling | None = None
+    springs: Springs | None = None
     kept: Kept = field(default_factory=Kept, init=False, repr=False)  # what other rooms derive from it
 
     @property
@@ -179,8 +195,44 @@ class _Rows:
             body_first_moment=frozen(first),
             body_second_moment=frozen(second),
             coupling=_coupling(mechanism, self.axis_names),
+            springs=self._springs(mechanism) if mechanism.springs else None,
             **{key: frozen(values) for key, values in self.parameters.items()},
         )
+
+    def _springs(self, mechanism: Mechanism) -> Springs:
+        """The springs between points of axes."""
+        springs = mechanism.springs
+        a = [self._point(mechanism, spring.body_a, spring.point_a) for spring in springs]
+        b = [self._point(mechanism, spring.body_b, spring.point_b) for spring in springs]
+        top = [self._common(x[0], y[0]) for x, y in zip(a, b, strict=True)]
+        return Springs(
+            names=tuple(spring.name for spring in springs),
+            axis_a=_frozen([axis for axis, _ in a], np.int64),
+            axis_b=_frozen([axis for axis, _ in b], np.int64),
+            top=_frozen(top, np.int64),
+            point_a=frozen([point for _, point in a]),
+            point_b=frozen([point for _, point in b]),
+            stiffness=frozen([spring.stiffness for spring in springs]),
+            damping=frozen([spring.damping for spring in springs]),
+            rest_length=frozen([spring.rest_length for spring in springs]),
+        )
+
+    def _point(self, mechanism: Mechanism, body: str, point: Array) -> tuple[int, Array]:
+        """The axis that carries a point of a body, and the point in its frame."""
+        if body == WORLD:
+            return WORLD_AXIS, point
+        k = mechanism.body_index(body)
+        place = self.body_placement[k]
+        return self.body_axis[k], place.rotation @ point + place.position
+
+    def _common(self, a: int, b: int) -> int:
+        """The last axis that carries both of two axes."""
+        while a != b:
+            if a > b:
+                a = self.parent[a]
+            else:
+                b = self.parent[b]
+        return a
 
 
 def _stacked(placements: list[Placement]) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from kinetree.errors import AssemblyError, InputError
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 from kinetree.study.demo import Demo
 
 NAME, QUIET = "bold", "dim"
@@ -40,10 +41,18 @@ def mechanism_report(mechanism: Mechanism) -> Group:
     if mechanism.loops:
         ends = [f"{loop.name} ({loop.joint.kind}: {loop.body_a} - {loop.body_b})" for loop in mechanism.loops]
         parts += [_listed("Loops", ends), *_loop_lines(mechanism)]
+    if mechanism.springs:
+        springs = [f"{x.name} ({x.body_a} - {x.body_b}: {_strength(x)})" for x in mechanism.springs]
+        parts.append(_listed("Springs", springs))
     if mechanism.contact_points:
         points = [f"{point.name} ({point.body})" for point in mechanism.contact_points]
         parts.append(_listed("Contact points", points))
     return Group(*parts)
+
+
+def _strength(spring: Spring) -> str:
+    numbers = ((spring.stiffness, "N/m"), (spring.damping, "N s/m"))
+    return ", ".join(f"{value:g} {unit}" for value, unit in numbers if value)
 
 
 def body_tree(mechanism: Mechanism) -> Tree:

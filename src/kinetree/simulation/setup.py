@@ -87,6 +87,10 @@ def components(mechanism: Mechanism, law: Law) -> tuple[Component, ...]:
         from kinetree.simulation.loops import closed_loops
 
         found.append(closed_loops(mechanism))
+    if mechanism.tree.springs is not None:
+        from kinetree.simulation.compiled.springs import SpringForces
+
+        found.append(SpringForces(mechanism.tree.springs))
     if mechanism.tree.coupling is not None:
         from kinetree.simulation.compiled.coupled import MimicJoints
 

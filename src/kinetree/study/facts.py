@@ -8,12 +8,13 @@ from typing import Any
 from kinetree.analysis.loops.structure import structure, subsystems
 from kinetree.errors import AssemblyError, InputError
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
 
 
 def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
-    """Names, tree, joints with limits (None: none), modules, loops, contact points; SI units.
+    """Names, tree, joints with limits (None: none), modules, loops, springs, contact points; SI units.
 
     >>> import kinetree as kt
     >>> mechanism_facts(kt.zoo.four_bar())["mobility"]
@@ -36,6 +37,7 @@ def mechanism_facts(mechanism: Mechanism) -> dict[str, Any]:
             {"name": x.name, "kind": x.joint.kind, "a": x.body_a, "b": x.body_b} for x in mechanism.loops
         ],
         "closed": closed,
+        "springs": [_spring(x) for x in mechanism.springs],
         "contact_points": [
             {"name": x.name, "body": x.body, "at": x.position.tolist()} for x in mechanism.contact_points
         ],
@@ -67,6 +69,11 @@ def _joints(link: Link) -> list[dict[str, Any]]:
         }
         for k, name in enumerate(joint.dof_names)
     ]
+
+
+def _spring(spring: Spring) -> dict[str, Any]:
+    numbers = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length")}
+    return {"name": spring.name, "a": spring.body_a, "b": spring.body_b, **numbers}
 
 
 def _finite(value: float) -> float | None:

@@ -50,7 +50,8 @@ class Mechanics:
         self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
         self.acting = tuple(acting)
         self.all_moving = np.array_equal(moving, np.arange(mechanism.n_dof))
-        self.coupled = mechanism.tree.coupling is not None
+        tree = mechanism.tree
+        self.coupled = tree.coupling is not None or tree.springs is not None  # the general way
         self._moments = load_moments(mechanism, mechanism.tree, self.loads) if self.loads else None
         self._spread_moments: dict[int, Array] = {}  # for each number of samples
         self._known: dict[tuple[Kernel, int], Repeated] = {}

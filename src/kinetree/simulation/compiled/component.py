@@ -6,7 +6,8 @@ state of all lanes, own* are the component's numbers, and any answer but 0 stops
 
 - "law" fills the torques ``given`` (lanes, axes), before the built-in law adds its own;
 - "rates" reads and changes the torques in the row ``tau`` of the context, after the law, and fills the rates
-  of its states in dy*;
+  of its states in dy*; or it adds forces to the wrenches ``f``, ``n`` of the axes in the workspace, and what
+  power drives give and friction takes through them to the row ``powers``;
 - "slopes" fills its lines of J (n + more, 2 n + more): `compiled.jacobian` tells what is in the others;
 - "motion" (of one component at most) fills the row ``qdd`` of the context from the row ``total``, instead of
   articulated bodies;
@@ -26,6 +27,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Layout
 
+DRIVING, LOST = 0, 1  # of the row ``powers``
 FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
     world=False,

@@ -70,6 +70,7 @@ SCRATCH = (
     "check",
     "log",
     "reduced",
+    "powers",
 )
 SLOPES = (
     "slope_work",
@@ -293,6 +294,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         "base": lanes * 6,
         "check": lanes * 3,
         "log": lanes * n * parts.n_log,
+        "powers": 2 * lanes,
         "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }
@@ -307,7 +309,7 @@ def _slope_sections(parts: ContextParts) -> dict[str, int]:
         "slope_chain": n * CHAIN.width,
         "slope_law": 2 * n * n if parts.mode != NO_MODEL else 0,
         "slope_free": 2 * n * n if more else 0,
-        "slope_rates": parts.size if more else 0,
+        "slope_rates": parts.size if parts.components else 0,
     }
 
 

@@ -165,7 +165,7 @@ def jacobian() -> Any:
         command = row_at(memory, head.command[0], n, 1)
         for i in range(n):
             command[i] = tau[i]
-        if more > 0:
+        if head.n_components[0] > 0:
             dy = place_of(context_) + 8 * head.slope_rates[0]
             if ask_components(t, y_, dy, context_, memory, head) != 0:
                 return 1
@@ -192,9 +192,9 @@ def jacobian() -> Any:
         if more > 0:
             clear(J, (n + more) * width)
         law_slopes(head, axes, command, law, n, width, J)
+        if head.n_components[0] > 0 and _component_slopes(t, y_, J_, context_, memory, head) != 0:
+            return 1
         if more > 0:
-            if _component_slopes(t, y_, J_, context_, memory, head) != 0:
-                return 1
             add_lines(A, n, width, J)
         factors(tree, work, n, packed)
         strip = fields(memory, STRIP, LANES, head.slope_work[0])

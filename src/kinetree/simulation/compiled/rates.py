@@ -33,7 +33,7 @@ from kinetree.kernels.rates import (
     tell_forces,
 )
 from kinetree.kernels.torque_law import AXIS, limited
-from kinetree.simulation.compiled.component import COMPONENT
+from kinetree.simulation.compiled.component import COMPONENT, DRIVING, LOST
 from kinetree.simulation.compiled.context import HEADER
 
 RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
@@ -159,12 +159,17 @@ def rates(lanes: int) -> Any:
             command = row_at(memory, head.command[0], n, lanes)
             for i in range(n):
                 command[i] = tau[i]
+            powers = row_at(memory, head.powers[0], 2, lanes)
+            powers[DRIVING], powers[LOST] = 0.0 * q[0], 0.0 * q[0]
             if ask_components(t, y_, place_of(dy_), context_, memory, head) != 0:
                 return 1
         tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
         stops = row_at(memory, head.stops[0], 2 * n, 1)
         actuator, lost = joint_torques(head, tree, axes, q, qd, tau, stops, total)
+        if head.n_components[0] > 0:
+            powers = row_at(memory, head.powers[0], 2, lanes)
+            actuator, lost = actuator + powers[DRIVING], lost + powers[LOST]
         if head.motion[0] == 0:
             move_freely(tree, work, q, qd, total, qdd)
         else:

@@ -1,0 +1,234 @@
+"""Springs and dampers between points of two bodies: their forces on the axes, with derivatives.
+
+With D from point a to point b, l = |D|, E = l^2 / 2 and its derivatives g = dE/dq and K = d2E/dq2, a spring
+pulls its points together by rho D, where
+
+    rho = k - k l0 / l + c s,    s = (dl/dt) / l = (g . qd) / l^2,
+
+so that the generalized forces are Q = -rho g and dQ/dq = -(rho K + g drho/dq^T). Axes that carry both points
+have no part in it. Where the points meet, rho is k, and the force is zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.kinematics import AxisMotion, axis_motion
+from kinetree.analysis.loops.slopes import STEP, Direction, moved
+from kinetree.model.body import WORLD
+from kinetree.model.kept import once_per_tree
+from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import WORLD_AXIS, Flags, Springs, Tree
+from kinetree.state import Wrench
+
+SHORT = 1e-150  # m: shorter springs have no direction
+
+
+class Stretch(NamedTuple):
+    """Springs in a motion of the axes: ends (..., springs, 3) and the derivatives of E = l^2 / 2."""
+
+    D: Array
+    x_a: Array
+    x_b: Array
+    g: Array  # (..., springs, n)
+    K: Array  # (..., springs, n, n)
+
+
+class Tension(NamedTuple):
+    """What pulls, (..., springs): rho with 1 / l, 1 / l^2 (0 where the ends meet), and s."""
+
+    rho: Array
+    inverse: Array
+    square: Array
+    rate: Array
+
+
+def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
+    """Q (..., n_axes): generalized forces of all springs on the axes, for states (..., n_axes)."""
+    springs, found = _stretched(tree, q, qd)
+    return _summed(-tension(springs, found, qd).rho[..., None] * found.g)
+
+
+def spring_slopes(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Q (..., n_axes) and its derivatives by q and qd, (2, ..., n_axes, n_axes)."""
+    q, qd = np.broadcast_arrays(q, qd)
+    springs, found = _stretched(tree, q, qd)
+    pull = tension(springs, found, qd)
+    drho, damping = _tension_slopes(springs, found, pull, qd)
+    by_q = _outer(found.g, drho) + pull.rho[..., None, None] * found.K
+    slopes = np.stack([-by_q.sum(axis=-3), -_outer(found.g, damping).sum(axis=-3)])
+    return _summed(-pull.rho[..., None] * found.g), slopes
+
+
+def spring_bends(tree: Tree, q: Array, qd: Array, y: Array) -> tuple[Array, Array]:
+    """Second derivatives of y . Q by (q, q) and by (q, qd), (..., n_axes, n_axes) each; y (..., n_axes).
+
+    Third derivatives of E along qd and y are those of K by complex step, exact to rounding.
+    """
+    springs, (q, qd, y) = _known(tree), np.broadcast_arrays(q, qd, y)
+    motion = axis_motion(tree, q, qd, np.zeros(tree.n))
+    found = stretch(tree, motion)
+    along = np.stack([qd, y], axis=-2)
+    still = np.zeros_like(along)
+    bent = stretch(tree, moved(tree, motion, qd, np.zeros(tree.n), Direction(along, still, still))).K
+    by_qd, by_y = bent.imag[..., 0, :, :, :] / STEP, bent.imag[..., 1, :, :, :] / STEP
+    pull = tension(springs, found, qd)
+    drho, damping = _tension_slopes(springs, found, pull, qd)
+    g, K, square = found.g, found.K, pull.square[..., None, None]
+    c = springs.damping[:, None, None]
+    a, b = (g * y[..., None, :]).sum(axis=-1, keepdims=True), (K @ y[..., None, :, None])[..., 0]
+    drate = _rate_slopes(found, pull, qd)
+    twice = _outer(drate, g) + _outer(g, drate)
+    bent_rate = square * (by_qd - 2.0 * twice - 2.0 * pull.rate[..., None, None] * K)
+    stiff = (springs.stiffness * springs.rest_length * pull.inverse * pull.square)[..., None, None]
+    bent_rho = stiff * (K - 3.0 * square * _outer(g, g)) + c * bent_rate
+    q_q = a[..., None] * bent_rho + _outer(drho, b) + _outer(b, drho) + pull.rho[..., None, None] * by_y
+    q_qd = a[..., None] * c * square * (K - 2.0 * square * _outer(g, g)) + _outer(b, damping)
+    return -q_q.sum(axis=-3), -q_qd.sum(axis=-3)
+
+
+def spring_energy(tree: Tree, q: Array) -> Array:
+    """k (l - l0)^2 / 2 of all springs (J), (...)."""
+    springs = _known(tree)
+    motion = axis_motion(tree, q, np.zeros(tree.n), np.zeros(tree.n))
+    x_a, x_b = _ends(springs, motion)
+    excess = np.linalg.norm(x_b - x_a, axis=-1) - springs.rest_length
+    return _summed(0.5 * springs.stiffness * excess**2, axis=-1)
+
+
+def spring_forces(tree: Tree, motion: AxisMotion, qd: Array) -> tuple[Stretch, Array]:
+    """The springs, and the forces (..., springs, 3) on points a in world axes; the opposite act on b."""
+    springs, found = _known(tree), stretch(tree, motion)
+    return found, tension(springs, found, qd).rho[..., None] * found.D
+
+
+def force_slopes(tree: Tree, motion: AxisMotion, found: Stretch, qd: Array) -> Array:
+    """Derivatives of these forces by q and qd, (2, ..., springs, 3, n_axes): of rho D."""
+    springs = _known(tree)
+    pull = tension(springs, found, qd)
+    drho, damping = _tension_slopes(springs, found, pull, qd)
+    P = np.swapaxes(_relative(tree, springs, motion, found.x_a, found.x_b)[0], -1, -2)
+    z = motion.rotation[..., None, :-1, :, 2] * tree.turns[:, None] * _carrying(tree)[..., None]
+    P = P + np.swapaxes(np.cross(z, found.D[..., None, :]), -1, -2)  # axes below both ends turn the line
+    D, rho = found.D[..., None], pull.rho[..., None, None]
+    return np.stack([rho * P + D * drho[..., None, :], D * damping[..., None, :]])
+
+
+def spring_wrenches(mechanism: Mechanism, q: Array, qd: Array) -> list[Wrench]:
+    """The springs of a mechanism as loads on its bodies, at states (..., n_axes) of its tree."""
+    tree = mechanism.tree
+    motion = axis_motion(tree, q, qd, np.zeros(tree.n))
+    _, force = spring_forces(tree, motion, qd)
+    loads = []
+    for k, spring in enumerate(mechanism.springs):
+        for body, point, F in (
+            (spring.body_a, spring.point_a, force[..., k, :]),
+            (spring.body_b, spring.point_b, -force[..., k, :]),
+        ):
+            if body != WORLD:
+                loads.append(Wrench(body, F, point=point))
+    return loads
+
+
+def stretch(tree: Tree, motion: AxisMotion) -> Stretch:
+    """Lengths and their derivatives in a motion of the axes, whose numbers may be complex."""
+    springs = _known(tree)
+    x_a, x_b = _ends(springs, motion)
+    D = x_b - x_a
+    P, same = _relative(tree, springs, motion, x_a, x_b)
+    z = motion.rotation[..., None, :-1, :, 2] * tree.turns[:, None]
+    X = np.cross(D[..., None, :], z) @ np.swapaxes(P, -1, -2) * same  # D . (z_k x P_i) for k before i
+    K = P @ np.swapaxes(P, -1, -2) + np.triu(X) + np.swapaxes(np.triu(X, 1), -1, -2)
+    return Stretch(D, x_a, x_b, (P @ D[..., None])[..., 0], K)
+
+
+def tension(springs: Springs, found: Stretch, qd: Array) -> Tension:
+    """rho of every spring at rates (..., n_axes)."""
+    length = np.sqrt((found.D**2).sum(axis=-1))
+    inverse = np.where(np.real(length) > SHORT, 1.0 / np.where(np.real(length) > SHORT, length, 1.0), 0.0)
+    square = inverse * inverse
+    rate = (found.g * qd[..., None, :]).sum(axis=-1) * square
+    rho = springs.stiffness - springs.stiffness * springs.rest_length * inverse + springs.damping * rate
+    return Tension(rho, inverse, square, rate)
+
+
+def _tension_slopes(springs: Springs, found: Stretch, pull: Tension, qd: Array) -> tuple[Array, Array]:
+    """drho/dq and drho/dqd, (..., springs, n_axes)."""
+    stiff = springs.stiffness * springs.rest_length * pull.inverse * pull.square
+    drho = stiff[..., None] * found.g + springs.damping[:, None] * _rate_slopes(found, pull, qd)
+    return drho, (springs.damping * pull.square)[..., None] * found.g
+
+
+def _rate_slopes(found: Stretch, pull: Tension, qd: Array) -> Array:
+    """ds/dq, (..., springs, n_axes)."""
+    turning = (found.K @ qd[..., None, :, None])[..., 0]
+    slopes: Array = pull.square[..., None] * (turning - 2.0 * pull.rate[..., None] * found.g)
+    return slopes
+
+
+def _stretched(tree: Tree, q: Array, qd: Array) -> tuple[Springs, Stretch]:
+    return _known(tree), stretch(tree, axis_motion(tree, q, qd, np.zeros(tree.n)))
+
+
+def _known(tree: Tree) -> Springs:
+    assert tree.springs is not None
+    return tree.springs
+
+
+def _ends(springs: Springs, motion: AxisMotion) -> tuple[Array, Array]:
+    """Where the points are in the world, (..., springs, 3)."""
+    ends = []
+    for axis, point in ((springs.axis_a, springs.point_a), (springs.axis_b, springs.point_b)):
+        turned = (motion.rotation[..., axis, :, :] @ point[..., None])[..., 0]
+        ends.append(motion.position[..., axis, :] + turned)
+    return ends[0], ends[1]
+
+
+def _relative(
+    tree: Tree, springs: Springs, motion: AxisMotion, x_a: Array, x_b: Array
+) -> tuple[Array, Flags]:
+    """dD/dq of axes that move one end only, (..., springs, n_axes, 3), and which axes move the same end."""
+    side = _sides(tree)
+    x = np.where(side[..., None] > 0.0, x_b[..., None, :], x_a[..., None, :])
+    z, p = motion.rotation[..., None, :-1, :, 2], motion.position[..., None, :-1, :]
+    P = side[..., None] * np.where(tree.turns[:, None], np.cross(z, x - p), z)
+    return P, (side[:, :, None] * side[:, None, :]) > 0.0
+
+
+@once_per_tree
+def _sides(tree: Tree) -> Array:
+    """(springs, n_axes): 1 for axes that move point b alone, -1 for point a alone, else 0."""
+    springs = _known(tree)
+    side = np.zeros((len(springs.names), tree.n))
+    for k, top in enumerate(springs.top):
+        for axis, sign in ((int(springs.axis_b[k]), 1.0), (int(springs.axis_a[k]), -1.0)):
+            while axis != top:
+                side[k, axis] = sign
+                axis = int(tree.parent[axis])
+    return side
+
+
+@once_per_tree
+def _carrying(tree: Tree) -> Array:
+    """(springs, n_axes): 1 for axes that carry both ends, else 0."""
+    springs = _known(tree)
+    carrying = np.zeros((len(springs.names), tree.n))
+    for k, top in enumerate(springs.top):
+        axis = int(top)
+        while axis != WORLD_AXIS:
+            carrying[k, axis] = 1.0
+            axis = int(tree.parent[axis])
+    return carrying
+
+
+def _summed(values: Array, axis: int = -2) -> Array:
+    total: Array = values.sum(axis=axis)
+    return total
+
+
+def _outer(a: Array, b: Array) -> Array:
+    product: Array = a[..., :, None] * b[..., None, :]
+    return product

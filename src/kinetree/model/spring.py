@@ -1,0 +1,62 @@
+"""Springs and dampers between points of two bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, frozen, number, vector
+from kinetree.errors import ModelError
+from kinetree.model.body import checked_name
+
+
+@dataclass(frozen=True, eq=False)
+class Spring:
+    """A massless spring with a damper between a point of body a and a point of body b, or of the world.
+
+    Its points are pulled together by k (l - l0) + c dl/dt (N) along the line between them, of length l (m):
+    ``stiffness`` k (N/m), ``rest_length`` l0 (m), ``damping`` c (N s/m). Where the points meet, the line has
+    no direction, and the force is zero.
+    """
+
+    name: str
+    body_a: str
+    body_b: str
+    point_a: Array = field(default_factory=lambda: frozen([0.0, 0.0, 0.0]))
+    point_b: Array = field(default_factory=lambda: frozen([0.0, 0.0, 0.0]))
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest_length: float = 0.0
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a spring")
+        what = f"spring '{self.name}'"
+        checked_name(self.body_a, f"{what}: body a")
+        checked_name(self.body_b, f"{what}: body b")
+        if self.body_a == self.body_b:
+            raise ModelError(f"{what} ties body '{self.body_a}' to itself; it needs two bodies")
+        for key in ("point_a", "point_b"):
+            object.__setattr__(self, key, vector(getattr(self, key), 3, f"{what}: {key}", ModelError))
+        for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m")):
+            value = number(getattr(self, key), f"{what}: {key}", ModelError)
+            if value < 0.0:
+                raise ModelError(f"{what}: {key} must be >= 0 ({unit}), got {value:g}")
+            object.__setattr__(self, key, value)
+        if self.stiffness == 0.0 and self.damping == 0.0:
+            raise ModelError(f"{what} has neither stiffness (N/m) nor damping (N s/m); give one of them")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spring):
+            return NotImplemented
+        return (
+            self._scalars() == other._scalars()
+            and np.array_equal(self.point_a, other.point_a)
+            and np.array_equal(self.point_b, other.point_b)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._scalars())
+
+    def _scalars(self) -> tuple[str, str, str, float, float, float]:
+        return self.name, self.body_a, self.body_b, self.stiffness, self.damping, self.rest_length

@@ -1,0 +1,194 @@
+"""Springs and dampers between bodies in all dynamics: against free bodies, energy and differences."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.errors import ModelError
+from support.derivatives import differences
+from support.oracle import free_bodies
+
+DIFFERENCES = 1e-7
+
+
+def sprung(seed):
+    """A random tree with springs between random bodies, the world among them."""
+    rng = np.random.default_rng(seed)
+    tree = kt.zoo.random_tree(seed, 6, kinds=("revolute", "prismatic", "spherical", "fixed"))
+    names = ["world", *tree.body_names]
+    springs = []
+    for k in range(4):
+        a, b = rng.choice(len(names), 2, replace=False)
+        ends = rng.normal(scale=0.3, size=(2, 3))
+        springs.append(kt.Spring(f"s{k}", names[a], names[b], *ends, *(rng.random(3) * (80, 9, 0.3))))
+    return replace(tree, springs=tuple(springs))
+
+
+@pytest.fixture(params=range(3))
+def robot(request):
+    return sprung(request.param)
+
+
+@pytest.fixture
+def state(robot):
+    found = kt.random_state(robot, np.random.default_rng(7))
+    return found.q, found.qd, found.qdd
+
+
+def oracle_loads(robot, state):
+    """The springs' forces from poses and velocities of free bodies alone."""
+    bare = replace(robot, springs=())
+    found = free_bodies(bare, *state)
+    place = {"world": (np.eye(4), np.zeros(6))}
+    for k, name in enumerate(robot.body_names):
+        place[name] = found.poses[k], found.velocities[k]
+    loads = []
+    for spring in robot.springs:
+        x, v = [], []
+        for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
+            pose, twist = place[body]
+            r = pose[:3, :3] @ point
+            x.append(pose[:3, 3] + r)
+            v.append(twist[:3] + np.cross(twist[3:], r))
+        D, length = x[1] - x[0], np.linalg.norm(x[1] - x[0])
+        pull = spring.stiffness * (length - spring.rest_length)
+        pull += spring.damping * (D @ (v[1] - v[0])) / length
+        for body, point, sign in ((spring.body_a, spring.point_a, 1), (spring.body_b, spring.point_b, -1)):
+            if body != "world":
+                loads.append(kt.Wrench(body, sign * pull * D / length, point=point))
+    return bare, loads
+
+
+def test_torques_and_reactions_are_those_of_free_bodies(robot, state):
+    bare, loads = oracle_loads(robot, state)
+    found = free_bodies(bare, *state, loads)
+    scale = np.abs(found.tau).max()
+    np.testing.assert_allclose(kt.inverse_dynamics(robot, *state), found.tau, atol=1e-11 * scale)
+    np.testing.assert_allclose(
+        kt.joint_reactions(robot, *state), found.reactions, atol=1e-11 * np.abs(found.reactions).max()
+    )
+    qdd = kt.forward_dynamics(robot, state[0], state[1], found.tau)
+    np.testing.assert_allclose(qdd, state[2], atol=1e-8 * np.abs(state[2]).max())
+
+
+def test_other_formulations_agree(robot, state):
+    tau = kt.inverse_dynamics(robot, *state)
+    for name in ("newton_euler", "lagrangian"):
+        np.testing.assert_allclose(kt.inverse_dynamics(robot, *state, formulation=name), tau, rtol=1e-9)
+
+
+def test_springs_are_potential_energy(robot, state):
+    q = state[0]
+    stiff = replace(robot, springs=tuple(replace(x, damping=0.0) for x in robot.springs))
+    bare = replace(robot, springs=())
+    still = np.zeros_like(q)
+    slope = differences(lambda x: kt.potential_energy(stiff, x) - kt.potential_energy(bare, x), q)
+    extra = kt.bias_torque(stiff, q, still) - kt.bias_torque(bare, q, still)
+    np.testing.assert_allclose(extra, slope, atol=DIFFERENCES * np.abs(slope).max())
+    np.testing.assert_allclose(kt.gravity_torque(stiff, q), kt.gravity_torque(bare, q), atol=1e-12)
+
+
+def test_first_derivatives_are_those_of_differences(robot, state):
+    q, qd, qdd = state
+    d = kt.inverse_dynamics_derivatives(robot, q, qd, qdd)
+    assert_slope(d.dtau_dq, differences(lambda x: kt.inverse_dynamics(robot, x, qd, qdd), q))
+    assert_slope(d.dtau_dqd, differences(lambda x: kt.inverse_dynamics(robot, q, x, qdd), qd))
+    tau = d.tau
+    f = kt.forward_dynamics_derivatives(robot, q, qd, tau)
+    assert_slope(f.dqdd_dqd, differences(lambda x: kt.forward_dynamics(robot, q, x, tau), qd))
+    np.testing.assert_allclose(f.dqdd_dq, -f.dqdd_dtau @ d.dtau_dq, atol=1e-8 * np.abs(f.dqdd_dq).max())
+    r = kt.joint_reaction_derivatives(robot, q, qd, qdd)
+    assert_slope(r.dreaction_dq, differences(lambda x: kt.joint_reactions(robot, x, qd, qdd), q))
+    assert_slope(r.dreaction_dqd, differences(lambda x: kt.joint_reactions(robot, q, x, qdd), qd))
+
+
+def test_second_derivatives_are_those_of_differences(robot, state):
+    q, qd, qdd = state
+    y = np.random.default_rng(3).normal(size=len(q))
+
+    def gradient(q, qd):
+        d = kt.inverse_dynamics_derivatives(robot, q, qd, qdd)
+        return np.einsum("i,...ik->...k", y, d.dtau_dq)
+
+    found = kt.torque_hessian(robot, q, qd, qdd, y)
+    np.testing.assert_allclose(found.dq, gradient(q, qd), rtol=1e-9, atol=1e-9)
+    assert_slope(found.q_q, differences(lambda x: gradient(x, qd), q))
+    assert_slope(found.q_qd, differences(lambda x: gradient(q, x), qd))
+
+
+def assert_slope(found, expected):
+    np.testing.assert_allclose(found, expected, atol=DIFFERENCES * max(1.0, np.abs(expected).max()))
+
+
+def test_batches_and_wrenches_are_taken_together(robot):
+    s = kt.random_state(robot, np.random.default_rng(1), batch=(2, 3))
+    load = kt.Wrench(robot.body_names[-1], (1.0, 2.0, 3.0))
+    tau = kt.inverse_dynamics(robot, s.q, s.qd, s.qdd, load)
+    one = kt.inverse_dynamics(robot, s.q[1, 2], s.qd[1, 2], s.qdd[1, 2], load)
+    np.testing.assert_allclose(tau[1, 2], one, rtol=1e-12)
+    array = np.zeros((robot.n_bodies, 6))
+    array[-1, :3] = 1.0, 2.0, 3.0
+    np.testing.assert_allclose(
+        kt.joint_reactions(robot, s.q, s.qd, s.qdd, array), kt.joint_reactions(robot, s.q, s.qd, s.qdd, load)
+    )
+    d = kt.inverse_dynamics_derivatives(robot, s.q[1, 2], s.qd[1, 2], s.qdd, load)
+    np.testing.assert_allclose(d.tau[1, 2], one, rtol=1e-12)
+
+
+def test_a_floating_base_feels_springs():
+    build = kt.Builder("pair", gravity=(0, 0, 0))
+    base = build.world.free("base").body("trunk", kt.Inertia.box(2.0, (0.3, 0.2, 0.1)))
+    base.revolute("hip", axis="y").body("leg", kt.Inertia.rod(1.0, end=(0, 0, -0.4)))
+    build.spring("bow", "trunk", "leg", (0.1, 0, 0), (0, 0, -0.2), stiffness=30.0, rest_length=0.1)
+    build.spring("tether", "world", "trunk", stiffness=5.0, damping=1.0)
+    robot = build.build()
+    s = kt.random_state(robot, np.random.default_rng(0))
+    base, tau = kt.floating_base_inverse_dynamics(robot, s.q, s.qd, s.qdd[6:])
+    whole = kt.inverse_dynamics(robot, s.q, s.qd, np.concatenate([base, s.qdd[6:]]))
+    np.testing.assert_allclose(whole, np.concatenate([np.zeros(6), tau]), atol=1e-11)
+
+
+def test_points_that_meet_make_no_nan():
+    build = kt.Builder("slide", gravity=(0, 0, 0))
+    body = build.world.prismatic("rail", axis="x").body("block", kt.Inertia.point(2.0))
+    build.spring("tied", "world", body, stiffness=50.0, damping=3.0)
+    build.spring("pushed", "world", body, stiffness=50.0, rest_length=0.2)
+    robot = build.build()
+    zero = [0.0]
+    assert kt.inverse_dynamics(robot, zero, zero, zero).tolist() == [0.0]
+    d = kt.inverse_dynamics_derivatives(robot, zero, zero, zero)
+    assert np.isfinite(d.matrices).all()
+    h = kt.torque_hessian(robot, zero, zero, zero, [1.0])
+    assert np.isfinite(h.full).all()
+    assert kt.inverse_dynamics(robot, [0.1], zero, zero).round(12).tolist() == [50 * 0.1 - 50 * 0.1]
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"stiffness": -1.0}, "stiffness must be >= 0"),
+        ({"damping": float("nan")}, "damping must be finite"),
+        ({"rest_length": -0.1}, "rest_length must be >= 0"),
+        ({"stiffness": 0.0}, "neither stiffness"),
+        ({"at_a": (0, 0)}, "point_a"),
+        ({"b": "world"}, "ties body 'world' to itself"),
+        ({"b": "blok"}, "unknown body 'blok'"),
+    ],
+)
+def test_wrong_springs_are_refused(change, said):
+    build = kt.Builder("slide")
+    build.world.prismatic("rail").body("block", kt.Inertia.point(1.0))
+    with pytest.raises(ModelError, match=said):
+        build.spring(**{"name": "s", "a": "world", "b": "block", "stiffness": 1.0} | change)
+        build.build()
+
+
+def test_two_springs_of_one_name_are_refused():
+    build = kt.Builder("slide")
+    build.world.prismatic("rail").body("block", kt.Inertia.point(1.0))
+    for _ in range(2):
+        build.spring("s", "world", "block", stiffness=1.0)
+    with pytest.raises(ModelError, match="more than one spring is called 's'"):
+        build.build()
