@@ -18,6 +18,7 @@ from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import PARAMETERS, Joint, axis_labels
 from kinetree.model.joint_kind import KINDS, ONE_AXIS
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 SAME_FRAME = 1e-9  # m and no unit: frames that should be one may differ by this
 
@@ -61,7 +62,8 @@ def rooted_at(
         for loop in mechanism.loops
     )
     points = tuple(_moved_point(contact, back) for contact in mechanism.contact_points)
-    return replace(mechanism, links=tuple(links), loops=loops, contact_points=points)
+    springs = tuple(_moved_spring(spring, back) for spring in mechanism.springs)
+    return replace(mechanism, links=tuple(links), loops=loops, contact_points=points, springs=springs)
 
 
 def frame_in(source: Mechanism, target: Mechanism, body: str) -> Placement:
@@ -175,6 +177,19 @@ def _moved_point(point: ContactPoint, back: dict[str, Placement]) -> ContactPoin
     if frame is None or frame.is_identity:
         return point
     return replace(point, position=frozen(frame.rotation @ point.position + frame.position))
+
+
+def _moved_spring(spring: Spring, back: dict[str, Placement]) -> Spring:
+    """A spring with its points in the frames that its bodies have now."""
+    points: dict[str, Any] = {}
+    for key, body, point in (
+        ("point_a", spring.body_a, spring.point_a),
+        ("point_b", spring.body_b, spring.point_b),
+    ):
+        frame = back.get(body)
+        if frame is not None and not frame.is_identity:
+            points[key] = frozen(frame.rotation @ point + frame.position)
+    return replace(spring, **points) if points else spring
 
 
 def _reversed_links(mechanism: Mechanism, inner: Link, back: dict[str, Placement]) -> Iterator[Link]:

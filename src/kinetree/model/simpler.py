@@ -14,6 +14,7 @@ from kinetree.model.joint import Joint
 from kinetree.model.joint_kind import FIXED
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.rooted import linked, single_axes
+from kinetree.model.spring import Spring
 
 
 def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
@@ -58,8 +59,20 @@ def fused(mechanism: Mechanism) -> Mechanism:
         carrier, frame = place[point.body]
         position = frozen(frame.rotation @ point.position + frame.position)
         points.append(replace(point, body=carrier, position=position))
+    springs = [_carried(spring, place) for spring in mechanism.springs]
     kept = tuple(replace(link, body=bodies[link.body.name]) for link in links)
-    return replace(mechanism, links=kept, loops=loops, contact_points=tuple(points))
+    found = tuple(spring for spring in springs if spring is not None)
+    return replace(mechanism, links=kept, loops=loops, contact_points=tuple(points), springs=found)
+
+
+def _carried(spring: Spring, place: Mapping[str, tuple[str, Placement]]) -> Spring | None:
+    """A spring between the bodies that carry its ends; None if they are one, so that it does nothing."""
+    (a, frame_a), (b, frame_b) = place[spring.body_a], place[spring.body_b]
+    if a == b:
+        return None
+    point_a = frozen(frame_a.rotation @ spring.point_a + frame_a.position)
+    point_b = frozen(frame_b.rotation @ spring.point_b + frame_b.position)
+    return replace(spring, body_a=a, point_a=point_a, body_b=b, point_b=point_b)
 
 
 def _held(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> dict[str, float]:

@@ -118,6 +118,7 @@ def nothing_decays(system: System) -> bool:
     gains = any(axes[:, AXIS.places[name][0]].any() for name in ("kp", "kd", "ki"))
     passive = axes.view(np.int64)[:, AXIS.places["passive"][0]].any()
     acting = parts.mode != NO_MODEL or parts.period > 0.0 or len(parts.points)
+    acting = acting or any(part.damps for part in parts.components)
     return not (gains or passive or acting)
 
 

@@ -16,6 +16,7 @@ from kinetree.model.zoo.arms import (
     two_link_point_masses,
     two_link_prismatic,
 )
+from kinetree.model.zoo.benchmarks import andrews_squeezer, flyball_governor
 from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
 from kinetree.model.zoo.generated import chain, random_tree
 from kinetree.model.zoo.human import human
@@ -64,6 +65,8 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         bricard,
         stewart,
         delta,
+        andrews_squeezer,
+        flyball_governor,
         chain,
         random_tree,
     )
@@ -92,12 +95,14 @@ def by_name(name: str, **parameters: Any) -> Mechanism:
 
 __all__ = [
     "ZOO",
+    "andrews_squeezer",
     "biped_fixed",
     "bricard",
     "by_name",
     "chain",
     "delta",
     "five_bar",
+    "flyball_governor",
     "four_bar",
     "gripper",
     "hexapod",

@@ -56,6 +56,11 @@ class Component:
     watched: tuple[Watched, ...] = ()
     is_sloped = False  # whether stiff methods take its states into account: "slopes" or differences
 
+    @property
+    def damps(self) -> bool:
+        """Whether it can take energy out of the motion without states of its own."""
+        return False
+
     def numbers(self, parts: Any) -> Array:
         """Its own numbers for compiled code, given all `ContextParts`: where its states and works are."""
         return np.zeros(0)

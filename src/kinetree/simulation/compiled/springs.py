@@ -29,6 +29,11 @@ class SpringForces(Component):
     def __init__(self, springs: Springs) -> None:
         self.springs = springs
 
+    @property
+    def damps(self) -> bool:
+        """Whether there are dampers."""
+        return bool(self.springs.damping.any())
+
     def numbers(self, parts: ContextParts) -> Array:
         """A row for each spring, after their number."""
         s = self.springs
