@@ -87,9 +87,9 @@ def test_slopes_for_stiff_methods_are_those_of_forward_dynamics(seed):
 
 
 def test_a_stiff_mechanism_is_recognized():
-    simulator = kt.Simulator(kt.zoo.flyball_governor(), 1.0, rtol=1e-9, times=2)
+    simulator = kt.Simulator(kt.zoo.flyball_governor(), 10.0, rtol=1e-9, times=2)
     motion = simulator.run([0.0, 0.5, 0.0, 0.0], [2.0 * np.pi, 0.0, 0.0, 0.0])
-    assert motion.q[-1, 1] == pytest.approx(GOVERNOR[1.0], abs=1e-9)
+    assert motion.q[-1, 1] == pytest.approx(GOVERNOR[10.0], abs=1e-9)
     assert simulator.method == "radau"
 
 

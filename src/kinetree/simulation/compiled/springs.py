@@ -12,11 +12,12 @@ from kinetree.engine.door import carray, compiled_callback
 from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels import aba
 from kinetree.kernels.force_slopes import CHAIN
+from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.spring import SPRING, SPRINGS, add_spring_slopes, stretch_springs
 from kinetree.model.tree import Springs
 from kinetree.simulation.compiled.component import LOST, Component
-from kinetree.simulation.compiled.context import HEADER, ContextParts, layout_rows
+from kinetree.simulation.compiled.context import HEADER, ContextParts
 from kinetree.simulation.compiled.rates import OF_COMPONENT
 
 
