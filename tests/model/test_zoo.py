@@ -66,6 +66,7 @@ def test_every_documented_mechanism_is_compared():
         "bricard",
     }  # tests/loops
     compared |= {"stewart", "delta", "human"}  # human: test_human.py
+    compared |= {"andrews_squeezer", "flyball_governor"}  # simulation/test_springs_in_motion.py
     assert compared | {"chain", "random_tree", "humanoid"} == set(zoo.ZOO)
 
 
