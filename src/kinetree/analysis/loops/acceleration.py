@@ -21,6 +21,7 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import LoopProgram, loop_program
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints, refuse_open_loops, size_of
+from kinetree.analysis.springs import spring_torques
 from kinetree.kernels.aba import SINGULAR
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -50,6 +51,8 @@ def loop_accelerations(
         moving = on_axes(tree, *moving)
         force = np.zeros((*state[2].shape[:-1], tree.n))
         force[..., independent_axes(mechanism)] = state[2]
+    if tree.springs is not None:
+        force = force + spring_torques(tree, moving[0], moving[1])
     loads = None
     if wrenches is not None:
         loads = axis_loads(tree, body_loads(mechanism, moving[0], wrenches))
