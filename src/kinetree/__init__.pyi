@@ -64,6 +64,7 @@ from .model.body import Shape as Shape
 from .model.builder import Builder as Builder
 from .model.contact_point import ContactPoint as ContactPoint
 from .model.dh import from_dh as from_dh
+from .model.graph import from_graph as from_graph
 from .model.inertia import Inertia as Inertia
 from .model.joint import Joint as Joint
 from .model.joint import Mimic as Mimic

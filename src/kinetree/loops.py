@@ -10,6 +10,8 @@ from kinetree.analysis.loops.assembly import AssemblyMode as AssemblyMode
 from kinetree.analysis.loops.assembly import assemble as assemble
 from kinetree.analysis.loops.assembly import assembly_modes as assembly_modes
 from kinetree.analysis.loops.assembly import dependent_motion as dependent_motion
+from kinetree.analysis.loops.coordinates import CutCoordinates as CutCoordinates
+from kinetree.analysis.loops.coordinates import cut_coordinates as cut_coordinates
 from kinetree.analysis.loops.dynamics import LoopForces as LoopForces
 from kinetree.analysis.loops.dynamics import loop_forces as forces
 from kinetree.analysis.loops.dynamics import loop_forward_dynamics as forward_dynamics
@@ -40,6 +42,7 @@ from kinetree.analysis.loops.system import gap as gap
 
 __all__ = [
     "AssemblyMode",
+    "CutCoordinates",
     "LoopForces",
     "LoopForwardDerivatives",
     "LoopInverseDerivatives",
@@ -51,6 +54,7 @@ __all__ = [
     "assemble",
     "assembly_modes",
     "bias_torque",
+    "cut_coordinates",
     "dependent_motion",
     "forces",
     "forward_dynamics",

@@ -49,9 +49,14 @@ def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> 
 
 
 def _further(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """Potential energy of bodies that are fixed to the world, and of springs between bodies."""
+    """Potential energy of bodies that are fixed to the world, of springs between bodies and in cut joints."""
     tree = mechanism.tree
     fixed = -np.asarray(_fixed_moment(tree) @ mechanism.gravity)
+    if mechanism.loops:
+        from kinetree.analysis.loops.coordinates import cut_energy, has_cut_forces
+
+        if has_cut_forces(mechanism):
+            fixed = fixed + cut_energy(mechanism, given(mechanism, q, "q"))
     if tree.springs is None:
         return fixed
     return np.asarray(fixed + spring_energy(tree, all_axes(tree, given(mechanism, q, "q"))))

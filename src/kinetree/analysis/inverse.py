@@ -110,7 +110,15 @@ def bias_torque(
     """
     if formulation is not None:
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
-    return inverse_dynamics(mechanism.opened(), q, qd, np.zeros(mechanism.n_dof), wrenches)
+    h = inverse_dynamics(mechanism.opened(), q, qd, np.zeros(mechanism.n_dof), wrenches)
+    if mechanism.loops:
+        from kinetree.analysis.loops.coordinates import cut_axis_torques, has_cut_forces
+
+        if has_cut_forces(mechanism):
+            tree, still = mechanism.tree, np.zeros(mechanism.n_dof)
+            at, rates, _ = axis_state(mechanism, tree, q, qd, still)
+            h = h - independent(tree, cut_axis_torques(mechanism, at, rates))
+    return h
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:

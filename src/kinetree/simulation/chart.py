@@ -189,9 +189,7 @@ class Piece:
             states = zip(q_user[:, 0], qd_user[:, 0], strict=True)
             self.view.known = dict(zip(self.times.tolist(), states, strict=True))
         seen = self.system.observe(self.times, self.own)
-        energy = energies(
-            mechanism.opened(), q[:, 0], qd[:, 0], self.own[:, 0, at.work], self.system.parts.works
-        )
+        energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, at.work], self.system.parts.works)
         reaction = self._reactions(seen) if reactions else None
         if self.view is not None:
             chart = self.view.chart

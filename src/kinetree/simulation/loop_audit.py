@@ -145,7 +145,7 @@ def loop_reactions(
     Components that redundant constraints leave undetermined are NaN, and so are all in a singular position.
     """
     try:
-        forces = forces_of(constraints(mechanism, *state[:2]), torque).wrench
+        forces = forces_of(mechanism, constraints(mechanism, *state[:2]), torque).wrench
         return reactions_of(mechanism, state, torque, wrenches)[0], forces
     except SingularityError:
         pass

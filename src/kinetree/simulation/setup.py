@@ -80,13 +80,16 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
             raise InputError(f"events must be a list of Trigger, got {event!r} in it")
 
 
-def components(mechanism: Mechanism, law: Law) -> tuple[Component, ...]:
+def components(
+    mechanism: Mechanism, law: Law, stops: Stops | None = None, slow: float = 1e-3
+) -> tuple[Component, ...]:
     """What acts beside mechanism, built-in law, ground and stops."""
     found: list[Component] = []
     if mechanism.loops:
         from kinetree.simulation.loops import closed_loops
 
         found.append(closed_loops(mechanism))
+        found += _cut_joint_forces(mechanism, law, stops, slow)
     if mechanism.tree.springs is not None:
         from kinetree.simulation.compiled.springs import SpringForces
 
@@ -102,6 +105,19 @@ def components(mechanism: Mechanism, law: Law) -> tuple[Component, ...]:
 
         found.append(Actuators(law.parts.drive, independent_axes(mechanism), mechanism.n_dof))
     return tuple(found)
+
+
+def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow: float) -> list[Component]:
+    """What acts on coordinates of cut joints, if anything does."""
+    from kinetree.analysis.loops.coordinates import cut_table
+
+    table = cut_table(mechanism)
+    given = np.zeros(len(table.names)) if law.cut is None else law.cut
+    if not (table.passive.any() or given.any() or (stops is not None and table.limited.any())):
+        return []
+    from kinetree.simulation.compiled.cut_joints import CutJointForces
+
+    return [CutJointForces(table, stops, slow, given)]
 
 
 def context_parts(
@@ -137,7 +153,7 @@ def context_parts(
         calm=CALM * options.atol,
         rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
-        components=components(mechanism, law),
+        components=components(mechanism, law, around.stops, options.friction_speed),
         **more,
     )
 

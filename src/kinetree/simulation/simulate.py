@@ -103,6 +103,11 @@ def simulate(
 
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
+    if reactions and any(part.name == "cut_joints" for part in system.parts.components):
+        raise InputError(
+            f"mechanism '{mechanism.name}': forces act at cut joints, so that simulations cannot tell reactions "
+            "yet; ask kinetree.loops.reactions, or cut the loops at other joints"
+        )
     charts = Charts(system, law, options, make)
     check_closed(mechanism, *start)
     y0 = charts.begin(*start)

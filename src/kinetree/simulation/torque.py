@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, numbers
+from kinetree.algebra.arrays import Array, number, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, SimulationError, listed
+from kinetree.errors import InputError, SimulationError, listed, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
@@ -29,6 +29,7 @@ class Law:
     name: str = "none"
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
+    cut: Array | None = None  # constant forces on all coordinates of cut joints
 
     @property
     def is_python(self) -> bool:
@@ -45,10 +46,11 @@ def passive_parts(n: int) -> LawParts:
 def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     """The law out of the arguments ``torque`` and ``controller`` of a simulation.
 
-    A torque is None, a vector (n_dof,), a :class:`PiecewisePolynomial` of time, a pair (times (k,), torques
-    (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is an object with
-    ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and ``commanded``, such a torque or
-    controller, or any function of (t, q, qd).
+    A torque is None, a vector (n_dof,), a mapping from names of joints or of driven coordinates of cut joints
+    (:func:`kinetree.loops.cut_coordinates`) to constants, a :class:`PiecewisePolynomial` of time, a pair
+    (times (k,), torques (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is
+    an object with ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and ``commanded``,
+    such a torque or controller, or any function of (t, q, qd).
     """
     if torque is not None and controller is not None:
         raise InputError("give either a torque or a controller, not both")
@@ -59,6 +61,8 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     parts, none = passive_parts(mechanism.n_dof), np.zeros(mechanism.n_dof)
     if torque is None:
         return Law(parts, none)
+    if isinstance(torque, Mapping):
+        return _by_names(mechanism, torque)
     if callable(torque) and not isinstance(torque, PiecewisePolynomial):
         return Law(parts, none, checked_law(mechanism, torque, "torque"), "function")
     if isinstance(torque, tuple) and len(torque) == 2 and np.ndim(torque[1]) == 2:
@@ -69,6 +73,27 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     if values.ndim != 1:
         raise InputError(f"torque must be a vector ({mechanism.n_dof},), got shape {values.shape}")
     return Law(parts, values, None, "constant")
+
+
+def _by_names(mechanism: Mechanism, torque: Mapping[str, Any]) -> Law:
+    """Constant torques by names of joints and of driven coordinates of cut joints."""
+    values, cut, driven = np.zeros(mechanism.n_dof), None, dict[str, int]()
+    if mechanism.loops:
+        from kinetree.analysis.loops.coordinates import cut_table
+
+        table = cut_table(mechanism)
+        cut = np.zeros(len(table.names))
+        driven = {name: k for k, name in enumerate(table.names) if table.driven[k]}
+    known = {name: k for k, name in enumerate(mechanism.joint_names)}
+    for name, value in torque.items():
+        force = number(value, f"torque of '{name}'")
+        if name in known:
+            values[known[name]] = force
+        elif cut is not None and name in driven:
+            cut[driven[name]] = force
+        else:
+            raise InputError(f"torque: {unknown_name('joint', name, [*known, *driven])}")
+    return Law(passive_parts(mechanism.n_dof), values, None, "constant", cut=cut)
 
 
 def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFunction:

@@ -18,6 +18,7 @@ from kinetree.analysis.coupling import on_axes
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.inverse import bias_torque, mass_matrix
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
+from kinetree.analysis.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import LoopProgram, loop_program
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints, refuse_open_loops, size_of
@@ -53,6 +54,8 @@ def loop_accelerations(
         force[..., independent_axes(mechanism)] = state[2]
     if tree.springs is not None:
         force = force + spring_torques(tree, moving[0], moving[1])
+    if has_cut_forces(mechanism):
+        force = force + cut_axis_torques(mechanism, moving[0], moving[1])
     loads = None
     if wrenches is not None:
         loads = axis_loads(tree, body_loads(mechanism, moving[0], wrenches))
@@ -94,6 +97,8 @@ def _closely(
     forward_dynamics(tree, q[~regular], qd[~regular], tau[~regular])  # names a joint that moves no inertia
     usual = loop_program(mechanism).rank
     sizes = np.linalg.svd(found.J[~regular], compute_uv=False)
+    if has_cut_forces(mechanism):
+        h = h - cut_forces(mechanism, found.motion).torque
     M, right = mass_matrix(tree, q), tau - h
     if ((sizes > RANK * sizes[..., :1]).sum(axis=-1) == usual).all():
         some, bias = found.J[~regular], found.rate[~regular][..., None]

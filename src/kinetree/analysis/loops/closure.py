@@ -26,7 +26,7 @@ from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.loops.dynamics import DETERMINED
 from kinetree.analysis.loops.jets import RowJets
 from kinetree.analysis.loops.structure import independent_coordinates, independent_rows
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows
+from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -59,6 +59,7 @@ class Closure:
     ) -> None:
         self.mechanism, self.own, self.guess, self.hasty = mechanism, own, guess, hasty
         self.rows = loop_rows(mechanism)
+        refuse_cut_forces(mechanism, "predictions")
         J = constraints(mechanism, guess).J[:, own]
         size = np.linalg.svd(J, compute_uv=False)
         rank = int((size > RANK * size[0]).sum())

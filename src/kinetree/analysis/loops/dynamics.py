@@ -6,7 +6,7 @@ joint's wrench the equations leave undetermined (004, sections 8.1 and 8.2; 001,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
+from kinetree.analysis.loops.coordinates import cut_forces, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.recursion import recursive_torque
 from kinetree.analysis.loops.structure import assembled_poses, structure
@@ -35,13 +36,17 @@ class LoopForces:
 
     ``torque`` (..., n_dof) is J^T lambda, always unique. ``wrench`` (..., loops, 6) is the force (N) and the
     moment (N m) that body b exerts on body a at a's frame of the cut joint, in world axes; components that
-    redundant constraints leave undetermined are NaN, and False in ``determined``.
+    redundant constraints leave undetermined are NaN, and False in ``determined``. It contains springs,
+    friction and drives of the cut joint itself, ``torque`` does not. ``drive`` (..., k) are the forces of the
+    drives at cut joints, on the coordinates ``drive_names`` (:func:`kinetree.loops.cut_coordinates`).
     """
 
     loop_names: tuple[str, ...]
     torque: Array
     wrench: Array
     determined: Flags
+    drive_names: tuple[str, ...] = ()
+    drive: Array = field(default_factory=lambda: np.zeros(0))
 
 
 def loop_inverse_dynamics(
@@ -57,13 +62,16 @@ def loop_inverse_dynamics(
     """Torques at the driven joints for a motion that fits the loops, zero elsewhere, and the loops' forces.
 
     With more drives than the motion needs, the sum of weights tau^2 is least; ``weights`` (n_dof,), 1 unless
-    given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree.
+    given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree. Drives at cut joints
+    share the work, as ``drive`` of the forces tells.
     """
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     shares = drive_weights(mechanism, weights)
     found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
+    if has_cut_drives(mechanism):
+        return _with_cut_drives(mechanism, found, tau_tree, shares)
     tau = drive_map(mechanism, found, tau_tree[..., None], shares, mechanism.driven)[..., 0]
-    return tau, forces_of(found, tau_tree - tau)
+    return tau, forces_of(mechanism, found, tau_tree - tau)
 
 
 def needed_torque(
@@ -72,7 +80,29 @@ def needed_torque(
     """The loops of a motion that fits them, and what its tree needs at all joints, (..., n_dof)."""
     found = constraints(mechanism, q, qd, qdd)
     refuse_open_loops(mechanism, found, qd, qdd)
-    return found, inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+    tau = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+    return found, tau - cut_forces(mechanism, found.motion).torque if has_cut_forces(mechanism) else tau
+
+
+def _with_cut_drives(
+    mechanism: Mechanism, found: Constraints, tau_tree: Array, weights: Array
+) -> tuple[Array, LoopForces]:
+    """The same with drives at cut joints, whose columns are (ds/dq)^T; their own weights are 1."""
+    cut = cut_forces(mechanism, found.motion)
+    driven, count = np.flatnonzero(mechanism.driven), cut.drives.shape[-1]
+    G, n = swapped(found.spaces.free), mechanism.n_dof
+    scale = np.concatenate([np.sqrt(weights[driven]), np.ones(count)])
+    A, g = np.concatenate([G[..., driven], G @ cut.drives], axis=-1) / scale, G @ tau_tree[..., None]
+    x = np.linalg.pinv(A, rcond=1e-9) @ g
+    left = float(np.abs(A @ x - g).max(initial=0.0))
+    if checking() and left > 1e-9 * max(1.0, np.abs(g).max(initial=0.0)):
+        raise InputError(_powerless(mechanism, found, driven, left))
+    forces = x[..., 0] / scale
+    tau = np.zeros((*g.shape[:-2], n))
+    tau[..., driven] = forces[..., : len(driven)]
+    drive = forces[..., len(driven) :]
+    torque = tau_tree - tau - (cut.drives @ drive[..., None])[..., 0]
+    return tau, forces_of(mechanism, found, torque, drive)
 
 
 def drive_torque(
@@ -86,6 +116,8 @@ def drive_torque(
     """Torques of the drives alone, (..., n_dof): subsystem by subsystem where that is possible."""
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
+    if has_cut_drives(mechanism):
+        return _with_cut_drives(mechanism, found, tau_tree, np.ones(mechanism.n_dof))[0]
     tau = recursive_torque(mechanism, found.J, tau_tree)
     if tau is not None:
         return tau
@@ -105,7 +137,9 @@ def loop_forward_dynamics(
     qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd)
     torque = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches) - tau
-    return qdd, forces_of(found, torque)
+    if has_cut_forces(mechanism):
+        torque = torque - cut_forces(mechanism, found.motion).torque
+    return qdd, forces_of(mechanism, found, torque)
 
 
 def loop_forces(
@@ -215,12 +249,20 @@ def cut_determined(found: Constraints) -> Flags:
     return loose < DETERMINED
 
 
-def forces_of(found: Constraints, torque: Array) -> LoopForces:
+def forces_of(
+    mechanism: Mechanism, found: Constraints, torque: Array, drive: Array | None = None
+) -> LoopForces:
     """Multipliers of least norm with J^T lambda = torque, as wrenches with a mask."""
     rows, names = found.rows, tuple(loop.name for loop in found.rows.loops)
     wrench = rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
     determined = cut_determined(found)
-    return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined)
+    if not (has_cut_forces(mechanism) or has_cut_drives(mechanism)):
+        return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined)
+    cut = cut_forces(mechanism, found.motion)
+    wrench = wrench + cut.wrench(found.cut.D, drive)
+    drive_names = tuple(name for name, flag in zip(cut.table.names, cut.table.driven, strict=True) if flag)
+    drive = np.zeros((*torque.shape[:-1], len(drive_names))) if drive is None else drive
+    return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined, drive_names, drive)
 
 
 def broadcast(mechanism: Mechanism, *values: ArrayLike) -> list[Array]:

@@ -8,11 +8,11 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.by_formulation import closed_answers
-from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loads import Wrenches, with_springs
 from kinetree.analysis.loops.dynamics import broadcast
 from kinetree.analysis.loops.rows import DIRECTION, POINT, LoopRows, cut_rows
 from kinetree.analysis.loops.sensitivity import LoopInverseDerivatives, chosen_joints, refuse_dependent
-from kinetree.analysis.loops.system import constraints, loop_rows, refuse_open_loops
+from kinetree.analysis.loops.system import constraints, loop_rows, refuse_cut_forces, refuse_open_loops
 from kinetree.derivations import contract
 from kinetree.derivations.contract import Closed, Cut, Row
 from kinetree.errors import InputError
@@ -44,6 +44,7 @@ def closed_by_formulation(
     formulation: str, name: str, mechanism: Mechanism, state: tuple[Any, ...], wrenches: Wrenches
 ) -> Any:
     """The answer of a formulation to a question, by the name of its function."""
+    refuse_cut_forces(mechanism, f"formulation '{formulation}'")
     q, qd, last = broadcast(mechanism, *state[:3])
     closed = closed_of(mechanism)
     forward = name == "forward_dynamics"
@@ -51,10 +52,12 @@ def closed_by_formulation(
     refuse_open_loops(mechanism, found, qd, None if forward else last)
     states = [("q", q), ("qd", qd), ("tau" if forward else "qdd", last)]
     if name != "inverse_dynamics_derivatives":
+        wrenches = with_springs(mechanism, q, qd, wrenches)
         return closed_answers(formulation, name, mechanism, closed, states, wrenches)[0]
-    if wrenches is not None:
+    if wrenches is not None or mechanism.springs:
         raise InputError(
-            f"formulation '{formulation}' offers no derivatives with wrenches on the bodies; leave it out"
+            f"formulation '{formulation}' offers no derivatives with wrenches or springs on the bodies; leave it "
+            "out"
         )
     names, chosen = chosen_joints(mechanism, None)
     refuse_dependent(mechanism, found, names, chosen)

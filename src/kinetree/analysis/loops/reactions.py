@@ -16,6 +16,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.kinematics import AxisMotion, body_poses
 from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.coordinates import cut_forces, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.dynamics import (
     DETERMINED,
     LoopForces,
@@ -28,7 +29,7 @@ from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
 from kinetree.analysis.loops.slopes import STEP, Direction, moved
-from kinetree.analysis.loops.system import Constraints, constraints, loop_rows
+from kinetree.analysis.loops.system import Constraints, constraints, loop_rows, refuse_cut_forces
 from kinetree.analysis.reaction_sensitivity import JointReactionDerivatives, joint_reaction_derivatives
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import Mechanism
@@ -74,7 +75,7 @@ def loop_reactions(
         raise InputError(unknown_name("frame", frame, FRAMES))
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     tau, forces = loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, weights)
-    wrench, determined = reactions_of(mechanism, (q, qd, qdd), forces.torque, wrenches, frame)
+    wrench, determined = reactions_of(mechanism, (q, qd, qdd), forces.torque, wrenches, frame, forces.drive)
     return LoopReactions(wrench, determined, forces, tau)
 
 
@@ -84,15 +85,19 @@ def reactions_of(
     torque: Array,
     wrenches: Wrenches = None,
     frame: Frame = "body",
+    drive: Array | None = None,
 ) -> tuple[Array, Flags]:
     """Reactions (..., n_bodies, 6) and what of them is determined, with the generalized forces J^T lambda.
 
-    ``state`` is (q, qd, qdd), ``torque`` as they are (..., n_dof).
+    ``state`` is (q, qd, qdd), ``torque`` as they are (..., n_dof), ``drive`` the forces of drives at cut
+    joints, if there are any.
     """
     found = constraints(mechanism, *state[:2])
     rotation, position = body_poses(mechanism.tree, found.motion)
     axes = swapped(rotation) if frame == "body" else None
     cut = found.rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
+    if has_cut_forces(mechanism) or has_cut_drives(mechanism):
+        cut = cut + cut_forces(mechanism, found.motion).wrench(found.cut.D, drive)
     of_tree = joint_reactions(mechanism.opened(), *state, wrenches, frame)
     wrench = of_tree + _carried(found.rows, found.cut, position, cut, axes)
     determined = _determined(found, position, axes)
@@ -166,6 +171,7 @@ def loop_reaction_derivatives(
     Those of the tree's reactions along the motion that follows the independent joints, and those of what the
     cut joints transmit: multipliers change by J^T dlambda = d(J^T lambda) - dJ^T lambda.
     """
+    refuse_cut_forces(mechanism, "derivatives of reactions")
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     at = inverse_slopes(mechanism, (q, qd, qdd), independent, wrenches, weights, threads)
     found, change = at.found, at.change

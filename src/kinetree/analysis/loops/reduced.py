@@ -13,6 +13,7 @@ from kinetree.analysis.checks import given
 from kinetree.analysis.inverse import inverse_dynamics, mass_matrix
 from kinetree.analysis.kinematics import AT_ORIGIN, jacobian
 from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.coordinates import cut_forces, has_cut_forces
 from kinetree.analysis.loops.dynamics import broadcast
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.sensitivity import Independent, chosen_joints, refuse_dependent
@@ -84,6 +85,8 @@ def loop_bias_torque(
     free[chosen] = False
     g[..., free] = -(np.linalg.pinv(found.J[..., free], rcond=RANK) @ found.rate[..., None])[..., 0]
     tau = inverse_dynamics(mechanism.opened(), q, qd, g, wrenches)
+    if has_cut_forces(mechanism):
+        tau = tau - cut_forces(mechanism, found.motion).torque
     bias: Array = (swapped(G) @ tau[..., None])[..., 0]
     return bias
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.loads import Wrenches
+from kinetree.analysis.loops.coordinates import cut_torque_slopes, has_cut_drives, has_cut_forces
 from kinetree.analysis.loops.dynamics import broadcast, drive_weights, loop_forward_dynamics, multipliers
 from kinetree.analysis.loops.linear import constrained, swapped
 from kinetree.analysis.loops.slopes import Direction, RowSlopes, row_slopes
@@ -29,6 +30,7 @@ from kinetree.analysis.loops.system import (
     Constraints,
     constraints,
     loop_rows,
+    refuse_cut_forces,
     refuse_open_loops,
 )
 from kinetree.analysis.sensitivity import (
@@ -157,9 +159,11 @@ def inverse_slopes(
     names, chosen = chosen_joints(mechanism, independent)
     found = constraints(mechanism, *state)
     refuse_open_loops(mechanism, found, state[1], state[2])
+    if has_cut_drives(mechanism):
+        refuse_cut_forces(mechanism, "derivatives of inverse dynamics")
     refuse_dependent(mechanism, found, names, chosen)
     change = following(mechanism, found, state, chosen, np.eye(3 * len(chosen)))
-    tree = inverse_dynamics_derivatives(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
+    tree = _tree_slopes(mechanism, state, wrenches, threads)
     tau, dtau, dtorque = _drive_slopes(mechanism, found, tree, change, drive_weights(mechanism, weights))
     return InverseSlopes(names, found, change, tau, tree.tau - tau, dtau, dtorque)
 
@@ -186,7 +190,7 @@ def loop_forward_dynamics_derivatives(
     refuse_dependent(mechanism, found, names, chosen)
     k = len(chosen)
     change = following(mechanism, found, (q, qd, qdd), chosen, np.eye(3 * k)[: 2 * k])
-    tree = inverse_dynamics_derivatives(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+    tree = _tree_slopes(mechanism, (q, qd, qdd), wrenches, threads)
     right = -(_along(tree.dtau_dq, change.q) + _along(tree.dtau_dqd, change.qd))
     right = right + (swapped(change.slopes.J) @ multipliers(found, forces.torque)[..., None, :, :])[..., 0]
     n, batch = mechanism.n_dof, q.shape[:-1]
@@ -200,6 +204,19 @@ def loop_forward_dynamics_derivatives(
         for x in (dqdd[..., :k, :], dqdd[..., k : 2 * k, :], dqdd[..., 2 * k :, :])
     ]
     return LoopForwardDerivatives(names, qdd, np.stack(parts[:2]), parts[2])
+
+
+def _tree_slopes(
+    mechanism: Mechanism, state: tuple[Array, Array, Array], wrenches: Wrenches, threads: int | None
+) -> InverseDynamicsDerivatives:
+    """Torques of the tree without the loops' forces, less springs and friction of cut joints; derivatives."""
+    tree = inverse_dynamics_derivatives(mechanism.opened(), *state, wrenches=wrenches, threads=threads)
+    if not has_cut_forces(mechanism):
+        return tree
+    torque, slopes = cut_torque_slopes(mechanism, state[0], state[1])
+    matrices = np.array(tree.matrices)
+    matrices[:2] -= slopes
+    return InverseDynamicsDerivatives(tree.tau - torque, matrices)
 
 
 def following(

@@ -186,17 +186,25 @@ def _refuse(
 
 
 def refuse_parameters(mechanism: Mechanism) -> None:
-    """Springs, friction and armature of cut joints are described, but not part of dynamics yet."""
+    """What a cut joint cannot have: a drive's inertia belongs to the mass matrix, which is the tree's."""
     for loop in mechanism.loops:
-        given = [
-            name
-            for name in ("armature", "viscous", "coulomb", "stiffness")
-            if name in loop.joint.parameters()
-        ]
-        if given or loop.joint.mimic is not None:
+        if "armature" in loop.joint.parameters() or loop.joint.mimic is not None:
+            what = "mimic" if loop.joint.mimic is not None else "armature"
             raise InputError(
-                f"mechanism '{mechanism.name}': {listed(given or ['mimic'])} of the cut joint '{loop.name}' "
-                "cannot be taken into account yet; cut the loop at another joint"
+                f"mechanism '{mechanism.name}': {what} of the cut joint '{loop.name}' cannot be taken into "
+                "account, since its coordinate is none of the mechanism's; cut the loop at another joint"
+            )
+
+
+def refuse_cut_forces(mechanism: Mechanism, what: str) -> None:
+    """An error where springs, friction or drives of cut joints would be left out of ``what``."""
+    for loop in mechanism.loops:
+        given = [str(name) for name in ("viscous", "coulomb", "stiffness") if name in loop.joint.parameters()]
+        given += ["driven"] if any(loop.joint.driven) else []
+        if given:
+            raise InputError(
+                f"mechanism '{mechanism.name}': {listed(given)} of the cut joint '{loop.name}' cannot be "
+                f"taken into account in {what} yet; cut the loop at another joint"
             )
 
 

@@ -1,0 +1,199 @@
+"""Mechanisms from graphs: the same physics whichever joint is cut, the choice of cuts, wrong graphs."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.analysis.loops.system import constraints
+
+GRAVITY = (0.0, -9.81, 0.0)
+
+
+def at(x, y=0.0):
+    return kt.Placement.at((x, y, 0))
+
+
+def pin(name, **parameters):
+    return kt.Joint.of_kind(name, "revolute", **{"driven": False, **parameters})
+
+
+def rod(name, length, mass):
+    return kt.Body(name, kt.Inertia.rod(mass, end=(length, 0, 0)))
+
+
+FORCES = {"stiffness": 4.0, "rest": 0.5, "viscous": 0.3, "coulomb": 0.2}
+
+
+def four_bar(cut=None, **forces):
+    """Crank, coupler, rocker; all joints as a graph, with forces in the pin B."""
+    bodies = [rod("crank", 0.3, 1.0), rod("coupler", 0.8, 2.0), rod("rocker", 0.6, 1.5)]
+    joints = [
+        kt.Loop(pin("O", driven=True), "world", "crank"),
+        kt.Loop(pin("A"), "crank", "coupler", at(0.3)),
+        kt.Loop(pin("B", **forces), "coupler", "rocker", at(0.8), at(0.6)),
+        kt.Loop(pin("C"), "world", "rocker", at(0.9)),
+    ]
+    return kt.from_graph("four_bar", bodies, joints, cut=cut, gravity=GRAVITY)
+
+
+def pose(robot, theta=0.7):
+    """Closed-form positions, and velocities with a coupler that turns at 1 rad/s."""
+    a, c = 0.3 * np.array([np.cos(theta), np.sin(theta)]), np.array([0.9, 0.0])
+    d = c - a
+    length = np.hypot(*d)
+    alpha = np.arctan2(d[1], d[0]) + np.arccos((0.64 + length**2 - 0.36) / (1.6 * length))
+    b = a + 0.8 * np.array([np.cos(alpha), np.sin(alpha)])
+    phi = np.arctan2(b[1] - c[1], b[0] - c[0])
+    angles = {"O": theta, "A": alpha - theta, "B": phi - alpha, "C": phi}
+    q = np.array([angles[name] for name in robot.joint_names])
+    v = np.linalg.svd(constraints(robot, q).J)[2][-1]
+    return q, v / kt.body_velocities(robot, q, v)[robot.body_index("coupler"), 5], angles
+
+
+@pytest.mark.parametrize("cut", "OABC")
+def test_physics_is_the_same_whichever_joint_is_cut(cut):
+    usual, robot = four_bar(["C"], **FORCES), four_bar([cut], **FORCES)
+    q, qd, angles = pose(robot)
+    assert np.abs(kt.loops.gap(robot, q)).max() < 1e-14
+    found = kt.loops.cut_coordinates(robot, q, qd)
+    assert found.names == (cut,)
+    assert found.values[0] == pytest.approx(angles[cut], abs=1e-14)
+    q0, qd0, _ = pose(usual)
+    torque = {name: 0.4 if name == "O" else 0.0 for name in "OABC"}
+    if cut != "O":
+        tau = [torque[name] for name in robot.joint_names]
+        expected = kt.forward_dynamics(usual, q0, qd0, [torque[name] for name in usual.joint_names])
+        motion = kt.body_accelerations(usual, q0, qd0, expected)[usual.body_index("coupler")]
+        qdd = kt.forward_dynamics(robot, q, qd, tau)
+        here = kt.body_accelerations(robot, q, qd, qdd)[robot.body_index("coupler")]
+        np.testing.assert_allclose(here[3:], motion[3:], atol=1e-11)
+        needed = kt.inverse_dynamics(robot, q, qd, qdd)[robot.joint_index("O")]
+        assert needed == pytest.approx(0.4, abs=1e-11)
+        independent = kt.forward_dynamics_derivatives(robot, q, qd, tau).independent
+        assert independent == ("O",)
+    else:  # the motor is at the cut joint
+        qdd0 = kt.forward_dynamics(usual, q0, qd0, [0.4, 0.0, 0.0])
+        rates = dict(zip(usual.joint_names, qdd0, strict=True))
+        rates["C"] = rates["O"] + rates["A"] + rates["B"]
+        qdd = np.array([rates[name] for name in robot.joint_names])
+        tau, forces = kt.loops.inverse_dynamics(robot, q, qd, qdd)
+        assert forces.drive_names == ("O",)
+        assert forces.drive[0] == pytest.approx(0.4, abs=1e-10)
+        assert not tau.any()
+    assert kt.potential_energy(robot, q) == pytest.approx(kt.potential_energy(usual, q0), abs=1e-12)
+
+
+def test_slopes_with_forces_at_the_cut_joint_are_those_of_differences():
+    robot = four_bar(["B"], **FORCES)
+    q, qd, _ = pose(robot)
+    d = kt.forward_dynamics_derivatives(robot, q, qd, np.zeros(3))
+    same = kt.forward_dynamics_derivatives(four_bar(["C"], **FORCES), *pose(four_bar(["C"]))[:2], np.zeros(3))
+    np.testing.assert_allclose(d.dqdd_dq[0], same.dqdd_dq[0], rtol=1e-9)
+    np.testing.assert_allclose(d.dqdd_dqd[0], same.dqdd_dqd[0], rtol=1e-9)
+
+
+def test_motion_with_forces_at_the_cut_joint():
+    ends = []
+    for cut in "BC":
+        robot = four_bar([cut], **FORCES)
+        q, qd, _ = pose(robot)
+        result = kt.simulate(robot, q, qd, 0.4, times=2, rtol=1e-10)
+        assert result.audit["energy_balance"].passed
+        ends.append(result["q"].values[-1, robot.joint_index("O")])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+def test_a_motor_and_stops_at_the_cut_joint():
+    ends = []
+    for cut in "BC":
+        robot = four_bar([cut], driven=True, lower=0.9, upper=1.1, viscous=0.2)
+        q, qd, _ = pose(robot)
+        result = kt.simulate(
+            robot, q, qd, 0.3, times=2, rtol=1e-9, torque={"B": 0.7}, stops=kt.Stops(900.0, 5.0)
+        )
+        assert result.audit["energy_balance"].passed
+        ends.append(result["q"].values[-1, robot.joint_index("O")])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-6)
+
+
+def test_plain_joints_are_cut():
+    assert [loop.name for loop in four_bar().loops] == ["B"]
+    assert [loop.name for loop in four_bar(**FORCES).loops] == ["A"]
+    assert [loop.name for loop in four_bar(driven=True).loops] == ["A"]
+
+
+def test_the_tree_has_minimum_cumulative_degrees_of_freedom():
+    """A body on a chain of three hinges and on one hinge hangs on the latter."""
+    bodies = [rod(name, 1.0, 1.0) for name in ("a", "b", "c")]
+    joints = [
+        kt.Loop(pin("j1"), "world", "a"),
+        kt.Loop(pin("j2"), "a", "b", at(1)),
+        kt.Loop(pin("j3"), "b", "c", at(1)),
+        kt.Loop(pin("j4"), "world", "c", at(2), at(1)),
+    ]
+    robot = kt.from_graph("ring", bodies, joints)
+    assert robot.link("c").parent == "world"
+    assert [loop.name for loop in robot.loops] == ["j3"]
+
+
+def test_a_joint_with_armature_or_a_follower_is_not_cut():
+    assert [loop.name for loop in four_bar(armature=0.1).loops] == ["A"]
+    robot = four_bar(["B"], armature=0.1)
+    q, qd, _ = pose(robot)
+    with pytest.raises(kt.InputError, match="armature of the cut joint 'B'"):
+        kt.forward_dynamics(robot, q, qd, np.zeros(3))
+
+
+def test_wrong_graphs_are_refused():
+    bodies = [rod("a", 1.0, 1.0), rod("b", 1.0, 1.0)]
+    lone = [kt.Loop(pin("j1"), "world", "a")]
+    with pytest.raises(kt.ModelError, match="no joints lead from the world to 'b'"):
+        kt.from_graph("two", bodies, lone)
+    chain = [*lone, kt.Loop(pin("j2"), "a", "b", at(1))]
+    with pytest.raises(kt.ModelError, match="unknown joint 'j9'"):
+        kt.from_graph("two", bodies, chain, cut=["j9"])
+    with pytest.raises(kt.ModelError, match="nothing leads from the world to"):
+        kt.from_graph("two", bodies, chain, cut=["j1"])
+    ring = [*chain, kt.Loop(pin("j3"), "world", "b", at(2), at(1))]
+    with pytest.raises(kt.ModelError, match="closes a loop of joints that are not cut"):
+        kt.from_graph("two", bodies, ring, cut=[])
+    with pytest.raises(kt.ModelError, match="unknown body 'c'"):
+        kt.from_graph("two", bodies, [*chain, kt.Loop(pin("j4"), "a", "c")])
+    with pytest.raises(kt.ModelError, match="more than one joint is called 'j1'"):
+        kt.from_graph("two", bodies, [*chain, kt.Loop(pin("j1"), "world", "b")])
+
+
+@pytest.mark.parametrize(
+    "kind, more",
+    [
+        ("revolute", {}),
+        ("prismatic", {"axis": (1, 2, 3)}),
+        ("cylindrical", {"axis": (1, 2, 3)}),
+        ("universal", {}),
+        ("spherical", {}),
+        ("spherical", {"sequence": "ZXZ"}),
+        ("planar", {}),
+    ],
+)
+def test_coordinates_of_cut_joints_are_those_of_the_same_joint_in_a_tree(kind, more):
+    rng = np.random.default_rng(2)
+    place = {"at": (0.1, 0.2, 0.3), "rotation": np.linalg.qr(rng.normal(size=(3, 3)))[0]}
+    place["rotation"] *= np.sign(np.linalg.det(place["rotation"]))
+    build = kt.Builder("twice")
+    base = build.world.free("base").body("a", kt.Inertia.box(1.0, (1, 2, 3)))
+    base.joint("tree", kind, **place, **more).body("b", kt.Inertia.box(1.0, (1, 2, 3)))
+    build.loop("cut", "a", "b", at_a=place["at"], rotation_a=place["rotation"], kind=kind, **more)
+    robot = build.build()
+    q, qd = rng.uniform(0.2, 1.3, (4, robot.n_dof)), rng.normal(size=(4, robot.n_dof))
+    found = kt.loops.cut_coordinates(robot, q, qd)
+    assert [name.replace("cut", "tree") for name in found.names] == list(robot.joint_names[6:])
+    np.testing.assert_allclose(found.values, q[:, 6:], atol=1e-13)
+    np.testing.assert_allclose(found.rates, qd[:, 6:], atol=1e-12)
+
+
+def test_a_continuous_angle_does_not_jump():
+    robot = four_bar(["O"])
+    turns = np.linspace(0.0, 12.0, 200)
+    whole = [pose(robot, theta)[0] for theta in turns]
+    found = kt.loops.cut_coordinates(robot, np.array(whole), continuous=True)
+    np.testing.assert_allclose(found.values[:, 0], turns, atol=1e-12)
