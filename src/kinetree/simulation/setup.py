@@ -117,7 +117,9 @@ def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow:
         return []
     from kinetree.simulation.compiled.cut_joints import CutJointForces
 
-    return [CutJointForces(table, stops, slow, given)]
+    stopped = table.limited & (stops is not None)
+    strength = (0.0, 0.0) if stops is None else (stops.stiffness, stops.damping)
+    return [CutJointForces(table.names, table.columns, stopped, strength, slow, given)]
 
 
 def context_parts(

@@ -105,8 +105,8 @@ def simulate(
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     if reactions and any(part.name == "cut_joints" for part in system.parts.components):
         raise InputError(
-            f"mechanism '{mechanism.name}': forces act at cut joints, so that simulations cannot tell reactions "
-            "yet; ask kinetree.loops.reactions, or cut the loops at other joints"
+            f"mechanism '{mechanism.name}': forces act at cut joints, so that simulations cannot tell "
+            "reactions yet; ask kinetree.loops.reactions, or cut the loops at other joints"
         )
     charts = Charts(system, law, options, make)
     check_closed(mechanism, *start)

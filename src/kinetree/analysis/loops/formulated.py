@@ -56,8 +56,8 @@ def closed_by_formulation(
         return closed_answers(formulation, name, mechanism, closed, states, wrenches)[0]
     if wrenches is not None or mechanism.springs:
         raise InputError(
-            f"formulation '{formulation}' offers no derivatives with wrenches or springs on the bodies; leave it "
-            "out"
+            f"formulation '{formulation}' offers no derivatives with wrenches or springs on the bodies; "
+            "leave it out"
         )
     names, chosen = chosen_joints(mechanism, None)
     refuse_dependent(mechanism, found, names, chosen)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.coordinates import CutTable
 from kinetree.engine.door import carray, compiled_callback
 from kinetree.engine.lanes import fields, row_at
 from kinetree.kernels import aba
@@ -18,45 +19,47 @@ from kinetree.kernels.number import LANES
 from kinetree.simulation.compiled.component import DRIVING, LOST, Component, Watched
 from kinetree.simulation.compiled.context import HEADER, ContextParts
 from kinetree.simulation.compiled.rates import OF_COMPONENT
-from kinetree.simulation.options import Stops
 
 
 class CutJointForces(Component):
     """Adds what acts on coordinates of cut joints to the wrenches of the axes; see `kernels.cut_coordinate`.
 
-    ``given`` (k,) are the constant forces of drives, in the order of the table.
+    ``columns`` are those of `CUT_AXIS`, of the coordinates ``names``; ``stopped`` tells which meet stops of a
+    stiffness and a damping, and ``given`` (k,) are the constant forces of drives.
     """
 
     name = "cut_joints"
 
-    def __init__(self, table: CutTable, stops: Stops | None, slow: float, given: Array) -> None:
-        self.table, self.stops, self.slow, self.given = table, stops, slow, given
-        self.stopped = table.limited & (stops is not None)
-        names = [name for name, flag in zip(table.names, self.stopped, strict=True) if flag]
+    def __init__(
+        self,
+        names: Sequence[str],
+        columns: Mapping[str, Array],
+        stopped: NDArray[np.bool_],
+        stops: tuple[float, float],
+        slow: float,
+        given: Array,
+    ) -> None:
+        self.columns, self.stopped, self.stops, self.slow = columns, stopped, stops, slow
+        self.given = given
+        limited = [name for name, flag in zip(names, stopped, strict=True) if flag]
         self.watched = tuple(
-            Watched("cut_joint_limit", name, is_kink=True) for name in names for _ in range(2)
+            Watched("cut_joint_limit", name, is_kink=True) for name in limited for _ in range(2)
         )
 
     @property
     def damps(self) -> bool:
         """Whether there are friction or stops."""
-        c = self.table.columns
-        return bool(c["viscous"].any() or c["coulomb"].any() or self.stopped.any())
+        friction = self.columns["viscous"].any() or self.columns["coulomb"].any()
+        return bool(friction or self.stopped.any())
 
     def numbers(self, parts: ContextParts) -> Array:
         """Their number, a row for each coordinate, and the forces of drives for all lanes."""
-        count = len(self.table.names)
-        c: dict[str, Any] = dict(self.table.columns)
+        count = len(self.given)
+        c: dict[str, Any] = dict(self.columns)
         for key in ("lower", "upper"):  # of coordinates without stops they are not read
             c[key] = np.where(self.stopped, c[key], 0.0)
-        rows = layout_rows(
-            CUT_AXIS,
-            count,
-            **c,
-            stopped=self.stopped.astype(np.int64),
-            stop_k=self.stops.stiffness if self.stops is not None else 0.0,
-            stop_c=self.stops.damping if self.stops is not None else 0.0,
-        )
+        stopped = self.stopped.astype(np.int64)
+        rows = layout_rows(CUT_AXIS, count, **c, stopped=stopped, stop_k=self.stops[0], stop_c=self.stops[1])
         head = layout_rows(CUT_AXES, 1, n=count, slow=self.slow)
         return np.concatenate([head.ravel(), rows.ravel(), np.repeat(self.given, LANES), self.given])
 
