@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ AIR = 1.12  # the picture's width beside that of what it shows
 FULL_SIZE = 3.5  # inches: on smaller axes lines and marks get smaller too
 PEDESTAL = [(0.0, 0.0), (-0.7, -1.0), (0.7, -1.0), (0.0, 0.0)]
 FLAT = 12  # faces of a body above which it is round: its skin is drawn with light and shade
+COILS = 5  # of a spring
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -243,6 +245,10 @@ class Canvas:
             )
         if len(shot.contacts):
             self.ax.scatter(*shot.contacts.T, marker="v", s=16 * self.pen**2, c=ALERT, linewidths=0, **style)
+        for spring in shot.springs:
+            line = zigzag(spring.at_a, spring.at_b, self.towards, 0.02 * self.size)
+            pieces = [[start, end] for start, end in pairwise(line)]
+            self._lines(pieces, colors=INK, linewidths=1.1 * self.pen, zorder=zorder)
         for loop in shot.loops:
             self._lines([[loop.at_a, loop.at_b]], colors=ALERT, linestyles=":", linewidths=1.4, zorder=zorder)
             ends = np.array([loop.at_a, loop.at_b]).T
@@ -263,6 +269,19 @@ class Canvas:
             tip, neck = start + vector, start + vector - head * along
             barbs = [[tip, neck + 0.4 * head * across], [tip, neck - 0.4 * head * across]]
             self._lines([[start, tip], *barbs], colors=color, linewidths=1.8 * self.pen, zorder=80)
+
+
+def zigzag(start: Array, end: Array, towards: Array, width: float) -> Array:
+    """Points (k, 3) of a spring drawn between two points, across the direction to the eye."""
+    along = end - start
+    across = np.cross(towards, along)
+    length = float(np.linalg.norm(across))
+    if length < 1e-12:
+        return np.array([start, end])
+    places = np.concatenate([[0.0, 0.2], np.linspace(0.2, 0.8, 2 * COILS + 1)[1:-1], [0.8, 1.0]])
+    sides = np.concatenate([[0.0, 0.0], np.tile([1.0, -1.0], COILS)[: 2 * COILS - 1], [0.0, 0.0]])
+    line: Array = start + places[:, None] * along + (width / length) * sides[:, None] * across
+    return line
 
 
 def _up_axis(gravity: Array) -> int:

@@ -27,6 +27,8 @@ def draw_legend(canvas: Canvas, shot: Skeleton) -> None:
         entries.append(_entry("centre of mass", "o", INK, None, 3.5))
     if len(shot.contacts):
         entries.append(_entry("contact point", "v", ALERT, None, 4.5))
+    if shot.springs:
+        entries.append(Line2D([], [], label="spring", color=INK, linewidth=1.1))
     if shot.loops:
         entries.append(_entry("loop", "o", "none", ALERT, 7.0))
     style: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "labelcolor": INK}

@@ -73,7 +73,7 @@ class SceneJoint:
 
 @dataclass(frozen=True, eq=False)
 class ScenePoint:
-    """A contact point, or one side of a loop, at a ``position`` (3,) in the frame of a ``body`` (index)."""
+    """A contact point, or an end of a loop or spring, at a ``position`` (3,) of the frame of a ``body``."""
 
     name: str
     body: int
@@ -97,6 +97,7 @@ class Scene:
     size: float
     up: Array
     normal: Array | None
+    springs: tuple[tuple[ScenePoint, ScenePoint], ...] = ()
 
     @property
     def grounded(self) -> bool:
@@ -138,6 +139,13 @@ def scene(mechanism: Mechanism, meshes: PathLike | None = None) -> Scene:
         size,
         _up(mechanism.gravity),
         shot.normal,
+        tuple(
+            (
+                _point(mechanism, spring.name, spring.body_a, spring.point_a),
+                _point(mechanism, spring.name, spring.body_b, spring.point_b),
+            )
+            for spring in mechanism.springs
+        ),
     )
 
 

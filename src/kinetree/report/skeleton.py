@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,6 +54,15 @@ class LoopMark:
 
 
 @dataclass(frozen=True, eq=False)
+class SpringMark:
+    """A spring between bodies: its points on body a and on body b."""
+
+    name: str
+    at_a: Array
+    at_b: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Skeleton:
     """All marks of one pose; ``normal`` is the direction (3,) that a planar mechanism is seen along."""
 
@@ -62,6 +71,7 @@ class Skeleton:
     loops: list[LoopMark]
     contacts: Array
     normal: Array | None
+    springs: list[SpringMark] = field(default_factory=list)
 
     @property
     def points(self) -> Array:
@@ -70,6 +80,7 @@ class Skeleton:
         points += [body.center for body in self.bodies if body.mass > 0]
         points += [end for body in self.bodies for end in body.lines.reshape(-1, 3)]
         points += [end for loop in self.loops for end in (loop.at_a, loop.at_b)]
+        points += [end for spring in self.springs for end in (spring.at_a, spring.at_b)]
         return np.array([*points, *self.contacts]).reshape(-1, 3)
 
     @property
@@ -112,8 +123,16 @@ def skeleton(mechanism: Mechanism, q: ArrayLike | None = None) -> Skeleton:
         for loop in mechanism.loops
     ]
     contacts = [_moved(places[point.body], point.position) for point in mechanism.contact_points]
-    found = Skeleton(bodies, joints, loops, np.array(contacts).reshape(-1, 3), None)
-    return Skeleton(bodies, joints, loops, found.contacts, _plane_normal(found))
+    springs = [
+        SpringMark(
+            spring.name,
+            _moved(places[spring.body_a], spring.point_a),
+            _moved(places[spring.body_b], spring.point_b),
+        )
+        for spring in mechanism.springs
+    ]
+    found = Skeleton(bodies, joints, loops, np.array(contacts).reshape(-1, 3), None, springs)
+    return Skeleton(bodies, joints, loops, found.contacts, _plane_normal(found), springs)
 
 
 def _places(poses: Poses) -> dict[str, Placement]:

@@ -104,6 +104,9 @@ def _scene(moving: Scene) -> dict[str, Any]:
         "loops": [
             [{"body": x.body, "position": _rounded(x.position)} for x in pair] for pair in moving.loops
         ],
+        "springs": [
+            [{"body": x.body, "position": _rounded(x.position)} for x in pair] for pair in moving.springs
+        ],
     }
 
 

@@ -245,6 +245,8 @@ class Stage {
     }
     for (const [a, b] of this.scene.loops)
       drawn.rods.push({ from: carried(bodyOf(pose, a.body), a.position), to: carried(bodyOf(pose, b.body), b.position), radius: 0.008 * this.size, color: [0.78, 0.2, 0.2] });
+    for (const [a, b] of this.scene.springs)
+      drawn.rods.push({ from: carried(bodyOf(pose, a.body), a.position), to: carried(bodyOf(pose, b.body), b.position), radius: 0.004 * this.size, color: [0.2, 0.24, 0.3] });
     if (shown.center) {
       drawn.balls.push({ at: pose.centerOfMass, radius: 0.03 * this.size, color: [0.98, 0.8, 0.2], above: true });
       drawn.paths.push({ points: motion.centerOfMass, color: [0.85, 0.63, 0.1] });
