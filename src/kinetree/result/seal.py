@@ -39,6 +39,8 @@ def check_seal(place: Path) -> None:
             file.seek(max(0, size - LENGTH))
             end = file.read(LENGTH)
             if not end.startswith(MARK):
+                if MARK.strip() in end:
+                    raise FileError(f"{place}: is incomplete or damaged: its seal is cut off")
                 _opened_elsewhere(place)
                 return
             file.seek(0)
