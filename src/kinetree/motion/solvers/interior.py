@@ -66,6 +66,9 @@ class InteriorPoint(Solver):
             return found
         other = second(settings, found.iterations)
         found.iterations = other.iterations
+        violated = infeasibility(program, found.z) > settings.tolerance
+        if other.status is Status.INFEASIBLE and violated:
+            return other
         return min(other, found, key=lambda outcome: rank(program, outcome))
 
 
@@ -79,7 +82,7 @@ def may_be_straight(program: NonlinearProgram, z: Array) -> bool:
         return False
     linear = program.linearised(z)
     space = NullSpace(linear.chosen(_equations(program)))
-    return space.is_definite(linear.condensed(np.zeros(program.m)))
+    return space.rank < program.n and space.is_definite(linear.condensed(np.zeros(program.m)))
 
 
 def _equations(program: NonlinearProgram) -> Any:

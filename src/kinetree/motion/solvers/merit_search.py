@@ -48,7 +48,7 @@ LONGEST_MOVE = 0.6  # of an unknown in one iteration (rad, m)
 SHORTEST_STEP = 1e-8
 RESTARTS = 3
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
-MOST_GAP, LEAST_GAP = 30.0, 3.0  # times the tolerance: sum of all products at the end, and where mu stops
+LEAST_BARRIER = 1e-9  # with thousands of bounds a lower mu makes the condensed matrix indefinite by rounding
 STALLED = 10  # iterations without a lower error after which what is acceptable is accepted
 LEAST_SHARE = 0.02  # of the mean complementarity that mu is lowered to at once
 
@@ -77,7 +77,9 @@ class MeritSearch:
         self.rows = RowPlaces(program, self.barrier)
         self.warm = start.multipliers is not None
         self.mu = WARM_BARRIER if self.warm else FIRST_BARRIER
-        self.least_barrier = LEAST_GAP * settings.tolerance / max(self.barrier.n_bounds, 3)
+        count = max(self.barrier.n_bounds, 3)
+        self.least_barrier = max(0.3 * settings.tolerance / count, LEAST_BARRIER)
+        self.most_gap = max(1.0, 3.0 * count * self.least_barrier / settings.tolerance)
         self.restarts = 0
         self._begin(start.z, start.multipliers)
 
@@ -124,7 +126,7 @@ class MeritSearch:
                 assert self.watch.stopped is not None
                 return self.watch.stopped, "stopped"
             error, total = self._error(), self._complementarity()
-            worst = max(error, violated, total / max(abs(self.point.f), 1.0) / MOST_GAP)
+            worst = max(error, violated, total / max(abs(self.point.f), 1.0) / self.most_gap)
             if worst <= tolerance:
                 return Status.SOLVED, "optimal"
             lowest, waited = (worst, 0) if worst < lowest else (lowest, waited + 1)
