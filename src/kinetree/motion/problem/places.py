@@ -33,6 +33,16 @@ class Frames:
         self.qd = rates
         self.known: dict[tuple[Place, str], Any] = {}  # of places, each computed once
 
+    def part(self, part: slice) -> Frames:
+        """Frames at some of the samples; computed for all at once."""
+        some = Frames.__new__(Frames)
+        some.mechanism, some.moving, some.qd, some.known = self.mechanism, self.moving, self.qd[part], {}
+        axes = self.axes
+        some.axes = AxisMotion(
+            axes.rotation[part], axes.position[part], axes.velocity[part], axes.acceleration[part]
+        )
+        return some
+
     def carried(self, by_axis: Array, path: list[int]) -> Array:
         """Columns over path axes (..., k) as columns over the moving coordinates (..., n)."""
         tree = self.mechanism.tree

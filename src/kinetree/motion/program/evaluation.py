@@ -132,8 +132,13 @@ class Evaluation:
         """Frames of all axes at some of the samples."""
         key = (part.start, part.stop)
         if key not in self._frames:
-            self._frames[key] = self.mechanics.frames(self.motion.part(part))
+            self._frames[key] = self._every_frame.part(part)
         return self._frames[key]
+
+    @cached_property
+    def _every_frame(self) -> Frames:
+        """Frames of all axes at all samples, computed once."""
+        return self.mechanics.frames(self.motion)
 
     def clear_weights(self) -> None:
         """Forget all weights: before the curvature for new multipliers is collected."""
