@@ -70,7 +70,7 @@ class Maxwell(Component):
 @pytest.fixture
 def spring(monkeypatch):
     """A slider with the component, in every simulation of the test."""
-    monkeypatch.setattr(setup, "components", lambda mechanism, law: (Maxwell(),))
+    monkeypatch.setattr(setup, "components", lambda *given: (Maxwell(),))
     build = kt.Builder("slider", gravity=(0, 0, 0))
     build.world.prismatic("rail", axis="x").body("mass", kt.Inertia(MASS))
     return build.build()
