@@ -18,6 +18,7 @@ from kinetree.report.skeleton import gaps, resting_pose, skeleton
 
 PLANAR = {
     "two_link": "z",
+    "andrews_squeezer": "z",
     "two_link_prismatic": "x",
     "two_link_point_masses": "z",
     "gripper": "z",
