@@ -1,10 +1,13 @@
 """Motion of mechanisms with closed loops: independent solutions, closed forms, conservation, closure."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from kinetree.analysis.loops.system import constraints
+from kinetree.model.joint import Mimic
 from support.reference import closed, read
 
 FILES = (
@@ -98,8 +101,6 @@ def test_a_python_law_drives_a_linkage():
 
 def test_friction_in_a_passive_joint_takes_the_energy_that_is_missing():
     mechanism = kt.zoo.five_bar()
-    from dataclasses import replace
-
     links = list(mechanism.links)
     links[1] = replace(links[1], joint=replace(links[1].joint, viscous=np.array([0.2])))
     found = kt.simulate(replace(mechanism, links=tuple(links)), np.zeros(4), duration=0.4, times=9)
@@ -198,7 +199,7 @@ def test_singular_positions_are_passed(rtol):
     flat = [event for event in found.events if event.kind == "singular_position"]
     assert len(flat) == 10
     assert {event.name for event in flat} <= {
-        f"{loop.name}, joint {name}" for loop in mechanism.loops for name in mechanism.joint_names
+        f"{loop.name} ({name})" for loop in mechanism.loops for name in mechanism.joint_names
     }
 
 
@@ -250,7 +251,104 @@ def test_a_crank_as_long_as_its_rod_passes_dead_centers(method, rtol, allowed):
     angle = equal_crank_angle(a, w, fine)
     crossings = [fine[k] for x in quarter for k in np.flatnonzero(np.diff(np.sign(angle - x)))]
     np.testing.assert_allclose([event.time for event in passed], sorted(crossings), atol=2e-4)
-    assert all(event.name.startswith("wrist, joint ") for event in passed)
+    assert all(event.name.startswith("wrist (") for event in passed)
+
+
+def five_bar(mimic):
+    """A five-bar; its right arm may mirror the left one."""
+    build = kt.Builder("mirrored_five_bar", gravity=(0, -9.81, 0))
+    rod = kt.Inertia.rod(1.0, end=(0.4, 0, 0))
+    left = build.world.revolute("left").body("left_arm", rod)
+    right = build.world.revolute("right", at=(0.3, 0, 0), mimic=mimic).body("right_arm", rod)
+    left_rod = left.revolute("left_elbow", at=(0.4, 0, 0)).body("left_rod", rod)
+    right_rod = right.revolute("right_elbow", at=(0.4, 0, 0)).body("right_rod", rod)
+    build.loop("tip", left_rod, right_rod, at_a=(0.4, 0, 0), at_b=(0.4, 0, 0))
+    return build.build()
+
+
+def test_a_mimic_joint_in_a_loop_moves_as_symmetry_does():
+    """A five-bar that falls symmetrically does so with its right arm tied to the left one, too.
+
+    Where the elbows meet, at 0.395 s, only the tied one is in a singular position.
+    """
+    tied, free = five_bar(Mimic("left", -1.0, np.pi)), five_bar(None)
+    q0 = kt.loops.assemble(tied, [2.0, -1.2, 1.2], hold=["left"])
+    whole = [q0[0], np.pi - q0[0], q0[1], q0[2]]
+    options = {"duration": 0.5, "times": 11, "rtol": 1e-10}
+    found, expected = kt.simulate(tied, q0, **options), kt.simulate(free, whole, **options)
+    assert np.abs(found.q.values - expected.q.values[:, [0, 2, 3]]).max() < 1e-10
+    assert found.passed
+    assert [event.kind for event in found.events] == ["singular_position"]
+    assert not expected.events
+
+
+def four_bar_hopper():
+    """A floating trunk on two parallelogram legs, whose feet have contact points."""
+    build = kt.Builder("hopper", gravity=(0, 0, -9.81))
+    trunk = build.world.free("base").body("trunk", kt.Inertia(5.0, (0, 0, 0), (0.05, 0.08, 0.09)))
+    leg = kt.Inertia.rod(0.3, end=(0, 0, -0.3))
+    for k, y in enumerate((-0.15, 0.15)):
+        front = trunk.revolute(f"front{k}", axis=(0, 1, 0), at=(0.1, y, 0)).body(f"front_leg{k}", leg)
+        back = trunk.revolute(f"back{k}", axis=(0, 1, 0), at=(-0.1, y, 0)).body(f"back_leg{k}", leg)
+        ankle = front.revolute(f"ankle{k}", axis=(0, 1, 0), at=(0, 0, -0.3))
+        foot = ankle.body(f"foot{k}", kt.Inertia.rod(0.2, end=(-0.2, 0, 0)))
+        build.loop(f"heel{k}", foot, back, at_a=(-0.2, 0, 0), at_b=(0, 0, -0.3), axis=(0, 1, 0))
+        foot.contact(f"toe{k}", (0.05, 0, -0.02))
+        foot.contact(f"hind{k}", (-0.25, 0, -0.02))
+    return build.build()
+
+
+def test_legs_of_loops_land_on_the_ground():
+    """Two methods agree, the ground carries the weight in the end, and loops stay closed."""
+    robot = four_bar_hopper()
+    q0 = np.zeros(robot.n_dof)
+    q0[2], legs = 0.34, kt.Ground(kt.Soil(stiffness=5e3, damping=200.0))
+    stiff, plain = (
+        kt.simulate(robot, q0, duration=0.25, times=6, ground=legs, method=method, rtol=1e-7)
+        for method in ("radau", "dopri5")
+    )
+    assert stiff.passed
+    assert plain.passed
+    assert np.abs(stiff.q.values - plain.q.values).max() < 1e-5
+    assert [event.kind for event in plain.events][:4] == ["touch_down"] * 4
+
+
+def limited_crank(lower):
+    mechanism = kt.zoo.slider_crank()
+    links = list(mechanism.links)
+    links[0] = replace(
+        links[0], joint=replace(links[0].joint, lower=np.array([lower]), upper=np.array([2.0]))
+    )
+    return replace(mechanism, links=tuple(links))
+
+
+def test_events_and_limits_are_found_in_loops():
+    """A trigger, a limit and a stop at the same angle are met at the same time."""
+    mechanism, tau = limited_crank(-0.2), np.array([-0.5, 0.0, 0.0])
+    below = kt.Trigger("below", lambda t, q, qd: q[0] + 0.2)
+    options = {"duration": 1.0, "torque": tau, "rtol": 1e-9}
+    ended = kt.simulate(mechanism, np.zeros(3), stop_at="joint_limit", events=[below], **options)
+    (seen,) = [event for event in ended.events if event.name == "below"]
+    assert seen.time == pytest.approx(ended.stopped_at, abs=1e-9)
+    assert ended.q.values[-1, 0] == pytest.approx(-0.2, abs=1e-9)
+    bounced = kt.simulate(mechanism, np.zeros(3), stops=kt.Stops(1e3, 5.0), **options)
+    first = next(event for event in bounced.events if event.kind == "joint_limit_lower")
+    assert first.time == pytest.approx(ended.stopped_at, abs=1e-8)
+    assert bounced.q.values[:, 0].min() > -0.3
+    assert bounced.passed
+
+
+def test_actuators_drive_loops_with_their_lag():
+    """A motor that is fast against the motion does what its law asks for."""
+    mechanism = kt.zoo.slider_crank()
+    law = kt.control.PD([0.3, 0.0, 0.0], [4.0, 0.0, 0.0], [0.3, 0.0, 0.0])
+    options = {"duration": 0.2, "times": 5, "rtol": 1e-8}
+    direct = kt.simulate(mechanism, np.zeros(3), controller=law, **options)
+    motor = kt.control.FirstOrderActuator(law, time_constant=1e-4)
+    driven = kt.simulate(mechanism, np.zeros(3), controller=motor, **options)
+    assert driven.passed
+    assert np.abs(driven.q.values - direct.q.values).max() < 1e-3
+    assert np.abs(direct.q.values[-1, 0]) > 1e-2
 
 
 def test_batches_of_loops_are_refused():

@@ -23,12 +23,14 @@ from kinetree.cli.app import (
 )
 from kinetree.cli.app import terminable as terminable
 from kinetree.cli.names import complete_study
-from kinetree.errors import FileError, KinetreeError
+from kinetree.errors import FileError, KinetreeError, listed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from kinetree.study.outcome import Outcome
+
+MOST_NAMED = 4  # singular positions that are named
 
 
 @app.command()
@@ -190,6 +192,10 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
     if outcome.result is not None:
         if outcome.result.task == "predict":
             facts |= {name: f"{outcome.result.statistics[name]:.6g}" for name in OF_PREDICTIONS}
+        singular = [x for x in outcome.result.events if x.kind == "singular_position"]
+        if singular:
+            told = listed(f"{x.time:.4g} s {x.name}" for x in singular[:MOST_NAMED])
+            facts["singular"] = told + (", ..." if len(singular) > MOST_NAMED else "")
         facts["result"] = str(saved)
     if outcome.result is not None:
         named = {"picture": extras.plot, "report": extras.report}

@@ -68,7 +68,7 @@ KNOWN: dict[str, Quantity] = {
     "loop_force": Quantity(
         ("time", "loop", "component"),
         "{component_unit}",
-        "wrench of body b on body a at the cut joint; NaN where redundant constraints leave it undetermined",
+        "wrench of body b on body a at the cut joint",
         True,
     ),
     "kinetic_energy": Quantity(TIME, "J", "kinetic energy"),

@@ -55,7 +55,7 @@ def passage_events(mechanism: Mechanism, found: Sequence[Passage], times: Array,
     events = []
     for x in found:
         joint = _loose_joint(mechanism, q[int(np.argmin(np.abs(times - x.time)))])
-        events.append(Event(x.time, SINGULAR, f"{mechanism.loops[x.loop].name}, joint {joint}"))
+        events.append(Event(x.time, SINGULAR, f"{mechanism.loops[x.loop].name} ({joint})"))
     return events
 
 
@@ -81,21 +81,25 @@ def _loose_joint(mechanism: Mechanism, q: Array) -> str:
     return mechanism.joint_names[int(np.argmax(np.abs(directions[rank - 1])))]
 
 
-def closure_checks(
-    mechanism: Mechanism, q: Array, qd: Array, drift: float, options: Options
-) -> dict[str, Check]:
-    """Gaps (m, rad) and their rates at the outputs (k, n_dof), and the drift that projections took away."""
-    found = constraints(mechanism, q, qd)
-    turning = found.rows.type == DIRECTION
-    rate = np.abs((found.J @ qd[..., None])[..., 0]).max(initial=0.0)
-    size = max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
-    speed = 1.0 + float(np.abs(qd).max(initial=0.0))
-    checks = {}
+def gap_checks(mechanism: Mechanism, q: Array) -> dict[str, Check]:
+    """The largest gaps (m, rad) at positions (k, n_dof)."""
+    found = constraints(mechanism, q)
+    turning, checks = found.rows.type == DIRECTION, {}
     for name, rows, unit in (("loop_gap", ~turning, "m"), ("loop_angle", turning, "rad")):
         if rows.any():
             worst, where = _worst(mechanism, found, rows)
             sentence = f"the loops are closed at every output; widest open is '{where}'"
-            checks[name] = Check.within(worst, CLOSED * size, unit, sentence)
+            checks[name] = Check.within(worst, CLOSED * _size(mechanism), unit, sentence)
+    return checks
+
+
+def closure_checks(
+    mechanism: Mechanism, q: Array, qd: Array, drift: float, options: Options
+) -> dict[str, Check]:
+    """Gaps and their rates at the outputs (k, n_dof), and the drift that projections took away."""
+    rate = np.abs((constraints(mechanism, q).J @ qd[..., None])[..., 0]).max(initial=0.0)
+    size, speed = _size(mechanism), 1.0 + float(np.abs(qd).max(initial=0.0))
+    checks = gap_checks(mechanism, q)
     checks["loop_rate"] = Check.within(
         rate, STEADY * size * speed, "m/s or rad/s", "no loop opens at any output; the largest rate of a gap"
     )
@@ -103,6 +107,11 @@ def closure_checks(
     sentence = "the largest gap at the end of a step, before it was closed again"
     checks["loop_drift"] = Check.within(drift, allowed, "m or rad", sentence)
     return checks
+
+
+def _size(mechanism: Mechanism) -> float:
+    """A length of the mechanism (m), at least 1."""
+    return max(1.0, float(np.abs(mechanism.tree.position).max(initial=0.0)))
 
 
 def _worst(mechanism: Mechanism, found: Constraints, rows: Flags) -> tuple[float, str]:

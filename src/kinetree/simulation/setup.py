@@ -94,7 +94,7 @@ def components(
         from kinetree.simulation.compiled.springs import SpringForces
 
         found.append(SpringForces(mechanism.tree.springs))
-    if mechanism.tree.coupling is not None:
+    if mechanism.tree.coupling is not None and not mechanism.loops:
         from kinetree.simulation.compiled.coupled import MimicJoints
 
         found.append(MimicJoints())

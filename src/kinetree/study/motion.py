@@ -57,6 +57,29 @@ class FunctionTrajectory(Trajectory):
         return row
 
 
+@dataclass(frozen=True, eq=False)
+class SomeJoints(Trajectory):
+    """Some coordinates of a motion."""
+
+    motion: Trajectory
+    chosen: list[int]
+
+    @property
+    def breaks(self) -> Array:
+        """Those of the motion."""
+        return self.motion.breaks
+
+    @property
+    def n_dof(self) -> int:
+        """Number of coordinates."""
+        return len(self.chosen)
+
+    def piece(self, i: int, t: Array) -> State:
+        """The coordinates of the motion."""
+        whole = self.motion.piece(i, t)
+        return State(*(x[:, self.chosen] for x in (whole.q, whole.qd, whole.qdd)))
+
+
 def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, Array]:
     """Positions and velocities at the start: as given, else those of the motion, else zero."""
     table, n = work.tables.initial, work.mechanism.n_dof
@@ -66,9 +89,22 @@ def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, A
     with work.origin.blamed("initial"):
         given = joint_values(work.mechanism, table.q, table.q_degrees, "q")
         rates = joint_values(work.mechanism, table.qd, table.qd_degrees, "qd")
-    if given is not None and rates is None:
-        rates = np.zeros(n)
-    return q if given is None else given, qd if rates is None else rates
+        if given is not None and rates is None:
+            rates = np.zeros(n)
+        start = q if given is None else given, qd if rates is None else rates
+        if not table.assemble and table.hold is None:
+            return start
+        return _assembled(work, *start, table.hold or [])
+
+
+def _assembled(work: Assignment, q: Array, qd: Array, hold: list[str]) -> tuple[Array, Array]:
+    """The state nearest to a guess that fits the loops; joints to hold keep their values."""
+    from kinetree.analysis.loops.assembly import assemble, fitting_rates
+
+    if not work.mechanism.loops:
+        raise InputError(f"'{work.mechanism.name}' has no closed loops, so there is nothing to assemble")
+    q = assemble(work.mechanism, q, hold=hold)
+    return q, fitting_rates(work.mechanism, q, qd, hold)
 
 
 def refuse_open_start(work: Assignment) -> None:
@@ -89,7 +125,7 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
     with work.origin.blamed("trajectory"):
         make, needed, allowed = KINDS[table.kind]
         _check_keys(table, needed, allowed)
-        found = make(work, table, duration)
+        found = _on_loops(work, table, make(work, table, duration))
         if found.n_dof != work.mechanism.n_dof:
             raise InputError(
                 f"the motion has {found.n_dof} coordinates, but '{work.mechanism.name}' has "
@@ -103,8 +139,20 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
         return found
 
 
+def _on_loops(work: Assignment, table: TrajectoryTable, motion: Trajectory) -> Trajectory:
+    """The motion, all joints but the independent ones following on the loops where there are any named."""
+    if table.independent is None:
+        return motion
+    from kinetree.trajectories.following import follow
+
+    if not work.mechanism.loops:
+        raise InputError(f"'{work.mechanism.name}' has no closed loops on which other joints could follow")
+    chosen = [work.mechanism.joint_index(name) for name in table.independent]
+    return follow(work.mechanism, SomeJoints(motion, chosen), table.independent, guess=motion.at(0.0).q)
+
+
 def _check_keys(table: TrajectoryTable, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
-    given = {key for key, value in table if value is not None} - {"kind"}
+    given = {key for key, value in table if value is not None} - {"kind", "independent"}
     for key in needed:
         if key not in given and f"{key}_degrees" not in given:
             raise InputError(f"a trajectory of kind '{table.kind}' needs the key '{key}'")

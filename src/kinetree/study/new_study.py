@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, unknown_name
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
@@ -45,13 +45,14 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """
     if not mechanism.n_dof:
         raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
-    floating = any(link.joint.is_free for link in mechanism.links)
+    floating = any(link.joint.is_free for link in mechanism.links) and not mechanism.loops
     if floating and answers.task in ("predict", "control"):
         raise InputError(
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
             "example, such as kinetree examples copy planar_biped_walk; simulate and inverse can be made here"
         )
-    check_open(mechanism, f"a study of the task '{answers.task}'")
+    if answers.task == "predict":
+        check_open(mechanism, f"a study of the task '{answers.task}'")
     make = {"simulate": _simulate, "inverse": _inverse, "control": _control, "predict": _predict}[
         answers.task
     ]
@@ -90,11 +91,13 @@ def _is_limited(mechanism: Mechanism) -> bool:
 
 def _simulate(mechanism: Mechanism) -> list[str]:
     start, _ = start_and_end(mechanism)
+    closing = "assemble = true  # q is near a pose that closes the loops; or hold = [...]: joints that stay"
     lines = [
         "[initial]",
         *_order(mechanism),
         f"q = {_listed(start)}  # rad, m",
         "qd = 0  # rad/s, m/s: one number for all joints, a list, or a table by name",
+        *([closing] if mechanism.loops else []),
         "",
         "# [torque]",
         f"# constant = {_listed(np.zeros(mechanism.n_dof))}  # N m, N; without this table there are none",
@@ -143,8 +146,19 @@ def _motion(mechanism: Mechanism) -> list[str]:
         *_order(mechanism),
         f"start = {_listed(start)}  # rad, m",
         f"end = {_listed(end)}",
+        *_independent(mechanism),
         "",
     ]
+
+
+def _independent(mechanism: Mechanism) -> list[str]:
+    """Which joints move as prescribed, if loops determine the others."""
+    if not mechanism.loops:
+        return []
+    from kinetree.analysis.loops.structure import structure
+
+    names = ", ".join(json.dumps(name) for name in structure(mechanism).independent)
+    return [f"independent = [{names}]  # the others follow on the loops; their start is a guess"]
 
 
 def _plot(*names: str) -> list[str]:
@@ -156,7 +170,12 @@ def _order(mechanism: Mechanism) -> list[str]:
 
 
 def start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
-    """Two poses within the limits: zero, or as near to it as they let, and some way off."""
+    """Two poses within the limits: zero, or as near to it as they let, and some way off.
+
+    With closed loops they are closed, and the loops let the independent joints go from one to the other.
+    """
+    if mechanism.loops:
+        return _closed_start_and_end(mechanism)
     tree, free = mechanism.tree, independent_axes(mechanism)
     lower, upper = tree.lower[free], tree.upper[free]
     start = np.clip(np.zeros(mechanism.n_dof), lower, upper)
@@ -164,6 +183,23 @@ def start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
     up = np.minimum(step, 0.8 * (upper - start))
     down = np.maximum(-step, 0.8 * (lower - start))
     return start, start + np.where(up > -down, up, np.where(upper - start >= step, up, down))
+
+
+def _closed_start_and_end(mechanism: Mechanism) -> tuple[np.ndarray, np.ndarray]:
+    """A closed pose near zero, and one that a motion of the independent joints leads to."""
+    from kinetree.analysis.loops.assembly import dependent_motion
+    from kinetree.analysis.loops.structure import assembled_poses, structure
+
+    start, names = assembled_poses(mechanism, 1)[0], structure(mechanism).independent
+    chosen = [mechanism.joint_index(name) for name in names]
+    step = np.where(mechanism.tree.turns[independent_axes(mechanism)], REACH, 0.2 * REACH)[chosen]
+    for share in (1.0, -1.0, 0.3, -0.3, 0.1, -0.1):
+        way = start[chosen] + share * np.linspace(0.0, 1.0, 21)[:, None] * step
+        try:
+            return start, dependent_motion(mechanism, names, way, guess=start).q[-1]
+        except AssemblyError:
+            continue
+    return start, start
 
 
 def _listed(values: np.ndarray) -> str:

@@ -66,6 +66,13 @@ class InitialTable(Table):
     q_degrees: Gains | None = Field(None, description=f"Angles in degrees, instead of q: {EACH}.")
     qd: Gains | None = Field(None, description=f"Velocities (rad/s, m/s): {EACH}; others are 0.")
     qd_degrees: Gains | None = Field(None, description=f"Turning speeds in deg/s, instead of qd: {EACH}.")
+    assemble: bool = Field(
+        False,
+        description="Closed loops: take q and qd as a guess, and the nearest state that fits the loops.",
+    )
+    hold: Names | None = Field(
+        None, description="Closed loops: joints that keep q and qd while the others are fitted to the loops."
+    )
 
 
 class GaitTable(Table):
@@ -121,6 +128,11 @@ class TrajectoryTable(Table):
     )
     radius: Positive | None = Field(None, description="follow: its radius, in the first two of them (m).")
     turns: Number | None = Field(None, description="follow: how often it goes round; default 1.")
+    independent: Names | None = Field(
+        None,
+        description="Closed loops, any kind: joints that move as prescribed; the others follow on the loops, "
+        "their positions at the start being a guess.",
+    )
     steps: Whole | None = Field(None, description="gait: number of steps; default as the duration needs.")
     gait: GaitTable | None = Field(None, description="gait, single_support: its numbers; default the book's.")
 

@@ -198,6 +198,22 @@ def completed(
     return State(q, qd, qdd)
 
 
+def fitting_rates(mechanism: Mechanism, q: Array, qd: Array, hold: Sequence[str] = ()) -> Array:
+    """Velocities (n_dof,) nearest to given ones that keep the loops closed; joints to hold keep theirs."""
+    free = np.ones(mechanism.n_dof, dtype=bool)
+    free[[mechanism.joint_index(name) for name in hold]] = False
+    J = constraints(mechanism, q).J
+    change = np.zeros(mechanism.n_dof)
+    change[free] = -np.linalg.pinv(J[:, free], rcond=RANK) @ (J @ qd)
+    left = np.abs(J @ (qd + change)).max(initial=0.0)
+    if left > 1e-9 * max(1.0, float(np.abs(qd).max(initial=0.0))):
+        raise InputError(
+            f"mechanism '{mechanism.name}': the velocities of the joints to hold ({listed(list(hold))}) "
+            f"contradict each other: the loops would open at {left:.3g} m/s or rad/s"
+        )
+    return qd + change
+
+
 def _followed(
     mechanism: Mechanism, last: Array, target: Array, chosen: Integers, free: Flags, k: int
 ) -> Array:

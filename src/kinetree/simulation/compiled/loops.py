@@ -26,7 +26,7 @@ from kinetree.simulation.compiled.rates import OF_COMPONENT
 LANES = 4
 PASSAGE = Layout(world=False, pivot=int, time=1)
 MOST_PASSAGES = 64  # that are remembered
-AHEAD = 3.0  # steps ahead from which on a singular position is looked for
+AHEAD = 12.0  # steps ahead from which on a singular position is looked for
 PASSED = 0.02  # share of the present regularity below which the smallest one ahead is a passage
 TRUSTED = 10.0  # error of a bridge, beside the tolerance, up to which it is used
 FLOOR = 1e-3  # regularity below which it is used anyway
@@ -156,8 +156,8 @@ def regularity(views):
     loops, pivots, matrix = views[0], views[7], views[10]
     least, worst = np.inf, 0
     for k in range(loops.n_unknowns[0]):
-        if pivots.multiplier[k] and matrix.A[k] != 0.0:  # not dropped
-            share = 1.0 / abs(matrix.A[k] * pivots.usual[k])
+        if pivots.multiplier[k] and pivots.usual[k] > 0.0:  # of a row that counts
+            share = 1.0 / abs(matrix.A[k] * pivots.usual[k]) if matrix.A[k] != 0.0 else 0.0
             if share < least:
                 least, worst = share, k
     return np.sqrt(least), worst
@@ -228,11 +228,12 @@ def planning() -> Any:
     fill = part(span)
 
     def plan_step(memory, head, base, dy, plan, t, now, elapsed, before):
-        distance, far = now * elapsed / (before - now), AHEAD * plan[0]
-        if distance > far and now > FLOOR:
+        distance = now * elapsed / (before - now)
+        far = AHEAD * (plan[0] if now > FLOOR else max(plan[0], elapsed))
+        if distance > far:
             return
         distance, least, row = find_nearest(memory, head, base, dy, distance)
-        if least > PASSED * now or (distance > far and now > FLOOR):
+        if least > PASSED * now or distance > far:
             return
         loops, words = fields(memory, HEAD, 1, base), memory.view(np.int64)
         error = fill(memory, head, base, dy, elapsed, 2.0 * distance, True)
@@ -294,6 +295,8 @@ def loop_projection() -> Any:
         if plan[0] > 0.0 and loops.begin[0] < t < loops.end[0]:  # still on the bridge
             plan[2], plan[3] = loops.end[0] - t, 1.0
             return 0
+        if loops.end[0] > 0.0 and plan[0] > 0.0:  # behind a bridge
+            memory[base + known] = 0.0
         memory[base + end] = 0.0
         split_state(head, axes, whole, q, qd)
         factored(views, tree, work, n, q, qd)

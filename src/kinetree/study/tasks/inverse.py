@@ -35,6 +35,11 @@ def prepare(work: Assignment) -> Work:
         blocks, stop = _until_interrupted(work, motion, times, wrenches, reactions)
         variables = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
         audit = {"round_trip": _round_trip(variables["qdd"], variables.pop("qdd_back"))}
+        if work.mechanism.loops:
+            from kinetree.simulation.loop_audit import gap_checks, loop_errors
+
+            audit |= gap_checks(work.mechanism, variables["q"])
+            variables["loop_error"] = loop_errors(work.mechanism, variables["q"])
         settings = {"duration": float(times[-1]), "trajectory": type(motion).__name__}
         return build_result(
             "inverse", work.mechanism, variables, settings=settings, audit=audit,
@@ -67,7 +72,7 @@ def _block(
     """The motion at some of the times, what it needs, and the accelerations got back from the torques."""
     from kinetree.analysis.energy import kinetic_energy, potential_energy
     from kinetree.analysis.forward import forward_dynamics
-    from kinetree.analysis.inverse import inverse_dynamics, joint_reactions
+    from kinetree.analysis.inverse import inverse_dynamics
 
     state = motion.at(times)
     q, qd, qdd = state.q, state.qd, state.qdd
@@ -76,8 +81,20 @@ def _block(
     variables["kinetic_energy"] = kinetic_energy(mechanism, q, qd)
     variables["potential_energy"] = potential_energy(mechanism, q)
     if reactions:
-        variables["reaction"] = joint_reactions(mechanism, q, qd, qdd, wrenches)
+        variables |= _reactions(mechanism, q, qd, qdd, wrenches)
     return variables | {"qdd_back": forward_dynamics(mechanism, q, qd, tau, wrenches)}
+
+
+def _reactions(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: list[Any]) -> dict[str, Any]:
+    """What the joints transmit, the cut ones of closed loops included."""
+    if mechanism.loops:
+        from kinetree.analysis.loops.reactions import loop_reactions
+
+        found = loop_reactions(mechanism, q, qd, qdd, wrenches)
+        return {"reaction": found.wrench, "loop_force": found.forces.wrench}
+    from kinetree.analysis.inverse import joint_reactions
+
+    return {"reaction": joint_reactions(mechanism, q, qd, qdd, wrenches)}
 
 
 def _round_trip(qdd: Array, back: Array) -> Check:

@@ -243,6 +243,7 @@ class Stage {
       if (joint.kind !== "free" && length(subtract(to, from)) > 0.01 * this.size)
         drawn.rods.push({ from, to, radius: 0.011 * this.size, color: [0.45, 0.5, 0.55] });
     }
+    for (const [, b] of this.scene.loops) drawn.balls.push({ at: carried(bodyOf(pose, b.body), b.position), radius: 0.024 * this.size, color: DARK });
     for (const [a, b] of this.scene.loops)
       drawn.rods.push({ from: carried(bodyOf(pose, a.body), a.position), to: carried(bodyOf(pose, b.body), b.position), radius: 0.008 * this.size, color: [0.78, 0.2, 0.2] });
     for (const [a, b] of this.scene.springs)
