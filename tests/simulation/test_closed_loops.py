@@ -254,6 +254,13 @@ def test_a_crank_as_long_as_its_rod_passes_dead_centers(method, rtol, allowed):
     assert all(event.name.startswith("wrist (") for event in passed)
 
 
+def test_a_singular_start_is_refused():
+    """Flat four-bars may go on as parallelograms or folded."""
+    mechanism, q0, qd0 = four_bars(2, np.pi / 2, 1.0)
+    with pytest.raises(kt.SingularityError, match=r"loop 'pin\d' .*singular position at the start"):
+        kt.simulate(mechanism, q0, qd0, duration=0.1)
+
+
 def five_bar(mimic):
     """A five-bar; its right arm may mirror the left one."""
     build = kt.Builder("mirrored_five_bar", gravity=(0, -9.81, 0))

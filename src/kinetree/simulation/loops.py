@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.program import loop_program
-from kinetree.analysis.loops.system import constraints, loop_rows, refuse_open_loops
+from kinetree.analysis.loops.structure import assembled_poses
+from kinetree.analysis.loops.system import constraints, loop_rows, losing, rank_of, refuse_open_loops
+from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.loops import ClosedLoops
 
@@ -19,4 +21,18 @@ def closed_loops(mechanism: Mechanism) -> ClosedLoops:
 def check_closed(mechanism: Mechanism, q: Array, qd: Array) -> None:
     """An error that names the loop where a state does not fit."""
     if mechanism.loops:
-        refuse_open_loops(mechanism, constraints(mechanism, q, qd), qd, None)
+        found = constraints(mechanism, q, qd)
+        refuse_open_loops(mechanism, found, qd, None)
+        _refuse_singular_start(mechanism, found.J)
+
+
+def _refuse_singular_start(mechanism: Mechanism, J: Array) -> None:
+    """An error that names the loop where the start leaves it open which way the motion goes."""
+    rank = rank_of(J)
+    if rank < loop_program(mechanism).rank:
+        regular = constraints(mechanism, assembled_poses(mechanism, 1)[0])
+        raise SingularityError(
+            f"{losing(regular.rows, J, regular.J)} is in a singular position at the start: {rank} instead of "
+            f"{loop_program(mechanism).rank} constraints are independent, so the motion may go on along "
+            "several branches; start a little beside it"
+        )
