@@ -109,6 +109,8 @@ def components(
 
 def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow: float) -> list[Component]:
     """What acts on coordinates of cut joints, if anything does."""
+    if law.cut is None and stops is None and not any(loop.joint.parameters() for loop in mechanism.loops):
+        return []
     from kinetree.analysis.loops.coordinates import cut_table
 
     table = cut_table(mechanism)
