@@ -23,6 +23,7 @@ from kinetree.simulation.audit import energies, energy_check, energy_tolerance
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
 from kinetree.simulation.run import new_integration
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
@@ -58,11 +59,11 @@ def simulate_batch(
     ``torque``: as for :func:`kinetree.simulate`, or constant torques (m, n_dof) that differ from motion to
     motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions
     rollout, time, joint, with energies and an audit of the worst balance among the motions. Four motions
-    share their steps, so a motion's last digits depend on its neighbours, never on the number of threads. No
-    events are watched for, no Euler sequences switched: a motion must not start within a degree of gimbal
-    lock; the nearer it comes to it, the smaller its steps, and with fixed steps it is an error there, which
-    is watched for one motion at a time. Methods as for :func:`kinetree.simulate`, but "auto" is always
-    explicit: ask for "radau" where the system is stiff.
+    share their steps, so a motion's last digits depend on its neighbours, never on the number of threads;
+    with closed loops each has steps of its own. No events are watched for, no Euler sequences switched: a
+    motion must not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps,
+    and with fixed steps it is an error there, which is watched for one motion at a time. Methods as for
+    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -73,6 +74,7 @@ def simulate_batch(
         method = "dop853" if ground is None else "dopri5"
     options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
     q, qd = _starts(mechanism, q0, qd0)
+    check_closed(mechanism, q, qd)
     around = surroundings(None, loads, stops)
     count = available_cores() if threads is None else _threads(threads)
     jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count))
@@ -119,10 +121,12 @@ class _Job:
             here = slice(k * self.lanes, (k + 1) * self.lanes)
             if self.constant is not None:
                 self.system.set_constant(self.constant[filled[k]])
+            self.system.close_loops(start)
             self.integration.rewind(start)
             self._advance(self.rows[here])
             target = own[here]
             target[:] = out[: len(target)]
+            self.system.close_loops(target)
         at = self.system.at
         moving = {name: own[..., at.places[name]] for name in ("q", "qd", "work")}
         return moving | self.system.variables(own)
@@ -176,6 +180,7 @@ def _jobs(
         law = read_law(mechanism, torque, controller)
         called = law.is_python
         alone = called or options.method == "radau" or watches_locks(mechanism, options)
+        alone = alone or bool(mechanism.loops)  # singular positions determine steps of their own
         lanes = 1 if alone else LANES
         blocks = -(-count // lanes)
         pieces = min(blocks, 8 * threads) if not called and threads > 1 else 1

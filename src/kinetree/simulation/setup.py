@@ -17,7 +17,7 @@ from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
-from kinetree.model.mechanism import Mechanism, check_open
+from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import ContextParts
@@ -58,8 +58,6 @@ def new_system(
     _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
-    if lanes > 1:
-        check_open(mechanism, "simulate_batch")
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     parts = context_parts(mechanism, law, around, options)
     system = System(mechanism, parts, law.constant, law, events, names, lanes)
