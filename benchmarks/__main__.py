@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import measure
+from benchmarks.loops import loops
 from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
 from benchmarks.plot import save_plot
@@ -62,6 +63,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     extremes = measure.extremes(plan, say)
     simulated = simulations(plan, say)
     predicted = predictions(plan.predictions, plan.prediction_rounds, plan.prediction_starts, say)
+    looped = loops(plan, say)
     say("new processes")
     started = startup(plan.starts, plan.cold)
     peak = max(peak, fused_peak())
@@ -81,6 +83,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "extremes": extremes,
         **simulated,
         **predicted,
+        **looped,
         "startup": started,
         "seconds": perf_counter() - start,
     }
@@ -91,6 +94,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     plans = parser.add_mutually_exclusive_group()
     for name, what in (("quick", "the essential, in about 20 s"), ("smoke", "only to see that it runs")):
         plans.add_argument(f"--{name}", dest="plan", action="store_const", const=name, help=what)
+    plans.add_argument("only", nargs="?", choices=["loops"], help="only mechanisms with closed loops")
     plans.add_argument("--from", dest="saved", type=Path, metavar="FILE.json", help="show a saved run")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
     parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the figures as Markdown")
@@ -99,7 +103,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--simulation-plot", type=Path, metavar="FILE.png", help="draw errors of simulations over time"
     )
     parser.set_defaults(plan="full")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.plan = options.only or options.plan
+    return options
 
 
 if __name__ == "__main__":

@@ -35,6 +35,14 @@ class Plan:
         *("two-link minimum time", "two-link lifting", "sliding arm", "six axes, minimum time"),
         *("six axes, reaction limits", "seven axes around a sphere"),
     )
+    loops: tuple[str, ...] = ("four_bar", "bricard", "stewart", "ladder of 40")
+    loop_motions: tuple[str, ...] = ("four_bar", "three_rrr", "two_four_bars", "bricard")
+    loop_growth: tuple[tuple[str, int], ...] = (
+        *(("ladder", n) for n in (10, 40, 160, 1000)),
+        *(("series", n) for n in (10, 20, 40)),
+        *(("closed chain", n) for n in (20, 40, 80)),
+    )
+    loop_batch: int = 64
     prediction_rounds: int = 15
     prediction_starts: int = 21
 
@@ -58,6 +66,22 @@ PLANS = {
             predictions=("two-link minimum time", "six axes, minimum time"),
             prediction_rounds=5,
             prediction_starts=1,
+            loops=("stewart", "ladder of 40"),
+            loop_motions=("four_bar",),
+            loop_growth=(("ladder", 10), ("series", 20)),
+        ),
+        Plan(
+            "loops",
+            models=(),
+            seconds=0.5,
+            chains=(),
+            trees=(),
+            threaded=(),
+            starts=0,
+            cold="none",
+            simulations=(),
+            rollouts=0,
+            predictions=(),
         ),
         Plan(
             "smoke",
@@ -79,6 +103,10 @@ PLANS = {
             predictions=("two-link minimum time",),
             prediction_rounds=1,
             prediction_starts=2,
+            loops=("four_bar",),
+            loop_motions=("two_four_bars",),
+            loop_growth=(("ladder", 2),),
+            loop_batch=8,
         ),
     )
 }

@@ -54,7 +54,7 @@ def simulations(plan: Plan, say: Say) -> dict[str, list[Row]]:
     for name in plan.simulations:
         case = CASES[name]()
         say(f"simulation: {case.name}")
-        curves += _timed(_points(case, plan), plan.seconds)
+        curves += timed(_points(case, plan), plan.seconds)
     return {
         "simulation_curves": curves,
         "simulation_times": times_to_reach(curves, WANTED),
@@ -69,15 +69,15 @@ def _points(case: Case, plan: Plan) -> list[Point]:
     found: list[Point] = []
     sharp = case.reference()
     for line in _kinetree(case, plan.tolerances).values():
-        found += _curve(case, line, sharp)
+        found += curve(case, line, sharp)
     if (pinocchio_simulation := _peer("pinocchio_simulation")) is not None:
         for line in pinocchio_simulation.runners(case, plan.tolerances).values():
-            found += _curve(case, line, sharp)
+            found += curve(case, line, sharp)
     if (mujoco_simulation := _peer("mujoco_simulation")) is not None:
         filled = padded(case.mechanism)
         sharp = case.reference(filled)
         for line in mujoco_simulation.runners(case, filled, plan.step_counts).values():
-            found += _curve(case, line, sharp)
+            found += curve(case, line, sharp)
     return found
 
 
@@ -89,7 +89,7 @@ def _peer(name: str) -> Any:
         return None
 
 
-def _curve(case: Case, line: Sequence[Runner], reference: Array) -> list[Point]:
+def curve(case: Case, line: Sequence[Runner], reference: Array) -> list[Point]:
     """From loose to tight, until the error is small or the time is long."""
     found = []
     line[0].call()  # warms up, and compiles what is not in the cache
@@ -117,7 +117,7 @@ def _curve(case: Case, line: Sequence[Runner], reference: Array) -> list[Point]:
     return found
 
 
-def _timed(points: Sequence[Point], seconds: float) -> list[Row]:
+def timed(points: Sequence[Point], seconds: float) -> list[Row]:
     """The rows with their times in milliseconds; all quick runners of a case take turns."""
     quick = [point for point in points if point.seconds < SLOW]
     runners = [Contestant(point.runner.method, point.runner.call) for point in quick]
@@ -177,8 +177,8 @@ def _starts(plan: Plan, say: Say) -> list[Row]:
         sharp, points = case.reference(), list[Point]()
         for (contestant, _), line in lines.items():
             if contestant == PREPARED:
-                points += _curve(case, line, sharp)
-        found += times_to_reach(_timed(points, 0.5 * plan.seconds), WANTED)
+                points += curve(case, line, sharp)
+        found += times_to_reach(timed(points, 0.5 * plan.seconds), WANTED)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.loop_tables import loop_tables
 from benchmarks.prediction_tables import prediction_tables
 from benchmarks.simulation_tables import rollout_table, simulation_tables
 from benchmarks.table import NOTHING as NOTHING
@@ -36,6 +37,7 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         extreme_table(results),
         *simulation_tables(results),
         rollout_table(results),
+        *loop_tables(results),
         *prediction_tables(results),
         agreement_table(results),
     ]

@@ -30,6 +30,11 @@ STEP = 1e-6  # of the finite differences that are MuJoCo's derivatives
 
 def model_of(mechanism: kt.Mechanism, *, sites: bool = False) -> Any:
     """The compiled model; the bodies are padded already. With sites at the contact points if wanted."""
+    return spec_of(mechanism, sites=sites).compile()
+
+
+def spec_of(mechanism: kt.Mechanism, *, sites: bool = False) -> Any:
+    """The same before it is compiled, so that more can be added."""
     spec = mujoco.MjSpec()
     spec.option.gravity = mechanism.gravity
     for name in OFF:
@@ -49,7 +54,7 @@ def model_of(mechanism: kt.Mechanism, *, sites: bool = False) -> Any:
         _add_joints(body, link.joint)
     for point in mechanism.contact_points if sites else ():
         bodies[point.body].add_site(name=point.name, pos=point.position)
-    return spec.compile()
+    return spec
 
 
 def _add_joints(body: Any, joint: kt.Joint) -> None:

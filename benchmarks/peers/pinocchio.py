@@ -68,11 +68,11 @@ def model_of_axes(tree: Tree) -> Any:
         kind = pin.JointModelRZ() if tree.turns[i] else pin.JointModelPZ()
         place = pin.SE3(np.array(tree.rotation[i]), np.array(tree.position[i]))
         joint = model.addJoint(int(tree.parent[i]) + 1, kind, place, tree.axis_names[i])
-        model.appendBodyToJoint(joint, _lumped(tree, i), pin.SE3.Identity())
+        model.appendBodyToJoint(joint, lumped(tree, i), pin.SE3.Identity())
     return model
 
 
-def _lumped(tree: Tree, i: int) -> Any:
+def lumped(tree: Tree, i: int) -> Any:
     """Inertia about the centre of mass from the moments about the axis frame's origin."""
     mass, first, S = tree.mass[i], tree.first_moment[i], tree.second_moment[i]
     center = first / mass if mass > 0 else np.zeros(3)
