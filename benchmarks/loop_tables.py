@@ -29,8 +29,8 @@ def _timings(results: dict[str, Any]) -> Table:
         for row in results.get("loop_timings", ())
     ]
     note = (
-        "Processor time per state on one thread, best window; the error is the largest beside accelerations by "
-        "singular values, relative to the largest of them, and of inverse dynamics what forward dynamics "
+        "Processor time per state on one thread, best window; the error is the largest beside accelerations "
+        "by singular values, relative to the largest of them, and of inverse dynamics what forward dynamics "
         "makes of its torques. Pinocchio has its joints depth first, one point for each planar hinge, and "
         "the proximal terms 1e-8 (constraintDynamics) and 1e-6 (lcaba), with which it is most exact; it has "
         "no inverse dynamics with loops."

@@ -49,7 +49,6 @@ QUESTIONS = DYNAMICS | {  # at rest
 }
 WHOLE = {
     "denoc_matrices": lambda m: denoc_matrices(m, REST),
-    "simulate_batch": lambda m: kt.simulate_batch(m, REST[None], duration=0.01, times=2),
     "forced simulation": lambda m: check_run(m, ("cholesky",), 1e-8),
 }
 STUDY = '[study]\ntask = "{}"\nduration = 1.0\n[mechanism]\nzoo = "four_bar"\n{}'

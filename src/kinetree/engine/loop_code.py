@@ -13,12 +13,12 @@ from kinetree.kernels.number import LANES
 
 @functools.cache
 def loop_states(lanes: int = LANES) -> Callable[..., bool]:
-    """run(table, memory, begin, end, arrays, start) for states begin..end of arrays (batch, k).
+    """run(table, memory, begin, end, arrays, start, closing) for states begin..end of arrays (batch, k).
 
     ``arrays`` are q, qd, tau (batch, n), loads (batch, 6 n or 0), and what is filled: qdd (batch, n),
     multipliers and pivots of rows, and the numbers of `kernels.loop.judge`. ``memory`` is workspace up to
     ``start``, then `LoopTables.numbers`. At least `lanes` states; the last block overlaps its predecessor
-    when their number is no multiple.
+    when their number is no multiple. ``closing`` 1: steps that close the loops in place of qdd.
     """
 
     def make() -> Any:

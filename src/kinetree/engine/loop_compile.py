@@ -12,7 +12,7 @@ from kinetree.engine.lanes.number import INLINE
 from kinetree.engine.lanes.objects import doubles, rows_by_pairs
 from kinetree.engine.machine_code import compiled_callback
 from kinetree.kernels.aba import bias_forces
-from kinetree.kernels.loop import accelerate_loops, closure, factor_loops, judge, multipliers_of
+from kinetree.kernels.loop import accelerate_loops, close_loops, closure, factor_loops, judge, multipliers_of
 from kinetree.kernels.loop_table import (
     BELOW,
     CUT,
@@ -65,7 +65,7 @@ def loop_body(lanes: int) -> Any:
     """The code of `loop_states`."""
     see = loop_views(lanes)
 
-    def run(table, memory, size, begin, end, pairs, start, unused, idle):
+    def run(table, memory, size, begin, end, pairs, start, closing, idle):
         own = doubles(memory, size)
         tree, work = fields(doubles(table, ENDLESS), TREE, 1, 0), fields(own, SLOTS, lanes, 0)
         n, views = tree.parent[-1], see(own, start)
@@ -76,7 +76,10 @@ def loop_body(lanes: int) -> Any:
             q, qd, tau, wrench, qdd, multiplier, pivot, verdict = rows_by_pairs(pairs, 8, first, lanes)
             bias_forces(tree, tree.axis, work, q, qd, wrench)
             factor_loops(tree, work, n, *views)
-            accelerate_loops(tree, work, n, q, qd, tau, qdd, *views)
+            if closing != 0:
+                close_loops(n, qdd, *views)
+            else:
+                accelerate_loops(tree, work, n, q, qd, tau, qdd, *views)
             closure(cuts, rows, work, gaps, loops.n_cuts[0])
             multipliers_of(rows, matrix, unknowns, multiplier, pivot)
             judge(

@@ -342,6 +342,24 @@ def accelerate_loops(
 
 
 @lanewise
+def close_loops(
+    n, change, loops, cuts, rows, entries, links, segments, places, pivots, targets, below, matrix, unknowns,
+    gaps, bases,
+):  # fmt: skip
+    """Steps of all axes, of least kinetic energy, that make the gaps vanish: M dq + J^T mu = 0, J dq = -gap.
+
+    After `factor_loops`.
+    """
+    for k in range(loops.n_unknowns[0]):
+        unknowns.x[k] = 0.0
+    for k in range(loops.n_rows[0]):
+        unknowns.x[rows.unknown[k]] = -gaps.gap[k]
+    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+    for i in outward(n):
+        change[i] = links.ratio[i] * unknowns.x[links.unknown[i]]
+
+
+@lanewise
 def multipliers_of(rows, matrix, unknowns, multiplier, pivot):
     """Multipliers and pivots (0: dropped) of rows of loops in use."""
     for k in range(len(multiplier)):

@@ -45,33 +45,43 @@ class LoopStates:
         self, q: Array, qd: Array, tau: Array, loads: Array | None = None, threads: int | None = None
     ) -> LoopAnswer:
         """Accelerations under torques on all axes, (count, axes) each; ``loads`` (count, 6 axes)."""
-        count, n_rows = len(q), self.tables.n_loop_rows
+        return self._filled((q, qd, tau), loads, threads, 0)
+
+    def steps(self, q: Array) -> LoopAnswer:
+        """Steps of all axes towards positions (count, axes) with closed loops, in place of accelerations."""
+        rest = np.zeros_like(q)
+        return self._filled((q, rest, rest), None, 1, 1)
+
+    def _filled(
+        self, state: tuple[Array, Array, Array], loads: Array | None, threads: int | None, closing: int
+    ) -> LoopAnswer:
+        count, n_rows = len(state[0]), self.tables.n_loop_rows
         sizes = self.tree.n, n_rows, n_rows, VERDICT
         found = LoopAnswer(*(np.empty((count, size)) for size in sizes))
         loads = np.empty((count, 0)) if loads is None else loads
-        arrays = tuple(np.ascontiguousarray(x) for x in (q, qd, tau, loads)) + tuple(found)
+        arrays = tuple(np.ascontiguousarray(x) for x in (*state, loads)) + tuple(found)
         if count < LANES:
-            self._range(1, arrays, 0, count)
+            self._range(1, arrays, closing, 0, count)
             return found
         numbers = count * sum(sizes)
         if threads == 1 or (threads is None and numbers < THREADING_WORTH):
-            self._range(LANES, arrays, 0, count)
+            self._range(LANES, arrays, closing, 0, count)
         else:
             over_threads(
-                lambda begin, end: self._range(LANES, arrays, begin, end),
+                lambda begin, end: self._range(LANES, arrays, closing, begin, end),
                 count,
                 LANES,
                 thread_count(threads, numbers),
             )
         return found
 
-    def _range(self, lanes: int, arrays: tuple[Array, ...], begin: int, end: int) -> bool:
+    def _range(self, lanes: int, arrays: tuple[Array, ...], closing: int, begin: int, end: int) -> bool:
         spare = self._spare[lanes]
         try:
             memory = spare.pop()
         except IndexError:
             memory = self._new_memory(lanes)
-        trusted = loop_states(lanes)(self._table, memory, begin, end, arrays, self._start(lanes))
+        trusted = loop_states(lanes)(self._table, memory, begin, end, arrays, self._start(lanes), closing)
         spare.append(memory)
         return trusted
 

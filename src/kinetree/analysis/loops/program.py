@@ -13,9 +13,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.analysis.kinematics import AxisMotion
-from kinetree.analysis.loops.assembly import closest, is_closed
+from kinetree.analysis.loops.assembly import LONGEST_STEP, closest, is_closed
 from kinetree.analysis.loops.compiled import LoopStates
 from kinetree.analysis.loops.elimination import Program, elimination, operations
 from kinetree.analysis.loops.rows import DIRECTION, LoopRows
@@ -26,7 +27,14 @@ from kinetree.analysis.loops.segments import (
     seen_from,
 )
 from kinetree.analysis.loops.structure import assembled_poses, independent_rows
-from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_parameters, spaces
+from kinetree.analysis.loops.system import (
+    RANK,
+    constraints,
+    loop_rows,
+    refuse_parameters,
+    size_of,
+    spaces,
+)
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop import BASE, MOVE, TURN
 from kinetree.kernels.loop_table import (
@@ -42,7 +50,8 @@ from kinetree.kernels.loop_table import (
     LoopTables,
 )
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import Flags, Integers, Tree
+from kinetree.model.tree import Integers, Tree
+from kinetree.state import independent_axes, random_state
 
 STEADY = 0.2  # share of the smallest singular value of all rows that a choice of them must keep at all poses
 CONSTANT = 0.999  # share from which on a choice does not depend on the pose
@@ -50,6 +59,11 @@ WALK, WALK_STEP = 24, 0.5  # poses along which choices are compared, and the dis
 MOST_CHOICES = 300
 PATTERN_POSES = 4
 MOST_POSES = 5
+FEWEST_POSES = 3  # at which the rows of a mechanism without redundant ones have all their pivots
+WIDTHS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of random starts around zero
+STEPS = 60  # of the search for closed poses from there
+CLOSED_POSE = 1e-11  # gap of a pose that counts as closed, beside the mechanism's size
+UNUSUAL = 1e-7  # share of its usual size below which a pivot tells of a redundant row or a singular pose
 SHORT = 12  # axes one after the other that are never divided
 DEPTHS = (6, 9, 14)  # axes of a segment one after the other that are tried
 
@@ -86,6 +100,9 @@ def loop_program(mechanism: Mechanism) -> LoopProgram:
 
 def _new_program(mechanism: Mechanism) -> LoopProgram:
     refuse_parameters(mechanism)
+    plain = _plain_program(mechanism)
+    if plain is not None:
+        return plain
     q = assembled_poses(mechanism, 1)[0]
     rest = np.zeros(mechanism.n_dof)
     forward_dynamics(mechanism.opened(), q, rest, rest)  # names a joint that moves no inertia
@@ -96,6 +113,51 @@ def _new_program(mechanism: Mechanism) -> LoopProgram:
     states = LoopStates(mechanism.tree, draft.tables())
     usual = _usual_pivots(states, np.array(poses[:MOST_POSES]))
     return LoopProgram(states, np.array(kept, dtype=np.int64), rank, usual)
+
+
+def _plain_program(mechanism: Mechanism) -> LoopProgram | None:
+    """The program of all rows that are not zero by structure; None if some of them are redundant.
+
+    Nothing in it costs more than the entries that there are, so that it suits thousands of loops.
+    """
+    rows, tree = loop_rows(mechanism), mechanism.tree
+    present, motion = _random_motion(rows, list(range(rows.n_rows)))
+    kept = [k for k, axes in enumerate(present) if axes]
+    draft = _cheapest(_Draft(rows, kept, [present[k] for k in kept], motion))
+    states = LoopStates(tree, draft.tables())
+    poses = _closed_poses(mechanism, states)
+    if len(poses) < FEWEST_POSES:
+        return None
+    forward_dynamics(mechanism.opened(), poses[0], 0.0 * poses[0], 0.0 * poses[0])
+    usual = _usual_pivots(states, poses)
+    rest = np.zeros((len(poses), tree.n))
+    pivot = states.answer(all_axes(tree, poses), rest, rest).pivot
+    if (pivot <= UNUSUAL * usual).any(axis=1).sum() > len(poses) - FEWEST_POSES:
+        return None
+    return LoopProgram(states, np.array(kept, dtype=np.int64), len(kept), usual)
+
+
+def _closed_poses(mechanism: Mechanism, states: LoopStates) -> Array:
+    """Some poses with closed loops where no row is redundant, (poses, n_dof), from random starts.
+
+    By steps of least kinetic energy.
+    """
+    tree, rng = mechanism.tree, np.random.default_rng(0)
+    q = np.array([width * random_state(mechanism, rng).q for width in WIDTHS])
+    axes, closed = independent_axes(mechanism), np.zeros(len(q), dtype=bool)
+    with np.errstate(all="ignore"):
+        for _ in range(STEPS):
+            found = states.steps(all_axes(tree, q))
+            closed |= found.verdict[:, 0] <= CLOSED_POSE * size_of(mechanism)
+            if closed.all():
+                break
+            step = np.nan_to_num(found.qdd[:, axes])
+            longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), LONGEST_STEP)
+            q = np.where(closed[:, None], q, q + step * LONGEST_STEP / longest)
+    rest = np.zeros((len(q), tree.n))
+    verdict = states.answer(all_axes(tree, q), rest, rest).verdict
+    good = np.flatnonzero(closed & (verdict[:, 2] <= 0.0) & (verdict[:, 4] == 0.0))
+    return np.ascontiguousarray(q[good])
 
 
 def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> tuple[list[int], int]:
@@ -159,12 +221,15 @@ def _near(mechanism: Mechanism, q: Array) -> list[Array]:
     return poses
 
 
-def _random_motion(rows: LoopRows, kept: list[int]) -> tuple[Flags, AxisMotion]:
-    """Which axes have entries in the rows, and where all axes are at random poses with open loops."""
+def _random_motion(rows: LoopRows, kept: list[int]) -> tuple[list[set[int]], AxisMotion]:
+    """The axes of each row's entries, and where all axes are at random poses with open loops."""
     q = np.random.default_rng(0).uniform(-np.pi, np.pi, (PATTERN_POSES, rows.tree.n))
     motion = rows.motion(q)
-    J = rows.jacobian(motion, rows.cut_motion(motion))[:, kept]
-    return np.any(np.abs(J) > PRESENT, axis=0), motion
+    row, axis, values = rows.jacobian_entries(motion, rows.cut_motion(motion))
+    present: list[set[int]] = [set() for _ in range(rows.n_rows)]
+    for k in np.flatnonzero(np.abs(values).max(axis=0, initial=0.0) > PRESENT):
+        present[row[k]].add(int(axis[k]))
+    return [present[k] for k in kept], motion
 
 
 def _cheapest(draft: _Draft) -> _Draft:
@@ -180,7 +245,7 @@ class _Draft:
     """Unknowns, entries and places of a mechanism's loops, for one division into segments."""
 
     def __init__(
-        self, rows: LoopRows, kept: list[int], present: Flags, motion: AxisMotion, depth: int = 0
+        self, rows: LoopRows, kept: list[int], present: list[set[int]], motion: AxisMotion, depth: int = 0
     ) -> None:
         self.rows, self.kept, self.present, self.motion = rows, kept, present, motion
         self.segments = divided(rows, depth, motion)
@@ -211,7 +276,7 @@ class _Draft:
             if segment >= 0:
                 before = bases.get(segment, (0.0, []))[0]
                 bases[segment] = (before + sign, self._moving(segment))
-        axes = {j: sign * self.ratio[j] for j, sign in axes.items() if sign and self.present[k, j]}
+        axes = {j: sign * self.ratio[j] for j, sign in axes.items() if sign and j in self.present[k]}
         return axes, {g: found for g, found in bases.items() if found[0]}
 
     def _tie_entries(self, k: int, c: int) -> tuple[dict[int, float], dict[int, tuple[float, list[int]]]]:
@@ -418,9 +483,7 @@ class _Draft:
 
 def _usual_pivots(states: LoopStates, q: Array) -> Array:
     """The largest size that each pivot of a row has among some poses, which the tables get to know."""
-    coupling, tables = states.tree.coupling, states.tables
-    if coupling is not None:
-        q = q @ coupling.matrix.T + coupling.offset
+    tables, q = states.tables, all_axes(states.tree, q)
     rest = np.zeros_like(q)
     found = states.answer(q, rest, rest).pivot.max(axis=0)
     usual: Array = np.where(found > 0.0, found, 1.0)

@@ -177,16 +177,40 @@ class LoopRows:
                 facing[..., k] = axes[0] @ R[..., k, :, :] @ axes[0]
         return facing
 
+    @cached_property
+    def entries(self) -> tuple[Integers, Integers, Array, Integers, Integers]:
+        """Pairs of a loop and an axis that moves one side: loop, axis, sign; row and pair of entries."""
+        loop, axis = np.nonzero(self.sign)
+        first = np.searchsorted(loop, np.arange(len(self.loops) + 1))
+        pairs = [np.arange(first[k], first[k + 1]) for k in self.loop_of_row]
+        row = np.repeat(np.arange(self.n_rows), [len(some) for some in pairs])
+        pair = np.concatenate(pairs) if pairs else np.zeros(0, dtype=np.int64)
+        return loop, axis, self.sign[loop, axis], row, pair
+
+    def jacobian_entries(self, motion: AxisMotion, cut: CutMotion) -> tuple[Integers, Integers, Array]:
+        """Rows, axes and values (..., entries) of J where it is not zero by structure."""
+        _, _, F, N = self.directions(cut)
+        loop, axis, sign, row, pair = self.entries
+        turns, sign = self.tree.turns[axis][:, None], sign[:, None]
+        z, p = motion.rotation[..., 2][..., axis, :], motion.position[..., axis, :]
+        v = sign * np.where(turns, np.cross(z, cut.x_B[..., loop, :] - p), z)
+        w = sign * np.where(turns, z, 0.0)
+        values: Array = (v[..., pair, :] * F[..., row, :] + w[..., pair, :] * N[..., row, :]).sum(axis=-1)
+        return row, axis[pair], values
+
     def jacobian(self, motion: AxisMotion, cut: CutMotion) -> Array:
         """J (..., rows, axes) with d gap / dt = J qd."""
-        _, _, F, N = self.directions(cut)
-        k, turns = self.loop_of_row, self.tree.turns
-        z, p = motion.rotation[..., :-1, :, 2], motion.position[..., :-1, :]
-        arm = cut.x_B[..., :, None, :] - p[..., None, :, :]
-        v = np.where(turns[:, None], np.cross(z[..., None, :, :], arm), z[..., None, :, :])
-        v, w = self.sign[..., None] * v, (self.sign * turns)[..., None] * z[..., None, :, :]
-        J: Array = (v[..., k, :, :] @ F[..., None] + w[..., k, :, :] @ N[..., None])[..., 0]
+        row, axis, values = self.jacobian_entries(motion, cut)
+        J = np.zeros((*values.shape[:-1], self.n_rows, self.tree.n), dtype=values.dtype)
+        J[..., row, axis] = values
         return J
+
+    def rate(self, cut: CutMotion) -> Array:
+        """The time derivative of the gaps, (..., rows)."""
+        _, _, F, N = self.directions(cut)
+        k = self.loop_of_row
+        rate: Array = (F * cut.Dv[..., k, :] + N * cut.w[..., k, :]).sum(axis=-1)
+        return rate
 
     def second_rate(self, cut: CutMotion) -> Array:
         """The second time derivative of the gaps, (..., rows); at qdd = 0 it is the bias dJ/dt qd."""

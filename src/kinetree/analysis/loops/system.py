@@ -45,8 +45,13 @@ class Constraints:
     motion: AxisMotion
     cut: CutMotion
     gap: Array  # (..., rows)
-    J: Array  # (..., rows, n_dof)
     rate: Array  # second time derivative of the gap, (..., rows); at qdd = 0: the bias
+
+    @cached_property
+    def J(self) -> Array:
+        """(..., rows, n_dof): d gap / dt = J qd."""
+        J, coupling = self.rows.jacobian(self.motion, self.cut), self.rows.tree.coupling
+        return J if coupling is None else J @ coupling.matrix
 
     @cached_property
     def spaces(self) -> Spaces:
@@ -73,9 +78,7 @@ def constraints(
         qd, qdd = qd @ coupling.matrix.T, qdd @ coupling.matrix.T
     motion = rows.motion(q, qd, qdd)
     cut = rows.cut_motion(motion)
-    J = rows.jacobian(motion, cut)
-    J = J if coupling is None else J @ coupling.matrix
-    return Constraints(rows, motion, cut, rows.gap(cut), J, rows.second_rate(cut))
+    return Constraints(rows, motion, cut, rows.gap(cut), rows.second_rate(cut))
 
 
 def gap(mechanism: Mechanism, q: ArrayLike) -> Array:
@@ -150,7 +153,7 @@ def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: 
             f"{state_name(place[:-1])}: its frames point in opposite directions"
         )
     _refuse(mechanism, found, np.abs(found.gap), CLOSED * size, "is open by", "m or rad")
-    rates = np.abs((found.J @ qd[..., None])[..., 0])
+    rates = np.abs(found.rows.rate(found.cut))
     _refuse(
         mechanism,
         found,
