@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.loops.acceleration import fits_loops
 from kinetree.analysis.loops.program import loop_program
 from kinetree.analysis.loops.structure import assembled_poses
 from kinetree.analysis.loops.system import constraints, loop_rows, losing, rank_of, refuse_open_loops
@@ -20,10 +23,11 @@ def closed_loops(mechanism: Mechanism) -> ClosedLoops:
 
 def check_closed(mechanism: Mechanism, q: Array, qd: Array) -> None:
     """An error that names the loop where a state does not fit."""
-    if mechanism.loops:
-        found = constraints(mechanism, q, qd)
-        refuse_open_loops(mechanism, found, qd, None)
-        _refuse_singular_start(mechanism, found.J)
+    if not mechanism.loops or fits_loops(mechanism, q, qd):
+        return
+    refuse_open_loops(mechanism, constraints(mechanism, q, qd), qd, None)
+    for one in np.reshape(q, (-1, mechanism.n_dof)):
+        _refuse_singular_start(mechanism, constraints(mechanism, one).J)
 
 
 def _refuse_singular_start(mechanism: Mechanism, J: Array) -> None:

@@ -77,6 +77,15 @@ def loop_accelerations(
     return _closely(mechanism, state, wrenches, qdd, good[:, len(fits) :].all(axis=1).reshape(batch))
 
 
+def fits_loops(mechanism: Mechanism, q: Array, qd: Array) -> bool:
+    """Whether states (..., n_dof) fit the loops and are far from singular; a closer look may find more."""
+    tree, program = mechanism.tree, loop_program(mechanism)
+    rows = [x.reshape(-1, tree.n) for x in on_axes(tree, *np.broadcast_arrays(q, qd))]
+    fits, regular = _bounds(mechanism, program, rows[1])
+    verdict = program.states.answer(rows[0], rows[1], np.zeros_like(rows[1])).verdict
+    return bool((verdict <= (*fits, *regular)).all())
+
+
 def _bounds(mechanism: Mechanism, program: LoopProgram, qd: Array) -> tuple[tuple[float, ...], ...]:
     """Bounds of the numbers of `kernels.loop.judge`: of a state that fits the loops, and of a regular one."""
     close = CLOSED * size_of(mechanism)
