@@ -28,6 +28,9 @@ SECTIONS = {
     "predictions": {"case", "total", "solve", "objective", "iterations", "solved", "ipopt"},
     "refined": {"case", "objective", "error", "seconds", "switches"},
     "starts": {"case", "starts", "same"},
+    "loop_timings": {"mechanism", "quantity", "batch", "contestant", "best", "error"},
+    "loop_growth": {"shape", "size", "operations", "segments", "prepared", "best"},
+    "loop_times": {"case", "contestant", "method", "wanted", "milliseconds", "smallest_error"},
     "rollouts": {"contestant", "method", "setting", "count", "median_error", "worst_error", "seconds"},
 }
 
