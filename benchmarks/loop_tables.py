@@ -35,7 +35,8 @@ def _timings(results: dict[str, Any]) -> Table:
         "the proximal terms 1e-8 (constraintDynamics) and 1e-6 (lcaba), with which it is most exact; it has "
         "no inverse dynamics with loops."
     )
-    return Table("Closed loops: one state, batches", note, head, rows)
+    remark = results.get("loop_remark", "")
+    return Table("Closed loops: one state, batches", f"{note} {remark}".strip(), head, rows)
 
 
 def _growth(results: dict[str, Any]) -> Table:
@@ -86,8 +87,7 @@ def _times(results: dict[str, Any]) -> Table:
     note = (
         f"Milliseconds until the error of the final positions is 1e-6 and 1e-9. {cases}. Pinocchio is "
         "constraintDynamics in scipy's solve_ivp. MuJoCo's loops are soft, as stiff as its steps allow "
-        "(solref of two steps, impedance 0.9999); they bring the error that is shown, and no step is short "
-        "enough for a smaller one."
+        "(solref of two steps, impedance 0.9999), in steps of 2.5 ms, 0.6 ms and 0.16 ms."
     )
     head = ("motion", "contestant", "method", "ms to 1e-6", "ms to 1e-9", "smallest error")
     return Table("Closed loops: simulations", note, head, rows)

@@ -73,7 +73,8 @@ PLANS = {
         Plan(
             "loops",
             models=(),
-            seconds=0.5,
+            seconds=0.25,
+            step_counts=(400, 1600, 6400),
             chains=(),
             trees=(),
             threaded=(),

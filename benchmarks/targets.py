@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,46 @@ def _prediction_time(target: dict[str, Any], figures: Results) -> tuple[float | 
     return value, f"prediction, {target['case']}: kinetree, from statement to verified motion", "ms"
 
 
+def _loop_row(target: dict[str, Any], figures: Results, figure: str) -> tuple[float | None, str]:
+    batch = None if target["batch"] == "one call" else target["batch"]
+    key = {"mechanism": target["mechanism"], "quantity": target["quantity"], "contestant": target["by"]}
+    size = "one call" if batch is None else f"batch {batch}"
+    what = f"closed loops, {target['quantity']}, {target['mechanism']}, {size}: {target['by']}"
+    return figures.find("loop_timings", figure, batch=batch, **key), what
+
+
+def _loop_time(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    value, what = _loop_row(target, figures, "best")
+    return None if value is None else 1e-3 * value, f"{what}, time per state", "us"
+
+
+def _loop_error(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    value, what = _loop_row(target, figures, "error")
+    return value, f"{what}, error", ""
+
+
+def _loop_motion(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    """The best method of a contestant."""
+    times = [
+        row["milliseconds"]
+        for row in figures.results.get("loop_times", ())
+        if (row["case"], row["contestant"], row["wanted"]) == (target["case"], target["by"], target["wanted"])
+        and row["milliseconds"] is not None
+    ]
+    what = f"closed loops, {target['case']}, error {target['wanted']:.0e}: {target['by']}, time"
+    return min(times, default=None), what, "ms"
+
+
+def _loop_growth(target: dict[str, Any], figures: Results) -> tuple[float | None, str, str]:
+    """From the smallest to the largest size."""
+    rows = [row for row in figures.results.get("loop_growth", ()) if row["shape"] == target["shape"]]
+    what = f"closed loops, {target['shape']}: growth exponent of {target['by']}"
+    if len(rows) < 2:
+        return None, what, ""
+    first, last = rows[0], rows[-1]
+    return log(last["best"] / first["best"]) / log(last["size"] / first["size"]), what, ""
+
+
 MEASURES = {
     "times_faster": _times_faster,
     "time_ratio": _time_ratio,
@@ -172,4 +213,8 @@ MEASURES = {
     "starts_time": _starts_time,
     "rollout_time": _rollout_time,
     "prediction_time": _prediction_time,
+    "loop_time": _loop_time,
+    "loop_error": _loop_error,
+    "loop_motion": _loop_motion,
+    "loop_growth": _loop_growth,
 }

@@ -63,6 +63,14 @@ def solved_blocks(form: Blocks, J: Array, tau_tree: Array) -> Array | None:
 
 
 def _is_regular(A: Array, size: Array) -> bool:
-    """Whether blocks (..., k, k) are well away from singular beside the largest entry of J, (...)."""
-    least = np.abs(A[..., 0, 0]) if A.shape[-1] == 1 else np.linalg.svd(A, compute_uv=False)[..., -1]
-    return bool((least > TRUSTED * size).all())
+    """Whether blocks (..., k, k) are well away from singular beside the largest entry of J, (...).
+
+    The inverse of the norm of A^-1 is a lower bound of the smallest singular value, and found much faster.
+    """
+    if A.shape[-1] == 1:
+        return bool((np.abs(A[..., 0, 0]) > TRUSTED * size).all())
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        return False
+    return bool((TRUSTED * size * np.linalg.norm(inverse, axis=(-2, -1)) < 1.0).all())
