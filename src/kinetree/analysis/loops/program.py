@@ -59,6 +59,7 @@ WALK, WALK_STEP = 24, 0.5  # poses along which choices are compared, and the dis
 MOST_CHOICES = 300
 PATTERN_POSES = 4
 MOST_POSES = 5
+LARGE = 50  # coordinates from which on dense algebra is avoided
 FEWEST_POSES = 3  # at which the rows of a mechanism without redundant ones have all their pivots
 WIDTHS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of random starts around zero
 STEPS = 60  # of the search for closed poses from there
@@ -100,7 +101,7 @@ def loop_program(mechanism: Mechanism) -> LoopProgram:
 
 def _new_program(mechanism: Mechanism) -> LoopProgram:
     refuse_parameters(mechanism)
-    plain = _plain_program(mechanism)
+    plain = _plain_program(mechanism) if mechanism.n_dof > LARGE else None
     if plain is not None:
         return plain
     q = assembled_poses(mechanism, 1)[0]
