@@ -207,6 +207,14 @@ def _term_fields() -> dict[str, Any]:
     return found
 
 
+class GaussTable(Table):
+    """Gauss nodes in phases of a motion."""
+
+    ends: Numbers = Field(description="Where phases begin and end, s = t / T from 0 to 1.")
+    counts: list[Whole] = Field(description="Number of nodes in each phase.")
+    start: bool = Field(True, description="Whether s = 0 is an instant, too.")
+
+
 class SplineTable(Table):
     """What a motion is to be like, without the terms that are declared elsewhere."""
 
@@ -238,6 +246,15 @@ class SplineTable(Table):
     segments: Whole = Field(20, description="Segments of the B-splines.")
     degree: Whole = Field(3, description="Degree of the B-splines.")
     samples: Whole = Field(2, description="Instants per segment at which constraints are enforced.")
+    clamped: bool = Field(
+        True, description="Whether splines end in their last control points; those that go on do not."
+    )
+    gauss: GaussTable | None = Field(
+        None, description="Instants by phase instead of samples, for constraints and objectives alike."
+    )
+    sizes: dict[str, Positive] = Field(
+        {}, description="What counts as 1 of joints for solvers (rad, m); default 1."
+    )
 
 
 if TYPE_CHECKING:

@@ -93,7 +93,8 @@ def _checked(result: Result, solved: list[Any]) -> Result:
 
 
 def _problem(work: Assignment, table: PredictTable) -> Problem:
-    if table.start is None or table.end is None:
+    goes_on = any(row.spline for row in (*table.periodic, *table.symmetric))
+    if not goes_on and (table.start is None or table.end is None):
         missing = "start" if table.start is None else "end"
         raise InputError(f"predict.{missing} is missing: the state there, such as {{ q = [0.0, 1.0] }}")
     if "torque_weight" in table.model_fields_set and table.objective != "mixed":
@@ -125,6 +126,7 @@ def _loads(work: Assignment, phase: PhaseTable) -> list[Any]:
 def _of_table(
     work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: list[Any]
 ) -> Problem:
+    from kinetree.motion.problem.instants import GaussSamples
     from kinetree.motion.problem.problem import Problem
     from kinetree.study.mechanism import joint_values
 
@@ -135,7 +137,9 @@ def _of_table(
         duration=_duration(work, table),
         segments=table.segments,
         degree=table.degree,
-        samples=table.samples,
+        samples=table.samples if table.gauss is None else GaussSamples(**dict(table.gauss)),
+        clamped=table.clamped,
+        sizes=table.sizes,
         frozen=table.frozen,
         loads=acting,
         independent=table.independent,
