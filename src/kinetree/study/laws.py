@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
@@ -132,11 +131,11 @@ def _made(work: Assignment, table: ControllerTable, motion: Trajectory | None) -
     return Feedforward(motion, model=model, **gains, **options)
 
 
-def _needed(mechanism: Mechanism, motion: Trajectory) -> tuple[Array, Array]:
-    """Times and torques that a motion of a mechanism with closed loops needs."""
+def _needed(mechanism: Mechanism, motion: Trajectory) -> TorqueTable:
+    """The torques that a motion of a mechanism with closed loops needs, a cubic spline through rows."""
     times = np.linspace(0.0, motion.duration, round(motion.duration / TABLE_SPACING) + 1)
     state = motion.at(times)
-    return times, inverse_dynamics(mechanism, state.q, state.qd, state.qdd)
+    return TorqueTable(times, inverse_dynamics(mechanism, state.q, state.qd, state.qdd), "cubic")
 
 
 def _fed_forward(table: ControllerTable, motion: Any, torques: Any) -> Controller:
