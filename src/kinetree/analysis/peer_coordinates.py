@@ -25,6 +25,7 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.state import coordinates
 
 PEERS = ("pinocchio", "mujoco")
+IN_A_PLANE = (False, False, True)  # two translations, then a rotation: (x, y, cos, sin) in Pinocchio
 UNIT = 1e-3  # how far the length of a quaternion, or of a cosine and sine, may be from 1
 LOCKED = 1e-8  # size of a determinant below which rates of angles are not known
 
@@ -160,7 +161,7 @@ def _size(link: Link, peer: str, circles: bool) -> int:
         return 7
     if joint.is_ball:
         return 4
-    if peer == "pinocchio" and joint.kind == "planar":
+    if peer == "pinocchio" and joint.turns == IN_A_PLANE:
         return 4
     if peer == "pinocchio" and circles and _is_continuous(link):
         return 2

@@ -156,13 +156,13 @@ def _tied(
     links, parent, first = list(mechanism.links), WORLD, dict(zip(mechanism.joint_names, start, strict=True))
     names = []
     for name in along:
-        kind, axis = ("revolute", name[1]) if name.startswith("r") else ("prismatic", name)
-        joint = Joint.of_kind(f"{name} of {body} on its path", kind, axis=axis, driven=False)
+        kind = "revolute" if name.startswith("r") else "prismatic"
+        joint = Joint.of_kind(f"{name} of {body} on its path", kind, axis=name[-1], driven=False)
         place = Placement(position=offset) if parent == WORLD else Placement()
         links.append(Link(Body(joint.name), joint, parent, place))
         parent = joint.name
         names.append(joint.dof_names[0])
-        first[names[-1]] = 0.0 if kind == "revolute" else float(at["xyz".index(axis)])
+        first[names[-1]] = 0.0 if joint.is_turn else float(at["xyz".index(name)])
     tie = Joint.of_kind(f"{body} on its path", "fixed" if any(turned) else "spherical", cut=True)
     loop = Loop(tie, parent, body, Placement(rotation=R), Placement(position=local))
     closed = Mechanism(mechanism.name, tuple(links), mechanism.gravity, (*mechanism.loops, loop))
