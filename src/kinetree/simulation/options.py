@@ -17,6 +17,7 @@ ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
 AUTO = "auto"
 METHODS = (AUTO, *ADAPTIVE, *FIXED)
 TIGHTEST = 1e-14
+STABLE = {"rk4": 2.7, "semi_implicit_euler": 0.8}  # rate of Baumgarte's method times step
 MOST_STEPS = 1e9  # of a fixed length
 SAMPLES = 201  # of the output unless told
 MOST_SAMPLES = 10_000_000
@@ -79,6 +80,7 @@ class Options:
     friction_speed: float
     gimbal: Gimbal
     stop_at: tuple[str, ...]
+    baumgarte: float | None = None  # rate (1/s) at which loops are closed instead of by projection
 
     def settings(self) -> dict[str, Any]:
         """In plain numbers and texts."""
@@ -89,6 +91,8 @@ class Options:
                 told["max_step"] = self.max_step
         else:
             told["step"] = self.step
+        if self.baumgarte is not None:
+            told["baumgarte"] = self.baumgarte
         return told | {"friction_speed": self.friction_speed, "stop_at": list(self.stop_at)}
 
 
@@ -103,6 +107,7 @@ def read_options(
     friction_speed: float,
     gimbal: str,
     stop_at: Sequence[str] | str,
+    baumgarte: float | None = None,
 ) -> Options:
     """Checked options."""
     T = positive(duration, "duration", "s")
@@ -117,18 +122,31 @@ def read_options(
     if gimbal not in ("switch", "error"):
         raise InputError(unknown_name("gimbal", gimbal, ("switch", "error")))
     wanted = (stop_at,) if isinstance(stop_at, str) else tuple(stop_at)
+    length = _step(step, T) if step is not None else 0.0
     return Options(
         T,
         output_times(times, T),
         method,
         relative,
         absolute,
-        _step(step, T) if step is not None else 0.0,
+        length,
         positive(max_step, "max_step", "s") if max_step is not None else np.inf,
         positive(friction_speed, "friction_speed", "rad/s or m/s"),
         gimbal,  # type: ignore[arg-type]
         wanted,
+        _baumgarte(baumgarte, method, length) if baumgarte is not None else None,
     )
+
+
+def _baumgarte(rate: float, method: str, step: float) -> float:
+    """A rate at which loops are closed that a fixed step can follow."""
+    a = positive(rate, "baumgarte", "1/s")
+    if method in FIXED and a * step > STABLE[method]:
+        raise InputError(
+            f"baumgarte = {a:g} 1/s is too fast for steps of {step:g} s by '{method}': at most "
+            f"{STABLE[method] / step:g} 1/s"
+        )
+    return a
 
 
 def _step(step: float, duration: float) -> float:

@@ -58,6 +58,10 @@ def new_system(
     _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
+    if options.baumgarte is not None and not mechanism.loops:
+        raise InputError(
+            f"baumgarte = {options.baumgarte:g} 1/s closes loops, and mechanism '{mechanism.name}' has none"
+        )
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     parts = context_parts(mechanism, law, around, options)
     system = System(mechanism, parts, law.constant, law, events, names, lanes)
@@ -79,14 +83,18 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
 
 
 def components(
-    mechanism: Mechanism, law: Law, stops: Stops | None = None, slow: float = 1e-3
+    mechanism: Mechanism,
+    law: Law,
+    stops: Stops | None = None,
+    slow: float = 1e-3,
+    baumgarte: float | None = None,
 ) -> tuple[Component, ...]:
     """What acts beside mechanism, built-in law, ground and stops."""
     found: list[Component] = []
     if mechanism.loops:
         from kinetree.simulation.loops import closed_loops
 
-        found.append(closed_loops(mechanism))
+        found.append(closed_loops(mechanism, baumgarte))
         found += _cut_joint_forces(mechanism, law, stops, slow)
     if mechanism.tree.springs is not None:
         from kinetree.simulation.compiled.springs import SpringForces
@@ -155,7 +163,7 @@ def context_parts(
         calm=CALM * options.atol,
         rtol=options.rtol,
         stiff=options.method not in ("dop853", "dopri5"),
-        components=components(mechanism, law, around.stops, options.friction_speed),
+        components=components(mechanism, law, around.stops, options.friction_speed, options.baumgarte),
         **more,
     )
 

@@ -59,6 +59,7 @@ def simulate(
     events: Trigger | Sequence[Trigger] = (),
     stop_at: Sequence[str] | str = (),
     gimbal: str = "switch",
+    baumgarte: float | None = None,
     reactions: bool = False,
     energy_tolerance: float | None = None,
     progress: bool | Callable[[float], None] | None = None,
@@ -79,6 +80,8 @@ def simulate(
     with three Euler angles that come near their lock "switch" to another sequence, which the result does not
     show (its angles go on from sample to sample, by less than half a turn), or an "error" is raised one
     degree from the lock; so it is where springs, friction, stops or a built-in law act on the angles.
+    ``baumgarte`` (rate a, 1/s) closes loops by accelerations, J qdd + dJ/dt qd + 2 a J qd + a^2 gap = 0
+    (Baumgarte 1972), instead of by projection: the second choice, see the page on closed loops.
     ``reactions`` adds the joint reaction wrenches to the result.
 
     Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
@@ -91,7 +94,7 @@ def simulate(
     ((201, 4), True)
     """
     options = read_options(
-        duration, times, method, rtol, atol, step, max_step, friction_speed, gimbal, stop_at
+        duration, times, method, rtol, atol, step, max_step, friction_speed, gimbal, stop_at, baumgarte
     )
     start = _start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
@@ -109,7 +112,7 @@ def simulate(
             "reactions yet; ask kinetree.loops.reactions, or cut the loops at other joints"
         )
     charts = Charts(system, law, options, make)
-    check_closed(mechanism, *start)
+    check_closed(mechanism, *start, options.baumgarte)
     y0 = charts.begin(*start)
     charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])

@@ -68,10 +68,11 @@ class Simulator:
         max_step: float | None = None,
         stops: Stops | None = None,
         friction_speed: float = 1e-3,
+        baumgarte: float | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.options: Options = read_options(
-            duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ()
+            duration, times, method, rtol, atol, step, max_step, friction_speed, "error", (), baumgarte
         )
         law = read_law(mechanism, torque, controller)
         around = surroundings(ground, loads, stops)
@@ -94,7 +95,7 @@ class Simulator:
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
-        check_closed(self.mechanism, q, qd)
+        check_closed(self.mechanism, q, qd, self.options.baumgarte)
         start = self.system.start_state(q, qd)
         self.system.close_loops(start)
         if len(self.system.parts.locks):

@@ -121,11 +121,13 @@ class System:
 
     @property
     def projection(self) -> int:
-        """Where the function is that moves a state back onto the loops; 0 if there are none."""
+        """Where the function is that moves a state back onto the loops; 0 if accelerations do or none are."""
         if not self.mechanism.loops:
             return 0
-        from kinetree.simulation.compiled.loops import loop_projection
+        from kinetree.simulation.compiled.loops import ClosedLoops, loop_projection
 
+        if any(isinstance(part, ClosedLoops) and part.baumgarte for part in self.parts.components):
+            return 0
         return int(loop_projection().address)
 
     def close_loops(self, states: Array) -> None:

@@ -265,6 +265,9 @@ class IntegratorTable(Table):
     stop_at: Names | None = Field(
         None, description="Events that end the motion: touch_down, lift_off, joint_limit."
     )
+    baumgarte: Positive | None = Field(
+        None, description="Rate (1/s) at which accelerations close loops, instead of projections."
+    )
     energy_tolerance: Positive | None = Field(
         None, description="Relative error of the energy balance that the audit allows."
     )

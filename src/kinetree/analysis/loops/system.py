@@ -138,7 +138,9 @@ def rank_of(J: Array) -> int:
     return int((size > RANK * size[:1]).sum())
 
 
-def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None) -> None:
+def refuse_open_loops(
+    mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None, closed: float = CLOSED
+) -> None:
     """An error that names the loop and the state where a motion does not fit the loops."""
     refuse_parameters(mechanism)
     if not checking():
@@ -152,13 +154,13 @@ def refuse_open_loops(mechanism: Mechanism, found: Constraints, qd: Array, qdd: 
             f"mechanism '{mechanism.name}': loop '{loop}' is closed the wrong way round in "
             f"{state_name(place[:-1])}: its frames point in opposite directions"
         )
-    _refuse(mechanism, found, np.abs(found.gap), CLOSED * size, "is open by", "m or rad")
+    _refuse(mechanism, found, np.abs(found.gap), closed * size, "is open by", "m or rad")
     rates = np.abs(found.rows.rate(found.cut))
     _refuse(
         mechanism,
         found,
         rates,
-        CLOSED * size * (1.0 + np.abs(qd).max(initial=0.0)),
+        closed * size * (1.0 + np.abs(qd).max(initial=0.0)),
         "opens at",
         "m/s or rad/s",
     )

@@ -44,6 +44,7 @@ HEAD = Layout(
     end=1,
     tolerance=1,  # relative, of the integration
     drift=1,  # the largest gap at the end of a step, before projection
+    baumgarte=1,  # rate (1/s) at which accelerations close the loops; 0: projections do
 )  # it follows the tables of `kernels.loop_table`; passages and bridge follow it
 PASSAGES_AT = HEAD.width
 BRIDGE_AT = PASSAGES_AT + PASSAGE.width * MOST_PASSAGES
@@ -64,15 +65,18 @@ class ClosedLoops(Component):
 
     name = "loops"
 
-    def __init__(self, tables: LoopTables, kept: Sequence[int], loops: Sequence[int]) -> None:
+    def __init__(
+        self, tables: LoopTables, kept: Sequence[int], loops: Sequence[int], baumgarte: float | None = None
+    ) -> None:
         """Rows ``kept`` of all there are have multipliers; they belong to ``loops``."""
-        self.tables, self.kept = tables, tuple(kept)
+        self.tables, self.kept, self.baumgarte = tables, tuple(kept), baumgarte
         self._loop_of = dict(zip(self._pivots.tolist(), loops, strict=True))
 
     def numbers(self, parts: Any) -> Array:
         """Tables and scratch, head, passages and bridge in one array."""
         more = np.zeros(BRIDGE_AT + BRIDGE.width * parts.tree.n)
-        more[: HEAD.width] = layout_rows(HEAD, 1, tolerance=parts.rtol)[0]
+        head = layout_rows(HEAD, 1, tolerance=parts.rtol, baumgarte=self.baumgarte or 0.0)
+        more[: HEAD.width] = head[0]
         return np.concatenate([self.tables.numbers(LANES), more])
 
     @property
@@ -114,6 +118,14 @@ def cross(bridge, time, n, qdd):
         qdd[i] = a[0] + time * (a[1] + time * (a[2] + time * a[3]))
 
 
+@inline
+def stabilize(views, rate):
+    """Biases of gaps that obey g'' + 2 a g' + a^2 g = 0 (Baumgarte 1972), after `factor_loops`."""
+    loops, gaps = views[0], views[12]
+    for k in range(loops.n_rows[0]):
+        gaps.bias[k] = gaps.bias[k] + rate * (2.0 * gaps.rate[k] + rate * gaps.gap[k])
+
+
 @functools.cache
 def loop_motion(lanes: int) -> Any:
     """The C callback that fills the row ``qdd`` of the context from the row ``total``."""
@@ -134,6 +146,9 @@ def loop_motion(lanes: int) -> Any:
                 cross(fields(own, BRIDGE, 1, base + BRIDGE_AT), t - loops.begin[0], n, qdd)
                 return 0
         factor_loops(tree, work, n, *views)
+        rate = fields(own, HEAD, 1, views[0].end[0]).baumgarte[0]
+        if rate > 0.0:
+            stabilize(views, rate)
         accelerate_loops(tree, work, n, q, qd, total, qdd, *views)
         return 0
 
