@@ -144,6 +144,9 @@ def draw(
         str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
+    graph: Annotated[
+        bool, typer.Option("--graph", help="Draw bodies and joints as a graph, cut joints dashed.")
+    ] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
     floating_base: FloatingBase = False,
@@ -155,14 +158,18 @@ def draw(
     Example: kinetree draw gripper --q 0,0.5,0.3,0.2 --labels
     """
     from kinetree.report.draw import figure_of
+    from kinetree.report.loop_graph import graph_of
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
 
+    if graph and (q is not None or labels):
+        raise InputError("--graph shows bodies and joints, no pose: leave out --q and --labels")
     mechanism = mechanism_of(model, **read_options(folder, packages, floating_base))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)
-    figure = figure_of(mechanism, None if q is None else _numbers(q, "--q"), labels=labels)
+    pose = None if q is None else _numbers(q, "--q")
+    figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels)
     write_file(path, picture_bytes(figure, path.suffix))
     if not quiet:
         told(f"Wrote {path}")
