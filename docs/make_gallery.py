@@ -61,7 +61,7 @@ def main(names: list[str]) -> None:
                 picture(example.name, page, result.mechanism)
                 parts.append(section(example.name, page))
                 print(f"made {example.name}")
-            else:
+            elif example.name in before:
                 parts.append(before[example.name])
     (DOCS / "gallery.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 

@@ -109,3 +109,19 @@ def test_a_delta_plate_keeps_its_orientation():
 def test_impossible_sizes_are_refused(make, words):
     with pytest.raises(kt.KinetreeError, match=words):
         make()
+
+
+def test_the_walker_is_made_of_jansens_legs():
+    """Two mirrored legs, one crank and the trunk; toes where those of a single leg are."""
+    leg, walker = kt.zoo.jansen_leg(0.005), kt.zoo.jansen_walker(1, 0.005)
+    crank = 0.005 * 15.0
+    assert walker.mass == pytest.approx(2.0 + crank + 2.0 * (leg.mass - crank))
+    assert np.abs(kt.loops.gap(walker, np.zeros(walker.n_dof))).max() < 1e-14
+
+    def toes(mechanism):
+        poses = kt.forward_kinematics(mechanism, np.zeros(mechanism.n_dof))
+        return [poses[x.body][0] @ x.position + poses[x.body][1] for x in mechanism.contact_points]
+
+    (toe,), (left, right) = toes(leg), toes(walker)
+    assert np.allclose(left, toe, atol=1e-14)
+    assert right[0] > 0.0 > left[0]

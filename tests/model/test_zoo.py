@@ -63,6 +63,7 @@ def test_every_documented_mechanism_is_compared():
         "n_four_bar",
         "scissor_lift",
         "jansen_leg",
+        "jansen_walker",
         "bricard",
     }  # tests/loops
     compared |= {"stewart", "delta", "human"}  # human: test_human.py

@@ -31,6 +31,7 @@ PLANAR = {
     "n_four_bar": "z",
     "scissor_lift": "z",
     "jansen_leg": "z",
+    "jansen_walker": "z",
 }
 CLOSED = {
     "four_bar": (0, 0.98437306083976, 4.31443918550007),

@@ -32,6 +32,10 @@ class Plane:
         self.ground = self.build.world
         self._frames: dict[str, tuple[Point, float]] = {self.ground.name: ((0.0, 0.0), 0.0)}
 
+    def place(self, body: BodyHandle) -> None:
+        """Note a body whose axes are those of the world at q = 0."""
+        self._frames[body.name] = ((0.0, 0.0), 0.0)
+
     def bar(
         self, on: BodyHandle, name: str, mass: float, start: Point, end: Point, driven: bool = False
     ) -> BodyHandle:
@@ -40,13 +44,22 @@ class Plane:
         return self.body(on, name, start, angle, Inertia.rod(mass, end=(length, 0, 0)), driven)
 
     def body(
-        self, on: BodyHandle, name: str, at: Point, angle: float, inertia: Inertia, driven: bool = False
+        self,
+        on: BodyHandle,
+        name: str,
+        at: Point,
+        angle: float,
+        inertia: Inertia,
+        driven: bool = False,
+        viscous: float = 0.0,
     ) -> BodyHandle:
         """A body hinged at a point to another one; its axes stand at an angle to the world's."""
         _, tilt = self._frames[on.name]
         c, s = cos(angle - tilt), sin(angle - tilt)
         rotation = ((c, -s, 0.0), (s, c, 0.0), (0.0, 0.0, 1.0))
-        joint = on.revolute(f"{name}_joint", at=self.local(on, at), rotation=rotation, driven=driven)
+        joint = on.revolute(
+            f"{name}_joint", at=self.local(on, at), rotation=rotation, driven=driven, viscous=viscous
+        )
         self._frames[name] = (at, angle)
         return joint.body(name, inertia)
 
@@ -158,6 +171,9 @@ def scissor_lift(n: int = 3, bar: float = 1.0) -> Mechanism:
     return linkage.build.build()
 
 
+MOTOR = 1.0  # N m s/rad: by how much the torque of the walker's motor falls with its speed
+
+
 def jansen_leg(scale: float = 0.01) -> Mechanism:
     """One leg of Jansen's walking linkage: a crank and six links in three loops; 1 kg per metre of bar.
 
@@ -165,28 +181,73 @@ def jansen_leg(scale: float = 0.01) -> Mechanism:
     joint at (-a, -l); at q = 0 the crank lies along x. The foot is a contact point.
     """
     _positive("jansen_leg", scale=scale)
-    s = {name: scale * length for name, length in HOLY_NUMBERS.items()}
-    fixed, pin = (-s["a"], -s["l"]), (s["m"], 0.0)
-    upper = _corner(fixed, pin, s["b"], s["j"], "jansen_leg")
-    lower = _corner(pin, fixed, s["k"], s["c"], "jansen_leg")
+    linkage = Plane("jansen_leg")
+    s = _holy(scale)
+    crank = linkage.bar(linkage.ground, "crank", s["m"], (0.0, 0.0), (s["m"], 0.0), driven=True)
+    _jansen_leg(linkage, linkage.ground, crank, (s["m"], 0.0), s)
+    return linkage.build.build()
+
+
+def jansen_walker(pairs: int = 3, scale: float = 0.005) -> Mechanism:
+    """A walker in the plane: Jansen's legs in mirrored pairs on one crankshaft that a motor rotates.
+
+    The cranks of the ``pairs`` are shifted by equal parts of a revolution. The trunk, a box of 2 kg with its
+    middle at the shaft, moves in the plane (x, y, rotation). The shaft is driven; its friction, 1 N m s/rad,
+    is the slope of the motor's torque over speed; the feet are contact points. Closed at q = 0, where the
+    first crank lies along x. Lengths (m) are Jansen's numbers times ``scale``.
+    """
+    _positive("jansen_walker", scale=scale)
+    _count("jansen_walker", pairs)
+    s, linkage = _holy(scale), Plane("jansen_walker")
+    hull = Inertia.box(2.0, (2.0 * s["a"], 2.0 * s["l"], s["a"]))
+    base = linkage.ground.planar("trunk_joint", driven=False).body("trunk", hull)
+    linkage.place(base)
+    pins = [(s["m"] * cos(2 * pi * k / pairs), s["m"] * sin(2 * pi * k / pairs)) for k in range(pairs)]
+    arms = [Inertia.rod(s["m"], end=(*pin, 0.0)) for pin in pins]
+    shaft = linkage.body(base, "shaft", (0.0, 0.0), 0.0, sum(arms[1:], arms[0]), driven=True, viscous=MOTOR)
+    for k, pin in enumerate(pins):
+        for side, mirror in (("left", 1.0), ("right", -1.0)):
+            _jansen_leg(linkage, base, shaft, pin, s, f"{side}{k + 1}_", mirror)
+    return linkage.build.build()
+
+
+def _holy(scale: float) -> dict[str, float]:
+    """Jansen's lengths (m)."""
+    return {name: scale * length for name, length in HOLY_NUMBERS.items()}
+
+
+def _jansen_leg(
+    linkage: Plane,
+    base: BodyHandle,
+    crank: BodyHandle,
+    pin: Point,
+    s: dict[str, float],
+    prefix: str = "",
+    mirror: float = 1.0,
+) -> None:
+    """The links of a leg to the left of a crank's pin, or to the right of it for ``mirror`` -1."""
+
+    def other(p: Point) -> Point:
+        return (mirror * p[0], p[1])
+
+    fixed, near = (-s["a"], -s["l"]), other(pin)
+    upper = _corner(fixed, near, s["b"], s["j"], "jansen_leg")
+    lower = _corner(near, fixed, s["k"], s["c"], "jansen_leg")
     back = _corner(fixed, upper, s["d"], s["e"], "jansen_leg")
     knee = _corner(lower, back, s["g"], s["f"], "jansen_leg")
     toe = _corner(lower, knee, s["i"], s["h"], "jansen_leg")
-    linkage = Plane("jansen_leg")
-    crank = linkage.bar(linkage.ground, "crank", s["m"], (0.0, 0.0), pin, driven=True)
-    bar_j, bar_k = (
-        linkage.bar(crank, "bar_j", s["j"], pin, upper),
-        linkage.bar(crank, "bar_k", s["k"], pin, lower),
-    )
-    rear = linkage.body(linkage.ground, "triangle_bde", fixed, 0.0, _outline(fixed, (fixed, upper, back)))
-    bar_c = linkage.bar(linkage.ground, "bar_c", s["c"], fixed, lower)
-    bar_f = linkage.bar(rear, "bar_f", s["f"], back, knee)
-    foot = linkage.body(bar_c, "triangle_ghi", lower, 0.0, _outline(lower, (lower, knee, toe)))
-    linkage.pin("upper_pin", bar_j, rear, upper)
-    linkage.pin("lower_pin", bar_k, bar_c, lower)
-    linkage.pin("knee_pin", bar_f, foot, knee)
-    foot.contact("toe", at=linkage.local(foot, toe))
-    return linkage.build.build()
+    fixed, upper, lower, back, knee, toe = map(other, (fixed, upper, lower, back, knee, toe))
+    bar_j = linkage.bar(crank, f"{prefix}bar_j", s["j"], pin, upper)
+    bar_k = linkage.bar(crank, f"{prefix}bar_k", s["k"], pin, lower)
+    outline = _outline(fixed, (fixed, upper, back))
+    rear = linkage.body(base, f"{prefix}triangle_bde", fixed, 0.0, outline)
+    bar_c = linkage.bar(base, f"{prefix}bar_c", s["c"], fixed, lower)
+    bar_f = linkage.bar(rear, f"{prefix}bar_f", s["f"], back, knee)
+    foot = linkage.body(bar_c, f"{prefix}triangle_ghi", lower, 0.0, _outline(lower, (lower, knee, toe)))
+    linkage.pin(f"{prefix}upper_pin", bar_j, rear, upper)
+    linkage.pin(f"{prefix}lower_pin", bar_k, bar_c, lower)
+    linkage.pin(f"{prefix}knee_pin", bar_f, foot, knee)
+    foot.contact(f"{prefix}toe", at=linkage.local(foot, toe))
 
 
 def bricard() -> Mechanism:
