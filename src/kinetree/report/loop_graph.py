@@ -41,7 +41,10 @@ def graph_of(mechanism: Mechanism) -> Figure:
     for name, (x, y) in places.items():
         box = {"boxstyle": "round,pad=0.35", "fc": PAPER, "ec": INK, "lw": 2.0 if name == WORLD else 1.0}
         ax.text(x, -y, name, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=4)
-    legend = [({"color": LINE_COLORS[0], "lw": 2.6}, "driven"), ({"color": GROUND, "lw": 1.4}, "not driven")]
+    legend: list[tuple[dict[str, Any], str]] = [
+        ({"color": LINE_COLORS[0], "lw": 2.6}, "driven"),
+        ({"color": GROUND, "lw": 1.4}, "not driven"),
+    ]
     if mechanism.loops:
         legend.append(({"color": ALERT, "lw": 1.4, "ls": "--"}, "cut joint"))
     from matplotlib.lines import Line2D
