@@ -20,7 +20,7 @@ def graph_of(mechanism: Mechanism) -> Figure:
 
     >>> import kinetree as kt
     >>> len(graph_of(kt.zoo.four_bar()).axes[0].lines)
-    5
+    4
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
