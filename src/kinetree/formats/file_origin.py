@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
-ARRAYS = {key: tuple(key.split(".")) for key in ("body", "loop", "contact", "spring", "dh.row")}
+ARRAYS = {key: tuple(key.split(".")) for key in ("body", "joint", "loop", "contact", "spring", "dh.row")}
 MENTIONED = re.compile(
     r"(?P<key>body|joint|loop|spring|contact point) '(?P<name>.*?)'|DH row (?P<row>\d+)"
     r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
@@ -128,7 +128,7 @@ class Origin:
 
 def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """The kinds and names of what an entry of an array describes; a joint without a name gets its body's."""
-    if key in ("loop", "contact", "spring"):
+    if key in ("joint", "loop", "contact", "spring"):
         yield key, entry.get("name")
     if key == "loop":
         yield "joint", entry.get("name")
@@ -136,7 +136,8 @@ def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str
         joint, name = entry.get("joint"), entry.get("name")
         given = joint.get("name") if isinstance(joint, Mapping) else None
         yield "body", name
-        yield "joint", f"{name}_joint" if given is None else given
+        if joint is not None:
+            yield "joint", f"{name}_joint" if given is None else given
     if key == "dh.row":
         yield "body", entry.get("name", f"link{index + 1}")
         yield "joint", entry.get("joint_name", f"joint{index + 1}")

@@ -7,6 +7,7 @@ These tables know the shape of the file only; what the values mean is checked by
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -64,14 +65,10 @@ class _OrKind:
         return {"anyOf": [{"type": "string", "enum": list(KINDS)}, handler(core_schema)]}
 
 
-class BodyTable(Table):
-    """A body and the joint that carries it."""
+class GraphBodyTable(Table):
+    """A body of a graph, whose joints are listed by themselves."""
 
     name: str = Field(description="Name of the body.")
-    parent: str = Field(WORLD, description="Name of the body it is attached to; default the world.")
-    joint: Annotated[JointTable, BeforeValidator(_kind_alone), _OrKind()] = Field(
-        description='The joint between the parent and this body; "fixed" welds them together.'
-    )
     mass: Number | None = Field(None, description="Mass (kg).")
     center: Vector | None = Field(None, description="Centre of mass in the body frame (m); default origin.")
     inertia: Moment | None = Field(
@@ -98,22 +95,38 @@ class BodyTable(Table):
     shapes: list[ShapeTable] = Field([], description="Shapes the body is drawn with; they have no mass.")
 
 
+class BodyTable(GraphBodyTable):
+    """A body and the joint that carries it."""
+
+    parent: str = Field(WORLD, description="Name of the body it is attached to; default the world.")
+    joint: Annotated[JointTable, BeforeValidator(_kind_alone), _OrKind()] = Field(
+        description='The joint between the parent and this body; "fixed" welds them together.'
+    )
+
+
 class EndTable(Placed):
     """One side of a loop's cut joint: a body and the joint's frame in it."""
 
     body: str = Field(description="Name of the body, or 'world'.")
 
 
-class LoopTable(JointParameters, JointDirections):
-    """A cut joint that closes a loop between bodies a and b."""
+class GraphJointTable(JointParameters, JointDirections):
+    """A joint between bodies a and b, in a mechanism drawn as a graph."""
 
-    name: str = Field(description="Name of the cut joint.")
-    kind: CutKind = Field(description=f"Kind of cut joint: {', '.join(CUT_KINDS)}.")
+    name: str = Field(description="Name of the joint.")
+    kind: CutKind = Field(description=f"Kind of joint: {', '.join(CUT_KINDS)}.")
     a: EndTable = Field(description="Where the joint sits in body a.")
     b: EndTable = Field(description="Where the joint, after its motion, sits in body b.")
     length: Number | None = Field(
         None, description="Length (m) of a rod with a ball at each end; for spherical cut joints."
     )
+
+
+class LoopTable(GraphJointTable):
+    """A cut joint that closes a loop between bodies a and b."""
+
+    name: str = Field(description="Name of the cut joint.")
+    kind: CutKind = Field(description=f"Kind of cut joint: {', '.join(CUT_KINDS)}.")
     driven: bool | list[bool] = Field(
         False, description=f"Whether the cut joint has a drive: {EACH}; default false."
     )
@@ -202,6 +215,27 @@ class MechanismTable(Table):
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
+
+
+class GraphTable(Table):
+    """A mechanism as a graph: bodies, and all joints between them, from which a spanning tree is found."""
+
+    name: str = Field(description="Name of the mechanism.")
+    gravity: Vector = Field(
+        list(EARTH), description="Gravitational acceleration in the world (m/s^2); default z up on Earth."
+    )
+    body: list[GraphBodyTable] = Field(description="Bodies, without parents and joints.")
+    joint: list[GraphJointTable] = Field(description="All joints, each between two bodies or the world.")
+    cut: list[str] | None = Field(
+        None, description="Names of the joints to cut; default: those outside a tree that is found."
+    )
+    spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
+    contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
+
+
+def is_graph(table: Mapping[str, Any]) -> bool:
+    """Whether a file draws its mechanism as a graph: it has [[joint]] tables."""
+    return isinstance(table.get("joint"), list)
 
 
 class FileSchema(GenerateJsonSchema):

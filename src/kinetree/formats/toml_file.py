@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError
 from kinetree.formats.file_origin import Origin
-from kinetree.formats.schema import DhTable, MechanismTable
-from kinetree.formats.toml_parts import contact_point_of, dh_row_of, link_of, loop_of, spring_of
+from kinetree.formats.schema import DhTable, GraphTable, MechanismTable, is_graph
+from kinetree.formats.toml_parts import body_of, contact_point_of, dh_row_of, link_of, loop_of, spring_of
 from kinetree.formats.toml_writer import mechanism_table, toml_text
 from kinetree.model.mechanism import Mechanism
 
@@ -56,6 +56,8 @@ def mechanism_of(origin: Origin) -> Mechanism:
         raise FileError(f"{origin.source}: is empty; a mechanism needs a name and at least one [[body]]")
     if "study" in origin.table:
         raise FileError(f"{origin.source}: is a study, not a mechanism; run it: kinetree run {origin.source}")
+    if is_graph(origin.table):
+        return _from_graph(origin)
     try:
         file = MechanismTable.model_validate(dict(origin.table))
     except ValidationError as error:
@@ -72,6 +74,30 @@ def _from_bodies(file: MechanismTable, origin: Origin) -> Mechanism:
     more = _further(file, origin)
     with origin.blamed():
         return Mechanism(file.name, links, frozen(file.gravity), **more)
+
+
+def _from_graph(origin: Origin) -> Mechanism:
+    from kinetree.model.graph import from_graph
+
+    try:
+        file = GraphTable.model_validate(dict(origin.table))
+    except ValidationError as error:
+        raise origin.explained(error, GraphTable) from None
+    with np.errstate(over="ignore", invalid="ignore"):
+        bodies = _each(file.body, body_of, origin, "body")
+        joints = _each(file.joint, loop_of, origin, "joint")
+        points = _each(file.contact, contact_point_of, origin, "contact")
+        springs = _each(file.spring, spring_of, origin, "spring")
+        with origin.blamed():
+            return from_graph(
+                file.name,
+                bodies,
+                joints,
+                cut=file.cut,
+                gravity=frozen(file.gravity),
+                springs=springs,
+                contact_points=points,
+            )
 
 
 def _from_dh(file: MechanismTable, dh: DhTable, origin: Origin) -> Mechanism:

@@ -19,8 +19,9 @@ from kinetree.formats.schema import (
     BodyTable,
     ContactTable,
     DhRowTable,
+    GraphBodyTable,
+    GraphJointTable,
     JointTable,
-    LoopTable,
     SpringTable,
 )
 from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
@@ -40,9 +41,13 @@ SOLIDS = ("point", "rod", "box", "cylinder", "sphere", "bent_rod", "about_origin
 def link_of(table: BodyTable) -> Link:
     """A body with the joint that carries it."""
     name = f"{table.name}_joint" if table.joint.name is None else table.joint.name
-    body = Body(table.name, inertia_of(table), tuple(shape_of(shape) for shape in table.shapes))
     joint = joint_of(name, table.joint)
-    return Link(body, joint, table.parent, placement_of(table.joint, f"joint '{name}'"))
+    return Link(body_of(table), joint, table.parent, placement_of(table.joint, f"joint '{name}'"))
+
+
+def body_of(table: GraphBodyTable) -> Body:
+    """A body by itself."""
+    return Body(table.name, inertia_of(table), tuple(shape_of(shape) for shape in table.shapes))
 
 
 def dh_row_of(table: DhRowTable) -> dict[str, Any]:
@@ -52,8 +57,8 @@ def dh_row_of(table: DhRowTable) -> dict[str, Any]:
     return row if table.mimic is None else row | {"mimic": _mimic(table.mimic)}
 
 
-def loop_of(table: LoopTable) -> Loop:
-    """A cut joint between two bodies."""
+def loop_of(table: GraphJointTable) -> Loop:
+    """A joint between two bodies, cut or of a graph."""
     place_a, place_b = placement_of(table.a, "body a"), placement_of(table.b, "body b")
     length = None if table.length is None else float(table.length)
     return Loop(joint_of(table.name, table, cut=True), table.a.body, table.b.body, place_a, place_b, length)
@@ -89,7 +94,7 @@ def shape_of(table: ShapeTable) -> Shape:
     return Shape(table.kind, size, placement_of(table, f"shape '{table.kind}'"), table.file)
 
 
-def inertia_of(table: BodyTable) -> Inertia:
+def inertia_of(table: GraphBodyTable) -> Inertia:
     """From mass, center and inertia, or from the one solid that is given instead."""
     plain = [key for key in ("mass", "center", "inertia") if getattr(table, key) is not None]
     plain += ["allow_unphysical"] if table.allow_unphysical else []
@@ -111,7 +116,7 @@ def inertia_of(table: BodyTable) -> Inertia:
     return Inertia(**given, allow_unphysical=table.allow_unphysical)
 
 
-def joint_of(name: str, keys: JointTable | LoopTable, cut: bool = False) -> Joint:
+def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -> Joint:
     """A joint with its axes exactly as they are written."""
     _check_degrees(keys.kind, keys)
     mimic = None if keys.mimic is None else _mimic(keys.mimic)

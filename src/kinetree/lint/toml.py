@@ -16,14 +16,19 @@ from kinetree.formats.schema import (
     BodyTable,
     ContactTable,
     DhRowTable,
+    GraphBodyTable,
+    GraphJointTable,
+    GraphTable,
     LoopTable,
     MechanismTable,
     SpringTable,
+    is_graph,
 )
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_lines import key_lines
 from kinetree.formats.toml_parts import (
     SOLIDS,
+    body_of,
     contact_point_of,
     dh_row_of,
     inertia_of,
@@ -91,6 +96,16 @@ PARTS = (
     Part("contact", ContactTable, contact_point_of, (contact_point_of,)),
     Part("dh.row", DhRowTable, _checked_row, (_row_alone,)),
 )
+GRAPH_PARTS = (
+    Part(
+        "body",
+        GraphBodyTable,
+        body_of,
+        (inertia_of, lambda table: [shape_of(x) for x in table.shapes], lambda table: Body(table.name)),
+    ),
+    Part("joint", GraphJointTable, loop_of, (loop_of,)),
+    *(part for part in PARTS if part.key in ("spring", "contact")),
+)
 
 
 def check_mechanism_toml(text: str, file: str) -> list[Finding]:
@@ -104,12 +119,15 @@ def check_mechanism_toml(text: str, file: str) -> list[Finding]:
 
 def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Place = ()) -> list[Finding]:
     """The findings in a mechanism that was parsed; ``above`` is its place in a larger file."""
-    problems = _schema_errors(origin, MechanismTable)
-    found = _schema_findings(origin, MechanismTable, problems, lines, above)
-    parts, wrong = _parts(origin, [place for place, _ in problems])
+    graph = is_graph(origin.table)
+    model: type[BaseModel] = GraphTable if graph else MechanismTable
+    problems = _schema_errors(origin, model)
+    found = _schema_findings(origin, model, problems, lines, above)
+    parts, wrong = _parts(origin, [place for place, _ in problems], GRAPH_PARTS if graph else PARTS)
     found += wrong
     whole = not found and bool(origin.table)
-    found += _tree_findings(origin, parts) if whole else _orphans(origin, lines, above)
+    if not graph:
+        found += _tree_findings(origin, parts) if whole else _orphans(origin, lines, above)
     found += _raw_angles(origin, lines, above)
     mechanism: Mechanism | None
     try:
@@ -117,7 +135,7 @@ def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Pla
     except KinetreeError as error:
         if not any(x.severity == ERROR for x in found):
             found += of_error(error, origin.source, "impossible-mechanism")
-        mechanism = _remains(parts["body"])
+        mechanism = None if graph else _remains(parts["body"])
     told = [] if mechanism is None else suspicions(mechanism)
     healthy = not any(x.severity == ERROR for x in found)
     return found + [_placed(x, origin, lines, above) for x in told if healthy or x.rule in BY_THEMSELVES]
@@ -162,11 +180,13 @@ def _schema_errors(origin: Origin, model: type[BaseModel]) -> list[Problem]:
     return []
 
 
-def _parts(origin: Origin, bad: Sequence[Place]) -> tuple[dict[str, list[Any]], list[Finding]]:
+def _parts(
+    origin: Origin, bad: Sequence[Place], kinds: Sequence[Part]
+) -> tuple[dict[str, list[Any]], list[Finding]]:
     """The parts of the mechanism that can exist, and findings about those that cannot."""
-    made: dict[str, list[Any]] = {part.key: [] for part in PARTS}
+    made: dict[str, list[Any]] = {part.key: [] for part in kinds}
     found: list[Finding] = []
-    for part in PARTS:
+    for part in kinds:
         path = ARRAYS[part.key]
         broken = {place[: len(path) + 1] for place in bad}
         for k, entry in enumerate(origin.entries(part.key)):

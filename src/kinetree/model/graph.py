@@ -90,11 +90,18 @@ def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
                 f"mechanism '{name}': joints of a graph are Loop(joint, body_a, body_b, ...), got {joint!r}"
             )
         if joint.name in taken:
-            raise ModelError(f"mechanism '{name}': more than one joint is called '{joint.name}'")
+            raise ModelError(
+                f"mechanism '{name}': more than one joint is called '{joint.name}'; names must differ"
+            )
         taken.add(joint.name)
         for body in (joint.body_a, joint.body_b):
             if body != WORLD and body not in seen:
                 raise ModelError(f"joint '{joint.name}': {unknown_name('body', body, (WORLD, *bodies))}")
+
+
+def _bodies(names: Sequence[str]) -> str:
+    """Bodies in a message."""
+    return listed(f"body '{name}'" for name in names)
 
 
 def _can_carry(joint: Loop) -> bool:
@@ -159,8 +166,8 @@ def _shortest(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> set[s
     lost = [body for body in bodies if body not in reached]
     if lost:
         raise ModelError(
-            f"mechanism '{name}': no joints lead from the world to {listed(lost)}; a body that floats hangs "
-            "on a joint of the kind 'free'"
+            f"mechanism '{name}': no joints lead from the world to {_bodies(lost)}; every body of a graph "
+            "has to be reached"
         )
     return tree
 
@@ -220,7 +227,7 @@ def _carried(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> dict[s
     lost = [body for body in bodies if body not in found]
     if lost:
         raise ModelError(
-            f"mechanism '{name}': with these joints cut nothing leads from the world to {listed(lost)}"
+            f"mechanism '{name}': with these joints cut nothing leads from the world to {_bodies(lost)}"
         )
     return found
 
