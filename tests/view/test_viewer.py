@@ -86,6 +86,19 @@ def test_sliders_move_the_bodies_and_tell_the_torques(viewer, rng):
     assert f"{float(kt.potential_energy(arm, q)):.5g} J" in viewer.values.content
 
 
+def test_springs_end_at_their_bodies():
+    build = kt.Builder("sprung")
+    arm = build.world.revolute("pin", axis="y", at=(0.1, 0, 0.2), rpy=(0.3, 0.2, 0.1))
+    arm = arm.body("arm", kt.Inertia.rod(1.0, end=(0.5, 0, 0)))
+    build.spring("coil", "world", arm, at_a=(0, 0.4, 0), at_b=(0.5, 0.1, 0), stiffness=10.0)
+    robot = build.build()
+    pose = kt.forward_kinematics(robot, [0.0])
+    with opened(robot) as page:
+        (ends,) = page.stage._spring_lines.points
+    assert np.allclose(ends[0], (0, 0.4, 0), atol=1e-6)
+    assert np.allclose(ends[1], pose.position[0] + pose.rotation[0] @ (0.5, 0.1, 0), atol=1e-6)
+
+
 def limited():
     """A mechanism with limits on both sides, and on one."""
     arm = kt.zoo.two_link()

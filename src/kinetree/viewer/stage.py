@@ -51,7 +51,8 @@ class Stage:
             if joint.grounded:
                 self._add_seat(f"{self.root}/seat{k}", joint)
         self._rails = [joint for joint in scene.joints if joint.kind.slides and not joint.kind.is_free]
-        self._rail_lines = self._add_rails()
+        self._rail_lines = self._add_lines("rails", len(self._rails), GROUND)
+        self._spring_lines = self._add_lines("springs", len(scene.springs), INK)
         for k, point in enumerate(scene.contacts):
             self._add_point(f"{self._frame(point.body)}/contact{k}", point.position)
         for k, pair in enumerate(scene.loops):
@@ -75,6 +76,8 @@ class Stage:
             self._center.position = tuple(center)
             if self._rail_lines is not None:
                 self._rail_lines.points = self._rail_points(position, turn)
+            if self._spring_lines is not None:
+                self._spring_lines.points = self._spring_points(position, turn)
 
     def arrows(self, kind: str, at: Array, vector: Array, color: str) -> None:
         """Show arrows (k, 3) that begin at points (k, 3) instead of those of the same kind before."""
@@ -200,12 +203,12 @@ class Stage:
         radius = (1.6 if large else 1.0) * POINT * self.size
         self.server.scene.add_icosphere(name, radius, rgb(ALERT), position=tuple(position), cast_shadow=False)
 
-    def _add_rails(self) -> Any:
-        if not self._rails:
+    def _add_lines(self, name: str, count: int, color: str) -> Any:
+        if not count:
             return None
-        points = np.zeros((len(self._rails), 2, 3), np.float32)
+        points = np.zeros((count, 2, 3), np.float32)
         thick = 0.3 * JOINT * self.size
-        return self.server.scene.add_line_segments(f"{self.root}/rails", points, rgb(GROUND), thickness=thick)
+        return self.server.scene.add_line_segments(f"{self.root}/{name}", points, rgb(color), thickness=thick)
 
     def _rail_points(self, position: Array, turn: Array) -> Array:
         """From a sliding joint's seat on the parent to its body, (k, 2, 3)."""
@@ -215,6 +218,17 @@ class Stage:
             if joint.parent >= 0:
                 seat = position[joint.parent] + _rotated(turn[joint.parent], joint.seat)
             ends.append([seat, position[joint.body]])
+        return np.array(ends, dtype=np.float32)
+
+    def _spring_points(self, position: Array, turn: Array) -> Array:
+        """Both ends of every spring, (k, 2, 3)."""
+        ends = [
+            [
+                x.position if x.body < 0 else position[x.body] + _rotated(turn[x.body], x.position)
+                for x in pair
+            ]
+            for pair in self.scene.springs
+        ]
         return np.array(ends, dtype=np.float32)
 
     def _frame(self, body: int) -> str:
