@@ -47,7 +47,7 @@ def _loop(compiled: CompiledModel, e: int, kind: str) -> Loop:
     m = compiled.m
     ends = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
     name = compiled.new_joint(compiled.name("EQUALITY", e) or f"{kind}{e}")
-    cut = Joint.of_kind(name, CUT_JOINTS[kind])
+    cut = Joint.of_kind(name, CUT_JOINTS[kind], driven=False, cut=True)
     if compiled.label("mjtObj", newer_value(m, "eq_objtype", e)) == "site":
         places = [placement_from(m.site_pos[s], m.site_quat[s], f"loop '{name}'") for s in ends]
         ends = int(m.site_bodyid[ends[0]]), int(m.site_bodyid[ends[1]])

@@ -35,6 +35,7 @@ from kinetree.analysis.loops.system import (
     size_of,
     spaces,
 )
+from kinetree.errors import InputError, listed
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.loop import BASE, MOVE, TURN
 from kinetree.kernels.loop_table import (
@@ -53,6 +54,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers, Tree
 from kinetree.state import independent_axes, random_state
 
+SMALLEST = 1e-6  # size of a constraint's slope (m or 1) beside which smaller ones are rounding
 STEADY = 0.2  # share of the smallest singular value of all rows that a choice of them must keep at all poses
 CONSTANT = 0.999  # share from which on a choice does not depend on the pose
 WALK, WALK_STEP = 24, 0.5  # poses along which choices are compared, and the distance between them
@@ -169,7 +171,13 @@ def chosen_rows(mechanism: Mechanism, poses: list[Array]) -> tuple[list[int], in
     """
     found = constraints(mechanism, np.array(poses)).J
     size = np.linalg.svd(found[0], compute_uv=False)
-    rank = int((size > RANK * size[0]).sum())
+    rank = int((size > RANK * max(size[0], SMALLEST)).sum())
+    if rank == 0:
+        names = listed(loop.name for loop in mechanism.loops)
+        raise InputError(
+            f"mechanism '{mechanism.name}': its loops ({names}) are closed in every position, so they "
+            "constrain nothing; leave them out (mechanism.opened())"
+        )
     kept = independent_rows(found[0], rank)
     if len(kept) == found.shape[1] or _steadiness(found, kept) > CONSTANT:
         return kept, rank

@@ -24,6 +24,7 @@ from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Schedul
 
 FINER = 10
 SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
+SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
 EXACT = 1e-8  # relative, of momentum and of mirror images
 GIVES = 0.5  # J per step that the ground may give
@@ -72,6 +73,22 @@ def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Che
             lowest, -SLIPS, lowest >= -SLIPS, "m", "no point of either foot is below the ground"
         ),
         "support": _support(who, step, plan),
+        **_ground_forces(who, step),
+    }
+
+
+def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
+    """Whether the ground only pushes, and whether its friction suffices, foot by foot."""
+    force = step.ground().force
+    pull = float(np.maximum(-force[..., 2], 0.0).max()) / who.weight
+    carries = force[..., 2] > CARRIES * who.weight
+    level = np.abs(force[..., :2]).max(axis=-1)
+    used = float((level[carries] / force[..., 2][carries]).max(initial=0.0))
+    friction = who.task.friction
+    sentence = f"|f_x|, |f_y| <= {friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
+    return {
+        "pushing": Check.within(pull, EXACT, "1", "the ground pulls at neither foot, beside the weight"),
+        "friction": Check.within(max(used / friction - 1.0, 0.0), SLACK, "1", sentence),
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kinetree.result.records import Check
@@ -34,7 +36,8 @@ def prepare(work: Assignment) -> Work:
         audit["audits"] = Check.within(
             0.0 if own else 1.0, 0.5, "1", "energy and loops of all five simulations"
         )
-        arrays = {
+        arrays: dict[str, Any] = {
+            "time": [0.0],  # of the pose that stands for the problems
             "benchmark_error": (
                 ("problem",),
                 np.array([x.error for x in solved]),
