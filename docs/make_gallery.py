@@ -29,9 +29,11 @@ TASKS = {
     "inverse": "Torques of a motion",
     "simulate": "Free fall",
     "control": "Walking",
+    "walk": "A person walks",
     "predict": "The best motion",
     "stability": "Numerical stability",
     "compare": "Side by side",
+    "iftomm": "Benchmark problems",
 }
 COLUMNS, DPI, COLORS = 3, 100, 96
 LONG_NAME = 16  # letters of a line's name that leave no room for a second one beside it

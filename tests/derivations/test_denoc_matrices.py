@@ -22,7 +22,8 @@ PRINTED = {  # sizes in 004, sections 4.4 and 5.5; the numbers of modules with t
     "hexapod": ((78, 78), (78, 18), {0: None, 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0}),
 }
 PARTITIONS = (None, "links", "axes")
-OPEN = [name for name in kt.zoo.ZOO if name != "humanoid"]
+FELT = ("human", "andrews_squeezer", "flyball_governor", "jansen_walker")  # springs, friction: not in 5.12
+OPEN = [name for name in kt.zoo.ZOO if name not in ("humanoid", *FELT)]
 
 
 @pytest.fixture(params=OPEN)

@@ -315,20 +315,37 @@ TERMS = {
     "periodic": {"joints": ["joint2"], "rates": 1},
     "symmetric": {"pairs": {"joint1": "joint2"}, "mirrored": ["joint1"], "rates": 1},
     "unknown_force": {"body": "link2", "point": [0.4, 0, 0], "name": "tip", "axes": "xy", "upper": [1, 2]},
+    "effort": {"exponent": 3.0, "joints": ["joint1"], "limits": 80.0},
+    "torque_rate": {"joints": ["joint2"], "limits": 80.0, "weight": 1e-3},
+    "squared_acceleration": {"weights": {"joint2": 2.0}},
+    "posture": {"position": {"joint1": "20 deg"}},
+    "squared_sum": {"coefficients": {"joint1": 1.0, "joint2": 1.0}, "target": 0.3},
+    "hold": {"joints": ["joint1"], "during": [0.0, 0.1]},
+    "cut_force": {"body": "link2", "of": "link1", "point": [0.4, 0, 0], "axes": "xy", "name": "tie"},
+    "unknown_moment": {"body": "link2", "name": "twist", "axes": "z", "upper": 5.0, "during": [0.0, 0.5]},
+    "friction": {"forces": ["tip"], "friction": 0.5, "normal": [0, 1, 0]},
+    "torque_combination": {"coefficients": {"joint1": 1.0, "joint2": -1.0}, "upper": 60.0},
+    "joint_springs": {"stiffness": 3.0, "joints": ["joint2"]},
+    "joint_product": {"joint": "joint1", "other": "joint2", "lower": -9.0},
+    "relative_position": {"body": "link2", "of": "link1", "upper": [1, 1, 1], "point": [0.4, 0, 0]},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("key", TERMS)
 def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
     """The study has the term that Python makes of the same arguments."""
-    assert set(TERMS) == {declared.key for declared in every_term()}
+    assert {*TERMS, "support"} == {
+        declared.key for declared in every_term()
+    }  # support: tests/motion/test_support.py
     (declared,) = [x for x in every_term() if x.key == key]
     kind = "objective" if declared.objective else "constraints"
     rows = {key: [TERMS[key]]}
-    if key == "squared_force":
+    if key in ("squared_force", "friction"):
         rows["unknown_force"] = [TERMS["unknown_force"]]
     gravity = "parameters = { gravity = [0, 0, -9.81] }"
     study = written(tmp_path, "start = { q = { joint1 = 0.0 } }\nend = {}\n", gravity)
+    if key == "torque_rate":  # as an objective it is one of motions of given duration
+        study.write_text(study.read_text().replace("[study]\n", "[study]\nduration = 1.0\n"))
     problem = asked_problem(monkeypatch, study, rows)
     made = getattr(problem, kind)[-1]
     assert type(made).__name__ == declared.term
