@@ -38,6 +38,7 @@ def prepare(work: Assignment) -> Work:
         )
         arrays: dict[str, Any] = {
             "time": [0.0],  # of the pose that stands for the problems
+            "q": np.zeros((1, mechanism.n_dof)),
             "benchmark_error": (
                 ("problem",),
                 np.array([x.error for x in solved]),
