@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 from gallery_loops import LOOPS
+from gallery_more import MORE
 from gallery_panels import Array, Page, Panel, Sticks, each, largest, over_time
 from gallery_walking import LAWS, WALKS, forced_biped, laws, single_support, walking
 
@@ -259,6 +260,7 @@ FIGURES: dict[str, Callable[[kt.Result], Page]] = {
     **{name: walking(name) for name in WALKS},
     **{name: laws(name) for name in LAWS},
     **LOOPS,
+    **MORE,
     "puma_stability": puma,
     "two_link_minimum_time": predicted(
         "001, Fig. 7", "001, Fig. 8; 000, Fig. 4.2", "001, Fig. 9; 000, Fig. 4.4", "000, Fig. 4.3",

@@ -1,0 +1,66 @@
+"""Figures of a walking person, of the IFToMM problems and of Jansen's walker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from gallery_panels import Page, Panel, largest, over_time
+
+import kinetree as kt
+
+LEG = ("hip.flexion", "knee", "ankle.flexion")
+
+
+def person(result: kt.Result) -> Page:
+    """Angles and torques of both legs, and the ground's push on each foot."""
+    panels = []
+    for what, x in (("angles", "q"), ("torques", "tau")):
+        for side in ("right", "left"):
+            names = [f"{side}_{name}" for name in LEG]
+            panels.append(over_time(result, f"{side} leg, {what}", x, names, ("hip", "knee", "ankle")))
+    weight = result.mechanism.mass * 9.81
+    t, force = result.time.values, result["ground_reaction"].values / weight
+    lines = [(f"{foot}, {axis}", t, force[:, k, n]) for k, foot in enumerate(("right", "left"))
+             for n, axis in ((2, "up"), (0, "forward"))]  # fmt: skip
+    panels.append(Panel("ground reaction", "body weights", lines))
+    rows = [
+        ("iterations", f"{int(result.statistics['iterations'])}", ""),
+        ("largest vertical force", f"{largest(force[:, 0, 2]):.2f} body weights", ""),
+        (
+            "largest knee angle",
+            f"{np.degrees(largest(result.q.sel(joint='left_knee').values)):.0f}°",
+            "60 ± 5°",
+        ),
+    ]
+    return Page(panels, result.q.values[len(result.time) // 3], rows)
+
+
+def benchmark(result: kt.Result) -> Page:
+    """Errors and computing times of the five problems."""
+    names = result["problem"].values.tolist()
+    number = np.arange(1, len(names) + 1, dtype=float)
+    errors, seconds = result["benchmark_error"].values, result["computing_time"].values
+    panels = [
+        Panel(
+            "error at the end", "rad or m", [("", number, errors)], logarithmic=True, across="problem A0..."
+        ),
+        Panel("computing time", "s", [("", number, seconds)], logarithmic=True, across="problem A0..."),
+    ]
+    rows = [(f"error of {name}", f"{error:.0e}", "") for name, error in zip(names, errors, strict=True)]
+    return Page(panels, result.q.values[0], rows)
+
+
+def walker(result: kt.Result) -> Page:
+    """The trunk and the crankshaft."""
+    panels = [
+        over_time(result, "trunk", "q", ("trunk_joint.tx", "trunk_joint.ty"), ("forward", "up")),
+        over_time(result, "lean of the trunk", "q", ("trunk_joint.rz",), ("lean",)),
+        over_time(result, "crankshaft", "q", ("shaft_joint",), ("angle",)),
+    ]
+    travel = result.q.sel(joint="trunk_joint.tx").values
+    rows = [("way of the trunk", f"{abs(travel[-1] - travel[0]):.2f} m", "")]
+    return Page(panels, result.q.values[len(result.time) // 2], rows)
+
+
+MORE: dict[str, Callable[[kt.Result], Page]] = {"walking": person, "iftomm": benchmark, "jansen_walk": walker}
