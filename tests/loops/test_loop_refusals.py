@@ -98,6 +98,30 @@ def test_a_loop_of_joints_without_inertia_names_one_of_them():
         kt.simulate(mechanism, q, duration=0.1)
 
 
+def test_a_loop_that_is_always_closed_constrains_nothing():
+    build = kt.Builder("pinned_twice")
+    rod = kt.Inertia.rod(1.0, end=(0.4, 0, 0))
+    a = build.world.revolute("j1").body("a", rod)
+    b = a.revolute("j2", at=(0.4, 0, 0)).body("b", rod)
+    build.loop("again", a, b, at_a=(0.4, 0, 0))
+    mechanism, still = build.build(), np.zeros(2)
+    with pytest.raises(kt.InputError, match=r"its loops \(again\) are closed in every position"):
+        kt.forward_dynamics(mechanism, [0.1, 0.2], still, still)
+
+
+def test_loops_of_mjcf_files_have_no_motors(tmp_path):
+    pytest.importorskip("mujoco")
+    file = tmp_path / "bars.xml"
+    file.write_text(
+        "<mujoco><worldbody><body name='a'><joint name='j' axis='0 1 0'/><geom size='0.1'/>"
+        "<body name='b' pos='1 0 0'><joint name='k' axis='0 1 0'/><geom size='0.1'/></body></body>"
+        "<body name='c' pos='1 0 1'><joint name='l' axis='0 1 0'/><geom size='0.1'/></body></worldbody>"
+        "<equality><connect body1='b' body2='c' anchor='0 0 1'/></equality></mujoco>"
+    )
+    (loop,) = kt.load(file).loops
+    assert not any(loop.joint.driven)
+
+
 def test_urdf_says_that_it_forgets_drives(tmp_path):
     mechanism = kt.zoo.five_bar().opened()
     with pytest.warns(kt.KinetreeWarning, match=r"joints without drives \(left_rod_joint, right_rod_joint\)"):

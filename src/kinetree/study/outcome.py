@@ -57,6 +57,15 @@ class Outcome:
         return told
 
 
+def failed_checks(result: Result) -> list[str]:
+    """A sentence for each check of the audit that did not pass, but for that of the search itself."""
+    return [
+        f"{name} is {check.value:.3g}, allowed {check.tolerance:.3g} {check.unit}: {check.sentence}"
+        for name, check in result.audit.items()
+        if not check.passed and name != "solved"
+    ]
+
+
 def status_of(result: Result) -> str:
     """The status of a result that was reached without an error."""
     if result.stop_reason == INTERRUPTED:

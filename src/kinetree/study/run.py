@@ -14,7 +14,15 @@ from kinetree.study.assignment import Assignment, Progress, Study
 from kinetree.study.code import Code
 from kinetree.study.extend import with_study
 from kinetree.study.file import read_study
-from kinetree.study.outcome import AUDIT_FAILED, DIVERGED, INFEASIBLE, INTERRUPTED, Outcome, status_of
+from kinetree.study.outcome import (
+    AUDIT_FAILED,
+    DIVERGED,
+    INFEASIBLE,
+    INTERRUPTED,
+    Outcome,
+    failed_checks,
+    status_of,
+)
 from kinetree.study.tasks import Work, known_tasks
 
 
@@ -46,7 +54,8 @@ class Prepared:
             status = status_of(result)
             message = result.stop_reason or ""
             if result.task == "predict" and status in (INFEASIBLE, AUDIT_FAILED):
-                message = "\n".join(result.messages)
+                checks = failed_checks(result) if status == AUDIT_FAILED else []
+                message = "\n".join([*checks, *result.messages])
         except SimulationError as error:
             result, status, message = error.result, DIVERGED, str(error)
         except KeyboardInterrupt:
