@@ -176,7 +176,7 @@ def test_joint_forces_are_those_of_the_joint():
         (lambda r: kt.gait.gait_cycle(measured_step(samples=5)), "at least 8 samples"),
         (lambda r: kt.gait.measured_walking("norm"), "unknown data set of measured walking 'norm'"),
         (lambda r: kt.gait.ground_variables({"right": np.zeros((3, 3))}), "for the feet 'right' and 'left'"),
-        (lambda r: kt.gait.strides(r, 0), "whole number from 1"),
+        (lambda r: kt.gait.strides(r, 0), "integer from 1"),
         (lambda r: kt.gait.gait_score(kt.gait.GaitCycle(np.arange(101), {}, 60, 1, 75)), "no curve"),
     ],
 )

@@ -111,7 +111,7 @@ def test_phases_follow_each_other():
         ({"backpack": 90.0}, "backpack must be from 0 to 60%"),
         ({"double": 0.0}, "no foot would carry"),
         ({"double": 0.8}, "double support must end before heel off"),
-        ({"points": 3}, "points must be a whole number"),
+        ({"points": 3}, "points must be an integer"),
         ({"strength": {"tail": 0.5}}, "unknown joint 'tail'"),
         ({"exponent": 1.0}, "exponent of effort must be 2 or more"),
         ({"pace": 1.0}, "unknown setting 'pace'"),

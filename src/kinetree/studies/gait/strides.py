@@ -28,7 +28,7 @@ def strides(result: Result, count: int = 2) -> Result:
     has it. A result that says ``settings["steps"] = 2`` is a stride already and repeated as it is.
     """
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        raise InputError(f"the number of strides must be a whole number from 1 to {MOST}, got {count!r}")
+        raise InputError(f"the number of strides must be an integer from 1 to {MOST}, got {count!r}")
     steps = result.settings.get("steps", 1)
     person, q, qd = _on_pelvis(result)
     time = np.asarray(result["time"].values) - float(result["time"].values[0])

@@ -152,7 +152,7 @@ class Walking:
                 f"{self.ball:g} and {self.flat:g}"
             )
         if type(self.points) is not int or not 6 <= self.points <= 60:
-            raise InputError(f"walking: points must be a whole number from 6 to 60, got {self.points!r}")
+            raise InputError(f"walking: points must be an integer from 6 to 60, got {self.points!r}")
         if self.closure < 2 or self.clearances < 1:
             raise InputError("walking: closure needs at least 2 instants, clearances at least 1")
 
