@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.errors import InputError
+from kinetree.analysis.loops.assembly import assemble
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
@@ -96,12 +97,23 @@ class Skeleton:
 
 
 def resting_pose(mechanism: Mechanism) -> Array:
-    """The allowed q (n_dof,) nearest to zero."""
+    """The allowed q (n_dof,) nearest to zero, with loops closed from there if they can be."""
     joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
     if not mechanism.n_dof:
         return np.zeros(0)
     lower = np.concatenate([joint.lower for joint in joints])
     pose: Array = np.clip(0.0, lower, np.concatenate([joint.upper for joint in joints]))
+    return _closed(mechanism, pose) if mechanism.loops else pose
+
+
+def _closed(mechanism: Mechanism, pose: Array) -> Array:
+    """A pose near the given one with loops closed; the pose itself if none is found."""
+    rng = np.random.default_rng(0)
+    for width in (0.0, 0.1, 0.3, 0.6, 1.0, 1.0, 1.0, 1.0):  # a flat linkage can only be closed from beside
+        try:
+            return assemble(mechanism, pose + width * rng.normal(size=pose.shape))
+        except KinetreeError:
+            continue
     return pose
 
 
