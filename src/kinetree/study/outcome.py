@@ -58,11 +58,14 @@ class Outcome:
 
 
 def failed_checks(result: Result) -> list[str]:
-    """A sentence for each check of the audit that did not pass, but for that of the search itself."""
+    """A sentence for each check that did not pass; none if the search itself failed, which says more."""
+    solved = result.audit.get("solved")
+    if solved is not None and not solved.passed:
+        return []
     return [
         f"{name} is {check.value:.3g}, allowed {check.tolerance:.3g} {check.unit}: {check.sentence}"
         for name, check in result.audit.items()
-        if not check.passed and name != "solved"
+        if not check.passed
     ]
 
 
