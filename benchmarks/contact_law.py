@@ -1,4 +1,7 @@
-"""The ground's law of Kinetree in plain Python, for engines that have another one or none (004, app. D)."""
+"""The ground's law of Kinetree in plain Python, for engines that have another one or none.
+
+[Shah2013], app. D.
+"""
 
 from __future__ import annotations
 

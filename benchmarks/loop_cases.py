@@ -48,14 +48,14 @@ class LoopCase(Case):
 
 
 def four_bar() -> LoopCase:
-    """The four-bar of 004, section 8.2.1."""
+    """The four-bar of [Shah2013], section 8.2.1."""
     bar = kt.zoo.four_bar()
     q0 = kt.loops.assemble(bar, [1.0, 1.33, 4.18], hold=["crank_pivot"])
     return LoopCase("four-bar", bar, q0, 4.0 / 3.0, "falls 1.33 s from rest, its crank at 1 rad")
 
 
 def three_rrr() -> LoopCase:
-    """The 3-RRR manipulator of 004, section 8.2.3."""
+    """The 3-RRR manipulator of [Shah2013], section 8.2.3."""
     robot = kt.zoo.three_rrr()
     start = (1.0472, -0.86507, 3.7334, 1.31276, 2.96258, 4.18879, 5.75959)
     return LoopCase("3-RRR", robot, kt.loops.assemble(robot, start), 1.0, "falls 1 s from the book's pose")

@@ -15,7 +15,7 @@ ROD = kt.Inertia.cylinder(1.0, 0.03, 0.3, axis="x", center=(0.15, 0.0, 0.0))
 
 
 def arm() -> kt.Mechanism:
-    """Six revolute joints: the industrial robot of 004, Table 6.6."""
+    """Six revolute joints: the industrial robot of [Shah2013], Table 6.6."""
     return kt.zoo.kuka_kr5(com="midpoint")
 
 

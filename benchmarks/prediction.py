@@ -69,13 +69,13 @@ ENDS = {
 
 
 def minimum_time() -> Problem:
-    """001, section 6.3."""
+    """[Xiang2009], section 6.3."""
     constraints = [*rest(*ENDS["minimum time"]), TorqueLimits()]
     return Problem(kt.zoo.two_link(), objective=Time(), constraints=constraints, duration=BOUNDS)
 
 
 def lifting() -> Problem:
-    """001, section 6.4."""
+    """[Xiang2009], section 6.4."""
     return Problem(
         kt.zoo.two_link(gravity=(0, -9.8062, 0)),
         objective=time_and_torque(0.01),
@@ -86,7 +86,7 @@ def lifting() -> Problem:
 
 
 def sliding() -> Problem:
-    """000, section 4.2, with the angle from the sliding direction."""
+    """[Barman2020], section 4.2, with the angle from the sliding direction."""
     constraints = [*rest(*ENDS["sliding"]), TorqueLimits()]
     arm = kt.zoo.two_link_prismatic(theta2=np.pi / 2)
     return Problem(arm, objective=time_and_torque(0.01), constraints=constraints, duration=BOUNDS)

@@ -59,13 +59,13 @@ def final_positions(motion: Any) -> Array:
 
 
 def gripper() -> Case:
-    """The gripper of 004, section 6.2.1."""
+    """The gripper of [Shah2013], section 6.2.1."""
     start = np.radians([-60.0, 0.0, 0.0, 0.0])
     return Case("gripper", kt.zoo.gripper(), start, 1.0, "falls 1 s from q = (-60, 0, 0, 0) degrees")
 
 
 def kuka() -> Case:
-    """The KUKA KR5 of 004, section 6.2.2, centres of mass at the origins of the link frames."""
+    """The KUKA KR5 of [Shah2013], section 6.2.2, centres of mass at the origins of the link frames."""
     return Case("KUKA KR5", kt.zoo.kuka_kr5(), np.zeros(6), 1.0, "falls 1 s from q = 0")
 
 

@@ -1,4 +1,4 @@
-"""Docstrings as Markdown: examples become blocks of code, roles become links."""
+"""Docstrings as Markdown: examples become blocks of code, roles names, citations links."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from griffe import Extension, Object
 
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data):`~?\.?(?P<name>[^`]+)`")
+CITED = re.compile(r"(?<!\[)\[(?P<key>Barman2020|Xiang2009|Mohan2007|NCTU|Shah2013)\](?![\[(\]])")
 DIRECTIVE = re.compile(r"\s*#\s*doctest:.*$", re.M)
 
 
@@ -36,5 +37,10 @@ def as_markdown(text: str) -> str:
         elif inside and not line.strip():
             done.append("```")
             inside = False
-        done.append(DIRECTIVE.sub("", line) if inside else line)
+        done.append(DIRECTIVE.sub("", line) if inside else CITED.sub(_link, line))
     return "\n".join([*done, "```"] if inside else done)
+
+
+def _link(found: re.Match[str]) -> str:
+    """A key of the bibliography, whose page is found by its heading."""
+    return f"[{found[0]}][{found['key'].lower()}]"

@@ -16,7 +16,7 @@ from gallery_walking import LAWS, WALKS, forced_biped, laws, single_support, wal
 
 import kinetree as kt
 
-# ---- 004, chapter 6 --------------------------------------------------------------------------------------
+# ---- [Shah2013], chapter 6 -------------------------------------------------------------------------------
 
 GRIPPER = ("joint1", "joint2", "joint3", "joint4")
 GRIPPER_LABELS = ("joint 1¹", "joint 1²", "joint 2²", "joint 1³")
@@ -71,7 +71,7 @@ def kuka_fall(result: kt.Result) -> Page:
     return Page([*panels, Panel("Fig. 6.8: energy", "J", energies)], result.q.values[200], rows)
 
 
-# ---- 002 -------------------------------------------------------------------------------------------------
+# ---- [Mohan2007] -----------------------------------------------------------------------------------------
 
 
 def puma(result: kt.Result) -> Page:
@@ -114,7 +114,7 @@ def puma(result: kt.Result) -> Page:
     return Page(panels, result.q_reference.values[500], rows)
 
 
-# ---- 003 -------------------------------------------------------------------------------------------------
+# ---- [NCTU] ----------------------------------------------------------------------------------------------
 
 
 def joint_locked(result: kt.Result) -> Page:
@@ -145,7 +145,7 @@ def _by_angle(
     return Page(panels, result.q.values[1, 0], rows)
 
 
-# ---- 000 and 001 -------------------------------------------------------------------------------------------
+# ---- [Barman2020] and [Xiang2009] ------------------------------------------------------------------------
 
 
 def predicted(
@@ -195,7 +195,7 @@ def predicted(
 
 
 def _slopes(result: kt.Result, title: str) -> list[Panel]:
-    """Slopes of the torques along the motion: recursive, and, broad, by the closed form of 001."""
+    """Slopes of the torques along the motion: recursive, and, broad, by the closed form of [Xiang2009]."""
     load = [kt.Wrench("link2", force=(0.0, -LOAD, 0.0), point=(LENGTH, 0.0, 0.0))]
     states = result.q.values, result.qd.values, result.qdd.values
     found = kt.inverse_dynamics_derivatives(result.mechanism, *states, load)
@@ -208,11 +208,11 @@ def _slopes(result: kt.Result, title: str) -> list[Panel]:
     return panels
 
 
-LOAD, LENGTH, MASS, G = 10.0, 0.4, 0.5, 9.8062  # N, m, kg, m/s^2: 001, Table 1 and section 6.4
+LOAD, LENGTH, MASS, G = 10.0, 0.4, 0.5, 9.8062  # N, m, kg, m/s^2: [Xiang2009], Table 1 and section 6.4
 
 
 def _closed_slopes(result: kt.Result) -> tuple[list[Array], list[Array]]:
-    """001, eqs. 71-74 and 77-80 with l = L / 2: slopes of tau1, tau2 by the angles, and by their rates."""
+    """Slopes of tau1, tau2 by angles and rates: [Xiang2009], eqs. 71-74 and 77-80 with l = L / 2."""
     (q1, q2), (d1, d2), (a1, a2) = (x.values.T for x in (result.q, result.qd, result.qdd))
     c, s, s1, s12 = np.cos(q2), np.sin(q2), np.sin(q1), np.sin(q1 + q2)
     mLl, outer = MASS * LENGTH * LENGTH / 2, (MASS * G * LENGTH / 2 + LOAD * LENGTH) * s12
@@ -263,8 +263,8 @@ FIGURES: dict[str, Callable[[kt.Result], Page]] = {
     **MORE,
     "puma_stability": puma,
     "two_link_minimum_time": predicted(
-        "001, Fig. 7", "001, Fig. 8; 000, Fig. 4.2", "001, Fig. 9; 000, Fig. 4.4", "000, Fig. 4.3",
-        (0.4, 0, 0), "0.3934 s (001), 0.392 s (000)", (0, 1), history="001, Fig. 10",
+        "Xiang Fig. 7", "Xiang Fig. 8; Barman Fig. 4.2", "Xiang Fig. 9; Barman Fig. 4.4", "Barman Fig. 4.3",
+        (0.4, 0, 0), "0.3934 s ([Xiang2009]), 0.392 s ([Barman2020])", (0, 1), history="Xiang Fig. 10",
     ),
     "two_link_lifting": predicted(
         "Fig. 11", "Fig. 12", "Fig. 13", "", (0.4, 0, 0), "0.52 s", (0, 1), slopes="Fig. 14"

@@ -1,4 +1,4 @@
-"""The figures of 004, chapter 8: mechanisms with closed loops."""
+"""The figures of [Shah2013], chapter 8: mechanisms with closed loops."""
 
 from __future__ import annotations
 

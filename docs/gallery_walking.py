@@ -1,4 +1,4 @@
-"""The figures of 004, chapters 6, 7 and 9, of robots that walk: gaits, joints, torques, forces, laws."""
+"""The figures of [Shah2013], chapters 6, 7 and 9, of robots that walk: gaits, joints, torques, forces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gallery_panels import Array, Page, Panel, Sticks, largest, over_time
 
 import kinetree as kt
 
-# ---- one foot is the ground --------------------------------------------------------------------------------
+# ---- one foot is the ground ------------------------------------------------------------------------------
 
 
 def single_support(result: kt.Result) -> Page:
@@ -36,7 +36,7 @@ def _single_gait(result: kt.Result) -> Panel:
     return Panel("Fig. 6.10: plan of the step", "m", lines)
 
 
-# ---- 004, chapters 7 and 9 ---------------------------------------------------------------------------------
+# ---- [Shah2013], chapters 7 and 9 ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ FORMULA = re.compile(
     r"\$\$(?P<block>.+?)\$\$|(?<![\\\w$])\$(?P<inline>[^\s$](?:[^$\n]*?[^\s$])?)\$(?![\w$])", re.S
 )
 OUTSIDE = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<up>(?:\.\./)+)(?P<path>[^)]+)\)")
+CITED = re.compile(r"(?<!\[)\[(?P<key>Barman2020|Xiang2009|Mohan2007|NCTU|Shah2013)\](?![\[(\]])")
 PLACE = "kinetreeformula{}x{}x"
 COMMANDS = "<!-- commands -->"
 RULES = "<!-- rules -->"
@@ -38,6 +39,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if TERMS in markdown:
         markdown = markdown.replace(TERMS, terms())
     markdown = _outside_code(markdown, lambda text: unlinked(text, page.file.src_uri))
+    markdown = _outside_code(markdown, lambda text: cited(text, page.file.src_uri))
     page.meta["formulas"] = []
     return _outside_code(markdown, lambda text: FORMULA.sub(lambda m: _put_aside(m, page), text))
 
@@ -84,6 +86,16 @@ def unlinked(text: str, source: str) -> str:
         return f"{found['text']} (`{found['path']}`)" if leaves else found[0]
 
     return OUTSIDE.sub(change, text)
+
+
+def cited(text: str, source: str) -> str:
+    """Keys of documents lead to the bibliography.
+
+    >>> cited("as in [Shah2013], Table 6.1", "theory/index.md")
+    'as in [[Shah2013]](../bibliography.md#shah2013), Table 6.1'
+    """
+    up = "../" * source.count("/")
+    return CITED.sub(lambda found: f"[{found[0]}]({up}bibliography.md#{found['key'].lower()})", text)
 
 
 # ---- the command line -----------------------------------------------------------------------------------

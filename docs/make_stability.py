@@ -55,7 +55,7 @@ def stability_figure(result: Stability) -> Figure:
     _horizons(figure.add_subplot(cells[1, 1]), result)
     _powers(figure.add_subplot(cells[2, 0]), result)
     _rounding(figure.add_subplot(cells[2, 1]), result)
-    head = f"{result.mechanism.name}: forced simulation along a prescribed motion (002, section 5)"
+    head = f"{result.mechanism.name}: forced simulation along a prescribed motion (Mohan and Saha, 2007)"
     figure.suptitle(head, x=0.085, y=0.985, ha="left", color=INK, fontsize=12, fontweight="bold")
     _algorithm_legend(figure, result.runs)
     return figure
@@ -66,7 +66,8 @@ def stability_report(result: Stability) -> Group:
     growth, digits = result.growth, int(np.ceil(result.growth.digits(result.limit)))
     return Group(
         Text(
-            f"Forced simulation: {result.mechanism.name}, 0 to pi in {result.duration:g} s (002, section 5)"
+            f"Forced simulation: {result.mechanism.name}, 0 to pi in {result.duration:g} s "
+            "([Mohan2007], section 5)"
         ),
         _run_table(result),
         Text(
@@ -164,7 +165,7 @@ def _horizons(ax: Any, result: Stability) -> None:
     rows: list[tuple[str, list[tuple[float, Any]]]] = []
     colors = [STYLES[name]["color"] for name in COMPILED]
     if result.mechanism.name == "puma" and result.duration == 10.0:
-        rows += [(f"002: {kind}", [(min(times), INK)]) for kind, times in DOCUMENT.items()]
+        rows += [(f"printed: {kind}", [(min(times), INK)]) for kind, times in DOCUMENT.items()]
     for step, horizon in zip(result.table_steps, result.table_horizon, strict=True):
         rows.append((f"torque table, {step:g} s", [(horizon, colors[0])]))
     for k, tolerance in enumerate(result.tolerances):

@@ -1,4 +1,4 @@
-"""Counts against the degrees of freedom: the curves of 004, Figs. 6.15, 6.16, 7.30 and 7.31."""
+"""Counts against the degrees of freedom: the curves of [Shah2013], Figs. 6.15, 6.16, 7.30 and 7.31."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.operation_counts.documents import (
 from benchmarks.operation_counts.measured import total
 from benchmarks.operation_counts.mechanisms import KINDS, chain, general
 
-FIGURES = {  # as 004 numbers them
+FIGURES = {  # as [Shah2013] numbers them
     "inverse": ("Fig. 6.15: inverse, fixed base", False),
     "forward, phi given": ("Fig. 6.16: forward, fixed base", False),
     "floating inverse": ("Fig. 7.30: inverse, floating base", True),
@@ -51,7 +51,7 @@ def _panel(ax: Any, algorithm: str, pattern: Sequence[int], floating: bool) -> N
     n = np.arange(sum(pattern), MOST + 1)
     for name, formula in LITERATURE[algorithm].items():
         ax.plot(n, [formula(int(x)) for x in n], linewidth=1.0, alpha=0.7, label=name)
-    ax.plot(*zip(*document, strict=True), "k--", linewidth=1.2, label="004")
+    ax.plot(*zip(*document, strict=True), "k--", linewidth=1.2, label="Shah et al. 2013")
     ax.plot(*zip(*ours, strict=True), "ko", markersize=4, label="measured")
     ax.set_xlim(0, MOST)
     ax.set_ylim(0, 1.15 * max(formula(MOST) for formula in list(LITERATURE[algorithm].values())[:2]))

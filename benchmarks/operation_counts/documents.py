@@ -1,4 +1,4 @@
-"""What 002 and 004 say their algorithms cost, and others theirs."""
+"""What [Mohan2007] and [Shah2013] say their algorithms cost, and others theirs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rule(NamedTuple):
         return sum((self.joint(eps).times(count) for count, eps in joints), self.rest)
 
 
-DOCUMENT = {  # 004, Tables 6.10 and 7.5
+DOCUMENT = {  # [Shah2013], Tables 6.10 and 7.5
     "inverse": Rule(Ops(94, 82), Ops(22, 14), Ops(-81, -75)),
     "forward, phi given": Rule(Ops(135, 131), Ops(63, 53), Ops(-116, -123)),
     "floating inverse": Rule(Ops(164, 156), Ops(62, 46), Ops(60, 66)),
@@ -64,7 +64,7 @@ TABLE_7_3 = {
     "q~_0": (Ops(16, 8), Ops(8, 4)),
     "tau": (Ops(6, 7), Ops(6, 7)),
 }
-SLENDER = {  # 002, section 4.1: per link of a long chain
+SLENDER = {  # [Mohan2007], section 4.1: per link of a long chain
     "1": Ops(4, 0),
     "2": Ops(4, 0),
     "3": Ops(9, 2),
@@ -100,7 +100,7 @@ FLOATING = {
     "quadruped": (kt.zoo.quadruped, (4, 8, 0), legs(4, QUADRUPED_LEG)),
     "hexapod": (kt.zoo.hexapod, (12, 0, 0), legs(6, HEXAPOD_LEG)),
 }
-LITERATURE: dict[str, dict[str, Callable[[int], float]]] = {  # M + A, as 002 and 004 list them
+LITERATURE: dict[str, dict[str, Callable[[int], float]]] = {  # M + A, as [Mohan2007] and [Shah2013] list them
     "inverse": {
         "Balafoutis and Patel 1991": lambda n: 93 * n - 69 + 81 * n - 65,
         "Angeles et al. 1989": lambda n: 105 * n - 109 + 90 * n - 105,
@@ -108,7 +108,7 @@ LITERATURE: dict[str, dict[str, Callable[[int], float]]] = {  # M + A, as 002 an
         "Featherstone 1987": lambda n: 130 * n - 68 + 101 * n - 56,
     },
     "forward, phi given": {
-        "Mohan and Saha 2007 (002)": lambda n: 173 * n - 128 + 150 * n - 133,
+        "Mohan and Saha 2007": lambda n: 173 * n - 128 + 150 * n - 133,
         "Saha 2003": lambda n: 191 * n - 284 + 187 * n - 325,
         "Featherstone 1983": lambda n: 199 * n - 198 + 174 * n - 173,
         "Lilly and Orin 1991": lambda n: n**3 / 3 + 18.5 * n**2 + 547 / 6 * n - 102,

@@ -17,9 +17,9 @@ KINDS = ("revolute", "universal", "spherical")  # joints with 1, 2 and 3 degrees
 def general(joints: Sequence[tuple[str, int]], floating: bool = False) -> kt.Mechanism:
     """A tree of joints, each a kind and the place of its parent in the list (-1: the base).
 
-    Every DH parameter, length and inertia is a general number. As 004 assumes, the common normal to the next
-    axis passes through the centre of a joint that has several axes. Where the tree branches the other
-    branches stand anywhere.
+    Every DH parameter, length and inertia is a general number. As [Shah2013] assumes, the common normal to
+    the next axis passes through the centre of a joint that has several axes. Where the tree branches the
+    other branches stand anywhere.
     """
     rng = np.random.default_rng(7)
     links, ends, grown = [], {-1: ("world", kt.Placement())}, set()

@@ -43,7 +43,7 @@ WHY_SLENDER = {
     "1": "neither a_i nor Q_i is formed: a vector or matrix is turned and shifted about z, then about x",
     "2": "likewise",
     "3": "C_4 c^2 = C_4 - C_4 s^2",
-    "5": "two planar screws (004, A.7), zero row and column of M-bar; 9A for the rod's own matrix of 15A",
+    "5": "two planar screws ([Shah2013], A.7), zero row and column of M-bar; 9A for the rod's own of 15A",
     "9": "the row and column of the axis vanish",
     "10": "A^T eta whole (20M 12A) and one difference; the document splits it over steps 10 and 11 and "
     "leaves out the 3A of a x eta",

@@ -26,29 +26,30 @@ from benchmarks.operation_counts.reasons import WHY, WHY_BASE, WHY_SLENDER, WHY_
 def markdown() -> str:
     """All tables as text."""
     parts = [
-        _section("Operations per joint (004, Tables 6.10 and 7.5)", _per_joint_table()),
+        _section("Operations per joint ([Shah2013], Tables 6.10 and 7.5)", _per_joint_table()),
         _section(
-            "Inverse dynamics on a fixed base, by step (004, Table 6.8)", _step_table("inverse", TABLE_6_8)
+            "Inverse dynamics on a fixed base, by step ([Shah2013], Table 6.8)",
+            _step_table("inverse", TABLE_6_8),
         ),
         _section(
-            "Forward dynamics on a fixed base, phi = tau - h given, by step (004, Table 6.9)",
+            "Forward dynamics on a fixed base, phi = tau - h given, by step ([Shah2013], Table 6.9)",
             _step_table("forward, phi given", TABLE_6_9),
         ),
         _section(
-            "Inverse dynamics on a floating base, by step (004, Table 7.3)",
+            "Inverse dynamics on a floating base, by step ([Shah2013], Table 7.3)",
             _step_table("floating inverse", TABLE_7_3, floating=True),
         ),
-        _section("Chains on a fixed base (004, section 6.3)", _formula_table()),
+        _section("Chains on a fixed base ([Shah2013], section 6.3)", _formula_table()),
         _section(
-            "Mechanisms on a fixed base (004, Tables 6.11 and 6.12)",
+            "Mechanisms on a fixed base ([Shah2013], Tables 6.11 and 6.12)",
             _total_table(FIXED, ("inverse", "forward, phi given")),
         ),
         _section(
-            "Mechanisms on a floating base (004, Tables 7.6 and 7.7)",
+            "Mechanisms on a floating base ([Shah2013], Tables 7.6 and 7.7)",
             _total_table(FLOATING, ("floating inverse", "forward"), floating=True),
         ),
-        _section("The floating base itself (004, Tables 7.3 and 7.4)", _base_table()),
-        _section("Slender links, per link of a long chain (002, section 4.1)", _slender_table()),
+        _section("The floating base itself ([Shah2013], Tables 7.3 and 7.4)", _base_table()),
+        _section("Slender links, per link of a long chain ([Mohan2007], section 4.1)", _slender_table()),
     ]
     return "\n".join(parts)
 

@@ -14,7 +14,7 @@ TOLERANCE = 1e-6
 
 
 def planar_arm(ca: Any, gravity: float, load: float) -> Any:
-    """Torques of the two-link arm of 001 by Lagrange's equations; the load pulls down at the tip."""
+    """Torques of the two-link arm of [Xiang2009] by Lagrange's equations; the load pulls down at the tip."""
     q, v, a = (ca.SX.sym(name, 2) for name in ("q", "v", "a"))
     m, inertia, length, center = 0.5, 0.1, 0.4, 0.2
     along = [ca.vertcat(ca.cos(x), ca.sin(x)) for x in (q[0], q[0] + q[1])]
@@ -28,7 +28,7 @@ def planar_arm(ca: Any, gravity: float, load: float) -> Any:
 
 
 def sliding_arm(ca: Any) -> Any:
-    """Force and torque of the arm of 000, section 4.2, with the angle from the sliding direction."""
+    """Force and torque of the arm of [Barman2020], section 4.2, with the angle from the sliding direction."""
     q, v, a = (ca.SX.sym(name, 2) for name in ("q", "v", "a"))
     place = ca.vertcat(q[0] + 0.2 * ca.cos(q[1]), 0.2 * ca.sin(q[1]))
     kinetic = 0.25 * v[0] ** 2 + 0.25 * ca.sumsqr(ca.jtimes(place, q, v)) + 0.05 * v[1] ** 2

@@ -182,6 +182,6 @@ def test_the_script_draws_the_figures_and_writes_both_files(tmp_path, monkeypatc
     monkeypatch.setattr(curves.curve, "__defaults__", (6,))
     main(str(tmp_path / "out"))
     (ax,) = curves.figure().axes
-    assert [line.get_label() for line in ax.lines][-2:] == ["004", "measured"]
+    assert [line.get_label() for line in ax.lines][-2:] == ["Shah et al. 2013", "measured"]
     assert (tmp_path / "out" / "operation_counts.png").stat().st_size > 10_000
     assert (tmp_path / "out" / "operation_counts.md").read_text(encoding="utf-8") in capsys.readouterr().out

@@ -258,7 +258,7 @@ def test_the_figure_shows_every_part(result):
     for word in ("error", "grow", "Acceleration of joint3", "follows", "Power", "Rounding"):
         assert word in titles
     rows = [label.get_text() for label in figure.axes[3].get_yticklabels()]
-    assert rows[:2] == ["002: recursive", "002: nonrecursive"]
+    assert rows[:2] == ["printed: recursive", "printed: nonrecursive"]
     assert picture_bytes(figure).startswith(b"\x89PNG")
 
 

@@ -1,6 +1,7 @@
 """B-spline bases of any degree on [0, 1]: values and derivatives as banded matrices, knot insertion.
 
-000, section 4.1.1; 001, section 5; de Boor, A Practical Guide to Splines (2001), chapters IX to XI.
+[Barman2020], section 4.1.1; [Xiang2009], section 5; de Boor, A Practical Guide to Splines (2001), chapters IX
+to XI.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rotation matrices and Euler sequences.
 
 ``R_pc`` takes coordinates in the child frame to the parent frame. An Euler sequence such as ``"YXZ"``
-is intrinsic: R = Ry(a1) Rx(a2) Rz(a3), each turn about the axis already turned (004, section 3.1).
+is intrinsic: R = Ry(a1) Rx(a2) Rz(a3), each turn about the axis already turned ([Shah2013], section 3.1).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _triples(values: ArrayLike, what: str) -> Array:
 
 
 def euler_rotation(sequence: str, angles: ArrayLike) -> Array:
-    """R = R_first(a1) R_second(a2) R_third(a3), angles (..., 3) in rad (004, Table 3.1)."""
+    """R = R_first(a1) R_second(a2) R_third(a3), angles (..., 3) in rad ([Shah2013], Table 3.1)."""
     name, a = _euler(sequence, angles)
     R = rotation_about(name[0], a[..., 0]) @ rotation_about(name[1], a[..., 1])
     return R @ rotation_about(name[2], a[..., 2])

@@ -1,4 +1,4 @@
-"""Floating bases: the joints are driven, the base is not (004, section 7.1)."""
+"""Floating bases: the joints are driven, the base is not ([Shah2013], section 7.1)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def floating_base_inverse_dynamics(
     """Base acceleration (..., 6) and joint torques (..., n_dof - 6) of a motion given in the joints.
 
     The base is not driven, so its acceleration follows from its six equations, M_00 qdd_0 = -h_0 with
-    h_0 the base's share at qdd_0 = 0; then the joint torques follow (004, section 7.1.1). The first link
-    must hang on a free joint; qdd_0 are second derivatives of its coordinates. Loops may close between bodies
-    that it carries: torques are then those of the driven joints, zero elsewhere.
+    h_0 the base's share at qdd_0 = 0; then the joint torques follow ([Shah2013], section 7.1.1). The first
+    link must hang on a free joint; qdd_0 are second derivatives of its coordinates. Loops may close between
+    bodies that it carries: torques are then those of the driven joints, zero elsewhere.
 
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()

@@ -1,4 +1,7 @@
-"""The zero-moment point: where the ground must push for a robot to move as it does (004, section B.1.1)."""
+"""The zero-moment point: where the ground must push for a robot to move as it does.
+
+[Shah2013], section B.1.1.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ def zero_moment_point(
     """The point of the ground (..., 3) in m about which inertia and weight have no moment along the ground.
 
     With the force F and the moment N about the world's origin that the motion takes, and the unit normal n of
-    the ground n . p = ground_height,  p = (n x N + ground_height F) / (n . F). This is 004, eq. B.1, with
-    full inertias and gyroscopic moments, and with the sign of the last term of y_zmp set right. The normal
-    is against gravity unless another is given.
+    the ground n . p = ground_height,  p = (n x N + ground_height F) / (n . F). This is [Shah2013], eq. B.1,
+    with full inertias and gyroscopic moments, and with the sign of the last term of y_zmp set right. The
+    normal is against gravity unless another is given.
 
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()

@@ -1,4 +1,4 @@
-"""Controllers: laws that turn time and state into the torques of the joints (004, chapter 9)."""
+"""Controllers: laws that turn time and state into the torques of the joints ([Shah2013], chapter 9)."""
 
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller

@@ -1,4 +1,4 @@
-"""Feedback without a model: each joint on its own (004, eq. 9.2)."""
+"""Feedback without a model: each joint on its own ([Shah2013], eq. 9.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kinetree.control.per_joint import PerJoint, checked, critical
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PD(Controller):
-    """tau = kp e + kd ed with e = q_desired - q (004, eq. 9.2 without its integral).
+    """tau = kp e + kd ed with e = q_desired - q ([Shah2013], eq. 9.2 without its integral).
 
     ``trajectory``: a trajectory, a :class:`PiecewisePolynomial` or a pose (n_dof,) to keep; for a floating
     base of all coordinates or of the joints alone. ``kd`` None: 2 sqrt(kp).
@@ -36,7 +36,7 @@ class PD(Controller):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PID(Controller):
-    """tau = kp e + kd ed + ki (integral of e dt) with e = q_desired - q (004, eq. 9.2).
+    """tau = kp e + kd ed + ki (integral of e dt) with e = q_desired - q ([Shah2013], eq. 9.2).
 
     Arguments as those of :class:`PD`. While a torque is at its limit, the integral of its joint does not
     grow further.

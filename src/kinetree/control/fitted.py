@@ -93,7 +93,7 @@ class Fitted:
         return State(*parts)
 
     def feedback(self, want: State, q: Array, qd: Array, integral: Array) -> Array:
-        """Kp e + kd ed + ki (integral of e), e = q_desired - q (004, eq. 9.2)."""
+        """Kp e + kd ed + ki (integral of e), e = q_desired - q ([Shah2013], eq. 9.2)."""
         return self.kp * (want.q - q) + self.kd * (want.qd - qd) + self.ki * integral
 
     def total(self, t: ArrayLike, q: Array, qd: Array, integral: Array, wrenches: Wrenches) -> Array:
@@ -114,7 +114,7 @@ class Fitted:
         return np.clip(np.where(self.actuated, tau, 0.0), -self.limit, self.limit)
 
     def _computed(self, q: Array, qd: Array, alpha: Array, wrenches: Wrenches) -> Array:
-        """M alpha + h; a floating base is free to accelerate as it must (004, eqs. 9.3, 9.8, 9.9)."""
+        """M alpha + h; a floating base is free to accelerate as it must ([Shah2013], eqs. 9.3, 9.8, 9.9)."""
         known = self._known_to_model(q, wrenches) if self.recipe.aware else None
         if self.is_constrained:
             return tracking_torque(self.model, q, qd, alpha, self.actuated, known)

@@ -1,4 +1,7 @@
-"""Control with a model of the mechanism: computed torque, feedforward, gravity compensation (004, 9.1)."""
+"""Control with a model of the mechanism: computed torque, feedforward, gravity compensation.
+
+[Shah2013], 9.1.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ Torques = TorqueTable | PiecewisePolynomial | tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComputedTorque(Controller):
-    """tau = M alpha + h, alpha = qdd_desired + kp e + kd ed + ki (integral of e) (004, eqs. 9.3, 9.4).
+    """tau = M alpha + h, alpha = qdd_desired + kp e + kd ed + ki (integral of e) ([Shah2013], eqs. 9.3, 9.4).
 
     With a perfect model the errors follow e'' + kd e' + kp e = 0 (9.5). A floating base is found by itself:
     its acceleration follows from its equations of motion (9.8), and the joints' torques from it (9.9).
@@ -59,7 +62,7 @@ class ComputedTorque(Controller):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Feedforward(Controller):
-    """tau = tau_ID(t) + kp e + kd ed, tau_ID the torques of the desired motion (004, eqs. 9.12, 9.13).
+    """tau = tau_ID(t) + kp e + kd ed, tau_ID the torques of the desired motion ([Shah2013], eqs. 9.12, 9.13).
 
     On a fixed base tau_ID comes from inverse dynamics, exactly at any time, of ``model`` or of the mechanism
     itself. A floating base needs ``torques`` that were computed before, because its ground forces are not

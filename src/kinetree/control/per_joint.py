@@ -51,7 +51,7 @@ def _one(value: float, what: str, signed: bool, unlimited: bool) -> float:
 
 
 def critical(kp: Checked) -> Checked:
-    """2 sqrt(kp): with it e'' + kd e' + kp e = 0 is critically damped (004, section 9.1.1).
+    """2 sqrt(kp): with it e'' + kd e' + kp e = 0 is critically damped ([Shah2013], section 9.1.1).
 
     >>> critical(49.0)
     14.0

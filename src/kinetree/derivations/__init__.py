@@ -4,11 +4,11 @@
 |---|---|---|
 | spatial | the library's own kernels (the default) | Featherstone 2008 |
 | plain | the same algorithms in 6-vectors and NumPy: read these first | Featherstone 2008 |
-| newton_euler | recursive Newton-Euler in moving frames, with sensitivities | 000, 003 |
-| lagrangian | recursive Lagrangian with 4 x 4 matrices, with sensitivities | 001 |
-| closed_form | regular Lagrangian: M, V, G term by term | 001, 003 |
-| walker_orin | mass matrix and forward dynamics from inverse dynamics alone | 003 |
-| denoc | decoupled natural orthogonal complement, by modules | 002, 004 |
+| newton_euler | recursive Newton-Euler in moving frames, with sensitivities | [Barman2020], [NCTU] |
+| lagrangian | recursive Lagrangian with 4 x 4 matrices, with sensitivities | [Xiang2009] |
+| closed_form | regular Lagrangian: M, V, G term by term | [Xiang2009], [NCTU] |
+| walker_orin | mass matrix and forward dynamics from inverse dynamics alone | [NCTU] |
+| denoc | decoupled natural orthogonal complement, by modules | [Mohan2007], [Shah2013] |
 
 Modules are loaded when first asked for.
 """

@@ -1,4 +1,4 @@
-"""The regular Lagrangian equations in closed form (001, section 3, eqs. 6-11; 003, section 6.1).
+"""The regular Lagrangian equations in closed form ([Xiang2009], section 3, eqs. 6-11; [NCTU], section 6.1).
 
 tau = M(q) qdd + V(q, qd) + G(q) - J_s^T f_s, every term a sum over bodies of traces of derivatives of 0T_j:
 products of link matrices. Costs grow with n^4, so this is for small chains and trees, and for symbols (see
@@ -40,7 +40,7 @@ def refuses(tree: Tree) -> str | None:
 FORMULATION = Formulation(
     name="closed_form",
     title="Regular Lagrangian in closed form",
-    source="001, section 3; 003, section 6.1",
+    source="[Xiang2009], section 3; [NCTU], section 6.1",
     cost="O(n^4)",
     can=frozenset(
         {
@@ -56,7 +56,7 @@ FORMULATION = Formulation(
 
 
 class Poses:
-    """0T_j = T_1 T_2 ... T_j (001, eq. 5) and its derivatives by any coordinates.
+    """0T_j = T_1 T_2 ... T_j ([Xiang2009], eq. 5) and its derivatives by any coordinates.
 
     ``poses(j)`` is 0T_j, ``poses(j, k, m)`` its second derivative by q_k and q_m: the same product with T_k
     and T_m differentiated. Every coordinate must lie on the path from the root to axis j; elsewhere the
@@ -78,7 +78,7 @@ class Poses:
 
 
 def mass_matrix(tree: Tree, q: Any) -> Numbers:
-    """M_ik = sum_j tr(d0T_j/dq_k J_j (d0T_j/dq_i)^T), (n, n), and the armatures (001, eq. 7)."""
+    """M_ik = sum_j tr(d0T_j/dq_k J_j (d0T_j/dq_i)^T), (n, n), and the armatures ([Xiang2009], eq. 7)."""
     with step("mass matrix"):
         pose = Poses(tree, q)
         M = np.zeros((tree.n, tree.n), pose.T.dtype)
@@ -92,9 +92,10 @@ def mass_matrix(tree: Tree, q: Any) -> Numbers:
 
 
 def velocity_coefficients(tree: Tree, q: Any) -> Numbers:
-    """D_ikm = sum_j tr(d2 0T_j/dq_k dq_m J_j (d0T_j/dq_i)^T), (n, n, n): the sums in 001, eq. 8.
+    """D_ikm = sum_j tr(d2 0T_j/dq_k dq_m J_j (d0T_j/dq_i)^T), (n, n, n): the sums in [Xiang2009], eq. 8.
 
-    003, section 6.1 calls D_ikk the centripetal and D_ikm the Coriolis acceleration coefficients of joint i.
+    [NCTU], section 6.1 calls D_ikk the centripetal and D_ikm the Coriolis acceleration coefficients of joint
+    i.
     """
     pose = Poses(tree, q)
     D = np.zeros((tree.n,) * 3, pose.T.dtype)
@@ -108,14 +109,17 @@ def velocity_coefficients(tree: Tree, q: Any) -> Numbers:
 
 
 def velocity_torque(tree: Tree, q: Any, qd: Any) -> Numbers:
-    """V_i = sum_k sum_m D_ikm qd_k qd_m, (n,): centrifugal and Coriolis torques (001, eq. 8)."""
+    """V_i = sum_k sum_m D_ikm qd_k qd_m, (n,): centrifugal and Coriolis torques ([Xiang2009], eq. 8)."""
     with step("velocity terms"):
         V: Numbers = velocity_coefficients(tree, q) @ np.asarray(qd) @ np.asarray(qd)
     return V
 
 
 def gravity_torque(tree: Tree, q: Any) -> Numbers:
-    """G_i = -sum_j m_j g^T d0T_j/dq_i r_j, (n,) (001, eqs. 6 and 9; g points downwards, hence the minus)."""
+    """G_i = -sum_j m_j g^T d0T_j/dq_i r_j, (n,).
+
+    [Xiang2009], eqs. 6 and 9; g points downwards, hence the minus.
+    """
     with step("gravity"):
         pose, g = Poses(tree, q), gravity_vector(tree)
         G = np.zeros(tree.n, pose.T.dtype)
@@ -126,7 +130,7 @@ def gravity_torque(tree: Tree, q: Any) -> Numbers:
 
 
 def load_torque(tree: Tree, q: Any, loads: Loads) -> Numbers:
-    """J_s^T f_s and the same for moments, (n,): what loads spare the drives (001, eqs. 6 and 10)."""
+    """J_s^T f_s and the same for moments, (n,): what loads spare the drives ([Xiang2009], eqs. 6 and 10)."""
     with step("loads"):
         (axes, f, r, h), path, pose = load_columns(loads), paths(tree), Poses(tree, q)
         torque = np.zeros(tree.n, np.result_type(pose.T, f))
@@ -149,7 +153,7 @@ def bias_torque(tree: Tree, q: Any, qd: Any, loads: Loads = ()) -> Numbers:
 
 
 def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> Numbers:
-    """tau = M qdd + V + G - J_s^T f_s, (n,) (001, eq. 6)."""
+    """tau = M qdd + V + G - J_s^T f_s, (n,) ([Xiang2009], eq. 6)."""
     M, h = mass_matrix(tree, q), bias_torque(tree, q, qd, loads)
     with step("sum"):
         tau: Numbers = M @ np.asarray(qdd) + h
@@ -166,7 +170,7 @@ def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, loads: Loads = ()) -
 def inverse_dynamics_derivatives(
     tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """tau (n,), dtau/dq, dtau/dqd, dtau/dqdd, each (n, n): eq. 6 differentiated (001, eq. 11)."""
+    """tau (n,), dtau/dq, dtau/dqd, dtau/dqdd, each (n, n): eq. 6 differentiated ([Xiang2009], eq. 11)."""
     tau = inverse_dynamics(tree, q, qd, qdd, loads)
     by_qd = 2 * (velocity_coefficients(tree, q) @ np.asarray(qd))
     by_q = _motion_slopes(tree, q, qd, qdd) - _load_slopes(tree, q, loads)

@@ -1,10 +1,11 @@
 """Cut joints by 4x4 matrices: the placement of one end seen from the other, and its derivatives.
 
-With P = A K of both ends (001, eq. 12) and X = P_a^-1 P_b,
+With P = A K of both ends ([Xiang2009], eq. 12) and X = P_a^-1 P_b,
 
     dX = P_a^-1 (dP_b - dP_a X)          d2X/dt2 = P_a^-1 (P_b'' - P_a'' X - 2 P_a' X')
 
-so that the position constraint of 001, eq. 38b, and its derivatives follow from A, B and C of the recursion.
+so that the position constraint of [Xiang2009], eq. 38b, and its derivatives follow from A, B and C of the
+recursion.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STEP = 1e-30  # of complex steps, far below rounding
 
 
 def cut_jacobian(tree: Tree, cuts: tuple[Cut, ...], q: Any) -> Numbers:
-    """J (rows, n) with d gap / dt = J qd, from dA_i / dq_k (001, eq. 21)."""
+    """J (rows, n) with d gap / dt = J qd, from dA_i / dq_k ([Xiang2009], eq. 21)."""
     T = link_matrices(tree, q)
     A = world_poses(tree, T[0])
     dA, path = pose_sensitivities(tree, T, A), paths(tree)
@@ -68,7 +69,7 @@ def cut_rates(cuts: tuple[Cut, ...], motion: Kinematics) -> Numbers:
 
 
 def end_loads(tree: Tree, cuts: tuple[Cut, ...], q: Any) -> list[list[Load]]:
-    """For every row, force and moment of a unit multiplier at the cut ends, as loads (001, eq. 38b).
+    """For every row, force and moment of a unit multiplier at the cut ends, as loads ([Xiang2009], eq. 38b).
 
     On body b at its end, and the opposite on body a at the same point.
     """

@@ -14,7 +14,7 @@ from kinetree.model.tree import Tree
 
 
 def solved(tree: Tree, M: Any, right: Any) -> Numbers:
-    """x of M x = right, by Gaussian elimination from the tips inwards (003, section 6.4, step 3).
+    """x of M x = right, by Gaussian elimination from the tips inwards ([NCTU], section 6.4, step 3).
 
     A mass matrix is symmetric and positive definite, so no rows are exchanged. Raises
     :class:`SingularityError` where a joint moves no inertia.

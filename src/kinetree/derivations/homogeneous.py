@@ -1,8 +1,8 @@
 """4x4 matrices of a tree: link matrices with their derivatives, and bodies as pseudo-inertias.
 
 The documents' Denavit-Hartenberg matrix T_i turns first and is placed afterwards; here the frame of an axis
-is placed first (a constant matrix) and then turns about, or slides along, its own z. The recursions of 001
-hold for either, as they only use T_i and its derivatives with respect to q_i.
+is placed first (a constant matrix) and then turns about, or slides along, its own z. The recursions of
+[Xiang2009] hold for either, as they only use T_i and its derivatives with respect to q_i.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def object_array(values: Iterable[Any]) -> Numbers:
 
 
 def link_matrices(tree: Tree, q: Any) -> Numbers:
-    """T_i(q_i) and its derivatives by q_i, (4, n, 4, 4): axis i in its parent's frame (001, eqs. 1, 2).
+    """T_i(q_i) and its derivatives by q_i, (4, n, 4, 4): axis i in its parent's frame.
 
-    For a turning axis T' moves column y to x and minus x to y; for a sliding one T' is the axis in the last
-    column and constant.
+    [Xiang2009], eqs. 1, 2. For a turning axis T' moves column y to x and minus x to y; for a sliding one T'
+    is the axis in the last column and constant.
     """
     T = np.zeros((ORDERS, tree.n, 4, 4), kind_of(tree, q))
     for i in range(tree.n):
@@ -63,7 +63,10 @@ def link_matrices(tree: Tree, q: Any) -> Numbers:
 
 
 def world_poses(tree: Tree, T: Numbers) -> Numbers:
-    """A_i = A_parent T_i, the frames in the world, (n + 1, 4, 4) (001, eq. 12); the world is the last row."""
+    """A_i = A_parent T_i, the frames in the world, (n + 1, 4, 4); the world is the last row.
+
+    [Xiang2009], eq. 12.
+    """
     A = with_world(tree, T.dtype, np.eye(4, dtype=T.dtype))
     for i, j in enumerate(tree.parent):
         A[i] = A[j] @ T[i]
@@ -81,7 +84,7 @@ def pseudo_inertias(tree: Tree) -> Numbers:
     """J_i = integral of (r, 1) (r, 1)^T dm over what axis i carries, (n, 4, 4).
 
     Second moment, first moment and mass. Its (1, 1) entry is the integral of x^2, no moment of inertia: the
-    form printed in 001, eq. 47 holds for planar arms with all mass on x only.
+    form printed in [Xiang2009], eq. 47 holds for planar arms with all mass on x only.
     """
     J = np.zeros((tree.n, 4, 4), tree.mass.dtype)
     J[:, :3, :3] = tree.second_moment
@@ -91,7 +94,7 @@ def pseudo_inertias(tree: Tree) -> Numbers:
 
 
 def gravity_vector(tree: Tree) -> Numbers:
-    """g = (g_x, g_y, g_z, 0), pointing downwards (001, eq. 51)."""
+    """g = (g_x, g_y, g_z, 0), pointing downwards ([Xiang2009], eq. 51)."""
     return np.append(tree.gravity, 0)
 
 

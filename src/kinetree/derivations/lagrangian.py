@@ -1,4 +1,4 @@
-"""The recursive Lagrangian formulation with 4x4 matrices (001, section 4; Hollerbach, 1980)."""
+"""The recursive Lagrangian formulation with 4x4 matrices ([Xiang2009], section 4; Hollerbach, 1980)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kinetree.model.tree import WORLD_AXIS, Tree
 FORMULATION = Formulation(
     name="lagrangian",
     title="Recursive Lagrangian with 4x4 matrices",
-    source="001, section 4",
+    source="[Xiang2009], section 4",
     cost="O(n); sensitivities and mass matrix O(n depth)",
     can=frozenset(
         {
@@ -59,7 +59,7 @@ def forward_dynamics(tree: Tree, q: Any, qd: Any, tau: Any, loads: Loads = ()) -
 def cut_joint_loads(
     mechanism: Mechanism, forces: Mapping[str, Any], moments: Mapping[str, Any] | None = None
 ) -> tuple[Load, ...]:
-    """The constraint forces of cut joints as loads on the bodies they tie together (001, eq. 38).
+    """The constraint forces of cut joints as loads on the bodies they tie together ([Xiang2009], eq. 38).
 
     ``forces`` (N) and ``moments`` (N m), three numbers in world axes by the name of the loop: what the
     joint exerts on body a, at ``placement_a``; body b feels the opposite at ``placement_b``. With the right

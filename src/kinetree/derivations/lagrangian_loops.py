@@ -1,6 +1,6 @@
-"""The recursive Lagrangian with cut loops (001, eq. 38): force and moment at the cut ends as unknowns.
+"""The recursive Lagrangian with cut loops ([Xiang2009], eq. 38): wrenches at the cut ends as unknowns.
 
-001 cuts a loop, lets an unknown force and moment act at the end, and asks for the position constraint
+[Xiang2009] cuts a loop, lets an unknown force and moment act at the end, and asks for the position constraint
 g(r_n) = 0 beside the equations of motion; both enter an optimization. Here its unknowns are solved for: of
 all torques of the drives and forces at the cut ends that satisfy the equations of motion, those with the
 least sum of squared torques. What the forces at the ends do to the joints comes from the recursion of F and G
@@ -56,7 +56,7 @@ def closed_inverse_dynamics_derivatives(
 
     Then the same of J^T lambda, what the forces at the ends do to the joints, and dq / dq_independent. The
     other axes follow the position constraint and its time derivatives; unknown forces at the ends follow the
-    equations of motion. Sensitivities of these are 001, eqs. 21-35.
+    equations of motion. Sensitivities of these are [Xiang2009], eqs. 21-35.
     """
     if loads:
         raise InputError("sensitivities of the recursive Lagrangian with cut loops take no further loads")

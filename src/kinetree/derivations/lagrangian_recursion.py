@@ -1,7 +1,9 @@
-"""Recursive Lagrangian inverse dynamics with 4x4 matrices (001, section 4): A, B, C outwards, D to G inwards.
+"""Recursive Lagrangian inverse dynamics with 4x4 matrices: A, B, C outwards, D to G inwards.
 
-Letters as in 001. Indices are axes; what 001 calls i - 1 is the parent, i + 1 each child: branched chains
-need no further equations (001, eq. 37).
+[Xiang2009], section 4.
+
+Letters as in [Xiang2009]. Indices are axes; what [Xiang2009] calls i - 1 is the parent, i + 1 each child:
+branched chains need no further equations ([Xiang2009], eq. 37).
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ from kinetree.model.tree import WORLD_AXIS, Tree
 class Kinematics(NamedTuple):
     """T (4, n, 4, 4) with its derivatives by q_i, and A, B, C (n + 1, 4, 4), the world as row -1.
 
-    A point r of axis i is at A_i r, has the velocity B_i r and the acceleration C_i r (001, eq. 15; the
-    dots on r are misprints).
+    A point r of axis i is at A_i r, has the velocity B_i r and the acceleration C_i r ([Xiang2009], eq. 15;
+    the dots on r are misprints).
     """
 
     T: Numbers
@@ -42,7 +44,7 @@ class Kinematics(NamedTuple):
 class Dynamics(NamedTuple):
     """D (n, 4, 4), E (n, 4), F (n, 4, loads), G (n, 4) before their recursion, and the loads' f (4, loads).
 
-    001 has one load; here column k of F and f belongs to load k.
+    [Xiang2009] has one load; here column k of F and f belongs to load k.
     """
 
     D: Numbers
@@ -53,7 +55,7 @@ class Dynamics(NamedTuple):
 
 
 def forward_kinematics(tree: Tree, q: Any, qd: Any, qdd: Any) -> Kinematics:
-    """A, B = A', C = A'' from the root to the tips (001, eqs. 12-14)."""
+    """A, B = A', C = A'' from the root to the tips ([Xiang2009], eqs. 12-14)."""
     kind = kind_of(tree, q, qd, qdd)
     T = link_matrices(tree, q).astype(kind)
     T0, dT, ddT, _ = T
@@ -68,7 +70,7 @@ def forward_kinematics(tree: Tree, q: Any, qd: Any, qdd: Any) -> Kinematics:
 
 
 def own_dynamics(tree: Tree, C: Numbers, loads: Loads) -> Dynamics:
-    """What each axis contributes itself to D, E, F and G: the first terms of 001, eqs. 17-20."""
+    """What each axis contributes itself to D, E, F and G: the first terms of [Xiang2009], eqs. 17-20."""
     axes, f, r, h = load_columns(loads)
     J, n = pseudo_inertias(tree), tree.n
     kind = np.result_type(C, f)
@@ -83,9 +85,9 @@ def own_dynamics(tree: Tree, C: Numbers, loads: Loads) -> Dynamics:
 
 
 def pass_to_parent(dynamics: Dynamics, T: Numbers, i: int, j: int) -> None:
-    """Add what axis i hands to its parent j: the second terms of 001, eqs. 17-20.
+    """Add what axis i hands to its parent j: the second terms of [Xiang2009], eqs. 17-20.
 
-    Every child's D, E, F is premultiplied by its own T before they are summed; 001, eq. 37b lacks it.
+    Every child's D, E, F is premultiplied by its own T before they are summed; [Xiang2009], eq. 37b lacks it.
     """
     D, E, F, G, f = dynamics
     D[j] += T[i] @ D[i]
@@ -96,9 +98,9 @@ def pass_to_parent(dynamics: Dynamics, T: Numbers, i: int, j: int) -> None:
 
 
 def torque(tree: Tree, i: int, dA: Numbers, A: Numbers, dynamics: Dynamics) -> Any:
-    """tau_i = tr(dA_i D_i) - g^T dA_i E_i - sum f^T dA_i F_i - G_i^T A_i z_0 (001, eq. 16).
+    """tau_i = tr(dA_i D_i) - g^T dA_i E_i - sum f^T dA_i F_i - G_i^T A_i z_0 ([Xiang2009], eq. 16).
 
-    With dA_i = dA_i / dq_i; the axis is z of its own frame here, z of frame i - 1 in 001.
+    With dA_i = dA_i / dq_i; the axis is z of its own frame here, z of frame i - 1 in [Xiang2009].
     """
     D, E, F, G, f = dynamics
     tau = trace_of_product(dA, D[i]) - gravity_vector(tree) @ (dA @ E[i])
@@ -110,7 +112,7 @@ def torque(tree: Tree, i: int, dA: Numbers, A: Numbers, dynamics: Dynamics) -> A
 
 
 def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> Numbers:
-    """Torques (n,) of a motion: forward kinematics, backward dynamics (001, section 4.2). O(n)."""
+    """Torques (n,) of a motion: forward kinematics, backward dynamics ([Xiang2009], section 4.2). O(n)."""
     with step("forward kinematics"):
         T, A, _, C = forward_kinematics(tree, q, qd, qdd)
     with step("backward dynamics"):

@@ -1,8 +1,9 @@
-"""Sensitivities of the recursive Lagrangian equations (001, section 4.3, eqs. 21-35, misprints corrected).
+"""Sensitivities of the recursive Lagrangian equations.
 
-A derivative by q_k is zero unless k lies on the path from the root to axis i, or beyond i. Forward quantities
-therefore hold one matrix per axis on the path (dA[i][a] belongs to k = path[i][a]); backward ones have all k.
-001 states that this costs O(n); a full n x n sensitivity cannot, it is O(n depth).
+[Xiang2009], section 4.3, eqs. 21-35, misprints corrected. A derivative by q_k is zero unless k lies on the
+path from the root to axis i, or beyond i. Forward quantities therefore hold one matrix per axis on the path
+(dA[i][a] belongs to k = path[i][a]); backward ones have all k. [Xiang2009] states that this costs O(n); a
+full n x n sensitivity cannot, it is O(n depth).
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class KinematicSensitivities(NamedTuple):
 
 
 def pose_sensitivities(tree: Tree, T: Numbers, A: Numbers) -> list[Numbers]:
-    """dA_i / dq_k (001, eq. 21); also dB_i / dqd_k and dC_i / dqdd_k.
+    """dA_i / dq_k ([Xiang2009], eq. 21); also dB_i / dqd_k and dC_i / dqdd_k.
 
-    001, eqs. 23 and 26 print dT_i / dqd_k and dT_i / dqdd_k for k = i, which are zero; both must be
+    [Xiang2009], eqs. 23 and 26 print dT_i / dqd_k and dT_i / dqdd_k for k = i, which are zero; both must be
     dT_i / dq_i, and then all three recursions are the same.
     """
     T0, dT = T[0], T[1]
@@ -57,7 +58,7 @@ def pose_sensitivities(tree: Tree, T: Numbers, A: Numbers) -> list[Numbers]:
 
 
 def forward_sensitivities(tree: Tree, motion: Kinematics, qd: Any, qdd: Any) -> KinematicSensitivities:
-    """dA, dB, dC by q, qd and qdd, from the root to the tips (001, eqs. 21-26)."""
+    """dA, dB, dC by q, qd and qdd, from the root to the tips ([Xiang2009], eqs. 21-26)."""
     T, A, B, C = motion
     T0, dT, ddT, dddT = T
     dA = pose_sensitivities(tree, T, A)  # (21), (23), (26)
@@ -90,7 +91,10 @@ class DynamicSensitivities(NamedTuple):
 
 
 def own_sensitivities(tree: Tree, moves: KinematicSensitivities, dynamics: Dynamics) -> DynamicSensitivities:
-    """What each axis contributes itself: J_i dC_i^T for k on its path (001, eqs. 27-29); E and F are zero."""
+    """What each axis contributes itself: J_i dC_i^T for k on its path; E and F are zero.
+
+    [Xiang2009], eqs. 27-29.
+    """
     n, J, path = tree.n, pseudo_inertias(tree), paths(tree)
     kind, loads = dynamics.D.dtype, dynamics.f.shape[1]
     dD = tuple(np.zeros((n, n, 4, 4), kind) for _ in range(3))
@@ -111,7 +115,10 @@ def pass_sensitivities_to_parent(
     path: list[int],
     beyond: list[int],
 ) -> None:
-    """Add what axis i hands to its parent (001, eqs. 27-31); T_i itself depends on q_i. dG = 0 (eq. 32)."""
+    """Add what axis i hands to its parent; T_i itself depends on q_i.
+
+    [Xiang2009], eqs. 27-31; dG = 0 (eq. 32).
+    """
     j = int(tree.parent[i])
     T0, dT = T[0, i], T[1, i]
     for dD in slopes.dD:
@@ -129,7 +136,7 @@ def pass_sensitivities_to_parent(
 def inverse_dynamics_derivatives(
     tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()
 ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """tau (n,), dtau/dq, dtau/dqd, dtau/dqdd, each (n, n) (001, eqs. 21-35)."""
+    """tau (n,), dtau/dq, dtau/dqd, dtau/dqdd, each (n, n) ([Xiang2009], eqs. 21-35)."""
     n, path, beyond = tree.n, paths(tree), subtrees(tree)
     with step("forward kinematics"):
         motion = forward_kinematics(tree, q, qd, qdd)
@@ -167,7 +174,7 @@ def _slope_on_path(
     dynamics: Dynamics,
     slopes: DynamicSensitivities,
 ) -> Numbers:
-    """dtau_i / dq_k for k on the path of i (001, eq. 33, upper line)."""
+    """dtau_i / dq_k for k on the path of i ([Xiang2009], eq. 33, upper line)."""
     T, A, _, _ = motion
     D, E, F, G, f = dynamics
     j, dA = tree.parent[i], moves.dA_dq[i]
@@ -185,7 +192,7 @@ def _slope_on_path(
 def _slope_beyond(
     tree: Tree, i: int, beyond: list[int], dA: Numbers, dynamics: Dynamics, slopes: DynamicSensitivities
 ) -> Numbers:
-    """dtau_i / dq_k for k beyond i (001, eq. 33, lower line)."""
+    """dtau_i / dq_k for k beyond i ([Xiang2009], eq. 33, lower line)."""
     slope: Numbers = trace_of_product(dA, slopes.dD[0][i, beyond])
     slope = slope - slopes.dE[i, beyond] @ (gravity_vector(tree) @ dA)
     if dynamics.f.size:
@@ -194,7 +201,7 @@ def _slope_beyond(
 
 
 def mass_matrix(tree: Tree, q: Any) -> Numbers:
-    """M_ik = dtau_i / dqdd_k (n, n), from 001, eqs. 21, 29 and 35 alone. O(n depth)."""
+    """M_ik = dtau_i / dqdd_k (n, n), from [Xiang2009], eqs. 21, 29 and 35 alone. O(n depth)."""
     with step("forward sensitivities"):
         T = link_matrices(tree, q)
         dA = pose_sensitivities(tree, T, world_poses(tree, T[0]))

@@ -1,8 +1,9 @@
-"""Recursive Newton-Euler dynamics in moving coordinates, with analytical sensitivities (000; 003, 6.3).
+"""Recursive Newton-Euler dynamics in moving coordinates, with analytical sensitivities.
 
-Motion goes from the base to the tips, forces come back; everything is in the links' own axes, so inertias are
-constant and rotations are 3 x 3. Besides torques the recursion gives the internal forces and moments of all
-joints. Steps: `newton_euler_recursion`; their derivatives: `newton_euler_sensitivity`.
+[Barman2020]; [NCTU], 6.3. Motion goes from the base to the tips, forces come back; everything is in the
+links' own axes, so inertias are constant and rotations are 3 x 3. Besides torques the recursion gives the
+internal forces and moments of all joints. Steps: `newton_euler_recursion`; their derivatives:
+`newton_euler_sensitivity`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ Derivatives = tuple[Numbers, Numbers, Numbers, Numbers]
 FORMULATION = Formulation(
     name="newton_euler",
     title="Recursive Newton-Euler in moving coordinates",
-    source="000, chapters II and III; 003, section 6.3",
+    source="[Barman2020], chapters II and III; [NCTU], section 6.3",
     cost="O(n) for torques and reactions, O(n^2) for the mass matrix and all derivatives",
     can=frozenset(
         {
@@ -54,7 +55,10 @@ FORMULATION = Formulation(
 
 
 def joint_forces(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> InternalForces:
-    """Internal forces and moments of all joints, seen from both sides: F_jp, tau_jp, F_jd, tau_jd (000)."""
+    """Internal forces and moments of all joints, seen from both sides: F_jp, tau_jp, F_jd, tau_jd.
+
+    [Barman2020].
+    """
     at = frames(tree, q)
     motion = forward_kinematics(tree, at, qd, qdd)
     return internal_forces(tree, at, *inertial_forces(tree, at, motion, tree.gravity), loads)
@@ -77,18 +81,21 @@ def joint_force_sensitivities(
 
 
 def inverse_dynamics(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> Numbers:
-    """tau (n,): 000, eqs. 3.92 and 3.94, with armature, springs and friction of the joints."""
+    """tau (n,): [Barman2020], eqs. 3.92 and 3.94, with armature, springs and friction of the joints."""
     internal = joint_forces(tree, q, qd, qdd, loads)
     return with_passive(tree, actuation(tree, internal, qdd), q, qd)
 
 
 def bias_torque(tree: Tree, q: Any, qd: Any, loads: Loads = ()) -> Numbers:
-    """h (n,) of tau = M qdd + h: the torques without acceleration (003, section 6.4)."""
+    """h (n,) of tau = M qdd + h: the torques without acceleration ([NCTU], section 6.4)."""
     return inverse_dynamics(tree, q, qd, np.zeros_like(qd), loads)
 
 
 def mass_matrix(tree: Tree, q: Any) -> Numbers:
-    """M (n, n), column by column: torques of unit accelerations, without velocity and gravity (003, 6.4)."""
+    """M (n, n), column by column: torques of unit accelerations, without velocity and gravity.
+
+    [NCTU], 6.4.
+    """
     at, still, weightless = frames(tree, q), np.zeros(tree.n), np.zeros(3)
     columns = []
     for qdd in np.eye(tree.n):
@@ -105,7 +112,7 @@ def joint_reactions(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) ->
 
 
 def inverse_dynamics_derivatives(tree: Tree, q: Any, qd: Any, qdd: Any, loads: Loads = ()) -> Derivatives:
-    """tau (n,) and dtau_dq, dtau_dqd, dtau_dqdd (n, n): 000, eqs. 3.93 and 3.95.
+    """tau (n,) and dtau_dq, dtau_dqd, dtau_dqdd (n, n): [Barman2020], eqs. 3.93 and 3.95.
 
     Coulomb friction has no derivative at zero velocity, and none elsewhere.
     """

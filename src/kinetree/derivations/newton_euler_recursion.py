@@ -1,9 +1,9 @@
-"""The recursion of 000, chapter III, step by step: rotations, forward kinematics, backward dynamics.
+"""The recursion of [Barman2020], chapter III, step by step: rotations, forward kinematics, backward dynamics.
 
-Letters are those of 000: R_j, omega_j, dx_j, F_jp, tau_jp, ... Link j is what axis j carries; its frame sits
-at its proximal end with the joint axis on z, and p is its parent. The step dx_j leads from the origin of p to
-that of j, in the axes of p: it is the way to the distal end of link p on the branch of j. Arrays of n + 1
-rows have the world last, where index -1 finds it.
+Letters are those of [Barman2020]: R_j, omega_j, dx_j, F_jp, tau_jp, ... Link j is what axis j carries; its
+frame sits at its proximal end with the joint axis on z, and p is its parent. The step dx_j leads from the
+origin of p to that of j, in the axes of p: it is the way to the distal end of link p on the branch of j.
+Arrays of n + 1 rows have the world last, where index -1 finds it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,10 @@ def cross_z(v: Numbers, k: Any) -> Numbers:
 
 
 def frames(tree: Tree, q: Any) -> Frames:
-    """Steps 2a, 2b and 8a: rotations, joint axes, steps between origins (000, eqs. 2.10, 2.11, 3.62)."""
+    """Steps 2a, 2b and 8a: rotations, joint axes, steps between origins.
+
+    [Barman2020], eqs. 2.10, 2.11, 3.62.
+    """
     q = np.asarray(q)
     n, kind = tree.n, np.result_type(q, float)
     R, R_q, R_0 = np.zeros((n, 3, 3), kind), np.zeros((n, 3, 3), kind), np.zeros((n + 1, 3, 3), kind)
@@ -162,8 +165,9 @@ def internal_forces(
 ) -> InternalForces:
     """Step 9: forces and moments in the joints, from the tips to the base; a link sums over its children.
 
-    Loads are applied to the link, so they are subtracted; the signs of 000 are of what the link exerts
-    (errata). 000 carries them to the base in loops of their own; here they join the balance of their link.
+    Loads are applied to the link, so they are subtracted; the signs of [Barman2020] are of what the link
+    exerts (errata). [Barman2020] carries them to the base in loops of their own; here they join the balance
+    of their link.
     """
     dx_G = links(tree).dx_G
     F_p, tau_p, F_d, tau_d = (np.zeros((tree.n, 3), kind_of(F_G, loads)) for _ in range(4))

@@ -1,10 +1,11 @@
-"""Sensitivities of the recursion of 000, chapter III: every quantity by q, qd and qdd.
+"""Sensitivities of the recursion of [Barman2020], chapter III: every quantity by q, qd and qdd.
 
-000 writes (.),i for the derivative by q_i, (.),i' by qd_i and (.),i'' by qdd_i; here they are the rows of one
-array d[kind, i, component] with kinds Q, QD and QDD. The motion of link j depends only on the axes between
-the base and j, so its rows run along that path: first those of its parent (i < j in 000), last its own
-(i = j). Rows times R_j are the products R_j^T (.) of 000. All derivatives are of components in moving axes.
-Where an equation is called corrected, the printed one is wrong; docs/formulations/newton_euler.md tells how.
+[Barman2020] writes (.),i for the derivative by q_i, (.),i' by qd_i and (.),i'' by qdd_i; here they are the
+rows of one array d[kind, i, component] with kinds Q, QD and QDD. The motion of link j depends only on the
+axes between the base and j, so its rows run along that path: first those of its parent (i < j in
+[Barman2020]), last its own (i = j). Rows times R_j are the products R_j^T (.) of [Barman2020]. All
+derivatives are of components in moving axes. Where an equation is called corrected, the printed one is wrong;
+docs/formulations/newton_euler.md tells how.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def internal_sensitivity(
 ) -> InternalForces:
     """Step 9: sensitivities of all internal forces and moments, each (n, 3, n, 3): [j, kind, i, component].
 
-    Beyond the axes on its path, link j feels those of the links that it carries (i > j in 000).
+    Beyond the axes on its path, link j feels those of the links that it carries (i > j in [Barman2020]).
     """
     F_p, tau_p, F_d, tau_d = F_own.copy(), tau_own.copy(), np.zeros_like(F_own), np.zeros_like(F_own)
     with step("sensitivities of the backward dynamics"):

@@ -1,4 +1,7 @@
-"""The planar two-link arm in closed form: torques and their derivatives (001, eqs. 52-65 and 69-82; 003)."""
+"""The planar two-link arm in closed form: torques and their derivatives.
+
+[Xiang2009], eqs. 52-65 and 69-82; [NCTU].
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ from kinetree.derivations.homogeneous import Numbers, sine_and_cosine
 
 
 class TwoLinkArm(NamedTuple):
-    """Two hinges about z in a vertical plane, angles from x and from link 1 (001, Fig. 15).
+    """Two hinges about z in a vertical plane, angles from x and from link 1 ([Xiang2009], Fig. 15).
 
     Masses m (kg), lengths L (m), distances l (m) of the centres of mass from the joints, inertias I (kg m^2)
-    about the centres. ``g`` (m/s^2) and the load ``f`` (N) at the tip point down, along -y. The arm of 003
+    about the centres. ``g`` (m/s^2) and the load ``f`` (N) at the tip point down, along -y. The arm of [NCTU]
     has its masses at the tips: l = L and I = 0.
     """
 
@@ -30,7 +33,7 @@ class TwoLinkArm(NamedTuple):
 
 
 def mass_matrix(arm: TwoLinkArm, q: Any) -> Numbers:
-    """M (2, 2): dtau/dqdd (001, eqs. 58, 59, 64, 65); D_11, D_12, D_22 of 003."""
+    """M (2, 2): dtau/dqdd ([Xiang2009], eqs. 58, 59, 64, 65); D_11, D_12, D_22 of [NCTU]."""
     m1, m2, L1, _, l1, l2, I1, I2, _, _ = arm
     _, c2 = sine_and_cosine(q[1])
     M11 = I1 + I2 + m1 * l1 * l1 + m2 * (L1 * L1 + l2 * l2 + 2 * L1 * l2 * c2)
@@ -40,7 +43,7 @@ def mass_matrix(arm: TwoLinkArm, q: Any) -> Numbers:
 
 
 def torques(arm: TwoLinkArm, q: Any, qd: Any, qdd: Any) -> Numbers:
-    """tau (2,) (001, eqs. 52, 53 = 69, 70)."""
+    """tau (2,) ([Xiang2009], eqs. 52, 53 = 69, 70)."""
     _, m2, L1, _, _, l2, _, _, _, _ = arm
     s2, _ = sine_and_cosine(q[1])
     h = m2 * L1 * l2 * s2
@@ -50,7 +53,10 @@ def torques(arm: TwoLinkArm, q: Any, qd: Any, qdd: Any) -> Numbers:
 
 
 def gravity_and_load(arm: TwoLinkArm, q: Any) -> Numbers:
-    """Torques (2,) that hold the arm and the load at its tip: the terms with g and f of 001, eqs. 52, 53."""
+    """Torques (2,) that hold the arm and the load at its tip.
+
+    The terms with g and f of [Xiang2009], eqs. 52, 53.
+    """
     m1, m2, L1, L2, l1, l2, _, _, g, f = arm
     (_, c1), (_, c12) = sine_and_cosine(q[0]), sine_and_cosine(q[0] + q[1])
     second = (m2 * g * l2 + f * L2) * c12
@@ -58,7 +64,7 @@ def gravity_and_load(arm: TwoLinkArm, q: Any) -> Numbers:
 
 
 def torque_derivatives(arm: TwoLinkArm, q: Any, qd: Any, qdd: Any) -> tuple[Numbers, Numbers, Numbers]:
-    """dtau/dq, dtau/dqd, dtau/dqdd, each (2, 2) (001, eqs. 54-65 = 71-82).
+    """dtau/dq, dtau/dqd, dtau/dqdd, each (2, 2) ([Xiang2009], eqs. 54-65 = 71-82).
 
     The left sides of eqs. 61, 75 and 76 are misprinted: they are dtau_2/dq_2, dtau_1/dqdd_1, dtau_1/dqdd_2.
     """
@@ -76,6 +82,9 @@ def torque_derivatives(arm: TwoLinkArm, q: Any, qd: Any, qdd: Any) -> tuple[Numb
 
 
 def inertia_at_first_joint(arm: TwoLinkArm, q: Any, *, second_joint_free: bool) -> Any:
-    """What joint 1 has to accelerate: D_11 with joint 2 locked, D_11 - D_12^2 / D_22 with it free (003)."""
+    """What joint 1 has to accelerate: D_11 with joint 2 locked, D_11 - D_12^2 / D_22 with it free.
+
+    [NCTU].
+    """
     M = mass_matrix(arm, q)
     return M[0, 0] - M[0, 1] * M[0, 1] / M[1, 1] if second_joint_free else M[0, 0]

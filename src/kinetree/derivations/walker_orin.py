@@ -1,4 +1,4 @@
-"""A dynamic simulator made of inverse dynamics alone (Walker and Orin, 1982; 003, section 6.4).
+"""A dynamic simulator made of inverse dynamics alone (Walker and Orin, 1982; [NCTU], section 6.4).
 
 Any inverse dynamics will do: ``inverse_dynamics(tree, q, qd, qdd, loads)`` of any formulation. The default
 runs the recursive Newton-Euler kernel, compiled for floats, interpreted for other kinds of number.
@@ -28,7 +28,7 @@ InverseDynamics = Callable[..., Any]
 FORMULATION = Formulation(
     name="walker_orin",
     title="Mass matrix and simulation from inverse dynamics (Walker-Orin)",
-    source="003, section 6.4",
+    source="[NCTU], section 6.4",
     cost="n + 1 inverse dynamics, then O(n^3)",
     can=frozenset({"mass_matrix", "bias_torque", "forward_dynamics"}),
 )

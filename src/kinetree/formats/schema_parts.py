@@ -159,7 +159,7 @@ class SphereTable(Table):
 
 
 class BentRodTable(Table):
-    """A bent slender link (002): length b along z, then a along x."""
+    """A bent slender link ([Mohan2007]): length b along z, then a along x."""
 
     mass: Number = Field(description="Mass of the link, uniform per length (kg).")
     a: Number = Field(description="Length along x, after the bend (m).")

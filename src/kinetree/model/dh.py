@@ -2,9 +2,11 @@
 
 Two conventions, both with joint axes on z:
 
-* ``"modified"`` (004, section 3.2): T = Rx(alpha) Tx(a) Rz(theta) Tz(b). The link frame sits at the joint.
-* ``"classic"`` (000, eq. 2.3; 001, eq. 1; 002, appendix A): T = Rz(theta) Tz(d) Tx(a) Rx(alpha). The link
-  frame sits at the far (distal) end of the link, with the axis of the next joint on its z.
+* ``"modified"`` ([Shah2013], section 3.2): T = Rx(alpha) Tx(a) Rz(theta) Tz(b). The link frame sits at the
+  joint.
+* ``"classic"`` ([Barman2020], eq. 2.3; [Xiang2009], eq. 1; [Mohan2007], appendix A): T = Rz(theta) Tz(d)
+  Tx(a) Rx(alpha). The link frame sits at the far (distal) end of the link, with the axis of the next joint on
+  its z.
 """
 
 from __future__ import annotations
@@ -260,10 +262,11 @@ _EULER_ROWS: dict[str, tuple[tuple[int, int, int], ...]] = {
 
 
 def euler_dh_rows(sequence: str) -> tuple[EulerDhRow, ...]:
-    """The modified DH rows whose product is the rotation of an Euler sequence (004, Tables 3.6 and 3.8).
+    """The modified DH rows whose product is the rotation of an Euler sequence.
 
-    The joint with these Euler angles is then a string of revolute joints about z with empty links between.
-    Twelve sequences of three axes and six of two; rows missing from the printed tables are completed.
+    [Shah2013], Tables 3.6 and 3.8. The joint with these Euler angles is then a string of revolute joints
+    about z with empty links between. Twelve sequences of three axes and six of two; rows missing from the
+    printed tables are completed.
 
     >>> [row.angle for row in euler_dh_rows("ZXY")]
     [0, 1, 2, None]

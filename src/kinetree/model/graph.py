@@ -1,9 +1,9 @@
 """Mechanisms drawn as a graph: all joints between bodies, from which a spanning tree and cuts are found.
 
 The path from the root to every body shall have few degrees of freedom: the tree of minimum cumulative degrees
-of freedom (004, section 8.4), found as a tree of shortest paths. Joints with armature, or that others mimic,
-stay in the tree; so do, where a plain joint of the same loop can be cut instead, those with drives, springs,
-friction or limits.
+of freedom ([Shah2013], section 8.4), found as a tree of shortest paths. Joints with armature, or that others
+mimic, stay in the tree; so do, where a plain joint of the same loop can be cut instead, those with drives,
+springs, friction or limits.
 """
 
 from __future__ import annotations

@@ -163,10 +163,10 @@ class Inertia:
 
     @classmethod
     def bent_rod(cls, mass: float, a: float, b: float, payload: float = 0.0, hub: float = 0.0) -> Inertia:
-        """The bent slender link of 002: length b along z, then a along x, uniform mass per length.
+        """The bent slender link of [Mohan2007]: length b along z, then a along x, uniform mass per length.
 
         ``payload`` (kg) is a point mass at the far end (a, 0, b); ``hub`` (kg m^2) the motor's inertia about
-        z at the joint. Both segments share rho = m / (|a| + |b|) (002, eq. 17).
+        z at the joint. Both segments share rho = m / (|a| + |b|) ([Mohan2007], eq. 17).
         A hub alone is no solid body, so the triangle inequality is not asked for when there is one.
         """
         m, a, b = (

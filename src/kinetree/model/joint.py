@@ -1,8 +1,8 @@
 """Joints: what a joint is made of, whatever its kind.
 
 Every joint is a list of one-DOF axes, turned about or slid along one after the other with no body between
-them (004, chapter 3). Whoever reads a mechanism sees these axes and need not know the kind; all kinds stand
-in :mod:`kinetree.model.joint_kind`.
+them ([Shah2013], chapter 3). Whoever reads a mechanism sees these axes and need not know the kind; all kinds
+stand in :mod:`kinetree.model.joint_kind`.
 """
 
 from __future__ import annotations

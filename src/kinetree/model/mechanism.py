@@ -113,11 +113,11 @@ class Mechanism:
 
     @cached_property
     def modules(self) -> tuple[Module, ...]:
-        """Partition into serial modules, found automatically (004, section 4.1)."""
+        """Partition into serial modules, found automatically ([Shah2013], section 4.1)."""
         return automatic_modules(self)
 
     def partition(self, groups: Sequence[Sequence[str]]) -> tuple[Module, ...]:
-        """The user's own partition into modules (lists of body names), checked (004, section 4.1)."""
+        """The user's own partition into modules (lists of body names), checked ([Shah2013], section 4.1)."""
         return checked_modules(self, groups)
 
     def body_index(self, name: str) -> int:

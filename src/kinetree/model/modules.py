@@ -1,4 +1,4 @@
-"""Kinematic modules: a tree cut into serial chains (004, section 4.1).
+"""Kinematic modules: a tree cut into serial chains ([Shah2013], section 4.1).
 
 Each module contains serially connected links only, and emerges from the last link of its parent module.
 """
@@ -70,7 +70,7 @@ def checked_modules(mechanism: Mechanism, groups: Sequence[Sequence[str]]) -> tu
             if mechanism.link(child).parent != parent:
                 raise ModelError(
                     f"module {list(group)} is not serial: body '{child}' is carried by "
-                    f"'{mechanism.link(child).parent}', not by '{parent}' (condition 1 of 004, section 4.1)"
+                    f"'{mechanism.link(child).parent}', not by '{parent}' (condition 1 of [Shah2013], 4.1)"
                 )
     missing = [name for name in expected if name not in seen]
     if missing:
@@ -91,7 +91,7 @@ def _numbered(mechanism: Mechanism, base: list[str], groups: list[list[str]]) ->
         if last[module_of[parent]] != parent:
             raise ModelError(
                 f"module {group} emerges from body '{parent}', which is not the last body "
-                f"'{last[module_of[parent]]}' of its module (condition 2 of 004, section 4.1)"
+                f"'{last[module_of[parent]]}' of its module (condition 2 of [Shah2013], 4.1)"
             )
         modules.append(Module(k + 1, tuple(group), module_of[parent]))
     return tuple(modules)

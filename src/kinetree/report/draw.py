@@ -31,9 +31,9 @@ def draw(
     """Draw a mechanism in the pose q (n_dof,) and return the matplotlib 3-D axes.
 
     Without ``q`` the allowed pose nearest to zero is drawn; without ``ax`` a new pyplot figure is made.
-    Links have the colours of their modules (004, section 4.1). Bodies without shapes are drawn as lines
-    between their joints, as plates if attached in three points or more, and where they float as the box of
-    equal inertia; meshes are not drawn. ``labels`` writes the joints' names; ``view`` is elevation and
+    Links have the colours of their modules ([Shah2013], section 4.1). Bodies without shapes are drawn as
+    lines between their joints, as plates if attached in three points or more, and where they float as the box
+    of equal inertia; meshes are not drawn. ``labels`` writes the joints' names; ``view`` is elevation and
     azimuth (deg). A planar mechanism is seen along its normal.
 
     >>> from matplotlib.figure import Figure

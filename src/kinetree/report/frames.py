@@ -265,7 +265,7 @@ def _center_of_pressure(
     force: Array | None,
     plane: GroundPlane | None,
 ) -> Array | None:
-    """Where the ground pushes altogether; on even ground the zero-moment point (004, section B.1.1).
+    """Where the ground pushes altogether; on even ground the zero-moment point ([Shah2013], section B.1.1).
 
     There it is  o + n x sum((p - o) x f) / (n . sum f),  with regions the mean of the points that are pushed.
     """

@@ -1,4 +1,7 @@
-"""A gait over its cycle, above what was measured: angles, forces, moments, powers (000, Figs. 5.3-5.5)."""
+"""A gait over its cycle, above what was measured: angles, forces, moments, powers.
+
+[Barman2020], Figs. 5.3-5.5.
+"""
 
 from __future__ import annotations
 

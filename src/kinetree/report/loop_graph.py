@@ -1,4 +1,4 @@
-"""A mechanism as a graph: bodies are circles, joints are lines, cut joints dashed (004, Fig. 8.7b)."""
+"""A mechanism as a graph: bodies are circles, joints are lines, cut joints dashed ([Shah2013], Fig. 8.7b)."""
 
 from __future__ import annotations
 

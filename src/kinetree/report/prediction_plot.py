@@ -39,7 +39,7 @@ def plot_prediction(prediction: Prediction, *parts: str, show: bool = False) -> 
     Limits are dashed, and shaded where they are reached: the upper half for an upper limit, the lower for a
     lower one. A price is what the objective falls by per unit of the limit and per second for which it is
     loosened, so the area below the curve is the price of the whole limit. Forces
-    are norms of the forces in the joints of the bodies (000, figures 4.3 and 4.6).
+    are norms of the forces in the joints of the bodies ([Barman2020], figures 4.3 and 4.6).
 
     >>> import kinetree as kt
     >>> ends = [kt.terms.Boundary("start", [0, 0], 0.0), kt.terms.Boundary("end", [1, 1], 0.0)]

@@ -2,7 +2,7 @@
 
 Entries have the colour of their column's module, as in :func:`kinetree.report.draw.draw`. Zeros inside the
 block of two modules that feel each other are pale; the blocks of modules on different branches stay white
-(branch-induced sparsity; 004, eqs. 4.29, 5.21 and 5.34).
+(branch-induced sparsity; [Shah2013], eqs. 4.29, 5.21 and 5.34).
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def demo_report(demo: Demo) -> Group:
     name, duration = demo.mechanism.name, f"{demo.time[-1]:g} s"
     energy = f"{demo.energy_exchanged:.4f} J exchanged, energy drift {demo.energy_drift:.1e} J"
     return Group(
-        Text(f"Inverse dynamics: {name}, cycloidal motion in {duration} (004, section 6.2.1)"),
+        Text(f"Inverse dynamics: {name}, cycloidal motion in {duration} ([Shah2013], section 6.2.1)"),
         table,
         Text(f"Free fall from rest for {duration}: {energy}"),
     )
@@ -198,7 +198,7 @@ def _bounded(value: float, unit: str) -> str:
 
 
 def _modules(mechanism: Mechanism) -> Text:
-    """The modules in which the bodies are drawn and the recursions run (004, section 4.1)."""
+    """The modules in which the bodies are drawn and the recursions run ([Shah2013], section 4.1)."""
     lines = Text("Modules", style=NAME)
     for module in mechanism.modules[:MOST]:
         chain = _joined(" - ", module.bodies) or WORLD

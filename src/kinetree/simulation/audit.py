@@ -1,4 +1,4 @@
-"""Energy audit: what went in must be there or have gone out (004, appendix C)."""
+"""Energy audit: what went in must be there or have gone out ([Shah2013], appendix C)."""
 
 from __future__ import annotations
 

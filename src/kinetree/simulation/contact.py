@@ -1,4 +1,4 @@
-"""Forces of the ground in given states, in plain formulas over any batch (004, appendix D)."""
+"""Forces of the ground in given states, in plain formulas over any batch ([Shah2013], appendix D)."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _soil(mechanism: Mechanism, ground: Ground, x: Array, y: Array) -> dict[str,
 
 
 def _normal_force(depth: Array, speed: Array, soil: dict[str, Array]) -> Array:
-    """K s - c speed, never pulling (004, D.1-D.4, D.6); speed > 0 is out of the ground."""
+    """K s - c speed, never pulling ([Shah2013], D.1-D.4, D.6); speed > 0 is out of the ground."""
     rises = speed >= 0.0
     share = np.clip(depth / soil["ramp"], 0.0, 1.0)
     ramp = share**2 * (3.0 - 2.0 * share)
@@ -110,7 +110,7 @@ def _normal_force(depth: Array, speed: Array, soil: dict[str, Array]) -> Array:
 
 
 def _friction(N: Array, speed: Array, soil: dict[str, Array]) -> Array:
-    """-mu N (2/pi) atan(pi slipping speed / (2 mu N)) (004, D.5)."""
+    """-mu N (2/pi) atan(pi slipping speed / (2 mu N)) ([Shah2013], D.5)."""
     most = soil["friction"] * N
     pull = 0.5 * np.pi * soil["slipping"] * speed
     ratio = np.divide(pull, most, out=np.zeros_like(pull), where=most > 0.0)

@@ -1,4 +1,7 @@
-"""The ground: a plane of springs, dampers and friction, with regions of other kinds (004, appendix D)."""
+"""The ground: a plane of springs, dampers and friction, with regions of other kinds.
+
+[Shah2013], appendix D.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from kinetree.model.mechanism import Mechanism
 
 @dataclass(frozen=True)
 class Soil:
-    """How the ground answers to a point that enters it (004, D.1-D.6, Table 10.10).
+    """How the ground answers to a point that enters it ([Shah2013], D.1-D.6, Table 10.10).
 
     Normal force k d - c v, never pulling, at the depth d (m) and the speed v (m/s) out of the ground.
     ``stiffness`` k (N/m). ``damping`` c (N s/m); unless given it is over-damped by ``overdamping``:

@@ -1,4 +1,4 @@
-"""Forced simulation: the torques of a prescribed motion drive a mechanism (002, section 4.2)."""
+"""Forced simulation: the torques of a prescribed motion drive a mechanism ([Mohan2007], section 4.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ TorqueOfTime = Callable[[float], Array]
 # ---- the motion and its torques -----------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class ForcedMotion:
-    """Every joint from rest at 0 to rest at pi: q_i(t) = pi t / T - sin(2 pi t / T) / 2 (002, eq. 38)."""
+    """Every joint from rest at 0 to rest at pi: q_i(t) = pi t / T - sin(2 pi t / T) / 2.
+
+    [Mohan2007], eq. 38.
+    """
 
     mechanism: Mechanism
     duration: float = 10.0

@@ -1,4 +1,4 @@
-"""A predicted motion put to the test: its torques drive a simulation, as 001 did with ADAMS."""
+"""A predicted motion put to the test: its torques drive a simulation, as [Xiang2009] did with ADAMS."""
 
 from __future__ import annotations
 

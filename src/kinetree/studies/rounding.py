@@ -131,7 +131,7 @@ WAYS: dict[str, Way] = {
     "Cholesky, world frame": lambda tree, q, qd, tau: cholesky_solved(
         spatial.mass_matrix(tree, q), tau - spatial.bias_torque(tree, q, qd)
     ),
-}  # the first two are 002's recursive and nonrecursive algorithm, the others what Kinetree compiles
+}  # the first two are [Mohan2007]'s recursive and nonrecursive algorithm, the others what Kinetree compiles
 
 
 @dataclass(frozen=True, eq=False)

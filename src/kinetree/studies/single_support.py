@@ -1,4 +1,4 @@
-"""One step of the biped whose supporting foot is the ground (004, section 6.2.3, appendix B)."""
+"""One step of the biped whose supporting foot is the ground ([Shah2013], section 6.2.3, appendix B)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kinetree.trajectories.leg_kinematics import leg_motion
 from kinetree.trajectories.step_motion import StepMotion
 from kinetree.trajectories.swing_foot import SwingFoot
 
-STEP = GaitParameters(0.5, -0.15, 0.08, 0.92, 0.3, 0.1)  # 004, section 6.2.3
-#                 roll, thigh, flexion, shank: theta2, theta3, theta4, theta6 of 004, Fig. B.5
+STEP = GaitParameters(0.5, -0.15, 0.08, 0.92, 0.3, 0.1)  # [Shah2013], section 6.2.3
+#                 roll, thigh, flexion, shank: theta2, theta3, theta4, theta6 of [Shah2013], Fig. B.5
 SUPPORT = ((0, -1), (3, 1), (2, -1), (1, 1), (0, 1), None)  # column and sign for every coordinate
 SWING = (None, (0, -1), (1, -1), (2, 1), (3, -1), (0, 1))
 ALONG = {  # where each joint sits in the frame of the one before: along this axis, in this direction

@@ -1,4 +1,4 @@
-"""The stability study of 002, section 5: recursive forward dynamics against the Cholesky decomposition.
+"""The stability study of [Mohan2007], section 5: recursive dynamics against the Cholesky decomposition.
 
 Both drive the PUMA with the torques of a prescribed motion. What separates the simulated motion from the
 prescribed one is a matter of the algorithm only as far as errors are made; how fast they grow is a matter of
@@ -37,7 +37,7 @@ from kinetree.studies.rounding import Rounding, rounding_errors
 LIMIT = 1e-3  # rad: a joint that is farther off has left the prescribed motion
 TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 TABLE_POINTS = (100, 1000, 10000)  # intervals of a table of torques over the whole motion
-DOCUMENT: dict[str, tuple[float, ...]] = {  # 002, Table 3: s until a joint deviates, T = 10 s
+DOCUMENT: dict[str, tuple[float, ...]] = {  # [Mohan2007], Table 3: s until a joint deviates, T = 10 s
     "recursive": (5.4, 5.6, 5.4, 5.4, 5.4, 5.4),
     "nonrecursive": (5.1, 5.1, 4.8, 5.1, 5.1, 4.8),
 }
@@ -74,8 +74,8 @@ class Growth:
 class Followed:
     """Algorithms that follow a prescribed motion; times in s, angles in rad.
 
-    ``runs``: each algorithm with the integrator and tolerance of 002. A horizon is the time until the first
-    joint is off by more than ``limit``.
+    ``runs``: each algorithm with the integrator and tolerance of [Mohan2007]. A horizon is the time until the
+    first joint is off by more than ``limit``.
     """
 
     mechanism: Mechanism
@@ -179,7 +179,7 @@ def run_stability(
     tolerances: Sequence[float] = TOLERANCES,
     states: int = 40,
 ) -> Stability:
-    """Forced simulation of the PUMA (or another open tree) along 002's eq. 38, by several algorithms.
+    """Forced simulation of the PUMA (or another open tree) along [Mohan2007]'s eq. 38, by several algorithms.
 
     ``duration`` (s) is T of the motion, ``rtol`` the integrator's tolerance; ``algorithms`` are names of
     ``ALGORITHMS`` ("denoc" is interpreted and takes most of the time). The compiled ones also run with other

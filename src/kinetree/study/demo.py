@@ -1,4 +1,4 @@
-"""The first thing to run: a gripper that is moved, then one that falls (004, section 6.2.1)."""
+"""The first thing to run: a gripper that is moved, then one that falls ([Shah2013], section 6.2.1)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kinetree.trajectories.cycloidal import cycloid
 
 DURATION = 1.0  # s
 SAMPLES = 201
-START = np.radians([0.0, 0.0, 0.0, 90.0])  # 004, Table 6.5
+START = np.radians([0.0, 0.0, 0.0, 90.0])  # [Shah2013], Table 6.5
 END = np.radians([60.0, 80.0, 80.0, 120.0])
 FALL_FROM = np.radians([-60.0, 0.0, 0.0, 0.0])
 ACCURACY = 1e-9  # relative, of the integration

@@ -225,7 +225,7 @@ class SplineTable(Table):
         '"terms": only those of tables such as [[predict.squared_force]].',
     )
     torque_weight: Number = Field(
-        0.01, description="u of the mixed objective, from 0 to 1 (001, section 6.4)."
+        0.01, description="u of the mixed objective, from 0 to 1 ([Xiang2009], section 6.4)."
     )
     function: str | None = Field(None, description=f"Integrand f(s, q, qd, qdd, tau). {FUNCTION}.")
     start: EndTable | None = Field(None, description="State at the start; needed if there are no phases.")

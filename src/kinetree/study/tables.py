@@ -76,7 +76,7 @@ class InitialTable(Table):
 
 
 class GaitTable(Table):
-    """Numbers of a gait, instead of the book's for this robot (004, Tables B.1 and B.2)."""
+    """Numbers of a gait, instead of the book's for this robot ([Shah2013], Tables B.1 and B.2)."""
 
     step_time: Positive = Field(description="Time of a step T (s).")
     x0: Number = Field(description="Hips ahead of the supporting ankle when the step begins (m), < 0.")
@@ -164,7 +164,7 @@ class ControllerTable(Table):
     """The law that follows the trajectory."""
 
     kind: choice("controller", lambda: CONTROLLERS) = Field(  # type: ignore[valid-type]
-        description=f"Kind of law: {', '.join(CONTROLLERS)} (004, chapter 9)."
+        description=f"Kind of law: {', '.join(CONTROLLERS)} ([Shah2013], chapter 9)."
     )
     kp: Gains | None = Field(None, description=f"Gain of the position error: {EACH}.")
     kd: Gains | None = Field(None, description="Gain of the velocity error; default 2 sqrt(kp).")
@@ -190,7 +190,7 @@ class ControllerTable(Table):
 
 
 class SoilTable(Table):
-    """How the ground answers to a point that enters it (004, appendix D, Table 10.10)."""
+    """How the ground answers to a point that enters it ([Shah2013], appendix D, Table 10.10)."""
 
     stiffness: Positive | None = Field(None, description="Stiffness k (N/m); default 2000.")
     damping: Number | None = Field(None, description="Damping (N s/m); default by overdamping.")

@@ -16,7 +16,7 @@ from kinetree.trajectories.base import Trajectory, ends, positive
 
 @dataclass(frozen=True, eq=False)
 class Cycloid(Trajectory):
-    """q(t) = q(0) + (q(T) - q(0)) / T (t - T / (2 pi) sin(2 pi t / T)) (004, eq. 6.14).
+    """q(t) = q(0) + (q(T) - q(0)) / T (t - T / (2 pi) sin(2 pi t / T)) ([Shah2013], eq. 6.14).
 
     >>> cycloid([0.0], [1.0], 2.0).at(1.0).qd.round(9).tolist()
     [1.0]
@@ -50,7 +50,7 @@ class Cycloid(Trajectory):
 def cycloid(start: ArrayLike, end: ArrayLike, duration: float) -> Cycloid:
     """From rest at start (n,) to rest at end (n,) in the duration (s), without jumps of the acceleration.
 
-    q(t) = q(0) + (q(T) - q(0)) / T (t - T / (2 pi) sin(2 pi t / T)) (004, eq. 6.14).
+    q(t) = q(0) + (q(T) - q(0)) / T (t - T / (2 pi) sin(2 pi t / T)) ([Shah2013], eq. 6.14).
 
     >>> cycloid([0.0], [1.0], 2.0).at([0.0, 1.0, 2.0]).q[:, 0].round(9).tolist()
     [0.0, 0.5, 1.0]
@@ -61,7 +61,9 @@ def cycloid(start: ArrayLike, end: ArrayLike, duration: float) -> Cycloid:
 
 
 def half_turn(n_dof: int, duration: float = 10.0) -> Cycloid:
-    """Every joint from rest at 0 to rest at pi: q_i(t) = pi t / T - sin(2 pi t / T) / 2 (002, eq. 38).
+    """Every joint from rest at 0 to rest at pi: q_i(t) = pi t / T - sin(2 pi t / T) / 2.
+
+    [Mohan2007], eq. 38.
 
     >>> half_turn(6).at(5.0).q.round(9).tolist() == [round(np.pi / 2, 9)] * 6
     True

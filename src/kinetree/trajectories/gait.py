@@ -1,8 +1,8 @@
 """The gait of a whole robot: its trunk as an inverted pendulum, feet on cosines, joints in closed form.
 
-Where 004, appendix B, is silent the choices are these. The motion begins in the midst of walking: trunk
-moving, all feet on the ground, one group of feet about to swing. The first supporting feet stand at x = 0,
-so that the hips begin at x0; y = 0 is the line under the trunk between the feet. The height z_h is that of
+Where [Shah2013], appendix B, is silent the choices are these. The motion begins in the midst of walking:
+trunk moving, all feet on the ground, one group of feet about to swing. The first supporting feet stand at x =
+0, so that the hips begin at x0; y = 0 is the line under the trunk between the feet. The height z_h is that of
 the hips above the ground; the ankle is as high as the contact points of a level foot are below it. The trunk
 keeps its attitude. Feet walk under their own hips; only those of a biped with y0 stand |y0| beside the line.
 Joints that belong to no leg, and hip yaw, keep their posture.

@@ -1,4 +1,4 @@
-"""The numbers that shape a gait, and those of the book's robots (004, Tables B.1 and B.2)."""
+"""The numbers that shape a gait, and those of the book's robots ([Shah2013], Tables B.1 and B.2)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kinetree.trajectories.base import positive
 
 @dataclass(frozen=True)
 class GaitParameters:
-    """One step: its time T (s) and lengths (m), as 004, appendix B, has them.
+    """One step: its time T (s) and lengths (m), as [Shah2013], appendix B, has them.
 
     ``x0`` and ``y0``: where the hips are when the step begins, seen from the supporting ankle; x0 < 0 as the
     hips start behind it. ``height`` z_h of the hips above the ground, ``stride`` l_s by which the supporting
@@ -46,7 +46,7 @@ class GaitParameters:
         return self.stride / self.step_time
 
 
-PLANAR_BIPED = GaitParameters(1.0, -0.15, 0.0, 0.96, 0.3, 0.1)  # 004, Table B.1
-SPATIAL_BIPED = GaitParameters(0.5, -0.15, -0.08, 0.92, 0.3, 0.1)  # 004, Table B.1
-QUADRUPED = GaitParameters(1.0, -0.15, 0.0, 0.50, 0.3, 0.09)  # 004, Table B.2
-HEXAPOD = GaitParameters(0.5, -0.20, 0.0, 0.55, 0.4, 0.08)  # 004, Table B.2
+PLANAR_BIPED = GaitParameters(1.0, -0.15, 0.0, 0.96, 0.3, 0.1)  # [Shah2013], Table B.1
+SPATIAL_BIPED = GaitParameters(0.5, -0.15, -0.08, 0.92, 0.3, 0.1)  # [Shah2013], Table B.1
+QUADRUPED = GaitParameters(1.0, -0.15, 0.0, 0.50, 0.3, 0.09)  # [Shah2013], Table B.2
+HEXAPOD = GaitParameters(0.5, -0.20, 0.0, 0.55, 0.4, 0.08)  # [Shah2013], Table B.2

@@ -1,4 +1,7 @@
-"""The hips of a walking robot as a pendulum that stands on the supporting ankle (004, section B.1.2)."""
+"""The hips of a walking robot as a pendulum that stands on the supporting ankle.
+
+[Shah2013], section B.1.2.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ GRAVITY = 9.81  # m/s^2
 class InvertedPendulum(StepMotion):
     """Coordinates x (forward), y (left), z (up) of the hips from the supporting ankle during one step.
 
-    All mass at the hips and their height constant: xdd = w^2 x, ydd = w^2 y, w^2 = g / z_h (004, eq. B.4).
-    With the repeatability conditions x(T) = -x(0), y(T) = y(0) (eq. B.8),
+    All mass at the hips and their height constant: xdd = w^2 x, ydd = w^2 y, w^2 = g / z_h ([Shah2013], eq.
+    B.4). With the repeatability conditions x(T) = -x(0), y(T) = y(0) (eq. B.8),
 
     x = x0 sinh(w (T/2 - t)) / sinh(w T/2),  y = y0 cosh(w (T/2 - t)) / cosh(w T/2),
 

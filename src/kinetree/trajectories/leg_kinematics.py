@@ -1,4 +1,7 @@
-"""Closed-form inverse kinematics of a leg: hip roll and pitch, knee, ankle pitch and roll (004, eq. B.11)."""
+"""Closed-form inverse kinematics of a leg: hip roll and pitch, knee, ankle pitch and roll.
+
+[Shah2013], eq. B.11.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ STRAIGHT = 1e-9  # rad: a knee less bent than that has no finite velocities
 
 @dataclass(frozen=True, eq=False)
 class LegAngles:
-    """Angles of a leg (rad), each (...), numbered as in 004, Fig. B.5.
+    """Angles of a leg (rad), each (...), numbered as in [Shah2013], Fig. B.5.
 
     With the thigh a2, the shank a3, and the hips seen from the ankle,
 
@@ -49,8 +52,8 @@ def leg_angles(hip_from_ankle: ArrayLike, thigh: float, shank: float) -> LegAngl
 
     cos theta4 = (a0^2 - a2^2 - a3^2) / (2 a2 a3) with a0 = |hip - ankle|, theta6 = beta + gamma with
     sin beta = x / a0 and sin gamma = a2 sin theta4 / a0, theta3 = theta4 - theta6, tan theta2 = y / z
-    (004, eq. B.11, whose denominator is misprinted). Evaluated by half-angle and two-argument arctangents,
-    which are as accurate for legs that are almost straight.
+    ([Shah2013], eq. B.11, whose denominator is misprinted). Evaluated by half-angle and two-argument
+    arctangents, which are as accurate for legs that are almost straight.
 
     >>> a = leg_angles([0.0, 0.0, 0.8], thigh=0.5, shank=0.5)
     >>> [round(float(x), 6) for x in (a.theta3, a.theta4, a.theta6)]

@@ -1,4 +1,7 @@
-"""The path of the swinging foot: cosines that lift it off and put it down at rest (004, section B.1.3)."""
+"""The path of the swinging foot: cosines that lift it off and put it down at rest.
+
+[Shah2013], section B.1.3.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from kinetree.trajectories.step_motion import StepMotion
 class SwingFoot(StepMotion):
     """Coordinates x (forward), y (left), z (up) of the swinging ankle, seen from where the other one stands.
 
-    x = -l_s cos(pi t / T), z = h_f / 2 (1 - cos(2 pi t / T)), y = 0 (004, eq. B.10): it is carried from one
-    stride behind to one stride ahead, and is back on the ground at the end. Eq. B.10 prints pi t / T in z,
-    with which the step would end in the air.
+    x = -l_s cos(pi t / T), z = h_f / 2 (1 - cos(2 pi t / T)), y = 0 ([Shah2013], eq. B.10): it is carried
+    from one stride behind to one stride ahead, and is back on the ground at the end. Eq. B.10 prints pi t / T
+    in z, with which the step would end in the air.
 
     >>> from kinetree.trajectories.gait_parameters import PLANAR_BIPED
     >>> SwingFoot(PLANAR_BIPED).at([0.0, 0.5, 1.0]).q.round(9).tolist()

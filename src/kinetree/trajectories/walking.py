@@ -1,4 +1,4 @@
-"""Robots that walk: on two legs, on four, on six, on any number (004, appendix B and chapter 7)."""
+"""Robots that walk: on two legs, on four, on six, on any number ([Shah2013], appendix B and chapter 7)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,14 @@ def legged_gait(
     forward: ArrayLike = (1.0, 0.0, 0.0),
     ground_height: float = 0.0,
 ) -> Gait:
-    """Walking over a number of steps of a mechanism whose trunk hangs on a free joint (004, appendix B).
+    """Walking over a number of steps of a mechanism whose trunk hangs on a free joint.
 
-    ``legs`` describe the legs; without them joints called hip1, knee1, ankle1, ... are looked for. Legs of
-    ``groups`` 0 and 1 take turns: group 0 supports first. Without groups neighbours alternate along each
-    side, which is a walk on two legs, a trot on four, a tripod gait on six. ``posture`` (n_dof,) gives the
-    trunk's attitude and all joints that do not walk; without it the trunk is turned such that the legs hang
-    down when their joints are at zero. The ground is at ``ground_height`` (m) along up, against gravity.
+    [Shah2013], appendix B. ``legs`` describe the legs; without them joints called hip1, knee1, ankle1, ...
+    are looked for. Legs of ``groups`` 0 and 1 take turns: group 0 supports first. Without groups neighbours
+    alternate along each side, which is a walk on two legs, a trot on four, a tripod gait on six. ``posture``
+    (n_dof,) gives the trunk's attitude and all joints that do not walk; without it the trunk is turned such
+    that the legs hang down when their joints are at zero. The ground is at ``ground_height`` (m) along up,
+    against gravity.
 
     >>> from kinetree.model import zoo
     >>> walk = legged_gait(zoo.hexapod(), HEXAPOD, steps=4)
@@ -89,10 +90,10 @@ def legged_gait(
 
 
 def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, steps: int = 4) -> Gait:
-    """Walking on two legs, with the parameters of 004, Table B.1, unless others are given.
+    """Walking on two legs, with the parameters of [Shah2013], Table B.1, unless others are given.
 
     Which leg supports first follows from y0, the hips seen from the supporting ankle: the right leg if it is
-    positive, the left if negative (004 prints +0.08 m in section 6.2.3 and -0.08 m in Table B.1).
+    positive, the left if negative ([Shah2013] prints +0.08 m in section 6.2.3 and -0.08 m in Table B.1).
 
     >>> from kinetree.model import zoo
     >>> biped_gait(zoo.spatial_biped()).phases[0]
@@ -104,7 +105,7 @@ def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, s
 
 
 def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: int = 4) -> Gait:
-    """Trotting on four legs, diagonal ones together; parameters of 004, Table B.2.
+    """Trotting on four legs, diagonal ones together; parameters of [Shah2013], Table B.2.
 
     >>> from kinetree.model import zoo
     >>> trot(zoo.quadruped()).phases[0].supporting
@@ -114,7 +115,7 @@ def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: in
 
 
 def tripod(mechanism: Mechanism, parameters: GaitParameters = HEXAPOD, steps: int = 4) -> Gait:
-    """Walking on six legs, three of them in a triangle together; parameters of 004, Table B.2.
+    """Walking on six legs, three of them in a triangle together; parameters of [Shah2013], Table B.2.
 
     >>> from kinetree.model import zoo
     >>> tripod(zoo.hexapod()).phases[1].supporting

@@ -1,7 +1,7 @@
 """Inverse and forward dynamics with closed loops: M qdd + h = tau + J^T lambda, J qdd + bias = 0.
 
 The multipliers lambda of redundant rows are not unique; J^T lambda is. Masks tell which components of a cut
-joint's wrench the equations leave undetermined (004, sections 8.1 and 8.2; 001, eq. 38).
+joint's wrench the equations leave undetermined ([Shah2013], sections 8.1 and 8.2; [Xiang2009], eq. 38).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inverse dynamics of closed loops subsystem by subsystem (004, sections 8.1 and 8.2).
+"""Inverse dynamics of closed loops subsystem by subsystem ([Shah2013], sections 8.1 and 8.2).
 
 The equations of motion of a mechanism with as many drives as freedoms, E x + J^T lambda = tau_tree, fall into
 blocks. A determinate one is solved by itself; the forces that it gives make the next ones determinate.

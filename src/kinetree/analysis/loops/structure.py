@@ -130,11 +130,11 @@ def independent_rows(J: Array, rank: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Subsystem:
-    """Equations of motion that are solved together for drive torques and forces of cut joints (004, 8.1).
+    """Equations of motion that are solved together for drive torques and forces of cut joints.
 
-    ``joints`` whose equations they are; ``drives`` and ``loops`` whose torques and forces they give;
-    ``unknowns`` how many; ``after`` the numbers of the subsystems that must be solved before. It is
-    determinate if nothing comes before it, in the book's words, else it becomes determinate when they are
+    [Shah2013], 8.1. ``joints`` whose equations they are; ``drives`` and ``loops`` whose torques and forces
+    they give; ``unknowns`` how many; ``after`` the numbers of the subsystems that must be solved before. It
+    is determinate if nothing comes before it, in the book's words, else it becomes determinate when they are
     solved.
     """
 

@@ -1,10 +1,10 @@
-"""DeNOC: recursive dynamics from decoupled natural orthogonal complements (002; 004, chapters 4 to 7).
+"""DeNOC: recursive dynamics from decoupled natural orthogonal complements.
 
-The twists of all links are t = N_l N_d qd; of the Newton-Euler equations of all links the constraint wrenches
-vanish when they are multiplied by N_d^T N_l^T. N_l and N_d are never formed here: products with them are the
-forward and backward recursions of 004, Tables 6.1, 6.2, 7.1 and 7.2, from module to module, from link to link
-and over the axes of each joint, with the empty links inside joints skipped. The matrices themselves are in
-`denoc_matrices`.
+[Mohan2007]; [Shah2013], chapters 4 to 7. The twists of all links are t = N_l N_d qd; of the Newton-Euler
+equations of all links the constraint wrenches vanish when they are multiplied by N_d^T N_l^T. N_l and N_d are
+never formed here: products with them are the forward and backward recursions of [Shah2013], Tables 6.1, 6.2,
+7.1 and 7.2, from module to module, from link to link and over the axes of each joint, with the empty links
+inside joints skipped. The matrices themselves are in `denoc_matrices`.
 
 ``modules`` is the user's own partition (``mechanism.partition(...)``); the answers do not depend on it.
 """
@@ -63,7 +63,7 @@ Rates = list[list[Entry]]  # q, qd, qdd
 FORMULATION = Formulation(
     name="denoc",
     title="Decoupled natural orthogonal complements (DeNOC), module by module",
-    source="004, chapters 4 to 8 and appendix A; 002",
+    source="[Shah2013], chapters 4 to 8 and appendix A; [Mohan2007]",
     cost="O(n) torques and accelerations, O(n depth) mass matrix",
     can=frozenset({"inverse_dynamics", "mass_matrix", "bias_torque", "forward_dynamics", "joint_reactions"}),
     closed={"inverse_dynamics": closed_inverse_dynamics, "forward_dynamics": closed_forward_dynamics},
@@ -73,7 +73,7 @@ FORMULATION = Formulation(
 def inverse_dynamics(
     tree: Tree, q: Numbers, qd: Numbers, qdd: Numbers, loads: Loads = (), modules: Modules = None
 ) -> Numbers:
-    """tau = N_d^T N_l^T w* (n,), w* = M t-dot + Omega M E t - w^F: 004, Table 6.1 and eqs. 6.1-6.6."""
+    """tau = N_d^T N_l^T w* (n,), w* = M t-dot + Omega M E t - w^F: [Shah2013], Table 6.1 and eqs. 6.1-6.6."""
     dh = dh_tree(tree)
     at, order = placed(dh, q), dh.order(modules)
     rates = [variables(x, tree.n) for x in (q, qd, qdd)]
@@ -82,7 +82,7 @@ def inverse_dynamics(
 
 
 def bias_torque(tree: Tree, q: Numbers, qd: Numbers, loads: Loads = (), modules: Modules = None) -> Numbers:
-    """h = C qd - tau^F (n,): the torques without acceleration (004, eq. 6.8)."""
+    """h = C qd - tau^F (n,): the torques without acceleration ([Shah2013], eq. 6.8)."""
     return inverse_dynamics(tree, q, qd, None, loads, modules)  # type: ignore[arg-type]
 
 
@@ -133,8 +133,8 @@ def _torques(tree: Tree, wrenches: list[Wrench], rates: Rates) -> list[Entry]:
 def mass_matrix(tree: Tree, q: Numbers, modules: Modules = None) -> Numbers:
     """The generalized inertia matrix I (n, n), i_ij = p_i^T A_ji^T kappa_j, kappa_j = M~_j p_j.
 
-    M~_j is the mass matrix of all that hangs on axis j, rigidly connected (002, eqs. 28 and 29; 004, eqs.
-    5.19, 5.21 and 7.9); drives add their own inertia to the diagonal.
+    M~_j is the mass matrix of all that hangs on axis j, rigidly connected ([Mohan2007], eqs. 28 and 29;
+    [Shah2013], eqs. 5.19, 5.21 and 7.9); drives add their own inertia to the diagonal.
     """
     dh = dh_tree(tree)
     at, order = placed(dh, q), dh.order(modules)

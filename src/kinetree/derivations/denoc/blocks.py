@@ -1,4 +1,4 @@
-"""Modules as blocks of matrices, and the kinematic DeNOC matrices N_l and N_d (004, chapter 4)."""
+"""Modules as blocks of matrices, and the kinematic DeNOC matrices N_l and N_d ([Shah2013], chapter 4)."""
 
 from __future__ import annotations
 

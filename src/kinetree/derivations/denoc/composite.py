@@ -1,4 +1,4 @@
-"""Composite bodies: all that hangs on an axis, rigidly connected (004, eqs. 5.19 and 7.9)."""
+"""Composite bodies: all that hangs on an axis, rigidly connected ([Shah2013], eqs. 5.19 and 7.9)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Entries of vectors and matrices, of which some are known to be 0, 1 or -1 whatever the state is.
 
-The documents count no multiplication by a zero or a one that the structure of the equations puts there (004,
-appendix A). Here such an entry is one of the three objects ``ZERO``, ``ONE`` and ``MINUS_ONE``, and no
-arithmetic is done with it. So the formulas are written out in full, as in the book, and cost what it says.
-A state that happens to be zero is an ordinary number: the cost never depends on values.
+The documents count no multiplication by a zero or a one that the structure of the equations puts there
+([Shah2013], appendix A). Here such an entry is one of the three objects ``ZERO``, ``ONE`` and ``MINUS_ONE``,
+and no arithmetic is done with it. So the formulas are written out in full, as in the book, and cost what it
+says. A state that happens to be zero is an ordinary number: the cost never depends on values.
 """
 
 from __future__ import annotations
@@ -160,6 +160,6 @@ def is_null(a: Vector) -> bool:
 
 
 def cross_matrix(a: Vector) -> Matrix:
-    """The tensor a x 1 of 004, eq. 5.3."""
+    """The tensor a x 1 of [Shah2013], eq. 5.3."""
     x, y, z = a
     return (ZERO, -z, y), (z, ZERO, -x), (-y, x, ZERO)

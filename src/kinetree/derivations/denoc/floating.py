@@ -1,4 +1,4 @@
-"""Inverse dynamics with a floating base: first its acceleration, then the torques (004, Table 7.1)."""
+"""Inverse dynamics with a floating base: first its acceleration, then the torques ([Shah2013], Table 7.1)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ALONG: Vector = (ZERO, ZERO, ONE)
 def floating_base_inverse_dynamics(
     tree: Tree, q: Numbers, qd: Numbers, qdd_joints: Numbers, loads: Loads = (), modules: Modules = None
 ) -> tuple[Numbers, Numbers]:
-    """Base acceleration (6,) and joint torques (n - 6,): 004, Table 7.1 and eqs. 7.2-7.14.
+    """Base acceleration (6,) and joint torques (n - 6,): [Shah2013], Table 7.1 and eqs. 7.2-7.14.
 
     The twist rate of the base follows from M~_0 t_0 = -w~_0, both at qdd_0 = 0; its coordinates from
     t_0 = P_0 qdd_0. The book's counts have P_0 = 1; here qdd_0 are second derivatives of the coordinates of

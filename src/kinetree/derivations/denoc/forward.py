@@ -1,4 +1,4 @@
-"""Recursive forward dynamics: U D U^T qdd = phi without forming U and D (004, Tables 6.2 and 7.2)."""
+"""Recursive forward dynamics: U D U^T qdd = phi without forming U and D ([Shah2013], Tables 6.2 and 7.2)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from kinetree.model.tree import WORLD_AXIS, Tree
 def forward_dynamics(
     tree: Tree, q: Numbers, qd: Numbers, tau: Numbers, loads: Loads = (), modules: Modules = None
 ) -> Numbers:
-    """qdd = I^-1 (tau - h) (n,): 004, Table 7.2 and eqs. 7.15-7.24.
+    """qdd = I^-1 (tau - h) (n,): [Shah2013], Table 7.2 and eqs. 7.15-7.24.
 
     h is not computed for itself: the inertia wrenches w* at qdd = 0 join eta, at the last axis of each joint
     (eq. 7.19; Table 7.2 adds them at the first, which loses them in joints with several axes: errata).
@@ -65,7 +65,10 @@ def forward_dynamics(
 
 
 def accelerations(tree: Tree, q: Numbers, phi: Numbers, modules: Modules = None) -> Numbers:
-    """qdd = I^-1 phi (n,) with given phi = tau - h: 004, Table 6.2 and eqs. 6.9-6.13; 002, eqs. 30-37."""
+    """qdd = I^-1 phi (n,) with given phi = tau - h.
+
+    [Shah2013], Table 6.2 and eqs. 6.9-6.13; [Mohan2007], eqs. 30-37.
+    """
     dh = dh_tree(tree)
     at, order = placed(dh, q), dh.order(modules)
     eta = [NO_WRENCH] * tree.n

@@ -1,4 +1,4 @@
-"""A tree in modified DH frames, link by link and module by module (004, sections 3.2 and 4.1).
+"""A tree in modified DH frames, link by link and module by module ([Shah2013], sections 3.2 and 4.1).
 
 The tree's axis frames have the joint axis on z, but x and the origin wherever the user put them. Turned about
 and shifted along z so that x lies on the common normal to the next axis, they become DH frames, and the way
@@ -279,7 +279,7 @@ def joint_axes(tree: Tree) -> dict[int, tuple[int, ...]]:
 
 
 def _modules(tree: Tree, joints: dict[int, tuple[int, ...]]) -> tuple[Links, ...]:
-    """The longest serial chains of links, the base first (004, section 4.1)."""
+    """The longest serial chains of links, the base first ([Shah2013], section 4.1)."""
     children: dict[int, list[tuple[int, ...]]] = {}
     for joint in joints.values():
         children.setdefault(int(tree.parent[joint[0]]), []).append(joint)

@@ -1,8 +1,8 @@
-"""Closed loops with DeNOC: the tree's recursions and Lagrange multipliers of the cut joints (004, 8.1-8.7).
+"""Closed loops with DeNOC: the tree's recursions and Lagrange multipliers of the cut joints.
 
-Planar loops make F of eq. 8.4 and J I^-1 J^T of eq. 8.6 singular as they stand, because redundant rows have
-no unique multipliers (errata); both are solved in the least norm, which changes neither torques nor
-accelerations.
+[Shah2013], 8.1-8.7. Planar loops make F of eq. 8.4 and J I^-1 J^T of eq. 8.6 singular as they stand, because
+redundant rows have no unique multipliers (errata); both are solved in the least norm, which changes neither
+torques nor accelerations.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ RANK = 1e-9  # singular values below this share of the largest count as zero
 def closed_inverse_dynamics(
     tree: Tree, closed: Closed, q: Any, qd: Any, qdd: Any, loads: Loads = ()
 ) -> Numbers:
-    """tau_a (n,), zero elsewhere: [tau_a; lambda] = F^-1 tau^phi, F = [J_a^T J^T] (004, eqs. 8.2-8.4)."""
+    """tau_a (n,), zero elsewhere: [tau_a; lambda] = F^-1 tau^phi, F = [J_a^T J^T].
+
+    [Shah2013], eqs. 8.2-8.4.
+    """
     from kinetree.derivations.denoc import inverse_dynamics
 
-    needed = inverse_dynamics(tree, q, qd, qdd, loads)  # tau^phi, 004, Table 6.1
+    needed = inverse_dynamics(tree, q, qd, qdd, loads)  # tau^phi, [Shah2013], Table 6.1
     J, drives = cut_jacobian(tree, closed.cuts, q), np.flatnonzero(closed.driven)
     F = np.concatenate([np.eye(tree.n)[:, drives], J.T], axis=1)
     if len(drives) + np.linalg.matrix_rank(J, tol=RANK * np.abs(J).max(initial=0.0)) != tree.n:
@@ -42,7 +45,10 @@ def closed_inverse_dynamics(
 def closed_forward_dynamics(
     tree: Tree, closed: Closed, q: Any, qd: Any, tau: Any, loads: Loads = ()
 ) -> Numbers:
-    """qdd (n,) = I^-1 (phi + J^T lambda) with lambda of eq. 8.6; I^-1 by the recursion of 004, Table 6.2."""
+    """qdd (n,) = I^-1 (phi + J^T lambda) with lambda of eq. 8.6.
+
+    I^-1 by the recursion of [Shah2013], Table 6.2.
+    """
     from kinetree.derivations.denoc import forward_dynamics
 
     J = cut_jacobian(tree, closed.cuts, q)

@@ -1,10 +1,10 @@
-"""The DeNOC matrices themselves, to look at: N_l, N_d, mass matrices, I = U D U^T, I^-1 (004, chapters 4, 5).
+"""The DeNOC matrices themselves, to look at: N_l, N_d, mass matrices, I = U D U^T, I^-1.
 
-Everything is in world axes, so a twist propagation matrix looks as printed: A = [[1, 0], [a x 1, 1]]. The
-rows of twists are [omega; v] of every axis, at the origin of its frame; a floating base has one row, and
-N_0 = P_0. A partition into modules makes the blocks: the mechanism's own, the user's, every link for itself
-("links"), or every degree of freedom for itself ("axes", where U and D have scalar entries as in 002).
-Rows and columns go module by module: see ``axes``.
+[Shah2013], chapters 4, 5. Everything is in world axes, so a twist propagation matrix looks as printed: A =
+[[1, 0], [a x 1, 1]]. The rows of twists are [omega; v] of every axis, at the origin of its frame; a floating
+base has one row, and N_0 = P_0. A partition into modules makes the blocks: the mechanism's own, the user's,
+every link for itself ("links"), or every degree of freedom for itself ("axes", where U and D have scalar
+entries as in [Mohan2007]). Rows and columns go module by module: see ``axes``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def denoc_matrices(mechanism: Mechanism, q: ArrayLike, modules: Partition = None
 
     >>> import kinetree as kt
     >>> gripper = denoc_matrices(kt.zoo.gripper(), [0.1, 0.2, 0.3, 0.4])
-    >>> gripper.N_l.shape, gripper.N_d.shape  # 004, section 4.4.1
+    >>> gripper.N_l.shape, gripper.N_d.shape  # [Shah2013], section 4.4.1
     ((24, 24), (24, 4))
     >>> gripper.U.round(3)[1].tolist()  # the two fingers do not feel each other
     [0.0, 1.0, 0.0, 0.0]
@@ -60,7 +60,7 @@ class Elimination(NamedTuple):
 
 
 class DenocMatrices(DenocKinematics):
-    """The matrices of 004, chapters 4 and 5, as arrays; `denoc_labels.labelled` puts names on them.
+    """The matrices of [Shah2013], chapters 4 and 5, as arrays; `denoc_labels.labelled` puts names on them.
 
     Modules are addressed by their numbers, axes by their place in the tree.
     """

@@ -1,8 +1,8 @@
-"""The forward recursion of the DeNOC algorithms: twists, their rates and inertia wrenches (004, eq. 6.3).
+"""The forward recursion of the DeNOC algorithms: twists, their rates and inertia wrenches.
 
-All in the links' DH frames; of a twist rate the linear part is the acceleration of the origin less gravity.
-Linear velocities are not needed. Every operation is counted under the step of 004, Table 6.8, that it
-belongs to.
+[Shah2013], eq. 6.3. All in the links' DH frames; of a twist rate the linear part is the acceleration of the
+origin less gravity. Linear velocities are not needed. Every operation is counted under the step of
+[Shah2013], Table 6.8, that it belongs to.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ NO_WRENCH: Wrench = (NULL, NULL)
 
 
 class Spin(NamedTuple):
-    """The matrix varpi = (omega-dot x 1) + (omega x 1)(omega x 1) and the products in it (004, eq. A.26)."""
+    """The matrix varpi = (omega-dot x 1) + (omega x 1)(omega x 1) and the products in it.
+
+    [Shah2013], eq. A.26.
+    """
 
     matrix: Matrix
     squares: Vector  # omega_11, omega_22, omega_33
@@ -52,7 +55,7 @@ class Motion(NamedTuple):
 
 
 def motion(dh: DhTree, at: Placed, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]) -> Motion:
-    """t_j and t-dot_j, outward (004, eqs. 4.11 and 6.3).
+    """t_j and t-dot_j, outward ([Shah2013], eqs. 4.11 and 6.3).
 
     Prismatic joints need twice the Coriolis term that 6.3 has, because they change the arm too (errata);
     gravity enters as minus g, the acceleration of the base (errata).

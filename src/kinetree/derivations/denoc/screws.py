@@ -1,4 +1,4 @@
-"""From a link's frame to its parent's by planar screws (004, appendix A).
+"""From a link's frame to its parent's by planar screws ([Shah2013], appendix A).
 
 Modified DH parameters lead from the parent's frame to the link's by a turn alpha about and a shift a along x,
 then a turn theta about and a shift b along z. Such a planar screw changes two components only, which is where
@@ -31,7 +31,7 @@ CYCLES = ((1, 2, 0), (2, 0, 1), (0, 1, 2))  # i, j, k for an axis k
 
 
 class Turn:
-    """The rotation Q about a coordinate axis, by an angle with cosine c and sine s (004, eq. A.2)."""
+    """The rotation Q about a coordinate axis, by an angle with cosine c and sine s ([Shah2013], eq. A.2)."""
 
     __slots__ = ("axis", "c", "constant", "s", "squares_", "twice_c_")
 
@@ -189,7 +189,7 @@ def _symmetric(axis: int, ii: Entry, ij: Entry, ik: Entry, jj: Entry, jk: Entry,
 
 # ---- mass matrices: A.6 and A.7 ----------------------------------------------------------------------------
 class Composite(NamedTuple):
-    """Mass matrix [[J, (rho x 1)^T], [rho x 1, m 1]] of a rigid body, rho = -m d (004, eq. A.30)."""
+    """Mass matrix [[J, (rho x 1)^T], [rho x 1, m 1]] of a rigid body, rho = -m d ([Shah2013], eq. A.30)."""
 
     J: Matrix
     rho: Vector
@@ -223,7 +223,7 @@ class Composite(NamedTuple):
 
 
 class Articulated(NamedTuple):
-    """Mass matrix [[J, F^T], [F, G]] of an articulated body (004, eq. A.42)."""
+    """Mass matrix [[J, F^T], [F, G]] of an articulated body ([Shah2013], eq. A.42)."""
 
     J: Matrix
     F: Matrix

@@ -1,9 +1,10 @@
-"""DeNOC from the Euler-Lagrange equations, for serial robots of bent slender links (002, sections 3 and 4).
+"""DeNOC from the Euler-Lagrange equations, for serial robots of bent slender links.
 
-A link is a rod of length b along its joint axis z_i and then of length a along x_(i+1), with uniform mass per
-length, a payload at its far end and a hub at its joint. Its mass matrix has five constants, C_1 to C_5, which
-is what makes the fifteen steps of 002, section 4.1, cheap. The robot is given by its table, a
-:class:`SlenderArm`; any other mechanism is a matter for `denoc`. All joints are revolute (002, eq. 11b).
+[Mohan2007], sections 3 and 4. A link is a rod of length b along its joint axis z_i and then of length a along
+x_(i+1), with uniform mass per length, a payload at its far end and a hub at its joint. Its mass matrix has
+five constants, C_1 to C_5, which is what makes the fifteen steps of [Mohan2007], section 4.1, cheap. The
+robot is given by its table, a :class:`SlenderArm`; any other mechanism is a matter for `denoc`. All joints
+are revolute ([Mohan2007], eq. 11b).
 
 Frame i is the document's: z_i on joint axis i, fixed to link i - 1; frame i + 1 is at the far end of link i,
 turned by Q_i = Rz(theta_i) Rx(alpha_i). Twists are written [omega; v] here, in the document [v; omega].
@@ -86,7 +87,7 @@ class SlenderLink(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SlenderArm:
-    """A serial robot of bent slender links: one number per link (SI units), as in 002, Table 2.
+    """A serial robot of bent slender links: one number per link (SI units), as in [Mohan2007], Table 2.
 
     ``mass`` of the rods, ``a`` and ``b`` their lengths along x_(i+1) and z_i, ``alpha`` the angle to the next
     axis, ``payload`` a mass at the far end, ``hub`` the inertia of the motor about the joint axis.
@@ -121,7 +122,7 @@ class SlenderArm:
 
     @classmethod
     def puma(cls, gravity: ArrayLike = EARTH) -> SlenderArm:
-        """The PUMA robot of 002, Table 2."""
+        """The PUMA robot of [Mohan2007], Table 2."""
         right = np.pi / 2
         return cls(
             mass=frozen([10.521, 15.7612, 8.767, 0, 0, 0]),
@@ -181,7 +182,7 @@ class SlenderArm:
 
 
 def forward_dynamics(arm: SlenderArm, q: Numbers, qd: Numbers, tau: Numbers) -> Numbers:
-    """qdd (n,) = I^-1 (tau - tau-bar), tau-bar the torques at qdd = 0: 002, section 4.1, all steps."""
+    """qdd (n,) = I^-1 (tau - tau-bar), tau-bar the torques at qdd = 0: [Mohan2007], 4.1, all steps."""
     turns = _turns(arm, q)
     needed = _torques(arm, turns, variables(qd, arm.n), [ZERO] * arm.n)
     with step("4"):
@@ -190,7 +191,7 @@ def forward_dynamics(arm: SlenderArm, q: Numbers, qd: Numbers, tau: Numbers) -> 
 
 
 def accelerations(arm: SlenderArm, q: Numbers, phi: Numbers) -> Numbers:
-    """qdd (n,) of I qdd = phi by I = U D U^T: 002, section 4.1, without step 4."""
+    """qdd (n,) of I qdd = phi by I = U D U^T: [Mohan2007], section 4.1, without step 4."""
     return numbers(_solved(arm, _turns(arm, q), variables(phi, arm.n)), q, phi)
 
 
@@ -241,7 +242,7 @@ def _outward(screws: list[Screws], psi: list[Wrench], phi_tilde: list[Entry]) ->
 
 
 def inverse_dynamics(arm: SlenderArm, q: Numbers, qd: Numbers, qdd: Numbers) -> Numbers:
-    """tau (n,) = N_d^T N_l^T (M t-dot + gamma): 002, eqs. 4, 16, 17 and 23."""
+    """tau (n,) = N_d^T N_l^T (M t-dot + gamma): [Mohan2007], eqs. 4, 16, 17 and 23."""
     torques = _torques(arm, _turns(arm, q), variables(qd, arm.n), variables(qdd, arm.n))
     return numbers(torques, q, qd, qdd)
 
@@ -278,7 +279,10 @@ def _inertia_wrench(M: Composite, w: Vector, wd: Vector, vd: Vector) -> Wrench:
 
 
 def mass_matrix(arm: SlenderArm, q: Numbers) -> Numbers:
-    """Generalized inertia matrix (n, n), i_ij = p_i^T M-tilde_i A_ij p_j for i >= j: 002, eqs. 28 and 29."""
+    """Generalized inertia matrix (n, n), i_ij = p_i^T M-tilde_i A_ij p_j for i >= j.
+
+    [Mohan2007], eqs. 28 and 29.
+    """
     turns, links, n = _turns(arm, q), arm.links, arm.n
     screws, entries = _screws(links, turns), [ZERO] * n**2
     M = None
@@ -295,7 +299,7 @@ def mass_matrix(arm: SlenderArm, q: Numbers) -> Numbers:
 
 
 def link_mass_matrices(arm: SlenderArm, q: Numbers) -> list[Composite]:
-    """M_i of every link in frame i: 002, eq. 17a and step 3."""
+    """M_i of every link in frame i: [Mohan2007], eq. 17a and step 3."""
     return [_mass_matrix(link, turn) for link, turn in zip(arm.links, _turns(arm, q), strict=True)]
 
 

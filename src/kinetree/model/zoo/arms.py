@@ -28,10 +28,10 @@ def two_link(
 ) -> Mechanism:
     """Planar arm with two revolute joints about z, for minimum-time and lifting motions.
 
-    000, section 4.1, Tables 4.1 and 4.2; 001, Tables 1 and 2. ``center`` is the distance of the centre of
-    mass from the joint (default: half the length), ``inertia`` the moment about it; drives give +-10 N m.
-    Gravity is zero in the minimum-time problems; lifting (001, section 6.4) has (0, -9.8062, 0).
-    Open: moments about x and y, which the plane does not feel; chosen equal to that about z.
+    [Barman2020], section 4.1, Tables 4.1 and 4.2; [Xiang2009], Tables 1 and 2. ``center`` is the distance of
+    the centre of mass from the joint (default: half the length), ``inertia`` the moment about it; drives give
+    +-10 N m. Gravity is zero in the minimum-time problems; lifting ([Xiang2009], section 6.4) has (0,
+    -9.8062, 0). Open: moments about x and y, which the plane does not feel; chosen equal to that about z.
     """
     m, a, J = _pair(mass, "mass"), _pair(length, "length"), _pair(inertia, "inertia")
     c = a / 2 if center is None else _pair(center, "center")
@@ -51,8 +51,8 @@ def two_link_prismatic(
 ) -> Mechanism:
     """Planar arm that slides along z of the world, then turns.
 
-    000, section 4.2, Tables 4.3 and 4.4; motion in a horizontal plane, drives give +-10 N and +-10 N m.
-    Centres of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
+    [Barman2020], section 4.2, Tables 4.3 and 4.4; motion in a horizontal plane, drives give +-10 N and +-10 N
+    m. Centres of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
     pi/2 + q2; chosen: q2, and ``theta2`` adds a constant. The sliding coordinate is d1 itself. Moments
     about x and y: chosen equal to that about z.
     """
@@ -71,7 +71,7 @@ def two_link_point_masses(
 ) -> Mechanism:
     """Planar arm of two massless rods with a point mass at each end.
 
-    003, section 6.1; joints about z, x along the rods, gravity along -y. The table of effective inertias
+    [NCTU], section 6.1; joints about z, x along the rods, gravity along -y. The table of effective inertias
     has all masses and lengths equal to 1. Open: g, chosen 9.81 m/s^2.
     """
     m, a = _pair(mass, "mass"), _pair(length, "length")
@@ -82,7 +82,7 @@ def two_link_point_masses(
 def gripper() -> Mechanism:
     """Planar tree with four revolute joints: a palm that carries a finger of two links and one of one link.
 
-    004, section 6.2.1, Table 10.1; slender rods along x, gravity along -y. The second finger
+    [Shah2013], section 6.2.1, Table 10.1; slender rods along x, gravity along -y. The second finger
     (link 4) stands at x = 0.05 m of link 1, as Table 10.1 has it.
     """
     parent, a, length, mass = (
@@ -102,8 +102,8 @@ def gripper() -> Mechanism:
 def kuka_kr5(com: str = "origin") -> Mechanism:
     """Industrial robot KUKA KR5 Arc with six revolute joints.
 
-    004, section 6.2.2, Table 6.6; gravity along -z. Open: the centres of mass; ``com`` puts them at the
-    "origin" of the link frames or at the "midpoint" between a frame's origin and the next one's. The
+    [Shah2013], section 6.2.2, Table 6.6; gravity along -z. Open: the centres of mass; ``com`` puts them at
+    the "origin" of the link frames or at the "midpoint" between a frame's origin and the next one's. The
     inertia is read as about the centre of mass in link axes. That of link 6 violates the triangle
     inequality as printed and is kept.
     """
@@ -131,8 +131,8 @@ def kuka_kr5(com: str = "origin") -> Mechanism:
 def puma(gravity: ArrayLike = EARTH) -> Mechanism:
     """PUMA robot with six revolute joints: bent slender rods, and a wrist that is only hub inertia.
 
-    002, Table 2 and eq. 17; classic DH rows, each body frame at O_i turned by theta_i. Links 4 to 6 have
-    no mass but a motor's inertia about their axis. Open: the direction of gravity; chosen along -z.
+    [Mohan2007], Table 2 and eq. 17; classic DH rows, each body frame at O_i turned by theta_i. Links 4 to 6
+    have no mass but a motor's inertia about their axis. Open: the direction of gravity; chosen along -z.
     """
     right = pi / 2
     a, b = (0, 0.432, 0.02, 0, 0, 0), (0.2, 0.149, 0, 0.432, 0, 0.056)

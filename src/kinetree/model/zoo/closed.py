@@ -1,4 +1,4 @@
-"""Planar mechanisms with closed loops (004, chapter 8): trees with cut joints.
+"""Planar mechanisms with closed loops ([Shah2013], chapter 8): trees with cut joints.
 
 All axes are along z, gravity along -y. Each loop names first the body on which the multiplier
 lambda of the reference solutions acts, then the body that feels -lambda.
@@ -20,10 +20,10 @@ FOUR_BAR_VARIANTS = ("table10.3", "table8.1")
 def four_bar(variant: str = "table10.3") -> Mechanism:
     """Four-bar mechanism cut between the coupler and the driven crank.
 
-    004, section 8.3, Tables 8.1 and 10.3; slender rods, rocker pivot at (-0.0895, 0) of the crank's. The
-    coupler is 0.1152 m from pin to pin; ``variant`` "table8.1" makes it a rod of 0.2304 m with the rocker's
-    pin in its middle. The rods' thickness in Table 10.3 is left out. Closed at q = (0, 0.98437306083976,
-    4.31443918550007) (Table 10.8).
+    [Shah2013], section 8.3, Tables 8.1 and 10.3; slender rods, rocker pivot at (-0.0895, 0) of the crank's.
+    The coupler is 0.1152 m from pin to pin; ``variant`` "table8.1" makes it a rod of 0.2304 m with the
+    rocker's pin in its middle. The rods' thickness in Table 10.3 is left out. Closed at q = (0,
+    0.98437306083976, 4.31443918550007) (Table 10.8).
     """
     if variant not in FOUR_BAR_VARIANTS:
         raise InputError(f"four_bar: {unknown_name('variant', variant, FOUR_BAR_VARIANTS)}")
@@ -44,10 +44,10 @@ def four_bar(variant: str = "table10.3") -> Mechanism:
 def robotic_leg() -> Mechanism:
     """One-DOF leg: a four-bar mechanism draws a line that a pantograph enlarges four times; three loops.
 
-    004, section 8.4, Table 8.2; slender rods. Open, chosen: the geometry, which the book only draws. Crank
-    pivot at the origin, rocker pivot at (-0.05, 0), coupler pinned to the rocker at its middle; pantograph
-    hip at (-0.025, -0.04), parallelogram of 0.15 m x 0.075 m with its pins at 0.05 m of the thigh and
-    0.075 m of the shank. Loops are the book's joints 8, 9 and 10.
+    [Shah2013], section 8.4, Table 8.2; slender rods. Open, chosen: the geometry, which the book only draws.
+    Crank pivot at the origin, rocker pivot at (-0.05, 0), coupler pinned to the rocker at its middle;
+    pantograph hip at (-0.025, -0.04), parallelogram of 0.15 m x 0.075 m with its pins at 0.05 m of the thigh
+    and 0.075 m of the shank. Loops are the book's joints 8, 9 and 10.
     """
     robot = Builder("robotic_leg", gravity=DOWN_Y)
     crank = _bar(robot.world.revolute("crank_pivot"), "crank", 0.01, 0.025)
@@ -71,7 +71,7 @@ def robotic_leg() -> Mechanism:
 def three_rrr() -> Mechanism:
     """Planar parallel manipulator 3-RRR: a platform on three legs, of which the base joints are driven.
 
-    004, section 8.5, Tables 8.3 and 8.4; slender rods. Open, chosen: base joints at the corners of an
+    [Shah2013], section 8.5, Tables 8.3 and 8.4; slender rods. Open, chosen: base joints at the corners of an
     equilateral triangle with sides of 1 m (Table 8.4 implies 1.008, 1.006 and 0.998 m), platform a uniform
     plate, the angle of rod 3 counted from the platform's second side. Closed at q = (1.0471975511966,
     -0.865071873193253, 3.7334035421686, 1.31275707423612, 2.96258012121735, 4.18879020478639,

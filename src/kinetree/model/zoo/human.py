@@ -1,4 +1,4 @@
-"""A digital human of 55 degrees of freedom, of either sex and any size (000, Fig. 5.1)."""
+"""A digital human of 55 degrees of freedom, of either sex and any size ([Barman2020], Fig. 5.1)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def human(
 ) -> Mechanism:
     """A digital human of 55 degrees of freedom with de Leva's segments; x forward, y left, z up.
 
-    000, Fig. 5.1: a free pelvis (6); four joints of the spine (12), neck (3) and head (2); clavicle (2),
-    shoulder (3), elbow (2) and wrist (2) in each arm; hip (3), knee (1), ankle (2) and toes (1) in each
+    [Barman2020], Fig. 5.1: a free pelvis (6); four joints of the spine (12), neck (3) and head (2); clavicle
+    (2), shoulder (3), elbow (2) and wrist (2) in each arm; hip (3), knee (1), ankle (2) and toes (1) in each
     leg. At q = 0 the person stands upright on z = 0 with hanging arms. ``height`` (m) and ``mass`` (kg) scale
     the segments of de Leva (1996); ``segments`` replaces values of some, such as ``{"left_thigh": {"mass":
     9.0}}`` (see :func:`kinetree.human.proportions`), which then changes height or mass. Joints have ranges,

@@ -1,4 +1,4 @@
-"""Legged robots of 004, chapters 6 and 7. Unless said otherwise x is forward, y to the left, z up.
+"""Legged robots of [Shah2013], chapters 6 and 7. Unless said otherwise x is forward, y to the left, z up.
 
 The book gives lengths and masses; shapes, and where hips and feet sit, only in figures. Chosen throughout:
 legs are slender rods that hang straight down at q = 0, and a trunk on a free joint stands with its centre of
@@ -24,8 +24,8 @@ LONG_TRUNK = Inertia.rod(4.0, start=(-0.5, 0.0, 0.0), end=(0.5, 0.0, 0.0))
 def biped_fixed() -> Mechanism:
     """Biped in single support: the supporting foot is the ground; 12 degrees of freedom.
 
-    004, section 6.2.3, Table 6.7. From the supporting ankle (roll, pitch) over knee, hip, trunk, hip and
-    knee to the swinging ankle. Open, chosen: thighs of 0.5 m (Table 6.7 has 0.6, section 7.2.2 has 0.5),
+    [Shah2013], section 6.2.3, Table 6.7. From the supporting ankle (roll, pitch) over knee, hip, trunk, hip
+    and knee to the swinging ankle. Open, chosen: thighs of 0.5 m (Table 6.7 has 0.6, section 7.2.2 has 0.5),
     trunk a cube of 0.1 m with the hips in its sides at +-0.05 m, feet plates of 0.15 m x 0.1 m with their
     centre at the ankle, axis orders YXZ at the supporting and ZXY at the swinging hip.
     """
@@ -42,10 +42,10 @@ def biped_fixed() -> Mechanism:
 def planar_biped() -> Mechanism:
     """Planar biped with a floating trunk and six revolute joints about z.
 
-    004, section 7.2.1, Table 10.10, taken literally: links along x at q = 0, both hips at x = 0.25 m of the
-    trunk, gravity along -y, the free joint with all six coordinates. Read as misprints: the length 0.05 of
-    link 5 (0.5) and the missing mass in the first inertia. Open: where the feet touch; chosen: both ends
-    of the foot's rod, whose centre the table puts at the ankle.
+    [Shah2013], section 7.2.1, Table 10.10, taken literally: links along x at q = 0, both hips at x = 0.25 m
+    of the trunk, gravity along -y, the free joint with all six coordinates. Read as misprints: the length
+    0.05 of link 5 (0.5) and the missing mass in the first inertia. Open: where the feet touch; chosen: both
+    ends of the foot's rod, whose centre the table puts at the ankle.
     """
     robot = Builder("planar_biped", gravity=DOWN_Y)
     x, y = 0.5, 0.1
@@ -65,9 +65,9 @@ def planar_biped() -> Mechanism:
 def spatial_biped() -> Mechanism:
     """Biped with a floating trunk, spherical hips and universal ankles; 18 degrees of freedom.
 
-    004, section 7.2.2. Leg 1 is the left one. Open, chosen: trunk a cube of 0.1 m with the hips at the
+    [Shah2013], section 7.2.2. Leg 1 is the left one. Open, chosen: trunk a cube of 0.1 m with the hips at the
     height of its centre, axes ZXY at the hips and YX at the ankles, feet plates of 0.15 m x 0.1 m with
-    their centre at the ankle, whose four corners may touch the ground (004, appendix D).
+    their centre at the ankle, whose four corners may touch the ground ([Shah2013], appendix D).
     """
     robot = Builder("spatial_biped")
     trunk = robot.world.free("base").body("trunk", TRUNK)
@@ -79,9 +79,9 @@ def spatial_biped() -> Mechanism:
 def quadruped() -> Mechanism:
     """Quadruped with a floating trunk, universal hips and revolute knees; 18 degrees of freedom.
 
-    004, section 7.3. Legs 1 to 4: front left, front right, rear left, rear right. Open, chosen: trunk a
-    slender rod of 1 m along x with the hips at x = +-0.5 m and y = +-0.2 m, axes XY at the hips; the feet
-    are points (004, appendix D).
+    [Shah2013], section 7.3. Legs 1 to 4: front left, front right, rear left, rear right. Open, chosen: trunk
+    a slender rod of 1 m along x with the hips at x = +-0.5 m and y = +-0.2 m, axes XY at the hips; the feet
+    are points ([Shah2013], appendix D).
     """
     robot = Builder("quadruped")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
@@ -93,9 +93,9 @@ def quadruped() -> Mechanism:
 def hexapod() -> Mechanism:
     """Hexapod with a floating trunk and revolute hips and knees; 18 degrees of freedom.
 
-    004, section 7.4. Legs 1 to 6 in pairs left, right from front to rear. Open, chosen: trunk a slender rod
-    of 1 m along x with the hips at x = 0.5, 0, -0.5 m and y = +-0.2 m, all joints about y; the feet are
-    points (004, appendix D).
+    [Shah2013], section 7.4. Legs 1 to 6 in pairs left, right from front to rear. Open, chosen: trunk a
+    slender rod of 1 m along x with the hips at x = 0.5, 0, -0.5 m and y = +-0.2 m, all joints about y; the
+    feet are points ([Shah2013], appendix D).
     """
     robot = Builder("hexapod")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
@@ -129,8 +129,9 @@ def humanoid() -> Mechanism:
     """A 55-DOF tree of the shape of a digital human, for studies of cost and growth.
 
     Free pelvis; three spherical spine joints, neck and head; clavicle (2), shoulder (3), elbow (2) and
-    wrist (2) in each arm; hip (3), knee (2), ankle (2) and toe (1) in each leg. 000 chapter V, which has a
-    human of 55 degrees of freedom, gives no link data: lengths and masses are round numbers of an adult.
+    wrist (2) in each arm; hip (3), knee (2), ankle (2) and toe (1) in each leg. [Barman2020] chapter V, which
+    has a human of 55 degrees of freedom, gives no link data: lengths and masses are round numbers of an
+    adult.
     """
     build = Builder("humanoid")
 

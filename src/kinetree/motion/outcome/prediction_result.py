@@ -75,7 +75,7 @@ def _in_loops(prediction: Prediction) -> dict[str, Any]:
 
 
 def joint_force(reaction: Array) -> tuple[Any, ...]:
-    """Norms of the forces in the joints, as 000 draws them in figures 4.3 and 4.6, for a result."""
+    """Norms of the forces in the joints, as [Barman2020] draws them in figures 4.3 and 4.6, for a result."""
     size = np.linalg.norm(reaction[..., :3], axis=-1)
     return ("time", "body"), size, "N", "size of the force in the joint of each body"
 

@@ -1,8 +1,8 @@
 """Joint profiles as B-splines over normalised time s = t / T; chain rule to control points and duration.
 
-q = sum B_i(s) p_i, qd = q' / T, qdd = q'' / T^2 (001, eqs. 39 to 42; 000, eqs. 4.13 to 4.15). The unknowns
-are control points, each with all joints, and T; see `unknowns` for how they stand in x. Derivatives with
-respect to T are taken at fixed s.
+q = sum B_i(s) p_i, qd = q' / T, qdd = q'' / T^2 ([Xiang2009], eqs. 39 to 42; [Barman2020], eqs. 4.13 to
+4.15). The unknowns are control points, each with all joints, and T; see `unknowns` for how they stand in x.
+Derivatives with respect to T are taken at fixed s.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Grid:
         """Derivatives with respect to control points and T from those with respect to (q, qd, qdd).
 
         ``slopes`` (m, 3, k, n) of k quantities at each sample; returns (m, p + 1, k, n) and (m, k): eqs. 41
-        and 42 of 001, d/dp = sum_r B^(r) T^-r d/dq^(r), d/dT = -sum_r (r / T) q^(r) . d/dq^(r).
+        and 42 of [Xiang2009], d/dp = sum_r B^(r) T^-r d/dq^(r), d/dT = -sum_r (r / T) q^(r) . d/dq^(r).
         """
         m, _, k, n = slopes.shape
         by_point, by_duration = np.empty((m, self.weights.shape[2], k, n)), np.empty((m, k))

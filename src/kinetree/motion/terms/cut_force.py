@@ -1,4 +1,7 @@
-"""A cut joint of an open tree: two points held together by a force that is sought, too (001, eq. 38)."""
+"""A cut joint of an open tree: two points held together by a force that is sought, too.
+
+[Xiang2009], eq. 38.
+"""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Values = ArrayLike | dict[str, float]
 
 
 class Time(Objective):
-    """The duration T (s). 000, eq. 4.16; 001, eq. 66.
+    """The duration T (s). [Barman2020], eq. 4.16; [Xiang2009], eq. 66.
 
     >>> (0.99 * Time()).weight
     0.99
@@ -45,7 +45,7 @@ class Time(Objective):
 
 
 class SquaredTorque(Objective):
-    """Integral of sum_i w_i tau_i^2 dt. 000, eqs. 4.18 and 5.1; 001, eq. 67.
+    """Integral of sum_i w_i tau_i^2 dt. [Barman2020], eqs. 4.18 and 5.1; [Xiang2009], eq. 67.
 
     ``weights`` per joint (default 1); ``normalised`` divides each torque by the joint's effort limit first.
 
@@ -76,8 +76,8 @@ class Effort(Objective):
     """Integral of sum_i w_i |tau_i / limit_i|^p dt: what muscles tire of.
 
     ``exponent`` p >= 2: about 3 and more for muscles at endurance (Crowninshield and Brand 1981), 2 for the
-    squared torques of 000, eq. 5.1. ``limits`` (N m, N) are what torques are measured by, by default the
-    effort limits of the mechanism.
+    squared torques of [Barman2020], eq. 5.1. ``limits`` (N m, N) are what torques are measured by, by default
+    the effort limits of the mechanism.
 
     >>> (1.4 * Effort(2.5)).weight
     1.4
@@ -176,7 +176,9 @@ def weighed_torques(
 
 
 def time_and_torque(u: float) -> list[Objective]:
-    """The documents' mixed objective, integral of (1 - u) + u sum tau^2. 000, eq. 4.18; 001, eq. 67.
+    """The documents' mixed objective, integral of (1 - u) + u sum tau^2.
+
+    [Barman2020], eq. 4.18; [Xiang2009], eq. 67.
 
     >>> [term.weight for term in time_and_torque(0.01)]
     [0.99, 0.01]
@@ -222,7 +224,9 @@ class SymmetricLimits(Constraint):
 
 
 class TorqueLimits(SymmetricLimits):
-    """lower <= tau <= upper, by default the effort limits of the mechanism. 000, eq. 4.17; 001, eq. 66.
+    """lower <= tau <= upper, by default the effort limits of the mechanism.
+
+    [Barman2020], eq. 4.17; [Xiang2009], eq. 66.
 
     ``upper`` alone is symmetric: -upper <= tau <= upper. ``at``: "samples", "knots", or values of s.
     """

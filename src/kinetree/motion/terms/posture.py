@@ -112,8 +112,8 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
 class JointProduct(Constraint):
     """The product of two coordinates, each from its own rest, keeps between bounds.
 
-    (q_a - rest_a) (q_b - rest_b) >= 0 makes joints swing together, as an arm with the opposite leg (000,
-    chapter V); <= 0 against each other.
+    (q_a - rest_a) (q_b - rest_b) >= 0 makes joints swing together, as an arm with the opposite leg
+    ([Barman2020], chapter V); <= 0 against each other.
 
     >>> JointProduct("left_shoulder", "right_hip").family
     'product of joints'

@@ -168,7 +168,7 @@ class RelativePosition(Constraint):
     """A point of a body keeps between bounds as seen from a point of another one, in world axes (m).
 
     lower <= (x - x_of)_axes <= upper; ``lower`` and ``upper`` (3,), infinite where a direction is free. So a
-    wrist keeps off the hip (000, chapter V).
+    wrist keeps off the hip ([Barman2020], chapter V).
 
     >>> RelativePosition("hand", "pelvis", lower=(0, 0.2, 0), axes="y").family
     'relative position'

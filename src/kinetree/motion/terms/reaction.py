@@ -145,7 +145,7 @@ class TorqueNorm(Function):
 
 
 class ZeroMomentPoint(Constraint):
-    """The zero-moment point stays in the support polygon on the ground z = height. 004, appendix B.
+    """The zero-moment point stays in the support polygon on the ground z = height. [Shah2013], appendix B.
 
     ``polygon`` (k, 2): corners x, y (m) of a convex polygon. What the mechanism asks of the ground must push:
     the vertical force stays positive.

@@ -2,7 +2,7 @@
 
 A step begins when the heel of the leading, right foot strikes and ends when that of the left one does. Who
 walks evenly does in the next step with one leg what the other did before, so the right leg's cycle is its own
-step and then the left leg's (000, section 5.1).
+step and then the left leg's ([Barman2020], section 5.1).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Ground reactions by the two-step active-passive algorithm on a tree with a free root (000, section 5.1).
+"""Ground reactions by the two-step active-passive algorithm on a tree with a free root.
 
-First the resultant that the motion asks for, from the generalised forces of the free root without any ground,
-and its zero-moment point; then the same motion with that resultant on the feet, at the zero-moment point: the
-root's forces vanish, and torques and joint forces are those of a body that stands (Xiang et al. 2009).
+[Barman2020], section 5.1. First the resultant that the motion asks for, from the generalised forces of the
+free root without any ground, and its zero-moment point; then the same motion with that resultant on the feet,
+at the zero-moment point: the root's forces vanish, and torques and joint forces are those of a body that
+stands (Xiang et al. 2009).
 
 Sensitivities follow from an identity. For weights y of the joint torques let y_full have the root rates that
 leave the supporting foot at rest, J_r y_r + J_j y_j = 0. The ground does no work on a foot at rest, so
@@ -50,8 +51,8 @@ def two_step(
     """Ground reactions, torques and joint forces of a free mechanism on one or several feet.
 
     ``feet`` are bodies on the ground z = 0; with several, ``shares`` (m, feet) say how much of the resultant
-    each carries, and add up to 1. In double support 000 shares by the distances of the zero-moment point from
-    both feet; any share gives the same root forces, none.
+    each carries, and add up to 1. In double support [Barman2020] shares by the distances of the zero-moment
+    point from both feet; any share gives the same root forces, none.
     """
     _check_root(mechanism)
     for name in feet:

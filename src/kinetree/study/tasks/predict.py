@@ -53,7 +53,7 @@ def prepare(work: Assignment) -> Work:
 
 
 class History:
-    """The iterations of a search (001, Fig. 10); tells the part that is done to whom it concerns."""
+    """The iterations of a search ([Xiang2009], Fig. 10); tells the part that is done to whom it concerns."""
 
     def __init__(self, tell: Callable[[float], None] | None) -> None:
         self.tell, self.steps = tell, list[tuple[float, float]]()

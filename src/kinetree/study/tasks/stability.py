@@ -1,4 +1,7 @@
-"""Stability: for how long does a simulation follow the motion whose torques drive it (002, section 5)?"""
+"""Stability: for how long does a simulation follow the motion whose torques drive it?
+
+[Mohan2007], section 5.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,11 @@ from kinetree.study.values import Names, Numbers, Positive, Whole
 if TYPE_CHECKING:
     from kinetree.studies.stability import Followed
 
-DURATION = 10.0  # s: T of 002, eq. 38
+DURATION = 10.0  # s: T of [Mohan2007], eq. 38
 
 
 class StabilityTable(Table):
-    """Settings of the study of 002, section 5."""
+    """Settings of the study of [Mohan2007], section 5."""
 
     algorithms: Names = Field(
         ["articulated", "cholesky"],
@@ -132,7 +135,7 @@ def _texts(value: Any) -> Any:
 
 TASK = Task(
     "stability",
-    "how long a simulation follows the motion whose torques drive it (002)",
+    "how long a simulation follows the motion whose torques drive it ([Mohan2007])",
     prepare,
     needs=("mechanism",),
     settings=StabilityTable,

@@ -1,4 +1,4 @@
-"""Walking: the best step of a digital human, from standing upright (000, chapter V)."""
+"""Walking: the best step of a digital human, from standing upright ([Barman2020], chapter V)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _person(work: Assignment) -> dict[str, Any]:
 
 TASK = Task(
     "walk",
-    "the best step of a walking human (000, chapter V)",
+    "the best step of a walking human ([Barman2020], chapter V)",
     prepare,
     needs=("mechanism",),
     settings=WalkTable,
