@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import e
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def closure_checks(
         gap, rate, both = (
             float(np.abs(x[0]).max(initial=0.0)) for x in (found.gap, rates, rates + a * found.gap)
         )
-        more, opening = allowed + gap + both / (np.e * a), max(1.0, a) * allowed * speed + rate + both / np.e
+        more, opening = allowed + gap + both / (e * a), max(1.0, a) * allowed * speed + rate + both / e
     checks = gap_checks(mechanism, q, more)
     checks["loop_rate"] = Check.within(
         float(np.abs(rates).max(initial=0.0)),
