@@ -272,11 +272,22 @@ def faults(
     yield from _repeated([spring.name for spring in springs], "spring")
     for loop in loops:
         yield from _unattached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *bodies))
+        yield from _wrong_cuts(name, loop)
     for point in points:
         yield from _unattached(f"contact point '{point.name}'", (point.body,), bodies)
     for spring in springs:
         yield from _unattached(f"spring '{spring.name}'", (spring.body_a, spring.body_b), (WORLD, *bodies))
     yield from _wrong_mimics(links)
+
+
+def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
+    """What a cut joint cannot have: its coordinate is none of the tree's, whose mass matrix is M."""
+    given = ["armature"] if "armature" in loop.joint.parameters() else []
+    for what in given + ["mimic"] * (loop.joint.mimic is not None):
+        yield (
+            f"mechanism '{mechanism}': the cut joint '{loop.name}' cannot have {what}, since its coordinate "
+            "is none of the mechanism's; cut the loop at another joint"
+        )
 
 
 def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:

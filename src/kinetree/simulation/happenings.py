@@ -11,13 +11,12 @@ from kinetree.integrate.integration import Events, Happening
 from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
-from kinetree.simulation.compiled.component import Watched
+from kinetree.simulation.compiled.component import JOINT_LIMIT, LIMITS, Watched
 from kinetree.simulation.options import Options
 from kinetree.simulation.system import System
 
 RECORD, RESTART, STOP, SWITCH = 0, 1, 2, 3
-TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT = "touch_down", "lift_off", "joint_limit"
-LIMITS = ("upper", "lower")
+TOUCH_DOWN, LIFT_OFF = "touch_down", "lift_off"
 BUILT_IN = (TOUCH_DOWN, LIFT_OFF, JOINT_LIMIT)
 FROM_START = 1e-6  # s: a point that touches down by then, by rounding or its weight, was there from the start
 
@@ -25,7 +24,7 @@ FROM_START = 1e-6  # s: a point that touches down by then, by rounding or its we
 def watched_events(system: System, options: Options) -> Events | None:
     """Built-in and user's events: contact is located and restarted at, the rest recorded or stopped at."""
     for name in options.stop_at:
-        watched = (event.kind for event in system.parts.watched)
+        watched = (event.asked for event in system.parts.watched if not event.is_limit)
         known = (*BUILT_IN, *watched, *(trigger.name for trigger in system.triggers))
         if name not in known:
             raise InputError(f"stop_at: {unknown_name('event', name, known)}")
@@ -56,7 +55,7 @@ def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
 
 def _action(event: Watched, options: Options) -> int:
     """What to do about an event of a component."""
-    if event.kind in options.stop_at:
+    if event.asked in options.stop_at:
         return STOP
     return RESTART if event.is_kink else RECORD
 
@@ -92,7 +91,13 @@ def is_told(system: System, happening: Happening) -> bool:
     family, _ = event_place(system, happening.index)
     if family == "lock" or _holds_from_start(family, happening):
         return False
-    return not (family in LIMITS and happening.direction > 0)
+    return not (_is_limit(system, happening) and happening.direction > 0)
+
+
+def _is_limit(system: System, happening: Happening) -> bool:
+    """Whether a joint, of the tree or a cut one, meets one of its limits."""
+    family, k = event_place(system, happening.index)
+    return family in LIMITS or (family == "component" and system.parts.watched[k].is_limit)
 
 
 def _holds_from_start(family: str, happening: Happening) -> bool:
@@ -121,6 +126,6 @@ def is_end(system: System, options: Options, happening: Happening) -> bool:
         return False
     if family == "contact":
         return (TOUCH_DOWN if happening.direction < 0 else LIFT_OFF) in options.stop_at
-    if family in LIMITS and happening.direction > 0:
+    if _is_limit(system, happening) and happening.direction > 0:
         return False
     return family != "lock" and _rules(system, options)[0][happening.index] == STOP

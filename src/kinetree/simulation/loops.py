@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.acceleration import fits_loops
+from kinetree.analysis.loops.acceleration import fits_loops, refuse_singular
 from kinetree.analysis.loops.program import loop_program
-from kinetree.analysis.loops.structure import assembled_poses
-from kinetree.analysis.loops.system import CLOSED, constraints, loop_rows, losing, rank_of, refuse_open_loops
-from kinetree.errors import SingularityError
+from kinetree.analysis.loops.system import CLOSED, constraints, loop_rows, refuse_open_loops
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.loops import ClosedLoops
 
@@ -29,17 +27,4 @@ def check_closed(mechanism: Mechanism, q: Array, qd: Array, baumgarte: float | N
         return
     closed = CLOSED if baumgarte is None else AJAR
     refuse_open_loops(mechanism, constraints(mechanism, q, qd), qd, None, closed)
-    for one in np.reshape(q, (-1, mechanism.n_dof)):
-        _refuse_singular_start(mechanism, constraints(mechanism, one).J)
-
-
-def _refuse_singular_start(mechanism: Mechanism, J: Array) -> None:
-    """An error that names the loop where the start leaves it open which way the motion goes."""
-    rank = rank_of(J)
-    if rank < loop_program(mechanism).rank:
-        regular = constraints(mechanism, assembled_poses(mechanism, 1)[0])
-        raise SingularityError(
-            f"{losing(regular.rows, J, regular.J)} is in a singular position at the start: {rank} instead of "
-            f"{loop_program(mechanism).rank} constraints are independent, so the motion may go on along "
-            "several branches; start a little beside it"
-        )
+    refuse_singular(mechanism, constraints(mechanism, np.reshape(q, (-1, mechanism.n_dof))).J, at_start=True)

@@ -121,13 +121,12 @@ def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow:
 
     table = cut_table(mechanism)
     given = np.zeros(len(table.names)) if law.cut is None else law.cut
-    if not (table.passive.any() or given.any() or (stops is not None and table.limited.any())):
+    if not (table.passive.any() or given.any() or table.limited.any()):
         return []
     from kinetree.simulation.compiled.cut_joints import CutJointForces
 
-    stopped = table.limited & (stops is not None)
-    strength = (0.0, 0.0) if stops is None else (stops.stiffness, stops.damping)
-    return [CutJointForces(table.names, table.columns, stopped, strength, slow, given)]
+    strength = None if stops is None else (stops.stiffness, stops.damping)
+    return [CutJointForces(table.names, table.columns, table.limited, strength, slow, given)]
 
 
 def context_parts(

@@ -21,12 +21,14 @@ from kinetree.analysis.loads import Wrenches, axis_loads, body_loads
 from kinetree.analysis.loops.coordinates import cut_axis_torques, cut_forces, has_cut_forces
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import LoopProgram, loop_program
-from kinetree.analysis.loops.system import CLOSED, RANK, constraints, refuse_open_loops, size_of
+from kinetree.analysis.loops.structure import assembled_poses
+from kinetree.analysis.loops.system import CLOSED, RANK, constraints, losing, refuse_open_loops, size_of
 from kinetree.analysis.springs import spring_torques
+from kinetree.errors import SingularityError
 from kinetree.kernels.aba import SINGULAR
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
-from kinetree.state import independent_axes
+from kinetree.state import independent_axes, state_name
 
 REGULAR = 1e-9  # share of its usual size above which pivots of rows lose no digits that count
 
@@ -104,16 +106,33 @@ def _closely(
         return qdd
     tree, h = mechanism.opened(), bias_torque(mechanism.opened(), q, qd, wrenches=wrenches)
     forward_dynamics(tree, q[~regular], qd[~regular], tau[~regular])  # names a joint that moves no inertia
-    usual = loop_program(mechanism).rank
-    sizes = np.linalg.svd(found.J[~regular], compute_uv=False)
+    refuse_singular(mechanism, found.J)
     if has_cut_forces(mechanism):
         h = h - cut_forces(mechanism, found.motion).torque
     M, right = mass_matrix(tree, q), tau - h
-    if ((sizes > RANK * sizes[..., :1]).sum(axis=-1) == usual).all():
-        some, bias = found.J[~regular], found.rate[~regular][..., None]
-        exact, _ = constrained(M[~regular], some, right[~regular][..., None], bias)
-        qdd = np.array(qdd)
-        qdd[~regular] = exact[..., 0]
-        return qdd
-    _ = found.spaces  # refuses a batch in which the rank changes, naming the loop
-    return constrained(M, found.J, right[..., None], found.rate[..., None])[0][..., 0]
+    some, bias = found.J[~regular], found.rate[~regular][..., None]
+    exact, _ = constrained(M[~regular], some, right[~regular][..., None], bias)
+    qdd = np.array(qdd)
+    qdd[~regular] = exact[..., 0]
+    return qdd
+
+
+def refuse_singular(mechanism: Mechanism, J: Array, at_start: bool = False) -> None:
+    """An error that names the loop where states leave it open along which branch a motion goes on.
+
+    ``J`` (..., rows, n_dof) of the loops: where it has less than its usual rank, other motions than the usual
+    ones keep the loops closed at first, and which of them is a motion indeed is not in the equations.
+    """
+    usual = loop_program(mechanism).rank
+    sizes = np.linalg.svd(J, compute_uv=False)
+    ranks = (sizes > RANK * sizes[..., :1]).sum(axis=-1)
+    if (ranks >= usual).all():
+        return
+    place = tuple(int(k) for k in np.argwhere(ranks < usual)[0])
+    regular = constraints(mechanism, assembled_poses(mechanism, 1)[0])
+    where, begin = ("at the start", "start") if at_start else (f"in {state_name(place)}", "ask")
+    raise SingularityError(
+        f"{losing(regular.rows, J[place], regular.J)} is in a singular position {where}: {ranks[place]} "
+        f"instead of {usual} constraints are independent, so the motion may go on along several branches; "
+        f"{begin} a little beside it"
+    )

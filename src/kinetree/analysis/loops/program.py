@@ -31,7 +31,6 @@ from kinetree.analysis.loops.system import (
     RANK,
     constraints,
     loop_rows,
-    refuse_parameters,
     size_of,
     spaces,
 )
@@ -102,7 +101,6 @@ def loop_program(mechanism: Mechanism) -> LoopProgram:
 
 
 def _new_program(mechanism: Mechanism) -> LoopProgram:
-    refuse_parameters(mechanism)
     plain = _plain_program(mechanism) if mechanism.n_dof > LARGE else None
     if plain is not None:
         return plain

@@ -142,7 +142,6 @@ def refuse_open_loops(
     mechanism: Mechanism, found: Constraints, qd: Array, qdd: Array | None, closed: float = CLOSED
 ) -> None:
     """An error that names the loop and the state where a motion does not fit the loops."""
-    refuse_parameters(mechanism)
     if not checking():
         return
     size = size_of(mechanism)
@@ -188,17 +187,6 @@ def _refuse(
             f"{state_name(place[:-1])}; at most {most:.1g} is taken as closed. kinetree.loops.assemble and "
             "kinetree.loops.dependent_motion find positions, velocities and accelerations that fit"
         )
-
-
-def refuse_parameters(mechanism: Mechanism) -> None:
-    """What a cut joint cannot have: a drive's inertia belongs to the mass matrix, which is the tree's."""
-    for loop in mechanism.loops:
-        if "armature" in loop.joint.parameters() or loop.joint.mimic is not None:
-            what = "mimic" if loop.joint.mimic is not None else "armature"
-            raise InputError(
-                f"mechanism '{mechanism.name}': {what} of the cut joint '{loop.name}' cannot be taken into "
-                "account, since its coordinate is none of the mechanism's; cut the loop at another joint"
-            )
 
 
 def refuse_cut_forces(mechanism: Mechanism, what: str) -> None:

@@ -28,6 +28,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.kernels.layout import Layout
 
 DRIVING, LOST = 0, 1  # of the row ``powers``
+JOINT_LIMIT, LIMITS = "joint_limit", ("upper", "lower")  # names of events, and of their two kinds
 FUNCTIONS = ("law", "rates", "slopes", "motion", "events")
 COMPONENT = Layout(
     world=False,
@@ -45,6 +46,12 @@ class Watched(NamedTuple):
     name: str
     direction: int = 0  # -1, 0 (both) or 1
     is_kink: bool = False  # whether rates jump there, so that a step must end
+    is_limit: bool = False  # whether it is a limit of a joint, of which coming back is not told
+
+    @property
+    def asked(self) -> str:
+        """What ``stop_at`` calls it."""
+        return JOINT_LIMIT if self.is_limit else self.kind
 
 
 class Component:

@@ -16,7 +16,14 @@ from kinetree.kernels import aba
 from kinetree.kernels.cut_coordinate import CUT_AXES, CUT_AXIS, cut_motion, push_cuts
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.number import LANES
-from kinetree.simulation.compiled.component import DRIVING, LOST, Component, Watched
+from kinetree.simulation.compiled.component import (
+    DRIVING,
+    JOINT_LIMIT,
+    LIMITS,
+    LOST,
+    Component,
+    Watched,
+)
 from kinetree.simulation.compiled.context import HEADER, ContextParts
 from kinetree.simulation.compiled.rates import OF_COMPONENT
 
@@ -24,8 +31,9 @@ from kinetree.simulation.compiled.rates import OF_COMPONENT
 class CutJointForces(Component):
     """Adds what acts on coordinates of cut joints to the wrenches of the axes; see `kernels.cut_coordinate`.
 
-    ``columns`` are those of `CUT_AXIS`, of the coordinates ``names``; ``stopped`` tells which meet stops of a
-    stiffness and a damping, and ``given`` (k,) are the constant forces of drives.
+    ``columns`` are those of `CUT_AXIS`, of the coordinates ``names``. Limits of ``limited`` ones are watched as
+    those of the tree's joints are; ``stops`` of a stiffness and a damping meet them, or None. ``given`` (k,)
+    are the constant forces of drives.
     """
 
     name = "cut_joints"
@@ -34,16 +42,20 @@ class CutJointForces(Component):
         self,
         names: Sequence[str],
         columns: Mapping[str, Array],
-        stopped: NDArray[np.bool_],
-        stops: tuple[float, float],
+        limited: NDArray[np.bool_],
+        stops: tuple[float, float] | None,
         slow: float,
         given: Array,
     ) -> None:
-        self.columns, self.stopped, self.stops, self.slow = columns, stopped, stops, slow
-        self.given = given
-        limited = [name for name, flag in zip(names, stopped, strict=True) if flag]
+        self.columns, self.limited, self.slow, self.given = columns, limited, slow, given
+        self.stopped = limited & (stops is not None)
+        self.stops = (0.0, 0.0) if stops is None else stops
+        both, stopped = 0 if stops is not None else -1, stops is not None
         self.watched = tuple(
-            Watched("cut_joint_limit", name, is_kink=True) for name in limited for _ in range(2)
+            Watched(f"{JOINT_LIMIT}_{side}", name, both, is_kink=stopped, is_limit=True)
+            for name, flag in zip(names, limited, strict=True)
+            for side in LIMITS
+            if flag
         )
 
     @property
@@ -56,8 +68,9 @@ class CutJointForces(Component):
         """Their number, a row for each coordinate, and the forces of drives for all lanes."""
         count = len(self.given)
         c: dict[str, Any] = dict(self.columns)
-        for key in ("lower", "upper"):  # of coordinates without stops they are not read
-            c[key] = np.where(self.stopped, c[key], 0.0)
+        for key in ("lower", "upper"):  # of coordinates without limits they are equal
+            c[key] = np.where(self.limited, c[key], 0.0)
+        c["limit"] = np.full(count, np.inf)  # given forces are exerted as they are, as at joints of the tree
         stopped = self.stopped.astype(np.int64)
         rows = layout_rows(CUT_AXIS, count, **c, stopped=stopped, stop_k=self.stops[0], stop_c=self.stops[1])
         head = layout_rows(CUT_AXES, 1, n=count, slow=self.slow)
@@ -92,7 +105,7 @@ def cut_joint_forces(lanes: int) -> Any:
 
 @functools.cache
 def cut_joint_events() -> Any:
-    """The C callback with the room of stopped coordinates to their upper and lower limits."""
+    """The C callback with the room of limited coordinates to their upper and lower limits."""
     first = CUT_AXES.width
 
     def run(t, y_, g_, context_, own_):
@@ -102,7 +115,7 @@ def cut_joint_events() -> Any:
         work = fields(memory, aba.SLOTS, 1, head.work[0])
         g, m = row_at(carray(g_, (1,)), 0, 2 * n, 1), 0
         for k in range(n):
-            if joints.stopped[k] == 1:
+            if joints.lower[k] < joints.upper[k]:
                 s, _, _, _, _ = cut_motion(work, joints, k)
                 g[m], g[m + 1] = joints.upper[k] - s, s - joints.lower[k]
                 m += 2
