@@ -78,6 +78,11 @@ def test_forces_at_the_cut_ends_do_the_work_of_the_position_constraint(make):
     assert np.abs(bias - constraints(mechanism, q, qd).rate).max() < 1e-10 * (1.0 + np.abs(qd).max() ** 2)
 
 
+def test_small_accelerations_of_large_forces_are_compared_as_forces():
+    rows = agreement(kt.zoo.andrews_squeezer(), states=2)
+    assert all(row.passed for row in rows)
+
+
 @pytest.mark.parametrize("name", ["four_bar", "robotic_leg", "three_rrr"])
 def test_formulations_agree_on_the_mechanisms_of_the_book(name):
     rows = agreement(kt.zoo.by_name(name), states=2)

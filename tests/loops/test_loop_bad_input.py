@@ -92,3 +92,21 @@ def test_joints_that_are_not_independent_are_named():
             ask(["elbow"])
         with pytest.raises(kt.InputError, match="independent must be a list of joints"):
             ask("crank0")
+
+
+def test_a_mechanism_that_cannot_close_says_so_at_once_when_it_is_asked_again(monkeypatch):
+    mechanism = kt.zoo.four_bar()
+    (loop,) = mechanism.loops
+    far = replace(mechanism, loops=(replace(loop, placement_b=kt.Placement.at((3.0, 0.0, 0.0))),))
+    with pytest.raises(kt.AssemblyError, match="loops \\('crank_pin'\\) could not be closed") as first:
+        kt.loops.mobility(far)
+    monkeypatch.setattr("kinetree.analysis.loops.structure.closest", None)  # no further search
+    for ask in (kt.loops.structure, kt.loops.subsystems, lambda x: kt.simulate(x, np.zeros(3))):
+        with pytest.raises(kt.AssemblyError) as again:
+            ask(far)
+        assert str(again.value) == str(first.value)
+
+
+def test_axes_of_an_unknown_force_are_letters():
+    with pytest.raises(kt.InputError, match="axes must be some of x, y and z, each once, got 3"):
+        kt.terms.UnknownForce("block", axes=3)

@@ -18,6 +18,8 @@ from kinetree.state import State, coordinates, random_state
 CLOSE = 1e-13  # gaps (m, sines) beside the mechanism's size at which Newton's iteration may end
 ITERATIONS = 100
 STALLED = 1e-9  # share of the gaps by which an iteration that closes nothing more brings them down
+NO_PROGRESS = 1e-4  # of the gaps, in one of many iterations that run together
+SMALLEST = 1e-10  # damping of these
 LONGEST_STEP = 0.5  # rad or m of one iteration
 FLIPPED = 2.0  # the gap of a loop that is closed, but turned by half a turn
 SAME = 1e-6  # rad or m between two poses that count as one
@@ -78,6 +80,42 @@ def closest(mechanism: Mechanism, q: Array, free: Flags) -> tuple[Array, float]:
             damping = max(10.0 * damping, 1e-6)
     gap = float(np.abs(found.gap).max(initial=0.0))
     return q, max(gap, FLIPPED) if (found.rows.facing(found.cut) < 0.0).any() else gap
+
+
+def nearer(mechanism: Mechanism, q: Array) -> tuple[Array, Array]:
+    """Poses (m, n_dof) with smaller gaps than given ones, and their largest gaps (m,), all at once.
+
+    The step of Levenberg and Marquardt, -(J^T J + mu)^-1 J^T gap, with mu of each pose's own.
+    """
+    q, n = np.array(q), q.shape[-1]
+    mu = np.full(len(q), 1e-3)
+    found = constraints(mechanism, q)
+    J, gap = np.array(found.J), np.array(found.gap)
+    error, going = np.linalg.norm(gap, axis=-1), np.arange(len(q))
+    for _ in range(ITERATIONS):
+        Jt = np.swapaxes(J[going], -1, -2)
+        A = Jt @ J[going] + mu[going, None, None] * np.eye(n)
+        step = -np.linalg.solve(A, Jt @ gap[going][..., None])[..., 0]
+        longest = np.abs(step).max(axis=-1, keepdims=True)
+        step *= np.minimum(1.0, LONGEST_STEP / np.maximum(longest, 1e-300))
+        new = constraints(mechanism, q[going] + step)
+        better = np.linalg.norm(new.gap, axis=-1)
+        down = better < error[going]
+        went, stayed = going[down], going[~down]
+        stalled = better[down] > (1.0 - NO_PROGRESS) * error[went]
+        q[went], error[went], gap[went], J[went] = (
+            q[went] + step[down],
+            better[down],
+            new.gap[down],
+            new.J[down],
+        )
+        mu[went], mu[stayed] = np.maximum(0.1 * mu[went], SMALLEST), 10.0 * mu[stayed]
+        going = np.concatenate(
+            [went[~stalled & (error[went] > CLOSED)], stayed[(mu[stayed] < 1e6) & (error[stayed] > CLOSED)]]
+        )
+        if not len(going):
+            break
+    return q, np.abs(gap).max(axis=-1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import scipy.sparse
 from scipy.sparse import csgraph
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loops.assembly import closest, is_closed
+from kinetree.analysis.loops.assembly import closest, is_closed, nearer
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.mechanism import Mechanism
@@ -23,6 +23,8 @@ from kinetree.model.tree import Flags, Integers, Tree
 from kinetree.state import random_state
 
 POSES, TRIES = 3, 200  # assembled poses at which ranks are counted, and starts to find them from
+ALONE = 8  # of the starts, that are followed to their ends one by one
+NEARLY = 1e-3  # gap (m, sine) of those that are followed on
 PATTERN_POSES = 4
 PRESENT = 1e-9  # entries of a pattern below this are zero by structure
 
@@ -76,13 +78,26 @@ def mobility(mechanism: Mechanism) -> int:
     return structure(mechanism).mobility
 
 
+_unclosed: WeakKeyDictionary[Tree, str] = WeakKeyDictionary()  # why no pose was found
+
+
 def assembled_poses(mechanism: Mechanism, count: int = POSES, seed: int = 0) -> Array:
-    """Some poses with closed loops, found from random starts, (count, n_dof)."""
+    """Some poses with closed loops, found from random starts, (count, n_dof).
+
+    The first starts go one by one, the others together as far as they come.
+    """
+    if mechanism.tree in _unclosed:
+        raise AssemblyError(_unclosed[mechanism.tree])
     rng, free = np.random.default_rng(seed), np.ones(mechanism.n_dof, dtype=bool)
-    poses, nearest = [], np.inf
+    # nearer to zero first: large mechanisms close from there
+    starts = [min(1.0, 0.1 * (k + 1)) * random_state(mechanism, rng).q for k in range(TRIES)]
+    poses, nearest, gaps = [], np.inf, np.zeros(TRIES)
     for k in range(TRIES):
-        width = min(1.0, 0.1 * (k + 1))  # nearer to zero first: large mechanisms close from there
-        q, gap = closest(mechanism, width * random_state(mechanism, rng).q, free)
+        if k == ALONE:
+            starts[k:], gaps[k:] = nearer(mechanism, np.array(starts[k:]))
+        q, gap = starts[k], float(gaps[k])
+        if gap < NEARLY:
+            q, gap = closest(mechanism, q, free)
         nearest = min(nearest, gap)
         if is_closed(mechanism, gap):
             poses.append(q)
@@ -90,10 +105,11 @@ def assembled_poses(mechanism: Mechanism, count: int = POSES, seed: int = 0) -> 
             break
     if not poses:
         names = ", ".join(f"'{loop.name}'" for loop in mechanism.loops[:6])
-        raise AssemblyError(
+        _unclosed[mechanism.tree] = message = (
             f"mechanism '{mechanism.name}': its loops ({names}) could not be closed from {TRIES} random "
             f"starts; the smallest gap was {nearest:.3g} m or rad. Check lengths and frames of the cut joints"
         )
+        raise AssemblyError(message)
     return np.array(poses)
 
 

@@ -64,7 +64,12 @@ class UnknownLoad(Constraint):
         what = self._what
         if not isinstance(self.name, str) or not self.name:
             raise InputError(f"{self.family} on '{body}': the name must be a text, got {name!r}")
-        if not axes or any(x not in AXES for x in axes) or len(set(axes)) < len(axes):
+        if (
+            not isinstance(axes, str)
+            or not axes
+            or any(x not in AXES for x in axes)
+            or len(set(axes)) < len(axes)
+        ):
             raise InputError(f"{what}: axes must be some of x, y and z, each once, got {axes!r}")
         self.lower = _by_axis(lower, axes, f"lower bound of {what}", -np.inf)
         self.upper = _by_axis(upper, axes, f"upper bound of {what}", np.inf)
