@@ -19,6 +19,10 @@ from .analysis.energy import momentum as momentum
 from .analysis.energy import potential_energy as potential_energy
 from .analysis.floating import floating_base_inverse_dynamics as floating_base_inverse_dynamics
 from .analysis.forward import forward_dynamics as forward_dynamics
+from .analysis.hybrid import HybridDynamics as HybridDynamics
+from .analysis.hybrid import HybridDynamicsDerivatives as HybridDynamicsDerivatives
+from .analysis.hybrid import hybrid_dynamics as hybrid_dynamics
+from .analysis.hybrid import hybrid_dynamics_derivatives as hybrid_dynamics_derivatives
 from .analysis.inverse import bias_torque as bias_torque
 from .analysis.inverse import gravity_torque as gravity_torque
 from .analysis.inverse import inverse_dynamics as inverse_dynamics

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.analysis.floating import base_is_alone
+from kinetree.analysis.free_base import base_is_alone
 from kinetree.analysis.loads import Wrenches
 from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive

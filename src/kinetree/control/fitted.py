@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.coupling import all_axes
-from kinetree.analysis.floating import floating_base_inverse_dynamics
+from kinetree.analysis.hybrid import hybrid_dynamics
 from kinetree.analysis.inverse import gravity_torque, inverse_dynamics
 from kinetree.analysis.loads import Wrenches, body_loads
 from kinetree.analysis.loops.tracking import holding_torque, tracking_torque, whole_motion
@@ -25,7 +25,6 @@ from kinetree.control.structure import (
     has_idle_joints,
 )
 from kinetree.control.torque_source import TorqueSource
-from kinetree.kernels.floating import BASE
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
@@ -114,14 +113,12 @@ class Fitted:
         return np.clip(np.where(self.actuated, tau, 0.0), -self.limit, self.limit)
 
     def _computed(self, q: Array, qd: Array, alpha: Array, wrenches: Wrenches) -> Array:
-        """M alpha + h; a floating base is free to accelerate as it must ([Shah2013], eqs. 9.3, 9.8, 9.9)."""
+        """M alpha + h; a floating base and joints without drives follow ([Shah2013], eqs. 9.3-9.9)."""
         known = self._known_to_model(q, wrenches) if self.recipe.aware else None
-        if self.is_constrained:
+        if self.mechanism.loops:
             return tracking_torque(self.model, q, qd, alpha, self.actuated, known)
-        if not self.floating:
-            return inverse_dynamics(self.model, q, qd, alpha, known)
-        _, tau = floating_base_inverse_dynamics(self.model, q, qd, alpha[..., BASE:], known)
-        return np.concatenate([np.zeros((*tau.shape[:-1], BASE)), tau], axis=-1)
+        driven = [name for name, x in zip(self.mechanism.joint_names, self.actuated, strict=True) if x]
+        return hybrid_dynamics(self.model, q, qd, alpha, prescribed=driven, wrenches=known).tau
 
     def _of_motion(self, want: State, q: Array) -> Array:
         """Torques of the desired motion; with loops, that of the driven joints determines all others."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed
-from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.tree import Flags
 from kinetree.state import independent_axes
@@ -19,10 +16,7 @@ def actuated_joints(mechanism: Mechanism) -> Flags:
     >>> int(actuated_joints(kt.zoo.quadruped()).sum())
     12
     """
-    links = [link for link in mechanism.links if link.joint.mimic is None]
-    carried = np.array([not _floats(link) for link in links for _ in link.joint.dof_names], dtype=bool)
-    actuated: Flags = carried & mechanism.driven
-    return actuated
+    return mechanism.actuated
 
 
 def why_idle(mechanism: Mechanism, place: int) -> str:
@@ -41,7 +35,7 @@ def has_idle_joints(mechanism: Mechanism) -> bool:
 
 def floating_axes(mechanism: Mechanism) -> list[bool]:
     """For each degree of freedom, whether it is one of a free joint on the world."""
-    return [_floats(x) for x in mechanism.links if x.joint.mimic is None for _ in x.joint.dof_names]
+    return [x.floats for x in mechanism.links if x.joint.mimic is None for _ in x.joint.dof_names]
 
 
 def has_floating_base(mechanism: Mechanism) -> bool:
@@ -52,12 +46,12 @@ def has_floating_base(mechanism: Mechanism) -> bool:
     (True, False)
     """
     for link in mechanism.links[1:]:
-        if _floats(link):
+        if link.floats:
             raise InputError(
                 f"'{mechanism.name}' has a free body '{link.body.name}' that is not its first; a model-based "
                 "controller needs one floating base, which comes first, or none"
             )
-    return _floats(mechanism.links[0])
+    return mechanism.links[0].floats
 
 
 def effort_limits(mechanism: Mechanism) -> Array:
@@ -89,10 +83,6 @@ def check_same_loops(mechanism: Mechanism, model: Mechanism) -> None:
             f"the controller's model '{model.name}' has the loops {listed(theirs)}, '{mechanism.name}' has "
             f"{listed(ours)}; both must have the same structure"
         )
-
-
-def _floats(link: Link) -> bool:
-    return link.joint.is_free and link.parent == WORLD
 
 
 def _identity(link: Link) -> tuple[object, ...]:

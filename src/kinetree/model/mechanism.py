@@ -39,6 +39,11 @@ class Link:
     parent: str = WORLD
     placement: Placement = field(default_factory=Placement)
 
+    @property
+    def floats(self) -> bool:
+        """Whether it is a floating base: free, on the world."""
+        return self.joint.is_free and self.parent == WORLD
+
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
@@ -105,6 +110,19 @@ class Mechanism:
         """For each degree of freedom, in the order of q, whether it has a drive, (n_dof,)."""
         flags = [x.joint.driven or (True,) * x.joint.n_dof for x in self.links if x.joint.mimic is None]
         return np.array([flag for some in flags for flag in some], dtype=bool)
+
+    @cached_property
+    def actuated(self) -> Flags:
+        """The same, but none of a floating base has a drive, (n_dof,).
+
+        >>> import kinetree as kt
+        >>> int(kt.zoo.quadruped().actuated.sum())
+        12
+        """
+        links = [link for link in self.links if link.joint.mimic is None]
+        carried = np.array([not link.floats for link in links for _ in link.joint.dof_names], dtype=bool)
+        actuated: Flags = carried & self.driven
+        return actuated
 
     @property
     def mass(self) -> float:

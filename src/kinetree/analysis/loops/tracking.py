@@ -1,8 +1,8 @@
-"""Torques that make driven joints accelerate as asked, whatever else the mechanism must do.
+"""Torques that make driven joints accelerate as asked while the loops stay closed.
 
 The drives are taken for constraints, E^T qdd = alpha beside J qdd + dJ/dt qd = 0, and their torques for the
-multipliers: M qdd + h = E tau + J^T lambda. That holds for closed loops, whose other joints follow, and for
-joints without drives, which move as they must (collocated linearization: Spong 1994).
+multipliers: M qdd + h = E tau + J^T lambda. Other joints follow, or move as they must (collocated
+linearization: Spong 1994). Open mechanisms ask `analysis.hybrid`.
 """
 
 from __future__ import annotations
@@ -36,13 +36,10 @@ def tracking_torque(
     drives = np.flatnonzero(driven)
     M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd, wrenches)
     unit = np.broadcast_to(np.eye(mechanism.n_dof)[drives], (*q.shape[:-1], len(drives), mechanism.n_dof))
-    rows, wanted = unit, -alpha[..., drives]
-    if mechanism.loops:
-        found = constraints(mechanism, q, qd)
-        rows, wanted = np.concatenate([found.J, unit], axis=-2), np.concatenate([found.rate, wanted], axis=-1)
+    found = constraints(mechanism, q, qd)
+    rows = np.concatenate([found.J, unit], axis=-2)
+    wanted = np.concatenate([found.rate, -alpha[..., drives]], axis=-1)
     _, force = constrained(M, rows, -h[..., None], wanted[..., None])
-    if not mechanism.loops:
-        return np.where(driven, force[..., 0], 0.0)
     with unchecked():
         return drive_map(mechanism, found, force, np.ones(mechanism.n_dof), driven)[..., 0]
 
