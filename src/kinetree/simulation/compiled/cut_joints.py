@@ -31,9 +31,9 @@ from kinetree.simulation.compiled.rates import OF_COMPONENT
 class CutJointForces(Component):
     """Adds what acts on coordinates of cut joints to the wrenches of the axes; see `kernels.cut_coordinate`.
 
-    ``columns`` are those of `CUT_AXIS`, of the coordinates ``names``. Limits of ``limited`` ones are watched as
-    those of the tree's joints are; ``stops`` of a stiffness and a damping meet them, or None. ``given`` (k,)
-    are the constant forces of drives.
+    ``columns`` are those of `CUT_AXIS`, of the coordinates ``names``. Limits of ``limited`` ones are watched
+    as those of the tree's joints are; ``stops`` of a stiffness and a damping meet them, or None. ``given``
+    (k,) are the constant forces of drives.
     """
 
     name = "cut_joints"
