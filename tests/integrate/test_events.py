@@ -188,3 +188,28 @@ def test_one_direction_of_two_crossings_in_one_step():
     run = solved("dop853", fall, [0.0, G], 1.9, events=events, rtol=1e-6, atol=1e-6)
     (event,) = run.event_log
     assert event.direction == -1 and abs(event.t - 1 - np.sqrt(2e-3 / G)) < 1e-9
+
+
+@pytest.mark.parametrize("method", ADAPTIVE)
+def test_an_event_that_chatters_does_not_stop_time(method):
+    """Friction that drives a velocity back from both sides: it stays at zero, and time goes on."""
+
+    def rates(t, y, context):
+        return [y[1], -2.0 if context[0] > 0.0 else 1.0]
+
+    def switch(t, y, context):
+        context[0] = np.sign(y[1]) if calls == [] else -context[0]
+        calls.append(t)
+        return [context[0]]
+
+    calls = []
+    events = watch(lambda t, y, _: [y[1]], 2, 1, action=3)
+    turn = python_callback(switch, 2, 1)
+    object.__setattr__(events, "switch", turn.address)
+    rate = python_callback(rates, 2, 2)
+    run = integration(method, rate, [0.0, 1.0], 1.0, [0.25, 0.5, 1.0], events=events, rtol=1e-6, atol=1e-6)
+    assert run.advance(5000) == Status.DONE
+    distance = 0.25  # v^2 / (2 a)
+    np.testing.assert_allclose(run.out[:, 0, 0], [0.1875, distance, distance], atol=2e-3)
+    np.testing.assert_allclose(run.out[2, 0, 1], 0.0, atol=0.05)
+    assert len(calls) > 10

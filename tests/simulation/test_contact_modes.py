@@ -161,3 +161,25 @@ def test_a_simulation_that_does_not_move_on_says_so(monkeypatch):
     with pytest.raises(kt.SimulationError, match=r"no progress at t = .* steps went .* s") as caught:
         kt.simulate(ball(), [0.1], duration=5.0, ground=kt.Ground(SOIL), max_step=1e-3, method="dopri5")
     assert 0.0 < caught.value.result.stopped_at < 5.0
+
+
+def test_a_heel_about_to_lift_off_does_not_stop_time():
+    """A state of a walk on stairs in which both sides of the toe's guard lead back to the other one."""
+    q = [1.2577586892533974, 1.1710040511011133, 0, 0, 0, -1.573201175785337, 0.4023369477599429,
+         -0.9672709101612659, 2.122935116072139, 0.5873403042971769, -0.9655317390184965,
+         1.9513071264174302]  # fmt: skip
+    qd = [0.5007263833020952, 0.16336952792983175, 0, 0, 0, -0.2602037292304271, -0.5445714927713314,
+          0.6510663891679722, -0.3490989674794622, -0.5137291112291756, 0.5216123823688292,
+          0.23697028090466057]  # fmt: skip
+    tau = [0, 0, 0, 0, 0, 0, 9.22330860273155, -1.3716103268268558, 0.013016222996798735,
+           -12.65819482533246, 3.8880347771974364, -1.847182981269025]  # fmt: skip
+    stairs = [kt.Region(forward=(x, x + 0.5), height=0.04 * x) for x in (0.5, 1.0, 1.5)]
+    ground = kt.Ground(kt.Soil(stiffness=2e4), regions=stairs)
+    robot = kt.zoo.planar_biped()
+
+    def end(method, rtol, atol):
+        fast = {"torque": tau, "ground": ground, "times": 2, "method": method, "rtol": rtol, "atol": atol}
+        return kt.Simulator(robot, 0.004, **fast).run(q, qd)
+
+    loose, tight = end("radau", 1e-3, 1e-5), end("dopri5", 1e-7, 1e-9)
+    np.testing.assert_allclose(loose.q[-1], tight.q[-1], atol=1e-4)

@@ -315,11 +315,10 @@ def test_a_fixed_step_on_hard_ground_diverges_with_advice(method):
     assert "diverged" in kept.stop_reason
 
 
-def test_a_fixed_step_that_events_cut_without_end_is_told(monkeypatch):
-    monkeypatch.setattr("kinetree.simulation.run.CUT_STEPS", 300)
+def test_a_fixed_step_that_events_cut_again_and_again_ends_with_advice():
     robot = kt.zoo.hexapod()
     ground = kt.Ground(soil=kt.Soil(stiffness=1e7))
-    with pytest.raises(kt.SimulationError, match=r"no progress at t = .*; .* a step shorter than 0\.001 s"):
+    with pytest.raises(kt.SimulationError, match=r"at t = .*; .* a step shorter than 0\.001 s"):
         kt.simulate(robot, np.zeros(robot.n_dof), duration=0.5, ground=ground, method="rk4", step=1e-3)
 
 

@@ -97,6 +97,8 @@ def advancing(name: str) -> Callable[..., int]:
                     return CALLBACK
             s.start = SMOOTH
             choose_target(s, breaks)
+            if s.h_chatter > 0.0:
+                s.wish = min(s.wish, s.h_chatter)
             if s.target - s.t > shortest_step(s):
                 status = take(s, memory, matrices, complexes, pivots)
                 if status != GO_ON:

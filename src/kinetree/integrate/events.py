@@ -3,6 +3,10 @@
 An event function that comes near zero inside a step without changing its sign at the ends is looked at where
 a cubic through its values and rates at both ends has its extremum; if it has crossed there, the step ends
 there, so that both crossings are found.
+
+An event that happens again and again without time passing chatters: each of its two sides sends the state
+back to the other one, as stiff contact about to lift off does within the error of a step. From then on it is
+not located but happens at the ends of short steps, which grow a little until it has calmed down.
 """
 
 from __future__ import annotations
@@ -26,13 +30,17 @@ from kinetree.integrate.steps import EPSILON, copy
 RECORD, RESTART, STOP, SWITCH = range(4)  # actions; the last restarts and is not logged
 
 # rows of g: values at the start and at the end of a step and in between, the last sign other than zero,
-# where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end
-OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, EVENT_ROWS = range(9)
+# where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end, how
+# often in a row it has happened at once
+OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, EVENT_ROWS = range(10)
 NEVER = 2.0
 HAPPENED, ANEW = 1.25, 2.0  # what f is told of an event; signs are 1.0 and -1.0
 AHEAD = 2.0**-20  # share of a step over which rates are taken
 CLOSE = 0.25  # share of the smaller end value below which an extremum is looked at
 LOOKS = 6  # at an extremum
+AT_ONCE = 1e-6  # share of a step within which an event is said to happen at once
+PATIENCE = 8  # times in a row that an event may happen at once before it chatters
+SHORT, LONG = 1e-3, 2e-2  # first and longest step over a chattering event, as shares of the one that was cut
 
 
 @compiled
@@ -140,6 +148,35 @@ def earliest(s, g, rules, least_action):
         if g[THETA, i] < when and rules[0, i % s.n_events] >= least_action:
             first, when = i, g[THETA, i]
     return first
+
+
+@compiled
+def is_chattering(g, i):
+    """Whether event i is not located any more."""
+    return g[CHATTER, i] >= PATIENCE
+
+
+@compiled
+def count_chatter(s, g, end):
+    """Count events that happen at once; an event that chatters calms down by a step in which it does not."""
+    if s.h_chatter > 0.0:
+        s.h_chatter = s.h_calm = min(2.0 * s.h_chatter, s.h_chatter_most)
+    chatters = 0
+    for i in range(s.lanes * s.n_events):
+        if is_chattering(g, i):
+            if g[THETA, i] == NEVER:
+                g[CHATTER, i] = 0.0
+        elif g[FIRED, i] != 0.0 and g[THETA, i] < AT_ONCE * end:
+            g[CHATTER, i] += 1.0
+            if is_chattering(g, i) and s.h_chatter == 0.0:
+                s.h_chatter = max(SHORT * s.h, min(s.h_calm, s.h))  # near the end of time s.h is tiny
+                s.h_chatter_most = max(LONG * s.h, s.h_chatter)
+        elif g[THETA, i] != NEVER:
+            g[CHATTER, i] = 0.0
+        if is_chattering(g, i):
+            chatters = 1
+    if chatters == 0:
+        s.h_chatter = 0.0
 
 
 @compiled
@@ -298,7 +335,7 @@ def looker(trial, first_row, last_row):
         """The first place where an event has crossed and will cross back (1.0: none, NEVER: stopped)."""
         end = 1.0
         for i in range(s.lanes * s.n_events):
-            x = dip(s, memory, g, i)
+            x = 1.0 if is_chattering(g, i) else dip(s, memory, g, i)
             if x == NEVER:
                 return NEVER
             end = min(end, x)
@@ -328,7 +365,7 @@ def looker(trial, first_row, last_row):
         for i in range(s.lanes * s.n_events):
             g[THETA, i] = NEVER
             if has_crossed(g, END, i, rules[1, i % s.n_events]):
-                g[THETA, i] = locate(s, memory, g, i, end)
+                g[THETA, i] = end if is_chattering(g, i) else locate(s, memory, g, i, end)
                 if g[THETA, i] == NEVER:
                     return NEVER
         return end
@@ -385,6 +422,8 @@ def finder(dense, first_row, last_row):
         first = earliest(s, g, rules, RESTART)
         if first >= 0 and cut(s, memory, g, rules, g[THETA, first], end) != 0:
             return CALLBACK
+        if first >= 0 or s.h_chatter > 0.0:
+            count_chatter(s, g, end)
         status = log_all(s, memory, g, rules, log, log_index)
         if first < 0:
             keep_sides(s, g)

@@ -45,6 +45,9 @@ _FLOATS = (
     "rate_of_convergence",  # of Newton's iteration
     "contraction",
     "h_held",  # the step that a projection has planned
+    "h_chatter",  # the longest step over events that happen again and again at once; 0: there are none
+    "h_chatter_most",
+    "h_calm",  # the last of such steps
 )
 _INTEGERS = (
     "rates",  # addresses

@@ -200,21 +200,23 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
             return Status.NOT_FINITE
         integration.consider(charts.system)
         count = integration.statistics["steps"]
-        mark = _moved_on(integration, count, mark)
+        mark = moved_on(integration, integration.options, mark)
         seconds = max(perf_counter() - begin, 1e-6)
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
 
 
-def _moved_on(integration: Course, steps: int, mark: tuple[int, float]) -> tuple[int, float]:
+def moved_on(
+    integration: Course | Integration, options: Options, mark: tuple[int, float]
+) -> tuple[int, float]:
     """The steps and the time from which progress counts; raises if there is none in very many steps."""
-    t, options = integration.t, integration.options
+    t, steps = integration.t, integration.statistics["steps"]
     fixed = options.method in FIXED
     if t - mark[1] > (options.step if fixed else STUCK_TIME * options.duration):
         return steps, t
     if steps - mark[0] > (CUT_STEPS if fixed else STUCK_STEPS):
         raise SimulationError(
             f"no progress at t = {t:.6g} s: {steps - mark[0]} steps went {t - mark[1]:.3g} s; forces that "
-            f"jump may chatter: {remedy(integration.options)}"
+            f"jump may chatter: {remedy(options)}"
         )
     return mark
 

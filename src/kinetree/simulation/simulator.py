@@ -18,7 +18,7 @@ from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
-from kinetree.simulation.run import new_integration
+from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
@@ -107,12 +107,14 @@ class Simulator:
         if integration is None:
             integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         integration.rewind(start)
-        status = integration.advance(LOOK if self.options.method == AUTO else 1_000_000)
+        status = integration.advance(LOOK if self.options.method == AUTO else STUCK_STEPS)
         if status is Status.RUNNING and self._has_become_stiff(integration):
             integration = self._prepare("radau")
             integration.rewind(start)
+        mark = 0, integration.t
         while status is Status.RUNNING:
-            status = integration.advance(1_000_000)
+            mark = moved_on(integration, self.options, mark)
+            status = integration.advance(STUCK_STEPS)
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE:
