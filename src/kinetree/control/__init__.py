@@ -5,6 +5,7 @@ from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
+from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "PID",
     "ComputedTorque",
     "ConstantTorque",
+    "ContactReading",
     "Controller",
     "Feedforward",
     "FirstOrderActuator",
     "GravityCompensation",
+    "SampledLaw",
     "TorqueTable",
     "perturbed",
 ]

@@ -46,7 +46,7 @@ class Controller(ABC):
     _last: list[Fitted] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._set(limits=_checked_limits(self.limits), period=_checked_period(self.period), _last=[])
+        self._set(limits=checked_limits(self.limits), period=_checked_period(self.period), _last=[])
         self._set(_recipe=self._checked_recipe())
 
     @abstractmethod
@@ -186,7 +186,8 @@ def checked_model(model: object) -> Mechanism | None:
     return model
 
 
-def _checked_limits(limits: PerJoint | str | None) -> Checked | str | None:
+def checked_limits(limits: PerJoint | str | None) -> Checked | str | None:
+    """The argument ``limits`` of a controller."""
     if limits is None:
         return None
     if isinstance(limits, str):

@@ -154,7 +154,7 @@ def fitted(recipe: Recipe, limits: Checked | str | None, mechanism: Mechanism) -
     )
     chosen = np.arange(n) if recipe.desired is None else columns(recipe.desired.n, mechanism, "trajectory")
     table = None if recipe.torques is None else recipe.torques.fitted(mechanism)
-    limit = _limit(limits, mechanism, actuated)
+    limit = torque_limits(limits, mechanism)
     return Fitted(mechanism, recipe, actuated, kp, kd, ki, limit, floating, chosen, table)
 
 
@@ -165,9 +165,10 @@ def without_passive(model: Mechanism) -> Mechanism:
     return without_parameters(model, "stiffness", "viscous", "coulomb")
 
 
-def _limit(limits: Checked | str | None, mechanism: Mechanism, actuated: Flags) -> Array:
+def torque_limits(limits: Checked | str | None, mechanism: Mechanism) -> Array:
+    """The largest torques (n_dof,) that checked limits allow; infinite where there is none."""
     if limits is None:
         return np.full(mechanism.n_dof, np.inf)
     if isinstance(limits, str):
-        return np.where(actuated, effort_limits(mechanism), np.inf)
+        return np.where(actuated_joints(mechanism), effort_limits(mechanism), np.inf)
     return spread(limits, mechanism, "limits", unnamed=np.inf, free=np.inf)

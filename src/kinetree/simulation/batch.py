@@ -122,6 +122,7 @@ class _Job:
             if self.constant is not None:
                 self.system.set_constant(self.constant[filled[k]])
             self.system.close_loops(start)
+            self.system.law.begin()
             self.integration.rewind(start)
             self._advance(self.rows[here])
             target = own[here]

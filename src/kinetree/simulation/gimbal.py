@@ -143,6 +143,8 @@ def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> st
         return "the simulation is to stop at its limits"
     if any(part.drives(axis) for part in system.parts.components for axis in range(at.start, at.stop)):
         return "an actuator drives it"
+    if law.running is not None and parts.actuated[at].any():
+        return f"the sampled law ({law.name}) drives it"
     if law.constant[at].any():
         return "constant torques act on it"
     if parts.table is not None and np.any(parts.table.coefficients[..., at]):

@@ -43,6 +43,11 @@ class PythonLaw(Component):
         """The system whose states it reads, and which keeps what it raises."""
         self.system = system
 
+    @property
+    def has_slopes(self) -> bool:
+        """Torques that are held between sampling instants have no slopes."""
+        return self.law.is_sampled and not self.n_state
+
     def address(self, function: str, lanes: int) -> int:
         """Where "law" and, with integrals, "rates" are."""
         made = self._keep.get(function)
@@ -57,6 +62,8 @@ class PythonLaw(Component):
         if not np.isfinite(y).all():
             return np.nan
         q, qd = y[at.q].copy(), y[at.qd].copy()
+        if law.running is not None:
+            law.running.sense(self.system.contact_names, self.system.context.contact[0])
         if law.function is not None:
             return self.system.constant + law.function(t, q, qd)
         integral = y[at.places[self.name]].copy() if self.n_state else np.zeros(len(q))

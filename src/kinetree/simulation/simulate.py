@@ -117,6 +117,7 @@ def simulate(
     charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])
     told = check_step(charts.system, ground, options, y0[0])
+    law.begin()
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
         run = integrate(charts, y0, options, law.parts.breaks, tell)

@@ -106,10 +106,12 @@ class Simulator:
         integration = self._integration
         if integration is None:
             integration = self._prepare(chosen_method(self.system, self.options, start[0]))
+        self.system.law.begin()
         integration.rewind(start)
         status = integration.advance(LOOK if self.options.method == AUTO else STUCK_STEPS)
         if status is Status.RUNNING and self._has_become_stiff(integration):
             integration = self._prepare("radau")
+            self.system.law.begin()
             integration.rewind(start)
         mark = 0, integration.t
         while status is Status.RUNNING:

@@ -30,6 +30,17 @@ class Law:
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
     cut: Array | None = None  # constant forces on all coordinates of cut joints
+    running: Any = None  # a law with a memory: ``reset()`` before a start, ``sense(names, rows)`` of contact
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether torques are held between sampling instants."""
+        return self.parts.period > 0.0
+
+    def begin(self) -> None:
+        """Forget what a law with a memory remembers of an earlier simulation."""
+        if self.running is not None:
+            self.running.reset()
 
     @property
     def is_python(self) -> bool:
@@ -120,7 +131,7 @@ def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFu
 
 def check_beginning(law: Law, q: Array, qd: Array) -> None:
     """Ask the user's function once at the start (n,): a wrong answer there is a wrong input."""
-    if law.function is None:
+    if law.function is None or law.running is not None:
         return
     try:
         law.function(0.0, q.copy(), qd.copy())
@@ -134,6 +145,8 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     n = mechanism.n_dof
     name = type(controller).__name__
     told = controller.settings() if hasattr(controller, "settings") else None
+    if hasattr(controller, "sampled"):
+        return _sampled(mechanism, controller)
     if hasattr(controller, "law_parts"):
         if controller.runs_compiled(mechanism):
             return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)
@@ -146,6 +159,20 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     raise InputError(
         f"a controller must be one of kinetree's or a function of (t, q, qd), got {controller!r}"
     )
+
+
+def _sampled(mechanism: Mechanism, controller: Any) -> Law:
+    """A law with a memory, called once per period."""
+    running = controller.sampled(mechanism)
+    parts = replace(
+        passive_parts(mechanism.n_dof),
+        actuated=running.actuated,
+        limit=running.limit,
+        period=running.period,
+    )
+    function = checked_law(mechanism, running, f"law '{controller.name}', a")
+    told = controller.settings()
+    return Law(parts, np.zeros(mechanism.n_dof), function, controller.name, told, running=running)
 
 
 def _actuated(mechanism: Mechanism, actuator: Any) -> Law:
