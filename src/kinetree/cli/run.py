@@ -158,7 +158,8 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     if result is None or result.complete:
         failed = [] if result is None else [f"{k} {x}" for k, x in result.audit.items() if not x.passed]
         return outcome.message or "; ".join(failed)
-    until = f" until t = {result.stopped_at:g} s" if result.task in ("simulate", "control", "inverse") else ""
+    moving = ("simulate", "control", "inverse", "hybrid")
+    until = f" until t = {result.stopped_at:g} s" if result.task in moving else ""
     why = "" if outcome.message == outcome.status else f"{outcome.message}; "
     return f"{why}what was computed{until} is in {saved}"
 

@@ -5,6 +5,7 @@ from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
+from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 
@@ -18,6 +19,7 @@ __all__ = [
     "Feedforward",
     "FirstOrderActuator",
     "GravityCompensation",
+    "Prescribed",
     "SampledLaw",
     "TorqueTable",
     "perturbed",

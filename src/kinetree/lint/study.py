@@ -133,7 +133,7 @@ def _pieces(work: Assignment) -> Iterable[Callable[[], object]]:
         yield lambda: initial_state(work, None)
         yield lambda: simulation_options(work, tables.study.duration or 1.0)
         yield lambda: torque(work)
-    if tables.trajectory is not None and task.name in ("inverse", "control"):
+    if tables.trajectory is not None and task.name in ("inverse", "control", "hybrid"):
         yield lambda: trajectory(work, tables.study.duration)
     yield lambda: task.prepare(work)
 

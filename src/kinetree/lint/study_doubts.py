@@ -26,7 +26,7 @@ ANGLES: tuple[Place, ...] = (
     ("predict", "end", "q"),
 )
 FIXED_STEP = ("rk4", "semi_implicit_euler")
-MOVING = ("simulate", "control")
+MOVING = ("simulate", "control", "hybrid")
 TOO_LONG = "too long"  # says the simulation of a step
 
 
@@ -81,7 +81,7 @@ def _by_joint(value: Any, names: list[str]) -> Iterator[tuple[str, float]]:
 def _unused(work: Assignment) -> Iterator[Finding]:
     points = work.mechanism.contact_points
     floating = any(link.joint.is_free for link in work.mechanism.links)
-    if points and floating and work.study.task in MOVING and work.tables.ground is None:
+    if points and floating and work.study.task in (*MOVING, "inverse") and work.tables.ground is None:
         yield _told(
             work, ("mechanism",), "unused-contact",
             f"'{work.mechanism.name}' has {len(points)} contact points and the study no [ground], so it "
@@ -93,7 +93,7 @@ def _start(work: Assignment) -> tuple[Array, Array] | None:
     from kinetree.study.motion import trajectory
 
     try:
-        moving = work.tables.trajectory is not None and work.study.task == "control"
+        moving = work.tables.trajectory is not None and work.study.task in ("control", "hybrid")
         return initial_state(work, trajectory(work, work.tables.study.duration) if moving else None)
     except KinetreeError:
         return None

@@ -82,6 +82,7 @@ KNOWN: dict[str, Quantity] = {
 REQUIRED: dict[str, tuple[str, ...]] = {
     "simulate": ("q", "qd"),
     "inverse": ("q", "qd", "qdd", "tau"),
+    "hybrid": ("q", "qd", "qdd", "tau"),
     "predict": ("q", "qd", "qdd", "tau"),
 }
 

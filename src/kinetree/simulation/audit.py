@@ -14,6 +14,7 @@ from kinetree.result.records import Check
 from kinetree.result.variables import Variable
 from kinetree.simulation.compiled.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
 from kinetree.simulation.options import FIXED, Options
+from kinetree.simulation.torque import FITS, Prescription
 
 ROUNDING = 1e-14
 PROJECTED = 100.0  # times the rounding: what is left of it when every step ends with closed loops
@@ -131,6 +132,14 @@ def _lift(mechanism: Mechanism) -> float:
 def energy_tolerance(options: Options) -> float:
     """What the balance may be off by, beside the energy in play: more than the accuracy asked of a step."""
     return min(LOOSE, 1e4 * options.rtol) if options.method not in FIXED else LOOSE
+
+
+def prescribed_check(prescribed: Prescription, times: Array, q: Array, options: Options) -> Check:
+    """The verdict on joints that were to move as prescribed."""
+    places, motion = prescribed
+    off = float(np.abs(q[:, places] - motion.at(times)).max(initial=0.0))
+    allowed = min(LOOSE, max(FITS, 1e3 * options.rtol)) if options.method not in FIXED else LOOSE
+    return Check.within(off, allowed, "rad or m", "prescribed joints move as prescribed; worst difference")
 
 
 def energy_check(found: Energies, tolerance: float) -> Check:

@@ -28,7 +28,7 @@ from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_option
 from kinetree.simulation.run import new_integration
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
-from kinetree.simulation.torque import Law, read_law
+from kinetree.simulation.torque import Law, check_prescribed, read_law
 from kinetree.state import Wrench, coordinates
 
 ROLLOUT = "rollout"
@@ -102,6 +102,7 @@ class _Job:
         constant: Array | None,
         lanes: int,
     ) -> None:
+        check_prescribed(mechanism, law, q[rows], qd[rows], options.duration)
         self.system = new_system(mechanism, law, around, options, lanes=lanes)
         if options.method in FIXED and len(rows):
             alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)

@@ -100,7 +100,7 @@ def components(
         from kinetree.simulation.compiled.springs import SpringForces
 
         found.append(SpringForces(mechanism.tree.springs))
-    if mechanism.tree.coupling is not None and not mechanism.loops:
+    if mechanism.tree.coupling is not None and not mechanism.loops and law.prescribed is None:
         from kinetree.simulation.compiled.coupled import MimicJoints
 
         found.append(MimicJoints())
@@ -110,6 +110,12 @@ def components(
         from kinetree.simulation.compiled.actuator import Actuators
 
         found.append(Actuators(law.parts.drive, independent_axes(mechanism), mechanism.n_dof))
+    if law.prescribed is not None:  # last: it solves with all forces that the others have brought
+        from kinetree.simulation.compiled.prescribed import PrescribedJoints
+
+        found.append(
+            PrescribedJoints(law.prescribed.places, independent_axes(mechanism), law.prescribed.motion)
+        )
     return tuple(found)
 
 

@@ -30,7 +30,7 @@ from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
-from kinetree.simulation.torque import Law, check_beginning, read_law
+from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
 from kinetree.state import Wrench, coordinates
 
 
@@ -68,7 +68,8 @@ def simulate(
 
     ``q0`` and ``qd0`` (n_dof,); at rest unless ``qd0`` is given. ``duration`` (s). ``torque``: a vector
     (n_dof,), a table (times, torques), a :class:`PiecewisePolynomial`, or a function of (t, q, qd);
-    ``controller``: one of :mod:`kinetree.control`, or such a function. ``ground`` meets the contact points;
+    ``controller``: one of :mod:`kinetree.control`, among them joints that move as prescribed
+    (:class:`kinetree.control.Prescribed`), or such a function. ``ground`` meets the contact points;
     ``loads`` are constant wrenches; ``stops`` meet joints at their limits. Dry friction is a straight line
     up to ``friction_speed`` (rad/s or m/s).
 
@@ -99,6 +100,7 @@ def simulate(
     start = _start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
     check_beginning(law, *start)
+    check_prescribed(mechanism, law, *start, options.duration)
     around = surroundings(ground, loads, stops)
 
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
@@ -208,6 +210,8 @@ def _result(
         variables["reaction"] = reaction.bodies
     allowed = audit.energy_tolerance(options) if tolerance is None else tolerance
     checks = {"energy_balance": audit.energy_check(found, allowed)}
+    if system.law.prescribed is not None:
+        checks["prescribed"] = audit.prescribed_check(system.law.prescribed, run.times, q, options)
     if mechanism.loops:
         checks |= closure_checks(mechanism, q, qd, run.drift, options)
         variables["loop_error"] = loop_errors(mechanism, q)

@@ -23,7 +23,7 @@ from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
-from kinetree.simulation.torque import read_law
+from kinetree.simulation.torque import check_prescribed, read_law
 from kinetree.state import Wrench, coordinates
 
 LOOK = 1000  # steps before a look at stiffness
@@ -78,7 +78,7 @@ class Simulator:
         around = surroundings(ground, loads, stops)
         self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
-        self._breaks = law.parts.breaks
+        self._breaks, self._law = law.parts.breaks, law
         self._integration: Integration | None = None
         if self.options.method != AUTO:
             self._prepare(self.options.method)
@@ -96,6 +96,7 @@ class Simulator:
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
         check_closed(self.mechanism, q, qd, self.options.baumgarte)
+        check_prescribed(self.mechanism, self._law, q, qd, self.options.duration)
         start = self.system.start_state(q, qd)
         self.system.close_loops(start)
         if len(self.system.parts.locks):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,14 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
 LawFunction = Callable[[float, Array, Array], Any]
+FITS = 1e-6  # rad, m, rad/s or m/s by which a start may be off a prescribed motion, beside its size
+
+
+class Prescription(NamedTuple):
+    """Places in q (k,) of joints that move as prescribed, and their motion, k columns."""
+
+    places: Any
+    motion: PiecewisePolynomial
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +38,7 @@ class Law:
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
     cut: Array | None = None  # constant forces on all coordinates of cut joints
+    prescribed: Prescription | None = None  # joints that move as told, and how
     running: Any = None  # a law with a memory: ``reset()`` before a start, ``sense(names, rows)`` of contact
 
     @property
@@ -61,10 +70,13 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     (:func:`kinetree.loops.cut_coordinates`) to constants, a :class:`PiecewisePolynomial` of time, a pair
     (times (k,), torques (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is
     an object with ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and ``commanded``,
-    such a torque or controller, or any function of (t, q, qd).
+    such a torque or controller, one with ``prescribed_parts(mechanism)`` and ``commanded`` for the joints
+    that are not prescribed, or any function of (t, q, qd).
     """
     if torque is not None and controller is not None:
         raise InputError("give either a torque or a controller, not both")
+    if hasattr(controller, "prescribed_parts"):
+        return _prescribed(mechanism, controller)
     if hasattr(controller, "drive_parts"):
         return _actuated(mechanism, controller)
     if controller is not None:
@@ -180,6 +192,40 @@ def _actuated(mechanism: Mechanism, actuator: Any) -> Law:
     law = read_law(mechanism, *actuator.commanded)
     parts = replace(law.parts, drive=actuator.drive_parts(mechanism))
     return replace(law, parts=parts, name=type(actuator).__name__, settings=actuator.settings())
+
+
+def _prescribed(mechanism: Mechanism, given: Any) -> Law:
+    """The law of joints that are not prescribed, and the motion of those that are."""
+    law = read_law(mechanism, *given.commanded)
+    places, motion, breaks = given.prescribed_parts(mechanism)
+    parts = replace(law.parts, breaks=tuple(sorted({*law.parts.breaks, *breaks})))
+    name, told = type(given).__name__, given.settings()
+    return replace(law, parts=parts, name=name, settings=told, prescribed=Prescription(places, motion))
+
+
+def check_prescribed(mechanism: Mechanism, law: Law, q0: Array, qd0: Array, duration: float) -> None:
+    """Prescribed joints begin as their motion does (..., n_dof), which does not end while they move."""
+    if law.prescribed is None:
+        return
+    places, motion = law.prescribed
+    for given, order, what, unit in ((q0, 0, "q0", "rad or m"), (qd0, 1, "qd0", "rad/s or m/s")):
+        wanted, here = motion.at(0.0, derivative=order), np.asarray(given)[..., places]
+        off = np.abs(here - wanted) > FITS * (1.0 + np.abs(wanted))
+        if off.any():
+            place = tuple(np.argwhere(off)[0])
+            joint = mechanism.joint_names[places[place[-1]]]
+            raise InputError(
+                f"{what} of joint '{joint}' is {here[place]:.9g}, but its prescribed motion begins with "
+                f"{wanted[place[-1]]:.9g} {unit}"
+            )
+    end = float(motion.breaks[-1])
+    moving = np.abs(motion.at(end, derivative=1)) > FITS
+    if duration > end * (1.0 + 1e-9) and moving.any():
+        joint = mechanism.joint_names[places[int(np.argmax(moving))]]
+        raise InputError(
+            f"the prescribed motion ends at {end:g} s while joint '{joint}' still moves, but the simulation "
+            f"lasts {duration:g} s"
+        )
 
 
 def _tabulated(mechanism: Mechanism, table: PiecewisePolynomial) -> LawParts:

@@ -21,6 +21,7 @@ TITLES = {
     "simulate": "simulated motion",
     "simulate_batch": "many simulated motions",
     "inverse": "torques of a motion",
+    "hybrid": "joints prescribed and driven",
     "control": "controlled motion",
     "predict": "predicted motion",
     "stability": "stability of a simulation",
@@ -99,6 +100,12 @@ def _what(result: Result) -> str:
         return f"{who} was simulated for {span} {driven}{_on_ground(settings)}."
     if result.task == "control":
         return f"{who} was simulated for {span} under control by {law}{_on_ground(settings)}."
+    if settings.get("prescribed"):
+        joints = listed(settings["prescribed"], 4)
+        return (
+            f"{who} was simulated for {span} while {joints} moved as prescribed{_on_ground(settings)}; "
+            "the torques are what that takes."
+        )
     if result.task == "inverse":
         return f"The torques that move {who} along the trajectory {settings.get('trajectory', '')} in {span}."
     if result.task == "predict":
@@ -144,7 +151,7 @@ def _found(result: Result) -> Iterator[str]:
         for name, times in zip(horizon["algorithm"].values.tolist(), horizon.values, strict=True):
             yield f"By '{name}' the first joint leaves it after {times.min():.3g} s."
     yield from _peak(result, "tau", "largest torque or force of a joint")
-    if result.task in ("simulate", "control"):
+    if result.task in ("simulate", "control", "hybrid"):
         yield from _peak(result, "qd", "largest speed of a joint")
     error = result.statistics.get("largest_error")
     if isinstance(error, float):

@@ -5,24 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError
+from kinetree.formats.schema_parts import Table
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.motion import trajectory
+from kinetree.study.prescribed import back_again, integrated
 from kinetree.study.surroundings import loads
 from kinetree.study.tasks import Task, Work
+from kinetree.study.values import choice
 from kinetree.trajectories.base import Trajectory
 
 BLOCK = 4096  # samples between two looks at the keyboard
-ROUND_TRIP = 1e-9  # accelerations got back from the torques may differ by this part of their size
+IDLE = 1e-9  # torque that a joint without a drive may need, beside the largest of all
+SURROUNDINGS = ("initial", "ground", "stops", "integrator")  # of motions that are integrated
+
+
+class InverseTable(Table):
+    """Which joints move as the trajectory has them."""
+
+    prescribed: choice("word", lambda: ("driven", "all")) = Field(  # type: ignore[valid-type]
+        "driven",
+        description='"driven": a floating base and joints without drives are not prescribed but move as they '
+        'must, from [initial], on the [ground]; "all": every joint, and the audit tells what torques joints '
+        "without drives would need.",
+    )
 
 
 def prepare(work: Assignment) -> Work:
     """Torques, energies and on request reactions along the prescribed motion."""
     motion = trajectory(work, work.tables.study.duration)
+    everything = work.tables.inverse is not None and work.tables.inverse.prescribed == "all"
+    if not everything and not work.mechanism.loops and not work.mechanism.actuated.all():
+        if not work.mechanism.actuated.any():
+            raise InputError(
+                f"{work.origin.where(('mechanism',))}: no joint of '{work.mechanism.name}' has a drive; "
+                'inverse.prescribed = "all" asks what its motion needs all the same'
+            )
+        return integrated(work, motion, None, {}, "trajectory")
+    for key in SURROUNDINGS:
+        if getattr(work.tables, key) is not None:
+            raise InputError(
+                f"{work.origin.where((key,))}: [{key}] is for motions that are integrated, but all joints of "
+                f"'{work.mechanism.name}' move as prescribed"
+            )
     times = work.times(work.duration(motion.duration))
     wrenches, reactions = loads(work), work.output.reactions
 
@@ -34,7 +65,9 @@ def prepare(work: Assignment) -> Work:
         began = perf_counter()
         blocks, stop = _until_interrupted(work, motion, times, wrenches, reactions)
         variables = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
-        audit = {"round_trip": _round_trip(variables["qdd"], variables.pop("qdd_back"))}
+        audit = {"round_trip": back_again(variables["qdd"], variables.pop("qdd_back"))}
+        if not work.mechanism.loops and not work.mechanism.actuated.all():
+            audit["undriven"] = _idle(work.mechanism, variables["tau"])
         if work.mechanism.loops:
             from kinetree.simulation.loop_audit import gap_checks, loop_errors
 
@@ -97,11 +130,14 @@ def _reactions(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, wrenches: 
     return {"reaction": joint_reactions(mechanism, q, qd, qdd, wrenches)}
 
 
-def _round_trip(qdd: Array, back: Array) -> Check:
-    """Forward dynamics with the torques must give the accelerations back."""
-    size = max(float(np.abs(qdd).max()), 1.0)
-    worst = float(np.abs(back - qdd).max()) / size
-    return Check.within(worst, ROUND_TRIP, "1", "forward dynamics gives the accelerations back")
+def _idle(mechanism: Mechanism, tau: Array) -> Check:
+    """Joints without drives must need no torque."""
+    most = np.abs(tau).max(axis=0)
+    idle = np.flatnonzero(~mechanism.actuated)
+    worst = idle[int(np.argmax(most[idle]))]
+    needs = f"'{mechanism.joint_names[worst]}' needs up to {most[worst]:.3g}"
+    sentence = f"joints without drives need no torque; {needs}"
+    return Check.within(float(most[worst]) / max(float(most.max()), 1e-12), IDLE, "1", sentence)
 
 
 TASK = Task(
@@ -109,5 +145,6 @@ TASK = Task(
     "torques that a prescribed motion needs",
     prepare,
     needs=("mechanism", "trajectory"),
-    uses=("load",),
+    uses=("load", *SURROUNDINGS),
+    settings=InverseTable,
 )

@@ -1,0 +1,148 @@
+"""Joints that move as prescribed, whatever torque that takes: a component of the right-hand side.
+
+With M = C^T M C of the coordinates, f free and p prescribed, M_ff x_f = b_f - M_fp x_p; the torques of the
+prescribed ones are what their lines of M x = b lack (`kinetree.hybrid_dynamics`). Their accelerations are
+those of the motion and, against the drift of an integration, 2 r (rate error) + r^2 (position error).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.engine.door import carray, compiled_callback, inline
+from kinetree.engine.lanes import fields, row_at
+from kinetree.kernels import aba
+from kinetree.kernels.coupled import composite_bodies, reduced_system, solve_symmetric
+from kinetree.kernels.layout import Layout, layout_rows
+from kinetree.kernels.model_table import TREE
+from kinetree.kernels.piecewise import polynomials_at
+from kinetree.kernels.rates import joint_torques
+from kinetree.kernels.torque_law import AXIS
+from kinetree.simulation.compiled.component import Component
+from kinetree.simulation.compiled.context import HEADER, ContextParts
+from kinetree.simulation.compiled.rates import OF_COMPONENT
+
+LANES = 4
+RATE = 20.0  # 1/s at which prescribed joints return to their motion from errors of the integration
+PRESCRIBED = Layout(world=False, constant=True, joints=int, pieces=int, order=int, table=int, scratch=int)
+JOINT = Layout(world=False, constant=True, dof=int, axis=int)  # its coordinate, and the axis that this is
+
+
+class PrescribedJoints(Component):
+    """Joints at ``places`` of q (k,), on the axes of these, that follow the columns of ``motion``."""
+
+    name = "prescribed"
+
+    def __init__(self, places: Any, axes: Any, motion: PiecewisePolynomial) -> None:
+        self.places, self.motion = np.asarray(places), motion
+        self.axes = np.asarray(axes)[self.places]
+
+    def numbers(self, parts: ContextParts) -> Array:
+        """Head, a row for each joint, the polynomials, scratch."""
+        count, n = len(self.places), parts.tree.n_dof
+        table = np.concatenate([self.motion.breaks.ravel(), self.motion.coefficients.ravel()])
+        begin = PRESCRIBED.width + count * JOINT.width
+        scratch = -(-(begin + table.size) // 8) * 8
+        head = layout_rows(
+            PRESCRIBED,
+            1,
+            joints=count,
+            pieces=len(self.motion.coefficients),
+            order=self.motion.coefficients.shape[1],
+            table=begin,
+            scratch=scratch,
+        )
+        rows = layout_rows(JOINT, count, dof=self.places, axis=self.axes)
+        numbers = np.zeros(scratch + LANES * (n * n + n + 3 * count + count * (n + 1)))
+        numbers[: begin + table.size] = np.concatenate([head.ravel(), rows.ravel(), table])
+        return numbers
+
+    def address(self, function: str, lanes: int) -> int:
+        """Where "rates" is; "motion" leaves what that has found."""
+        if function == "rates":
+            return int(prescribed_rates(lanes).address)
+        return int(prescribed_motion().address) if function == "motion" else 0
+
+    def drives(self, axis: int) -> bool:
+        """Whether an axis is prescribed."""
+        return axis in self.axes
+
+
+@inline
+def hold_lines(joints, count, n, want_dd, A, b, kept):
+    """Keep the lines of prescribed coordinates, and put x_k = wanted in their place."""
+    for j in range(count):
+        k = joints.dof[j]
+        for c in range(n):
+            kept[j * (n + 1) + c] = A[k * n + c]
+        kept[j * (n + 1) + n] = b[k]
+    for j in range(count):
+        k = joints.dof[j]
+        for i in range(n):
+            b[i] = b[i] - A[i * n + k] * want_dd[j]
+    for j in range(count):
+        k = joints.dof[j]
+        for i in range(n):
+            A[i * n + k], A[k * n + i] = 0.0 * b[i], 0.0 * b[i]
+        A[k * n + k], b[k] = 1.0 + 0.0 * b[k], 0.0 * b[k] + want_dd[j]
+
+
+@functools.cache
+def prescribed_rates(lanes: int) -> Any:
+    """The C callback that fills rows ``qdd`` and, of prescribed joints, ``tau`` of the context."""
+    first = PRESCRIBED.width
+
+    def run(t, y_, dy_, context_, own_):
+        memory, own = carray(context_, (1,)), carray(own_, (1,))
+        head, ours = fields(memory, HEADER, 1, 0), fields(own, PRESCRIBED, 1, 0)
+        n, n_dof, count = head.n[0], head.n_dof[0], ours.joints[0]
+        joints = fields(own, JOINT, 1, first)
+        place = ours.scratch[0]
+        A = row_at(own, place, n_dof * n_dof, lanes)
+        place += lanes * n_dof * n_dof
+        b = row_at(own, place, n_dof, lanes)
+        place += lanes * n_dof
+        want, want_d = row_at(own, place, count, lanes), row_at(own, place + lanes * count, count, lanes)
+        want_dd = row_at(own, place + 2 * lanes * count, count, lanes)
+        kept = row_at(own, place + 3 * lanes * count, count * (n_dof + 1), lanes)
+        tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
+        work = fields(memory, aba.SLOTS, lanes, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
+        tau, qdd = row_at(memory, head.tau[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
+        total, stops = row_at(memory, head.total[0], n, lanes), row_at(memory, head.stops[0], 2 * n, 1)
+        polynomials_at(own, ours.table[0], ours.pieces[0], ours.order[0], count, t, want, want_d, want_dd)
+        for j in range(count):
+            i = joints.axis[j]
+            tau[i] = 0.0 * q[i]
+            off = RATE * (want[j] - q[i]) + 2.0 * (want_d[j] - qd[i])
+            want_dd[j] = want_dd[j] + RATE * off
+        joint_torques(head, tree, axes, q, qd, tau, stops, total)
+        composite_bodies(tree, work, n)
+        reduced_system(tree, axes, work, n, n_dof, total, A, b)
+        hold_lines(joints, count, n_dof, want_dd, A, b, kept)
+        solve_symmetric(n_dof, A, b)
+        for j in range(count):
+            x = -kept[j * (n_dof + 1) + n_dof]
+            for c in range(n_dof):
+                x = x + kept[j * (n_dof + 1) + c] * b[c]
+            tau[joints.axis[j]] = x
+        for i in range(n):
+            qdd[i] = axes.ratio[i] * b[axes.dof[i]]
+        return 0
+
+    return compiled_callback(run, OF_COMPONENT, f"prescribed-{lanes}")
+
+
+@functools.cache
+def prescribed_motion() -> Any:
+    """The C callback that leaves accelerations as they are."""
+
+    def run(t, y_, dy_, context_, own_):
+        return 0
+
+    return compiled_callback(run, OF_COMPONENT, "prescribed-motion")
