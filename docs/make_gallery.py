@@ -27,6 +27,7 @@ DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "gallery"
 TASKS = {
     "inverse": "Torques of a motion",
+    "hybrid": "Joints prescribed and driven",
     "simulate": "Free fall",
     "control": "Walking",
     "walk": "A person walks",
