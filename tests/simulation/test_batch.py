@@ -1,5 +1,7 @@
 """Many motions at once: the same as one at a time, with the same energies and audit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,46 @@ def test_a_batch_that_runs_away_is_an_error():
 def test_bad_batches(arguments, message):
     with pytest.raises(kt.InputError, match=message):
         kt.simulate_batch(ARM, *arguments)
+
+
+def lighter(mechanism, masses):
+    """The mechanism with other masses, built link by link."""
+    links = []
+    for link, mass in zip(mechanism.links, masses, strict=True):
+        given = link.body.inertia
+        factor = mass / given.mass if given.mass else 1.0
+        inertia = replace(given, mass=mass, moment=factor * given.moment)
+        links.append(replace(link, body=replace(link.body, inertia=inertia)))
+    return replace(mechanism, links=tuple(links))
+
+
+@pytest.mark.parametrize(
+    ("arm", "method", "rtol"),
+    [
+        (kt.zoo.gripper(), "dop853", 1e-11),
+        (kt.zoo.puma(), "dop853", 1e-11),  # has bodies with moments of inertia and no mass
+        (kt.zoo.gripper(), "radau", 1e-9),
+    ],
+)
+def test_masses_may_differ_from_motion_to_motion(rng, arm, method, rtol):
+    masses = rng.uniform(0.7, 1.4, (5, len(arm.links))) * [x.body.inertia.mass for x in arm.links]
+    starts, some = rng.uniform(-1, 1, (5, arm.n_dof)), {"duration": 0.2, "times": 4, "rtol": rtol}
+    batch = kt.simulate_batch(arm, starts, masses=masses, method=method, **some)
+    for k, start in enumerate(starts):
+        one = kt.simulate(lighter(arm, masses[k]), start, method=method, **some)
+        for name in ("q", "kinetic_energy", "potential_energy"):
+            assert batch[name].values[k] == pytest.approx(one[name].values, rel=1e-7, abs=1e-7)
+    assert batch.passed
+
+
+@pytest.mark.parametrize(
+    ("masses", "message"),
+    [
+        (np.ones((2, 5)), r"masses must be \(2, 6\)"),
+        (np.array([np.ones(6), [1, 1, 0, 1, 1, 1]]), "mass of body 'link3' in motion 1 must be more than 0"),
+        (np.full((2, 6), np.nan), "masses"),
+    ],
+)
+def test_wrong_masses_are_refused(masses, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.simulate_batch(ARM, np.zeros((2, 6)), masses=masses)

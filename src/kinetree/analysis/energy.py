@@ -48,10 +48,21 @@ def kinetic_and_potential(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> 
     return found[..., energy.KINETIC], found[..., energy.POTENTIAL] + _further(mechanism, q)
 
 
+def axis_energies(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
+    """Kinetic and potential energy (...) in J of all that moves and of joint springs, at axes' q and qd."""
+    (found,) = evaluate(energy.ENERGY, tree, [q, qd], [energy.SIZE])
+    return found[..., energy.KINETIC], found[..., energy.POTENTIAL]
+
+
+def fixed_energy(tree: Tree) -> float:
+    """Potential energy (J) of the bodies that are fixed to the world."""
+    return -float(_fixed_moment(tree) @ tree.gravity)
+
+
 def _further(mechanism: Mechanism, q: ArrayLike) -> Array:
     """Potential energy of bodies that are fixed to the world, of springs between bodies and in cut joints."""
     tree = mechanism.tree
-    fixed = -np.asarray(_fixed_moment(tree) @ mechanism.gravity)
+    fixed = np.asarray(fixed_energy(tree))
     if mechanism.loops:
         from kinetree.analysis.loops.coordinates import cut_energy, has_cut_forces
 

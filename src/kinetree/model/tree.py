@@ -172,7 +172,7 @@ class _Rows:
         second = np.array([inertia.second_moment for inertia in inertias])
         R, p = _stacked(self.body_placement)
         body_axis = np.array(self.body_axis, dtype=np.int64)
-        lumped = _lumped(len(self.parent), body_axis, R, p, mass, first, second)
+        lumped = lumped_inertia(len(self.parent), body_axis, R, p, mass, first, second)
         axis_R, axis_p = _stacked(self.placement)
         return Tree(
             parent=_frozen(self.parent, np.int64),
@@ -246,7 +246,7 @@ def _frozen(values: object, kind: type[Kind]) -> NDArray[Kind]:
     return array
 
 
-def _lumped(
+def lumped_inertia(
     n: int, axis: Integers, R: Array, p: Array, m: Array, h: Array, S: Array
 ) -> tuple[Array, Array, Array]:
     """Mass, first and second moment of all bodies on each axis, about the axis frame's origin."""

@@ -13,6 +13,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.result.variables import Variable
 from kinetree.simulation.compiled.context import ACTUATOR, EXTERNAL, GROUND, JOINT, SUMS
+from kinetree.simulation.masses import Masses
 from kinetree.simulation.options import FIXED, Options
 from kinetree.simulation.torque import FITS, Prescription
 
@@ -102,15 +103,23 @@ def _largest(values: Array) -> Array:
     return largest
 
 
-def energies(mechanism: Mechanism, q: Array, qd: Array, sums: Array, names: tuple[str, ...] = ()) -> Energies:
+def energies(
+    mechanism: Mechanism,
+    q: Array,
+    qd: Array,
+    sums: Array,
+    names: tuple[str, ...] = (),
+    masses: Masses | None = None,
+) -> Energies:
     """From positions and velocities (..., k, n_dof) and the integrated work (..., k, 4 and more).
 
     Work beyond the first four is that of components, by ``names``; it is part of that of all torques.
+    ``masses`` are those of each motion, if they differ.
     """
     assert sums.shape[-1] == SUMS + len(names)
     others = sums[..., SUMS:]
     return Energies(
-        *kinetic_and_potential(mechanism, q, qd),
+        *(kinetic_and_potential(mechanism, q, qd) if masses is None else masses.energies(q, qd)),
         sums[..., ACTUATOR] - others.sum(axis=-1),
         sums[..., GROUND],
         sums[..., JOINT],

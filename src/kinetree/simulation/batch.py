@@ -24,6 +24,7 @@ from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loops import check_closed
+from kinetree.simulation.masses import Masses, read_masses
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
 from kinetree.simulation.run import new_integration
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
@@ -52,18 +53,21 @@ def simulate_batch(
     max_step: float | None = None,
     stops: Stops | None = None,
     friction_speed: float = 1e-3,
+    masses: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Result:
     """Many motions of a mechanism, from states ``q0`` and ``qd0`` (m, n_dof), one for each row.
 
     ``torque``: as for :func:`kinetree.simulate`, or constant torques (m, n_dof) that differ from motion to
-    motion; ``controller`` and ``ground``: one for all, or a list of m. The answer has the dimensions
-    rollout, time, joint, with energies and an audit of the worst balance among the motions. Four motions
-    share their steps, so a motion's last digits depend on its neighbours, never on the number of threads;
-    with closed loops each has steps of its own. No events are watched for, no Euler sequences switched: a
-    motion must not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps,
-    and with fixed steps it is an error there, which is watched for one motion at a time. Methods as for
-    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff.
+    motion; ``controller`` and ``ground``: one for all, or a list of m. ``masses`` (m, n_bodies) in kg: those
+    of the bodies in each motion, whose moments of inertia change with them; models inside controllers keep
+    the mechanism's own. The answer has the dimensions rollout, time, joint, with energies and an audit of
+    the worst balance among the motions. Four motions share their steps, so a motion's last digits depend on
+    its neighbours, never on the number of threads; with closed loops each has steps of its own. No events
+    are watched for, no Euler sequences switched: a motion must not start within a degree of gimbal lock; the
+    nearer it comes to it, the smaller its steps, and with fixed steps it is an error there, which is watched
+    for one motion at a time. Methods as for :func:`kinetree.simulate`, but "auto" is always explicit: ask
+    for "radau" where the system is stiff.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -77,14 +81,16 @@ def simulate_batch(
     check_closed(mechanism, q, qd)
     around = surroundings(None, loads, stops)
     count = available_cores() if threads is None else _threads(threads)
-    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count))
+    varied = None if masses is None else read_masses(mechanism, masses, len(q))
+    jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied))
     began = perf_counter()
     if count == 1 or len(jobs) == 1:
         found = list(map(_Job.run, jobs))
     else:
         with ThreadPoolExecutor(count) as pool:
             found = list(pool.map(_Job.run, jobs))
-    return _result(mechanism, options, found, jobs[0].system.parts.works, perf_counter() - began)
+    works = jobs[0].system.parts.works
+    return _result(mechanism, options, found, works, varied, perf_counter() - began)
 
 
 class _Job:
@@ -101,9 +107,11 @@ class _Job:
         qd: Array,
         constant: Array | None,
         lanes: int,
+        masses: Masses | None = None,
     ) -> None:
         check_prescribed(mechanism, law, q[rows], qd[rows], options.duration)
-        self.system = new_system(mechanism, law, around, options, lanes=lanes)
+        varied = masses is not None and lanes > 1
+        self.system = new_system(mechanism, law, around, options, lanes=lanes, varied=varied)
         if options.method in FIXED and len(rows):
             alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
             check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
@@ -111,17 +119,20 @@ class _Job:
         self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
         self._told = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
-        self.options = options
+        self.options, self.masses = options, masses
 
     def run(self) -> dict[str, Any]:
         """Positions, velocities, work and states of components (m, k, ...) of its motions, by name."""
         out = self.integration.out.swapaxes(0, 1)
         filled, starts = self._starts()
         own = np.empty((len(self.rows), *out.shape[1:]))
+        models = None if self.masses is None else self.masses.tables(filled.ravel())
         for k, start in enumerate(starts):
             here = slice(k * self.lanes, (k + 1) * self.lanes)
             if self.constant is not None:
                 self.system.set_constant(self.constant[filled[k]])
+            if models is not None:
+                self.system.context.set_models(models[k * self.lanes : (k + 1) * self.lanes])
             self.system.close_loops(start)
             self.system.law.begin()
             self.integration.rewind(start)
@@ -166,6 +177,7 @@ def _jobs(
     around: Surroundings,
     options: Options,
     threads: int,
+    masses: Masses | None,
 ) -> Iterator[_Job]:
     """Share the motions out: equal ones by fours in a few jobs, different ones each in its own."""
     count = len(q)
@@ -189,12 +201,13 @@ def _jobs(
         cuts = [blocks * k // pieces * lanes for k in range(pieces + 1)]
         for k in range(pieces):
             rows = every[cuts[k] : cuts[k + 1]]
-            yield _Job(mechanism, law, around._replace(ground=ground), options, rows, q, qd, constant, lanes)
+            here = around._replace(ground=ground)
+            yield _Job(mechanism, law, here, options, rows, q, qd, constant, lanes, masses)
         return
     for k in range(count):
         law = read_law(mechanism, torque, controller if controllers is None else controllers[k])
         here = around._replace(ground=ground if grounds is None else grounds[k])
-        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1)
+        yield _Job(mechanism, law, here, options, every[k : k + 1], q, qd, constant, 1, masses)
 
 
 def watches_locks(mechanism: Mechanism, options: Options) -> bool:
@@ -234,6 +247,7 @@ def _result(
     options: Options,
     pieces: list[dict[str, Any]],
     works: tuple[str, ...],
+    masses: Masses | None,
     seconds: float,
 ) -> Result:
     """All motions, one after the other; states that only some of their laws have are left out."""
@@ -243,7 +257,7 @@ def _result(
         values = np.concatenate([piece[name].values for piece in pieces])
         own[name] = pieces[0][name]._replace(values=values)
     rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
-    found = energies(mechanism, q, qd, work, works)
+    found = energies(mechanism, q, qd, work, works, masses)
     known = {"q": q, "qd": qd, **found.variables()}
     shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
     shown |= own | found.of_components()

@@ -53,8 +53,9 @@ def new_system(
     options: Options,
     events: Sequence[Trigger] = (),
     lanes: int = 1,
+    varied: bool = False,
 ) -> System:
-    """A mechanism with everything that acts on it."""
+    """A mechanism with everything that acts on it; ``varied`` if its numbers differ from lane to lane."""
     _check_kinds(around, events)
     if mechanism.n_dof == 0:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
@@ -64,6 +65,7 @@ def new_system(
         )
     names = around.ground.contact_names(mechanism) if around.ground is not None else ()
     parts = context_parts(mechanism, law, around, options)
+    parts.varied = varied
     system = System(mechanism, parts, law.constant, law, events, names, lanes)
     system.loads = around.loads
     return system

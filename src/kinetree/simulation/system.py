@@ -117,7 +117,8 @@ class System:
         from kinetree.simulation.compiled import rates as rates_code
 
         make = getattr(rates_code, name)
-        return int((make() if name in ("events", "switch") else make(self.lanes)).address)
+        models = self.lanes if self.parts.varied else 1
+        return int((make() if name in ("events", "switch") else make(self.lanes, models)).address)
 
     @property
     def projection(self) -> int:

@@ -143,6 +143,7 @@ class ContextParts:
     rtol: float = 1e-8
     stiff: bool = False  # whether there is scratch for the Jacobian
     components: tuple[Component, ...] = ()
+    varied: bool = False  # whether the mechanism's numbers differ from lane to lane
 
     @cached_property
     def at(self) -> StateLayout:
@@ -216,6 +217,11 @@ class Context:
         view: Array = self.memory[start : start + self.lanes * width].reshape(self.lanes, width)
         return view
 
+    def set_models(self, tables: Array) -> None:
+        """Write model tables (lanes, n + 1, width), one for each lane."""
+        start = self.start["tree"]
+        self.memory[start : start + tables.size] = np.moveaxis(tables, 0, -1).ravel()
+
     @property
     def given(self) -> Array:
         """Constant torques, (lanes, n)."""
@@ -277,7 +283,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
     n = parts.tree.n
     model = parts.model if parts.model is not None else parts.tree
     return {
-        "tree": _without_passive(tree_table(parts.tree)),
+        "tree": _spread(_without_passive(tree_table(parts.tree)), lanes if parts.varied else 1),
         "model": tree_table(model),
         **{name: getattr(parts, name) for name in ("axes", "plane", "points", "regions", "loads", "locks")},
         "desired": _polynomials(parts.desired),
@@ -318,6 +324,11 @@ def _without_passive(table: Array) -> Array:
     copy = np.array(table)
     copy.view(np.int64)[:, TREE.places["passive"][0]] = 0
     return copy
+
+
+def _spread(table: Array, lanes: int) -> Array:
+    """The table with each number once for every lane."""
+    return np.repeat(table[..., None], lanes, axis=-1)
 
 
 def _polynomials(table: tuple[Array, Array] | None) -> Array:

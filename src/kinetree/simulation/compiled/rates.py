@@ -112,12 +112,12 @@ def law_in_state(lanes: int) -> Any:
     return inline(law)
 
 
-def forces_in_state(lanes: int) -> Any:
+def forces_in_state(lanes: int, models: int = 1) -> Any:
     """forces(y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
 
     def forces(y, memory, head, work, q, qd, contact):
         split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
-        aba.biased_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
+        aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
         plane = fields(memory, PLANE, 1, head.plane[0])
         points = fields(memory, POINT, 1, head.points[0])
         regions = fields(memory, REGION, 1, head.regions[0])
@@ -129,9 +129,12 @@ def forces_in_state(lanes: int) -> Any:
 
 
 @functools.cache
-def rates(lanes: int) -> Any:
-    """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other."""
-    law, forces = law_in_state(lanes), forces_in_state(lanes)
+def rates(lanes: int, models: int = 1) -> Any:
+    """The C callback (t, y*, dy*, context*) with the rates of `lanes` states, one after the other.
+
+    All states are of one mechanism, or, if there are as many ``models``, each of its own.
+    """
+    law, forces = law_in_state(lanes), forces_in_state(lanes, models)
 
     def run(t, y_, dy_, context_):
         memory = carray(context_, (1,))
@@ -163,7 +166,7 @@ def rates(lanes: int) -> Any:
             powers[DRIVING], powers[LOST] = 0.0 * q[0], 0.0 * q[0]
             if ask_components(t, y_, place_of(dy_), context_, memory, head) != 0:
                 return 1
-        tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
+        tree, axes = fields(memory, TREE, models, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
         stops = row_at(memory, head.stops[0], 2 * n, 1)
         actuator, lost = joint_torques(head, tree, axes, q, qd, tau, stops, total)
@@ -180,13 +183,13 @@ def rates(lanes: int) -> Any:
         join_rates(head, axes, q, qd, qdd, command, want, (actuator, ground, lost, external), dy)
         return 0
 
-    return compiled_callback(run, RATES, f"rates-{lanes}")
+    return compiled_callback(run, RATES, f"rates-{lanes}" + (f"-{models}" if models > 1 else ""))
 
 
 @functools.cache
-def sample(lanes: int) -> Any:
+def sample(lanes: int, models: int = 1) -> Any:
     """The C callback (t, y*, context*) that takes the law's torques, holds them and logs them."""
-    law, forces = law_in_state(lanes), forces_in_state(lanes)
+    law, forces = law_in_state(lanes), forces_in_state(lanes, models)
 
     def run(t, y_, context_):
         memory = carray(context_, (1,))
@@ -208,7 +211,7 @@ def sample(lanes: int) -> Any:
                 log[i] = held[i]
         return 0
 
-    return compiled_callback(run, SAMPLE, f"sample-{lanes}")
+    return compiled_callback(run, SAMPLE, f"sample-{lanes}" + (f"-{models}" if models > 1 else ""))
 
 
 def surroundings() -> Any:
