@@ -22,7 +22,8 @@ from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.result.result import Result
 
-Given = Prediction | Result | tuple[ArrayLike, ArrayLike] | None
+Given = Prediction | Result | tuple[ArrayLike, ArrayLike] | str | None
+RANDOM = "random"
 
 
 def predict(
@@ -43,8 +44,9 @@ def predict(
     """The motion that solves a problem, verified apart from the solver and explained.
 
     ``solver``: "auto", "interior", "ipopt" or "slsqp". The search begins at ``start``: an earlier prediction
-    or result, or (times, positions), or by default a straight line; with ``starts`` > 1 also from random
-    motions, and the best counts. ``tolerance`` is for optimality and for violations relative to the bounds.
+    or result, or (times, positions), or "random", or by default a straight line; with ``starts`` > 1 also
+    from random motions, and the best counts. ``tolerance`` is for optimality and for violations relative to
+    the bounds.
 
     ``progress``: a function that is called with every iteration, or whether to show a line on the terminal
     (default: if there is one). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for
@@ -79,7 +81,9 @@ def predict(
     program, rng = problem.program, np.random.default_rng(seed)
     saver = None if save is None else Saver(program, save, force, made)
     search = Search(program, solvers, settings, saver, begun, problem.conflicts)
-    first = _first_start(problem, start)
+    first = (
+        Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
+    )
     _refuse_open_start(problem, first)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))
     if saver is not None:
@@ -114,6 +118,6 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:
         raise InputError(
-            f"start must be an earlier prediction or result, or (times, positions), got {start!r}"
+            f"start must be an earlier prediction or result, (times, positions) or 'random', got {start!r}"
         )
     return Start(program.reduced(given_motion(problem, *start)))

@@ -45,6 +45,7 @@ OBJECTIVES = (
     "terms",
 )
 SOLVERS = ("auto", "interior", "ipopt", "slsqp")
+BEGINS = ("line", "random")
 RATES = ("position", "velocity", "acceleration")
 
 
@@ -295,6 +296,9 @@ class PredictTable(MotionTable):
     )
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
+    begin: choice("begin", lambda: BEGINS) = Field(  # type: ignore[valid-type]
+        "line", description='Where the first start begins: "line" from start to end, or "random".'
+    )
     tolerance: Positive = Field(1e-6, description="Of optimality and relative violations.")
     max_iterations: Whole = Field(1000, description="Limit of iterations.")
     time_limit: Positive | None = Field(None, description="Limit of computing time (s).")

@@ -44,7 +44,7 @@ def prepare(work: Assignment) -> Work:
             if not isinstance(asked, Problem):
                 phased = predict_phases(asked, **search)
                 return _checked(history.within(phased.to_result()), phased.parts if phased.solved else [])
-            found = predict(asked, **search)
+            found = predict(asked, start="random" if table.begin == "random" else None, **search)
             if table.refine and found.solved:
                 found = refine(found, solver=table.solver, progress=history)
         return _checked(history.within(found.to_result()), [found] if found.solved else [])
@@ -106,6 +106,8 @@ def _phases(work: Assignment, table: PredictTable) -> Phases:
     """A problem for each phase; [predict] has what they share, its start and end are those of the whole."""
     from kinetree.motion.problem.phases import Junction, Phases
 
+    if table.begin != "line":
+        raise InputError(f"phases begin with a line in each phase, got begin = '{table.begin}'")
     if work.tables.study.duration is not None or table.refine:
         raise InputError("phases have durations of their own and are not refined: set phase.duration instead")
     problems, last = [], len(table.phase) - 1
