@@ -24,6 +24,7 @@ FLOORS = (
     ("control", "simulation", "motion"),
     ("studies",),
     ("study",),
+    ("sweeps",),
     ("lint",),
     ("report",),
     ("viewer",),

@@ -4,6 +4,7 @@ from . import control as control
 from . import gait as gait
 from . import human as human
 from . import loops as loops
+from . import sweeps as sweeps
 from . import terms as terms
 from . import trajectories as trajectories
 from . import walking as walking
@@ -105,6 +106,7 @@ from .state import State as State
 from .state import Wrench as Wrench
 from .state import random_state as random_state
 from .study.run import run as run
+from .sweeps.sweep import sweep as sweep
 from .trajectories.base import Trajectory as Trajectory
 from .viewer.page import view as view
 

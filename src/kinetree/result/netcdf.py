@@ -52,6 +52,8 @@ def save_result(result: Result, path: PathLike, force: bool = False) -> None:
 def load_result(path: PathLike) -> Result:
     """Read a result that was saved as a .nc file; it equals the one that was written, bit for bit.
 
+    A folder .zarr is the store of a sweep, which may still be running: :func:`kinetree.sweep`.
+
     >>> import kinetree as kt, tempfile, pathlib
     >>> from kinetree.result.build import build_result
     >>> run = build_result("simulate", kt.zoo.two_link(), {"time": [0], "q": [[1, 2]], "qd": [[0, 0]]})
@@ -60,6 +62,10 @@ def load_result(path: PathLike) -> Result:
     >>> load_result(path).equals(run)
     True
     """
+    if checked_path(path).suffix.lower() == ".zarr":
+        from kinetree.result.zarr_store import load_store
+
+        return load_store(path)
     place = with_result_suffix(checked_path(path))
     _check_readable(place)
     check_seal(place)

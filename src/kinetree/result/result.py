@@ -174,15 +174,21 @@ class Result:
         save_result(self, path, force)
 
     def plot(
-        self, *names: str, joints: Sequence[str] | None = None, ax: Any = None, show: bool = False
+        self,
+        *names: str,
+        joints: Sequence[str] | None = None,
+        ax: Any = None,
+        show: bool = False,
+        kind: str | None = None,
     ) -> Figure:
         """Plot variables over time, the most telling ones unless named, and return the matplotlib Figure.
 
         ``joints`` selects some of the degrees of freedom; ``ax`` takes one variable into axes of one's own;
-        ``show`` opens a window.
+        ``show`` opens a window. A sweep is drawn as its kind suggests, or as ``kind`` says: "heat_map",
+        "curves", "bands", "distribution", "optima", "pareto", "sensitivity", "parallel", "scatter".
         """
         plot = upstairs("plot_result")
-        figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show)
+        figure: Figure = plot(self, *names, joints=joints, ax=ax, show=show, kind=kind)
         return figure
 
     def animate(

@@ -39,6 +39,9 @@ def summary_html(result: Result) -> str:
 
 
 def _head(result: Result) -> str:
+    if result.task == "sweep":
+        sizes = " x ".join(f"{n} {dim}" for dim, n in result.dataset["status"].sizes.items())
+        return f"sweep of '{result.settings['study']['title']}', {sizes}"
     time = result.dataset["time"].values
     samples = f"{len(time)} sample{'s' if len(time) > 1 else ''}"
     n = result.mechanism.n_dof
@@ -47,6 +50,8 @@ def _head(result: Result) -> str:
 
 
 def _notes(result: Result) -> list[str]:
+    if result.task == "sweep":
+        return [] if result.complete else [str(result.stop_reason)]
     stop = [] if result.complete else [f"stopped at {result.stopped_at:g} s: {result.stop_reason}"]
     return stop + [f"warning: {message}" for message in result.messages]
 

@@ -95,9 +95,15 @@ def prepared(
     words: str = "--set",
 ) -> Prepared:
     """Read a study and prepare its work; whatever is wrong with it is raised here."""
+    return prepared_study(read_study(study, settings, words), allow_code, progress)
+
+
+def prepared_study(
+    found: Study, allow_code: Collection[str] = (), progress: Progress | None = None
+) -> Prepared:
+    """Prepare the work of a study that was read."""
     if isinstance(allow_code, str):
         allow_code = [allow_code]
-    found = read_study(study, settings, words)
     code = Code(found.folder, tuple(allow_code))
     code.check_allowed(list(_texts(found.origin.table)))
     work = Assignment(found, code, progress)

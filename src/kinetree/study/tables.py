@@ -16,6 +16,7 @@ from kinetree.formats.schema import MechanismTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
 from kinetree.simulation.options import METHODS
+from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (
     Ends,
     Gains,
@@ -326,3 +327,4 @@ class SharedTables(Table):
     integrator: IntegratorTable | None = Field(None, description="How a simulation is computed.")
     output: OutputTable | None = Field(None, description="What the result holds.")
     plot: PlotTable | None = Field(None, description="What is drawn.")
+    sweep: SweepTable | None = Field(None, description="Many cases of the study, for 'kinetree sweep'.")

@@ -18,7 +18,7 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 
 Work = Callable[[], Result]
-ALWAYS = ("study", "output", "plot")  # tables that every study may have
+ALWAYS = ("study", "output", "plot", "sweep")  # tables that every study may have
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,38 @@
+"""What to make of a sweep: quantiles and their convergence, distinct optima, fronts, sensitivities, cases.
+
+>>> import kinetree as kt
+>>> def height(arm, angle):
+...     import kinetree as kt
+...     return float(kt.center_of_mass(arm, [angle, 0.0])[1])
+>>> angles = {"angle": {"uniform": [0.0, 1.0]}}
+>>> found = kt.sweep(height, angles, samples=8, kind="monte_carlo", mechanism=kt.zoo.two_link(), workers=1)
+>>> kt.sweeps.quantiles(found, "value").dims
+('quantile',)
+"""
+
+from kinetree.sweeps.analysis import (
+    Convergence,
+    Optimum,
+    Sensitivity,
+    convergence,
+    optima,
+    pareto_front,
+    quantiles,
+    sensitivity,
+)
+from kinetree.sweeps.status import SweepStatus, sweep_status
+from kinetree.sweeps.sweep import case_result
+
+__all__ = [
+    "Convergence",
+    "Optimum",
+    "Sensitivity",
+    "SweepStatus",
+    "case_result",
+    "convergence",
+    "optima",
+    "pareto_front",
+    "quantiles",
+    "sensitivity",
+    "sweep_status",
+]

@@ -1,0 +1,274 @@
+"""What a worker does: rebuild a case from text and numbers, run it, and return the numbers that are kept."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import os
+import pickle
+import platform
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from kinetree.errors import InputError, KinetreeError
+from kinetree.formats.toml_file import mechanism_from_table
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.solvers.threads import one_thread
+from kinetree.result.records import plain, provenance
+from kinetree.result.result import Result
+from kinetree.study.file import study_of_table
+from kinetree.study.origin import StudyOrigin
+from kinetree.study.outcome import AUDIT_FAILED, INTERRUPTED, OK, STOPPED, Outcome
+from kinetree.study.run import Prepared, prepared_study
+from kinetree.sweeps.fields import described, places, scale_at, set_at
+from kinetree.sweeps.measures import (
+    Measure,
+    MeasureError,
+    Value,
+    labels_of,
+    read_measures,
+    returned_values,
+    values_of,
+)
+from kinetree.sweeps.plan import Plan
+
+WAITING = "waiting"
+ERROR, TIMEOUT = "error", "timeout"
+STATUSES = (WAITING, OK, STOPPED, AUDIT_FAILED, "infeasible", "diverged", ERROR, TIMEOUT)  # by their number
+MEASURED = (OK, STOPPED, AUDIT_FAILED)  # whose numbers are kept
+LONGEST = 500  # characters of a message that are kept
+
+
+class CaseOutcome(NamedTuple):
+    """How a case ended, and its numbers by name."""
+
+    case: int
+    status: str
+    message: str
+    values: dict[str, Value]
+    labels: dict[str, list[str]]
+    seconds: float
+
+
+class Refused(NamedTuple):
+    """What a worker says that may not work for this sweep, or a mistake that all cases share."""
+
+    message: str
+
+
+class Order(NamedTuple):
+    """Cases for a worker: what they share as text, their numbers, and their values."""
+
+    version: str
+    text: str
+    function: bytes
+    cases: tuple[int, ...]
+    values: tuple[list[Any], ...]
+    timeout: float | None = None
+
+
+@cache
+def version() -> str:
+    """The version of Kinetree, with a digest of its sources: equal ones give equal bits."""
+    package, key = Path(__file__).parents[1], hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        key.update(file.relative_to(package).as_posix().encode() + file.read_bytes())
+    return f"{provenance()['kinetree']} ({key.hexdigest()[:12]})"
+
+
+def work(order: Order) -> list[CaseOutcome] | Refused:
+    """Run the cases of an order; the function that every executor calls.
+
+    They run in this process, or, where there is a limit of time or the executor has threads, beside it.
+    """
+    if order.version != version():
+        return Refused(
+            f"the worker on {platform.node()} (process {os.getpid()}) has kinetree {version()}, this sweep "
+            f"needs {order.version}; install the same version there"
+        )
+    if order.timeout is None and threading.current_thread() is threading.main_thread():
+        return work_here(order)
+    from kinetree.sweeps.child import in_child
+
+    return in_child(order)
+
+
+def work_here(order: Order) -> list[CaseOutcome] | Refused:
+    """Run the cases of an order in this process, one thread for linear algebra, whatever the machine has."""
+    job = _job(order.text, order.function)
+    try:
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the audit tells it
+            if job.lanes:
+                from kinetree.sweeps.lanes import run_lanes
+
+                return run_lanes(job, order.cases, order.values)
+            return [job.run(k, values) for k, values in zip(order.cases, order.values, strict=True)]
+    except MeasureError as error:
+        return Refused(str(error))
+
+
+@lru_cache(maxsize=4)
+def _job(text: str, function: bytes) -> Job:
+    return Job.from_text(text, function)
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What all cases share, ready to run: a study's table, or a function and the table of its mechanism."""
+
+    name: str
+    folder: Path
+    table: dict[str, Any]
+    code: tuple[str, ...]
+    columns: list[tuple[str, tuple[str, ...], bool]]  # name, paths, relative
+    measures: list[Measure]
+    keep: list[str]
+    lanes: bool
+    measuring: str = ""
+    function: Callable[..., Any] | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, function: Callable[..., Any] | None = None) -> Job:
+        """The job of a plan, for this process."""
+        return cls.from_text(job_text(plan), b"", function)
+
+    @classmethod
+    def from_text(cls, text: str, pickled: bytes, function: Callable[..., Any] | None = None) -> Job:
+        """The job as it travelled."""
+        told = json.loads(text)
+        table = told["table"]
+        if told["mechanism"]:
+            from kinetree.formats.toml_file import mechanism_from_toml
+
+            table = described({}, mechanism_from_toml(told["mechanism"]))
+        return cls(
+            told["name"],
+            Path(told["folder"]),
+            table,
+            tuple(told["code"]),
+            [(name, tuple(paths), relative) for name, paths, relative in told["columns"]],
+            read_measures(told["measures"]),
+            told["keep"],
+            told["lanes"],
+            told["measuring"],
+            pickle.loads(pickled) if pickled else function,
+        )
+
+    def filled(self, values: Sequence[Any]) -> dict[str, Any]:
+        """The table of a case."""
+        table = copy.deepcopy(self.table)
+        for (_, paths, relative), value in zip(self.columns, values, strict=True):
+            for path in paths:
+                for place in places(table, path):
+                    (scale_at if relative else set_at)(table, place, copy.deepcopy(value))
+        return table
+
+    def prepared(self, values: Sequence[Any]) -> Prepared | None:
+        """The study of a case with its work prepared; None for functions."""
+        if "study" not in self.table:
+            return None  # of a function
+        table = self.filled(values)
+        if self.measuring:
+            table["sweep"] = {"function": self.measuring}  # its file may be run, too
+        origin = StudyOrigin(self.name, table)
+        return prepared_study(study_of_table(self.name, origin, self.folder, {}), self.code)
+
+    def run(self, case: int, values: Sequence[Any]) -> CaseOutcome:
+        """Run a case; whatever goes wrong is its message."""
+        began = perf_counter()
+        try:
+            if self.function is not None:
+                found = self._called(values)
+                return CaseOutcome(case, OK, "", found, _own_labels(found), perf_counter() - began)
+            ready = self.prepared(values)
+            assert ready is not None
+            outcome = ready.outcome()
+        except MeasureError:
+            raise
+        except KinetreeError as error:
+            return CaseOutcome(case, ERROR, cut(str(error)), {}, {}, perf_counter() - began)
+        except Exception as error:  # a case of many: its fault is kept, the others go on
+            told = cut(f"{type(error).__name__}: {error}")
+            return CaseOutcome(case, ERROR, told, {}, {}, perf_counter() - began)
+        return self._judged(case, ready, outcome, perf_counter() - began)
+
+    def _judged(self, case: int, ready: Prepared, outcome: Outcome, seconds: float) -> CaseOutcome:
+        if outcome.status == INTERRUPTED:
+            raise KeyboardInterrupt
+        result = outcome.result
+        unproven = result is not None and result.task == "predict" and outcome.status != OK
+        if outcome.status not in MEASURED or result is None or unproven:
+            return CaseOutcome(case, outcome.status, cut(outcome.message), {}, {}, seconds)
+        values = values_of(result, self.measures, self.keep)
+        if self.measuring:
+            function = ready.code.function(self.measuring, "sweep.function", "result")
+            with ready.code.blamed():
+                values |= returned_values(function(result))
+        labels = labels_of(result, values) | _own_labels(values)
+        return CaseOutcome(case, outcome.status, cut(outcome.message), values, labels, seconds)
+
+    def result(self, values: Sequence[Any]) -> Result:
+        """The whole result of a case, run again."""
+        ready = self.prepared(values)
+        if ready is None:
+            raise InputError("a sweep over a Python function has no results of studies")
+        with one_thread(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ready.run()
+
+    def _called(self, values: Sequence[Any]) -> dict[str, Value]:
+        assert self.function is not None
+        arguments: dict[str, Any] = {}
+        for (_, paths, _), value in zip(self.columns, values, strict=True):
+            arguments |= {path: value for path in paths if path.partition(".")[0] != "mechanism"}
+        return returned_values(self.function(self._mechanism(values), **arguments))
+
+    def _mechanism(self, values: Sequence[Any]) -> Mechanism:
+        """The mechanism of a case; all cases have the same if no axis changes it."""
+        if not any(path.startswith("mechanism.") for _, paths, _ in self.columns for path in paths):
+            return self._base
+        return mechanism_from_table(self.filled(values)["mechanism"], self.name)
+
+    @cached_property
+    def _base(self) -> Mechanism:
+        return mechanism_from_table(self.table["mechanism"], self.name)
+
+
+def job_text(plan: Plan) -> str:
+    """All that the cases of a plan share, as text."""
+    told = {
+        "name": plan.name,
+        "folder": str(plan.folder.resolve()),
+        "table": plain(plan.table, "study"),
+        "mechanism": plan.mechanism,
+        "code": plan.code,
+        "columns": [(column.name, column.paths, column.relative) for column in plan.columns],
+        "measures": plan.sweep.measures,
+        "measuring": plan.sweep.function or "",
+        "keep": plan.sweep.keep,
+        "lanes": plan.lanes,
+    }
+    return json.dumps(told)
+
+
+def _own_labels(values: dict[str, Value]) -> dict[str, list[str]]:
+    """Labels of dimensions that no mechanism names: numbers."""
+    found = {}
+    for name, value in values.items():
+        for dim, size in zip(value.dims, value.values.shape, strict=True):
+            if dim.startswith(f"{name}_"):
+                found[dim] = [str(k) for k in range(size)]
+    return found
+
+
+def cut(text: str) -> str:
+    """A message that is not too long to be kept."""
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -1,0 +1,86 @@
+"""How far a sweep is, asked from another process."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.errors import FileError
+from kinetree.formats.files import PathLike
+from kinetree.result.zarr_store import CHUNK_CASES as MESSAGES
+from kinetree.result.zarr_store import MESSAGE, STATUS, Chunks, ZarrStore
+from kinetree.sweeps.drive import duration
+
+MOST = 5  # messages that are told
+FAILED = 4  # statuses from here on are failures
+
+
+@dataclass(frozen=True)
+class SweepStatus:
+    """Counts of cases by status, what the process at work says, and some messages of failed cases."""
+
+    title: str
+    counts: dict[str, int]
+    running: bool
+    rate: float
+    where: str
+    messages: tuple[str, ...]
+    heard: float | None  # s since the process was heard of
+
+    @property
+    def count(self) -> int:
+        """Number of cases."""
+        return sum(self.counts.values())
+
+    @property
+    def done(self) -> int:
+        """Cases that have ended."""
+        return self.count - self.counts.get("waiting", 0)
+
+    def __str__(self) -> str:
+        share = 100.0 * self.done / max(self.count, 1)
+        parts = ", ".join(f"{n:,} {name}" for name, n in self.counts.items())
+        lines = [f"{self.title}: {self.done:,} of {self.count:,} cases ({share:.3g} %)", f"  {parts}"]
+        if self.running:
+            left = (self.count - self.done) / self.rate if self.rate > 0.0 else float("inf")
+            to_go = f", {duration(left)} left" if np.isfinite(left) else ""
+            lines.append(f"  running: {self.where}, {self.rate:.3g} per second{to_go}")
+        elif self.done < self.count:
+            lines.append("  no process is at work: go on with --resume")
+        return "\n".join([*lines, *(f"  {message}" for message in self.messages)])
+
+
+def sweep_status(store: PathLike) -> SweepStatus:
+    """How far the sweep of a store is; it may be running.
+
+    >>> print(sweep_status("walk.zarr"))  # doctest: +SKIP
+    """
+    place = ZarrStore(store)
+    if not place.path.is_dir():
+        raise FileError(f"{place.path}: there is no such store of a sweep")
+    plan, told = place.plan(), place.heartbeat()
+    status = place.status() if place.has(STATUS) else np.zeros(1, dtype=np.int8)
+    numbers = np.bincount(status, minlength=len(plan["statuses"]))
+    counts = {name: int(n) for name, n in zip(plan["statuses"], numbers, strict=True) if n}
+    heard = time.time() - told["when"] if "when" in told else None
+    return SweepStatus(
+        plan["title"],
+        counts,
+        place.is_locked(),
+        float(told.get("rate", 0.0)),
+        str(told.get("where", "")),
+        _messages(place, status, plan["shape"]),
+        heard,
+    )
+
+
+def _messages(store: ZarrStore, status: np.ndarray, shape: list[int]) -> tuple[str, ...]:
+    """The messages of the first failed cases."""
+    chunks, found = Chunks(shape, MESSAGES), []
+    for case in np.flatnonzero(status >= FAILED)[:MOST].tolist():
+        first, last = chunks.run(case)
+        texts = np.asarray(store.read(MESSAGE, chunks.region(first, last))).reshape(-1)
+        found.append(f"case {case}: {texts[case - first]}")
+    return tuple(found)

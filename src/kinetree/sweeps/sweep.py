@@ -1,0 +1,303 @@
+"""The verb: run many cases of a study, or of a function of a mechanism."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from kinetree.errors import FileError, InputError
+from kinetree.formats.files import PathLike
+from kinetree.formats.toml_writer import toml_text
+from kinetree.model.mechanism import Mechanism
+from kinetree.progress import Line, shown_line
+from kinetree.result.records import plain, provenance
+from kinetree.result.result import Result
+from kinetree.result.zarr_store import ZarrStore, load_store
+from kinetree.study.file import read_study
+from kinetree.study.sweep_tables import SweepTable
+from kinetree.sweeps.case import ERROR, STATUSES, TIMEOUT, Job
+from kinetree.sweeps.drive import Drive, Progress
+from kinetree.sweeps.executors import backend
+from kinetree.sweeps.plan import (
+    MOST,
+    Plan,
+    check_first_case,
+    coordinate,
+    digest,
+    function_plan,
+    plan_differences,
+    study_plan,
+)
+from kinetree.sweeps.writer import Writer
+
+Axes = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+
+
+def sweep(
+    study: PathLike | Callable[..., Any],
+    axes: Axes = None,
+    *,
+    mechanism: Mechanism | None = None,
+    store: PathLike | None = None,
+    resume: bool = False,
+    retry: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: str | None = None,
+    executor: Any = None,
+    case_timeout: float | None = None,
+    allow_code: Collection[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    most: int = MOST,
+    progress: bool | Callable[[Progress], object] | None = None,
+    **table: Any,
+) -> Result:
+    """Run all cases of a sweep and return one result, with the axes as dimensions.
+
+    ``study`` is a study file or the name of an example; its [sweep] says what varies, and ``axes`` what
+    varies instead: values by path, ``{"walk.speed": [1.0, 1.2]}``, or tables as [[sweep.axis]] has them.
+    Further arguments are keys of [sweep], such as ``kind``, ``samples``, ``measures``, ``keep``; ``settings``
+    are tables of the study with keys to be set otherwise. Or ``study`` is a function of a ``mechanism``,
+    which the axes "mechanism. ..." change; other axes are its arguments, and it returns a number, an array,
+    or several by name.
+
+    Cases run in ``workers`` processes of this machine, or on the Dask cluster of a ``scheduler``, as jobs of
+    the ``slurm`` partition, or in an ``executor`` that keeps the protocol of concurrent.futures. A case that
+    takes longer than ``case_timeout`` (s) is ended. Failed cases keep their message and do not stop others.
+
+    ``store`` is a folder, .zarr, that is written as results come and stays; ``resume`` goes on with one that
+    was interrupted, ``retry`` with its failed cases, too. The result is the same, bit for bit, wherever and
+    in whatever order cases run. More cases than ``most`` are refused.
+
+    >>> def height(arm, angle):
+    ...     import kinetree as kt
+    ...     return float(kt.center_of_mass(arm, [angle, 0.0])[1])
+    >>> import kinetree as kt
+    >>> found = kt.sweep(height, {"angle": [0.0, 1.0]}, mechanism=kt.zoo.two_link(), workers=1)
+    >>> found.value.dims
+    ('angle',)
+    """
+    plan, pickled = planned(
+        study, axes, mechanism=mechanism, allow_code=allow_code, settings=settings, most=most, **table
+    )
+    options: dict[str, Any] = {
+        "workers": workers,
+        "scheduler": scheduler,
+        "slurm": slurm,
+        "executor": executor,
+        "case_timeout": case_timeout,
+        "progress": progress,
+        "function": pickled,
+    }
+    if store is not None:
+        return run_plan(plan, store, resume=resume, retry=retry, force=force, **options)
+    if resume:
+        raise InputError("resume needs the store to go on with: store='... .zarr'")
+    folder = tempfile.mkdtemp(prefix="kinetree-sweep-")
+    try:
+        return run_plan(plan, Path(folder) / "sweep.zarr", **options)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def planned(
+    study: PathLike | Callable[..., Any],
+    axes: Axes = None,
+    *,
+    mechanism: Mechanism | None = None,
+    allow_code: Collection[str] = (),
+    settings: Mapping[str, Any] | None = None,
+    most: int = MOST,
+    words: str = "argument",
+    **table: Any,
+) -> tuple[Plan, bytes]:
+    """The plan of a sweep, checked, and its function as it travels."""
+    wanted = _sweep_table(axes, table)
+    if callable(study):
+        if not isinstance(mechanism, Mechanism):
+            raise InputError(f"a sweep over a function needs the mechanism it is about, got {mechanism!r}")
+        try:
+            checked = SweepTable.model_validate(wanted)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise InputError(f"sweep.{place}: {first['msg'].removeprefix('Value error, ')}") from None
+        name = getattr(study, "__qualname__", type(study).__name__)
+        return function_plan(name, mechanism, checked, most), travelling(study)
+    if mechanism is not None:
+        raise InputError("mechanism= is for sweeps over a function; a study names its own")
+    changes = dict(settings or {})
+    if wanted:
+        changes["sweep"] = {**changes.get("sweep", {}), **wanted}
+    plan = study_plan(read_study(study, changes, words), allow_code, most)
+    check_first_case(plan)
+    return plan, b""
+
+
+def travelling(function: Callable[..., Any]) -> bytes:
+    """A function as bytes; one of a script or notebook goes with its code."""
+    try:
+        import cloudpickle
+
+        return bytes(cloudpickle.dumps(function))
+    except ImportError:
+        pass
+    try:
+        return pickle.dumps(function)
+    except Exception as error:
+        raise InputError(
+            f"the function cannot go to workers: {error}; define it in a file that they import"
+        ) from None
+
+
+def _sweep_table(axes: Axes, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table [sweep] out of arguments."""
+    found: dict[str, Any] = {key: plain(value, key) for key, value in table.items() if value is not None}
+    if isinstance(axes, Mapping):
+        found["axis"] = [
+            {"field": path, **(plain(x, path) if isinstance(x, Mapping) else {"values": _listed(x, path)})}
+            for path, x in axes.items()
+        ]
+    elif axes is not None:
+        found["axis"] = [plain(axis, "axis") for axis in axes]
+    if axes is not None and not found["axis"]:
+        raise InputError("axes must name at least one field that varies, got none")
+    return found
+
+
+def _listed(values: Any, path: str) -> list[Any]:
+    array = values.tolist() if isinstance(values, np.ndarray) else values
+    if not isinstance(array, list | tuple | range) or not len(array):
+        raise InputError(f"axis '{path}' needs a list of at least one value, got {values!r}")
+    for value in array:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InputError(f"axis '{path}': values must be finite, got {value}")
+    return list(plain(list(array), path))
+
+
+def run_plan(
+    plan: Plan,
+    store: PathLike,
+    *,
+    resume: bool = False,
+    retry: bool = False,
+    force: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: str | None = None,
+    executor: Any = None,
+    case_timeout: float | None = None,
+    progress: bool | Callable[[Progress], object] | None = None,
+    function: bytes = b"",
+) -> Result:
+    """Run the cases of a plan that are not yet in its store; arguments as for `sweep`."""
+    timeout = case_timeout
+    if timeout is not None and not timeout > 0.0:
+        raise InputError(f"case_timeout must be above 0 s, got {timeout!r}")
+    place = ZarrStore(store)
+    if place.path.exists() and not (resume or force):
+        raise FileError(f"{place.path}: exists already; go on with it (--resume) or replace it (--force)")
+    made = resume and place.path.exists()
+    with backend(
+        plan.count, lanes=plan.lanes, workers=workers, scheduler=scheduler, slurm=slurm, executor=executor,
+        folder=place.path.with_suffix(".slurm"), timeout=timeout,
+    ) as chosen:  # fmt: skip
+        if made:
+            told = resumed(place, plan)
+        else:
+            told = created(place, plan, force)
+        with place.locked(), shown_line(progress, _on_line) as tell:
+            writer = Writer(place, told)
+            if retry:
+                writer.wait_again(STATUSES.index(ERROR), STATUSES.index(TIMEOUT))
+            Drive(plan, place, writer, chosen, function, timeout, tell).run()
+    return load_store(place.path)
+
+
+def _on_line(line: Line) -> Callable[[Progress], object]:
+    return lambda step: line.show(str(step), step.done / max(step.count, 1))
+
+
+def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]:
+    """A new store for a plan; one that is there is replaced only with force, and only if it is one."""
+    import xarray as xr
+
+    if force and store.path.exists():
+        store.plan()  # an error if it is something else
+        with store.locked():
+            pass
+        shutil.rmtree(store.path)
+    told = {
+        "title": plan.title,
+        "name": plan.name,
+        "dims": [dim.name for dim in plan.dims],
+        "shape": list(plan.shape),
+        "coordinates": [
+            column.name for dim in plan.dims for column in dim.columns if column.name != dim.name
+        ],
+        "statuses": list(STATUSES),
+        "sweep": plain(plan.sweep.model_dump(exclude_none=True), "sweep"),
+        "study": {"name": plan.name, "title": plan.title, "file": plain(plan.table, "study")},
+        "folder": str(plan.folder.resolve()),
+        "code": list(plan.code),
+        "identity": plan.identity,
+        "digest": plan.digest,
+        "mechanism": plan.mechanism or _mechanism_text(plan),
+        "provenance": provenance(),
+    }
+    coords: dict[str, Any] = {}
+    for dim in plan.dims:
+        alone = len(dim.columns) == 1 and dim.columns[0].name == dim.name
+        if not alone:
+            coords[dim.name] = (dim.name, np.arange(dim.size))
+        for column in dim.columns:
+            note = {"long_name": ", ".join(column.paths), "relative": int(column.relative)}
+            coords[column.name] = (dim.name, coordinate(column.values), note)
+    about = {"title": plan.title, "kinetree_sweep": plan.digest, "statuses": ", ".join(STATUSES)}
+    store.create(told, xr.Dataset(coords=coords, attrs=about))
+    return told
+
+
+def _mechanism_text(plan: Plan) -> str:
+    """The mechanism of the first case."""
+    from kinetree.study.assignment import Assignment
+    from kinetree.study.code import Code
+    from kinetree.study.file import study_of_table
+    from kinetree.study.origin import StudyOrigin
+
+    table = Job.of(plan).filled(plan.values(0))
+    study = study_of_table(plan.name, StudyOrigin(plan.name, table), plan.folder, {})
+    return toml_text(Assignment(study, Code(plan.folder)).mechanism)
+
+
+def resumed(store: ZarrStore, plan: Plan) -> dict[str, Any]:
+    """The store of an earlier run of the same plan; another one is refused with the differences."""
+    told = store.plan()
+    if digest(told["identity"]) != plan.digest:
+        differences = "\n".join(plan_differences(told["identity"], plan.identity))
+        raise FileError(
+            f"{store.path}: is the store of another sweep, which cannot be resumed:\n{differences}"
+        )
+    return told
+
+
+def case_result(store: PathLike, case: int) -> Result:
+    """The whole result of one case of a sweep's store, run again: as it was, bit for bit.
+
+    >>> case_result("walk.zarr", 12).report("case12.html")  # doctest: +SKIP
+    """
+    from kinetree.sweeps.plan import stored_plan
+
+    plan = stored_plan(ZarrStore(store))
+    if not isinstance(case, int) or not 0 <= case < plan.count:
+        raise InputError(f"case must be an integer from 0 to {plan.count - 1}, got {case!r}")
+    return Job.of(plan).result(plan.values(case))
