@@ -28,7 +28,10 @@ BOOK_LOOPS = {  # 004, chapter 8
     "robotic_leg_forced_simulation": ("robotic_leg.json", "inverse_dynamics"),
 }
 CLOSED = {"five_bar_minimum_time", "stewart_minimum_time", "stewart_following", *BOOK_LOOPS}
-OTHERS = {"walking", "iftomm", "jansen_walk", "quadruped_prescribed"}  # no figure of the documents
+SWEEPS = {
+    "two_link_starts", "two_link_pareto", "kuka_pick_masses", "quadruped_grounds", "walking_speed_step",
+}  # fmt: skip
+OTHERS = {"walking", "iftomm", "jansen_walk", "quadruped_prescribed", *SWEEPS}  # no figure of the documents
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,
     "spatial_biped_walk": 2,

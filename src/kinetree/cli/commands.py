@@ -12,6 +12,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "new": ("new", "Make a mechanism or study file to begin with."),
         "check": ("check", "Check mechanism and study files: every fault and doubt."),
         "run": ("run", "Run a study and save its result."),
+        "sweep": ("sweep", "Run many cases of a study: grids, samples, starts, weights."),
         "examples": ("examples", "List the studies that come along, or copy one."),
         "demo": ("demo", "Drive a gripper, let it fall, leave a picture and a table."),
     },

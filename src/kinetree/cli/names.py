@@ -31,8 +31,23 @@ def complete_model(incomplete: str) -> list[str]:
 
 
 def complete_result(incomplete: str) -> list[str]:
-    """Result files."""
-    return complete_path(incomplete, (".nc",))
+    """Result files, and stores of sweeps."""
+    return [
+        path.removesuffix(".zarr/") + ".zarr" if path.endswith(".zarr/") else path
+        for path in complete_path(incomplete, (".nc",))
+    ]
+
+
+def complete_picture_kind(incomplete: str) -> list[str]:
+    """Kinds of pictures of sweeps."""
+    text = (PACKAGE / "report" / "sweep_plot.py").read_text(encoding="utf-8")
+    kinds = re.findall(r'^    "(\w+)": _', text[text.index("PLOTS: dict") :], re.MULTILINE)
+    return [kind for kind in kinds if kind.startswith(incomplete)]
+
+
+def complete_store(incomplete: str) -> list[str]:
+    """Stores of sweeps, which are folders."""
+    return [path.rstrip("/") for path in complete_path(incomplete, ()) if path.endswith(".zarr/")]
 
 
 def complete_model_or_result(incomplete: str) -> list[str]:

@@ -9,6 +9,7 @@ import typer
 
 from kinetree.cli.app import Force, Quiet, app, output_option, told
 from kinetree.cli.results import ResultFile
+from kinetree.errors import InputError
 
 
 @app.command()
@@ -21,6 +22,10 @@ def report(
         typer.Option(
             help="Folder of the mechanism's mesh files (.stl, .obj), to draw them.", metavar="FOLDER"
         ),
+    ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(help="Of a sweep: the case to show in motion; one is chosen unless given.", metavar="N"),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Quiet = False,
@@ -38,9 +43,16 @@ def report(
     check_report(path)
     check_output([path], force)
 
-    from kinetree.result.netcdf import load_result
+    if result.suffix.lower() == ".zarr":
+        from kinetree.report.html.sweep_page import write_sweep_report
 
-    load_result(result).report(path, force, meshes)
+        write_sweep_report(result, path, case=case, force=force)
+    elif case is not None:
+        raise InputError(f"--case is for stores of sweeps (.zarr), got {result}")
+    else:
+        from kinetree.result.netcdf import load_result
+
+        load_result(result).report(path, force, meshes)
     if not quiet:
         told(f"Wrote {path}")
     if show:

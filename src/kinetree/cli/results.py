@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, told
-from kinetree.cli.names import complete_result
+from kinetree.cli.names import complete_picture_kind, complete_result
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from kinetree.study.difference import Difference
 
 ResultFile = Annotated[
-    Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
+    Path,
+    typer.Argument(
+        help="A result (.nc), or the store of a sweep (.zarr).",
+        metavar="RESULT",
+        autocompletion=complete_result,
+    ),
 ]
 Variables = Annotated[
     list[str] | None,
@@ -37,6 +42,15 @@ def plot(
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="Of a sweep: heat_map, curves, bands, distribution, optima, pareto, sensitivity, parallel, "
+            "scatter; as its kind suggests unless given.",
+            metavar="KIND",
+            autocompletion=complete_picture_kind,
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,9 +69,12 @@ def plot(
 
     found = load_result(result)
     asked = found.settings.get("study", {}).get("file", {}).get("plot", {})
-    names = variable or _listed(asked.get("variables"))
+    names = variable or ([] if found.task == "sweep" else _listed(asked.get("variables")))
     write_file(
-        path, picture_bytes(plot_result(found, *names, joints=joint or asked.get("joints")), path.suffix)
+        path,
+        picture_bytes(
+            plot_result(found, *names, joints=joint or asked.get("joints"), kind=kind), path.suffix
+        ),
     )
     if not quiet:
         told(f"Wrote {path}")

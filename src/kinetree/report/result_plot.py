@@ -36,7 +36,12 @@ ABOVE: dict[str, Any] = {"linewidth": 1.2, "zorder": 3.0}
 
 
 def plot_result(
-    result: Result, *names: str, joints: Sequence[str] | None = None, ax: Any = None, show: bool = False
+    result: Result,
+    *names: str,
+    joints: Sequence[str] | None = None,
+    ax: Any = None,
+    show: bool = False,
+    kind: str | None = None,
 ) -> Figure:
     """Plot variables over time and return the matplotlib figure; see :meth:`Result.plot`.
 
@@ -51,6 +56,12 @@ def plot_result(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['q / rad', 'qd / (rad/s)']
     """
+    if result.task == "sweep":
+        from kinetree.report.sweep_plot import plot_sweep
+
+        return plot_sweep(result, *names, kind=kind, show=show)
+    if kind is not None:
+        raise InputError(f"kind is for pictures of sweeps, not of the task '{result.task}'")
     panels = result_panels(result, names, joints)
     if ax is not None:
         return _into(ax, result, panels)

@@ -69,7 +69,7 @@ def report_html(result: Result, meshes: PathLike | None = None) -> str:
     >>> page.startswith("<!doctype html>"), 'src="http' in page
     (True, False)
     """
-    style, script = _asset("style.css"), _script()
+    style, script = asset("style.css"), page_script()
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -93,14 +93,15 @@ def report_html(result: Result, meshes: PathLike | None = None) -> str:
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file that pages are made with."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def _script() -> str:
+def page_script() -> str:
     """All scripts in the order of their names, in one scope of their own."""
     names = sorted(item.name for item in ASSETS.iterdir() if item.name.endswith(".js"))
-    return '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in names) + "})();\n"
+    return '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in names) + "})();\n"
 
 
 def _policy(style: str, script: str) -> str:
@@ -108,15 +109,16 @@ def _policy(style: str, script: str) -> str:
     allowed = {
         "default-src": "'none'",
         "img-src": "data:",
-        "style-src": f"'{_digest(style)}'",
-        "script-src": f"'{_digest(script)}'",
+        "style-src": f"'{digest(style)}'",
+        "script-src": f"'{digest(script)}'",
         "base-uri": "'none'",
         "form-action": "'none'",
     }
     return "; ".join(f"{key} {value}" for key, value in allowed.items())
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """What a page's policy calls a style or script by."""
     return f"sha256-{b64encode(sha256(text.encode('utf-8')).digest()).decode('ascii')}"
 
 

@@ -1,0 +1,206 @@
+"""The command that runs many cases of a study."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kinetree.cli.app import (
+    FAILED,
+    INTERRUPTED,
+    AsJson,
+    Force,
+    Quiet,
+    app,
+    console,
+    output_option,
+    told,
+)
+from kinetree.cli.names import complete_store, complete_study
+from kinetree.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from kinetree.result.result import Result
+
+
+@app.command()
+def sweep(
+    study: Annotated[
+        str | None,
+        typer.Argument(
+            help="A study file (.toml) with a table [sweep], or the name of an example.",
+            autocompletion=complete_study,
+            metavar="STUDY",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, output_option("Folder for the result: .zarr; STUDY.zarr unless given.", "FOLDER")
+    ] = None,
+    status: Annotated[
+        Path | None,
+        typer.Option(
+            help="Only tell how far the sweep of a store is.", metavar="FOLDER", autocompletion=complete_store
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a sweep that was interrupted.")
+    ] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry-failed", help="With --resume: run cases with errors again.")
+    ] = False,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of processes; as many as cores unless given.", metavar="N")
+    ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Dask cluster to run on, such as tcp://host:8786.", metavar="ADDRESS")
+    ] = None,
+    slurm: Annotated[
+        str | None,
+        typer.Option(help="Partition of Slurm to run on; 'local' stands in for Slurm.", metavar="PARTITION"),
+    ] = None,
+    case_timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which a case is ended.", metavar="SECONDS")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan: cases, memory, files.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run more than a million cases without asking.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    plot: Annotated[
+        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="A key to set otherwise, e.g. sweep.samples=64; repeatable.", metavar="KEY=VALUE"
+        ),
+    ] = None,
+    allow_code: Annotated[
+        list[str] | None,
+        typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
+    ] = None,
+) -> None:
+    """Run many cases of a study: grids, samples, starts, weights.
+
+    Exit codes: 0 done, 2 the input is wrong, 3 no case passed, 130 interrupted; then --resume goes on.
+
+    Example: kinetree sweep two_link_pareto --plot front.png
+    """
+    if status is not None:
+        _tell_status(status, as_json)
+        return
+    if study is None:
+        raise InputError("name a study to sweep, or a store to tell about: --status FOLDER")
+    place = Path(f"{Path(study).stem}.zarr") if output is None else output
+    _check_pictures(plot, report, force)
+    plan = _planned(study, settings or [], allow_code or [], yes)
+    if dry_run:
+        _tell_plan(plan, as_json)
+        return
+    from kinetree.sweeps.sweep import run_plan
+
+    try:
+        result = run_plan(
+            plan, place, resume=resume, retry=retry, force=force, workers=workers, scheduler=scheduler,
+            slurm=slurm, case_timeout=case_timeout, progress=False if quiet or as_json else None,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        told(f"interrupted; what was computed is in {place}, go on with --resume", stderr=True, style="red")
+        raise typer.Exit(INTERRUPTED) from None
+    extras = _pictures(result, place, plot, report)
+    if as_json:
+        typer.echo(json.dumps({"store": str(place), **result.statistics}))
+    elif not quiet:
+        console().print(_summary(result, place, extras))
+    if not any(result.statistics.get(name) for name in ("ok", "stopped")):
+        first = str(result.dataset["message"].values.ravel()[0])
+        told(f"no case passed; the first says: {first}", stderr=True, style="red")
+        raise typer.Exit(FAILED)
+
+
+def _planned(study: str, settings: list[str], code: list[str], yes: bool) -> Any:
+    """The plan; a very large one is run if the user agrees."""
+    from kinetree.study.file import parse_settings
+    from kinetree.sweeps.plan import MOST, TooManyCases
+    from kinetree.sweeps.sweep import planned
+
+    given = parse_settings(settings)
+    most = sys.maxsize if yes else MOST
+    try:
+        return planned(study, settings=given, allow_code=code, most=most, words="--set")[0]
+    except TooManyCases as error:
+        if not sys.stdin.isatty() or not typer.confirm(f"{error}\nRun them all?"):
+            raise
+        return planned(study, settings=given, allow_code=code, most=sys.maxsize, words="--set")[0]
+
+
+def _tell_status(store: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from kinetree.sweeps.status import sweep_status
+
+    found = sweep_status(store)
+    if as_json:
+        typer.echo(json.dumps({**asdict(found), "done": found.done, "count": found.count}))
+    else:
+        told(str(found))
+
+
+def _tell_plan(plan: Any, as_json: bool) -> None:
+    from kinetree.sweeps.paper import on_paper
+
+    facts = on_paper(plan)
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    for name, value in facts.items():
+        told(f"{name:22} {value}")
+
+
+def _check_pictures(plot: Path | None, report: Path | None, force: bool) -> None:
+    from kinetree.report.html.page import check_report
+    from kinetree.report.output import check_output, check_picture
+
+    if plot is not None:
+        check_picture(plot)
+    if report is not None:
+        check_report(report)
+    check_output([path for path in (plot, report) if path is not None], force)
+
+
+def _pictures(result: Result, store: Path, plot: Path | None, report: Path | None) -> dict[str, str]:
+    """Write the picture and the page that were asked for."""
+    if plot is not None:
+        from kinetree.report.output import picture_bytes, write_file
+        from kinetree.report.sweep_plot import plot_sweep
+
+        write_file(plot, picture_bytes(plot_sweep(result), plot.suffix))
+    if report is not None:
+        from kinetree.report.html.sweep_page import write_sweep_report
+
+        write_sweep_report(store, report, force=True)
+    named = {"picture": plot, "report": report}
+    return {name: str(path) for name, path in named.items() if path is not None}
+
+
+def _summary(result: Result, store: Path, extras: dict[str, str]) -> RenderableType:
+    """What the cases say together, in a few lines."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from kinetree.sweeps.story import story
+
+    title, facts, lines = story(result)
+    table = Table.grid(padding=(0, 2))
+    for name, value in (facts | {"result": str(store)} | extras).items():
+        table.add_row(Text(name, style="dim"), Text(value, overflow="fold"))
+    last = Text(f"Look at it: kinetree plot {store}, kinetree report {store}", style="dim")
+    return Group(Text(title, style="bold"), table, *(Text(line, overflow="fold") for line in lines), last)
