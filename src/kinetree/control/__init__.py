@@ -8,6 +8,7 @@ from kinetree.control.model_error import perturbed
 from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
+from kinetree.control.walking import Walking
 
 __all__ = [
     "PD",
@@ -22,5 +23,6 @@ __all__ = [
     "Prescribed",
     "SampledLaw",
     "TorqueTable",
+    "Walking",
     "perturbed",
 ]

@@ -1,0 +1,228 @@
+"""How far bipeds walk under ``kt.control.Walking``: pushes, slopes, stairs, soils, random robots and models.
+
+``python -m benchmarks.walkers [ROBOT ...] [--only WORD]`` prints a row per trial as it ends. Pushes are jumps
+of the velocity of the whole robot, so a walk goes on tick by tick here instead of in one simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import kinetree as kt
+from kinetree.control.sampled import ContactReading
+from kinetree.control.walking.law import Balance
+from kinetree.control.walking.walker import walker_of
+
+G = 9.81
+
+
+@dataclass
+class Trial:
+    """One walk: what is different, and how it went."""
+
+    name: str
+    robot: kt.Mechanism
+    ground: kt.Ground
+    steps: int = 20
+    law: kt.control.Walking = field(default_factory=kt.control.Walking)
+    push: tuple[float, Any] | None = None  # when (s), jump of the velocity in the world (m/s)
+    period: float = 0.004
+
+
+@dataclass
+class Outcome:
+    """How a walk ended."""
+
+    steps: int
+    fell: bool
+    speed: float
+    torque: float  # largest, in m g L
+    seconds: float  # processor time
+
+
+def five_link(
+    thigh: float = 0.4,
+    shank: float = 0.4,
+    trunk: float = 0.6,
+    masses: tuple[float, float, float] = (6.8, 3.2, 18.0),
+) -> kt.Mechanism:
+    """Trunk, two thighs, two shanks, point feet: 38 kg unless given otherwise."""
+    build = kt.Builder("five_link")
+    body = build.world.free("base").body("trunk", kt.Inertia.rod(masses[2], end=(0, 0, trunk)))
+    for k in "12":
+        upper = body.revolute("hip" + k, axis="y")
+        lower = upper.body("thigh" + k, kt.Inertia.rod(masses[0], end=(0, 0, -thigh))).revolute(
+            "knee" + k, axis="y", at=(0, 0, -thigh)
+        )
+        lower.body("shank" + k, kt.Inertia.rod(masses[1], end=(0, 0, -shank))).contact(
+            "foot" + k, at=(0, 0, -shank)
+        )
+    return build.build()
+
+
+def spatial(
+    thigh: float = 0.5,
+    shank: float = 0.5,
+    hip: float = 0.05,
+    masses: tuple[float, float, float, float] = (5.0, 1.0, 1.0, 0.2),
+    sole: tuple[float, float] = (0.15, 0.1),
+) -> kt.Mechanism:
+    """A biped like the zoo's, with lengths and masses of one's own."""
+    build = kt.Builder("own_spatial_biped")
+    body = build.world.free("base").body("trunk", kt.Inertia.box(masses[0], (0.1, 0.1, 0.1)))
+    for k, side in (("1", 1.0), ("2", -1.0)):
+        upper = body.spherical("hip" + k, sequence="ZXY", at=(0, side * hip, 0))
+        middle = upper.body("thigh" + k, kt.Inertia.rod(masses[1], end=(0, 0, -thigh)))
+        lower = middle.revolute("knee" + k, axis="y", at=(0, 0, -thigh))
+        shin = lower.body("shank" + k, kt.Inertia.rod(masses[2], end=(0, 0, -shank)))
+        foot = shin.universal("ankle" + k, sequence="YX", at=(0, 0, -shank)).body(
+            "foot" + k, kt.Inertia.box(masses[3], (*sole, 0.0))
+        )
+        for end, x in (("toe", sole[0] / 2), ("heel", -sole[0] / 2)):
+            for name, y in (("left", sole[1] / 2), ("right", -sole[1] / 2)):
+                foot.contact(f"{end}{k}_{name}", at=(x, y, 0.0))
+    return build.build()
+
+
+def random_robot(kind: str, seed: int) -> kt.Mechanism:
+    """Every length and mass changed by up to 30 %."""
+    rng = np.random.default_rng(seed)
+
+    def vary(x: float) -> float:
+        return x * (1 + 0.3 * rng.uniform(-1, 1))
+
+    if kind == "five_link":
+        lengths = [vary(x) for x in (0.4, 0.4, 0.6)]
+        return five_link(*lengths, tuple(vary(x) for x in (6.8, 3.2, 18.0)))  # type: ignore[arg-type]
+    lengths = [vary(x) for x in (0.5, 0.5, 0.05)]
+    masses = tuple(vary(x) for x in (5.0, 1.0, 1.0, 0.2))
+    return spatial(*lengths, masses, (vary(0.15), vary(0.1)))  # type: ignore[arg-type]
+
+
+ROBOTS: dict[str, tuple[Callable[[], kt.Mechanism], float]] = {
+    "five_link": (five_link, 5e4),
+    "planar_biped": (kt.zoo.planar_biped, 2e4),
+    "spatial_biped": (kt.zoo.spatial_biped, 2e4),
+}
+
+
+def walk(trial: Trial, longest: float = 30.0) -> Outcome:
+    """Walk until the steps are done, the robot falls, or the time is up."""
+    robot, law = trial.robot, trial.law
+    balance = Balance(walker_of(law.model or robot), law._gait(walker_of(law.model or robot)), True)
+    walker = walker_of(robot)
+    q, qd = law.start(robot), np.zeros(robot.n_dof)
+    run = kt.Simulator(
+        robot, trial.period, torque=np.zeros(robot.n_dof), ground=trial.ground, times=2, method="radau",
+        rtol=1e-3, atol=1e-5,
+    )  # fmt: skip
+    up, ahead = walker.axes[-1], walker.axes[0]
+    trunk = robot.body_index(walker.trunk)
+    first = kt.forward_kinematics(robot, q)
+    height, upright = up @ first.position[trunk], first.rotation[trunk]
+    began, most, t, fell, pushed = time.process_time(), 0.0, 0.0, False, trial.push is None
+    for tick in range(round(longest / trial.period)):
+        t = tick * trial.period
+        if not pushed and trial.push is not None and t >= trial.push[0]:
+            qd[walker.moving[: len(walker.axes)]] += np.linalg.solve(
+                walker.slides[:, : len(walker.axes)], walker.axes @ trial.push[1]
+            )
+            pushed = True
+        found = kt.contact_forces(robot, trial.ground, q, qd)
+        tau = balance(t, q, qd, ContactReading(found.names, found.force, found.penetration, found.velocity))
+        most = max(most, float(np.abs(tau).max()))
+        run.system.set_constant(tau)
+        try:
+            motion = run.run(q, qd)
+        except kt.SimulationError:
+            fell = True
+            break
+        q, qd = motion.q[-1].copy(), motion.qd[-1].copy()
+        pose = kt.forward_kinematics(robot, q)
+        feet = min(
+            up @ (pose.position[k] + pose.rotation[k] @ foot.point)
+            for foot in walker.feet
+            for k in [robot.body_index(foot.body)]
+        )
+        tilt = math.acos(min(1.0, max(-1.0, (np.trace(pose.rotation[trunk] @ upright.T) - 1) / 2)))
+        if up @ pose.position[trunk] - feet < 0.6 * height or tilt > 1.0:
+            fell = True
+            break
+        if balance.plan.steps >= trial.steps:
+            break
+    way = ahead @ (kt.forward_kinematics(robot, q).position[trunk] - first.position[trunk])
+    unit = robot.mass * G * walker.leg
+    return Outcome(
+        balance.plan.steps, fell, float(way) / max(t, 1e-9), most / unit, time.process_time() - began
+    )
+
+
+def trials(kind: str) -> Iterator[Trial]:
+    """Everything that a robot is put through."""
+    make, stiffness = ROBOTS[kind]
+    robot = make()
+    soil = kt.Soil(stiffness=stiffness)
+    flat = kt.Ground(soil)
+    walker = walker_of(robot)
+    up, ahead = walker.axes[-1], walker.axes[0]
+    left, unit = np.cross(up, ahead), math.sqrt(G * walker.leg)
+    yield Trial("flat", robot, flat, 30)
+    directions = {"forward": ahead, "backward": -ahead}
+    if not walker.is_planar:
+        directions |= {"left": left, "right": -left}
+    for name, direction in directions.items():
+        for size in (0.1, 0.2, 0.3):
+            for share in (0.0, 0.25, 0.5, 0.75):
+                when = 3.0 + share * 0.45
+                yield Trial(
+                    f"push {name} {size:g} at {when:.2f} s", robot, flat, push=(when, size * unit * direction)
+                )
+    for degrees in (3, -3, 5, -5):
+        normal = up - math.tan(math.radians(degrees)) * ahead
+        yield Trial(f"slope {degrees:+d} deg", robot, kt.Ground(soil, normal=normal))
+    for name, sign in (("up", 1.0), ("down", -1.0)):
+        stairs = [
+            kt.Region(forward=(x, x + 0.5), height=sign * 0.02 * (i + 1))
+            for i, x in enumerate(np.arange(0.5, 6.0, 0.5))
+        ]
+        yield Trial(f"stairs of 2 cm {name}", robot, kt.Ground(soil, regions=stairs))
+    yield Trial("soft ground, 2 kN/m", robot, kt.Ground(kt.Soil()))
+    yield Trial("hard ground, 100 kN/m", robot, kt.Ground(kt.Soil(stiffness=1e5)))
+    yield Trial("friction 0.3", robot, kt.Ground(kt.Soil(stiffness=stiffness, friction=0.3)))
+    for seed in (1, 2, 3):
+        wrong = kt.control.perturbed(robot, seed, mass=0.2, inertia=0.2, center=0.0)
+        yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.Walking(model=wrong))
+    for period in (0.001, 0.002, 0.01):
+        yield Trial(f"ticks of {1e3 * period:g} ms", robot, flat, period=period)
+    if kind != "planar_biped":
+        for seed in range(10):
+            yield Trial(f"random robot {seed}", random_robot(kind, seed), flat)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="ROBOT", help=", ".join(ROBOTS))
+    parser.add_argument("--only", default="", help="trials whose names contain this word")
+    options = parser.parse_args()
+    print("| robot | trial | steps | fell | m/s | torque, m g L | CPU s |\n|---|---|---|---|---|---|---|")
+    for kind in options.robots:
+        for trial in trials(kind):
+            if options.only in trial.name:
+                x = walk(trial)
+                numbers = f"{x.speed:.2f} | {x.torque:.2f} | {x.seconds:.1f}"
+                print(
+                    f"| {kind} | {trial.name} | {x.steps} | {'fell' if x.fell else ''} | {numbers} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Walking on two legs by stepping where the divergent component of motion asks for it."""
+
+from kinetree.control.walking.law import Walking
+
+__all__ = ["Walking"]
