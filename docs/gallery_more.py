@@ -63,4 +63,9 @@ def walker(result: kt.Result) -> Page:
     return Page(panels, result.q.values[len(result.time) // 2], rows)
 
 
-MORE: dict[str, Callable[[kt.Result], Page]] = {"walking": person, "iftomm": benchmark, "jansen_walk": walker}
+MORE: dict[str, Callable[[kt.Result], Page]] = {
+    "walking": person,
+    "walking_two_step": person,
+    "iftomm": benchmark,
+    "jansen_walk": walker,
+}

@@ -5,8 +5,20 @@
 0.5
 """
 
+from kinetree.studies.walking.document import document_problem as two_step_problem
+from kinetree.studies.walking.document_walk import TwoStepWalk, two_step_walk
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.walk import Walk, walk
 
-__all__ = ["Walk", "Walker", "Walking", "walk", "walker", "walking_problem"]
+__all__ = [
+    "TwoStepWalk",
+    "Walk",
+    "Walker",
+    "Walking",
+    "two_step_problem",
+    "two_step_walk",
+    "walk",
+    "walker",
+    "walking_problem",
+]

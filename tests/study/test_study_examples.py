@@ -31,7 +31,9 @@ CLOSED = {"five_bar_minimum_time", "stewart_minimum_time", "stewart_following", 
 SWEEPS = {
     "two_link_starts", "two_link_pareto", "kuka_pick_masses", "quadruped_grounds", "walking_speed_step",
 }  # fmt: skip
-OTHERS = {"walking", "iftomm", "jansen_walk", "quadruped_prescribed", *SWEEPS}  # no figure of the documents
+OTHERS = {  # no figure of the documents
+    "walking", "walking_two_step", "iftomm", "jansen_walk", "quadruped_prescribed", *SWEEPS,
+}  # fmt: skip
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,
     "spatial_biped_walk": 2,

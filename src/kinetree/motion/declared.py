@@ -294,6 +294,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             _POINT,
             _AXES,
             _at("end"),
+            Parameter("slack", "number", "By how much it may differ", 0.0, "m/s", "default 0"),
         ),
     ),
     Declared(
@@ -425,6 +426,19 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("friction", "number", "Coefficient of friction (no unit)"),
             Parameter("normal", "vector", "Normal of the surface (no unit)", (0, 0, 1), said="default z"),
             _at(),
+        ),
+    ),
+    Declared(
+        "GroundReaction", "ground_reaction", "the ground carries what the motion asks of it, on feet",
+        (
+            Parameter("feet", "names", "Bodies on the ground"),
+            Parameter("shares", "rows", "What each of them carries, a row for each s (no unit)", None),
+            Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
+            Parameter(
+                "between", "rows", "Places x, y between which the first two share by the zero-moment point",
+                None, "m",
+            ),
+            _DURING,
         ),
     ),
     Declared(

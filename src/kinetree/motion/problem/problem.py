@@ -25,7 +25,7 @@ from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.program.program import Program
-from kinetree.motion.terms.contract import Constraint, LinearRows, Objective, Term
+from kinetree.motion.terms.contract import Acting, Constraint, LinearRows, Objective, PointForce, Term
 from kinetree.motion.terms.undriven import UndrivenJoints
 from kinetree.state import Wrench
 
@@ -118,8 +118,10 @@ class Problem:
         if self.acting and mechanism.loops:
             names = dict.fromkeys(type(x).__name__ for x in terms if x.acting(self.setting))
             raise InputError(f"{closed_loops(mechanism)}: {listed(names)} cannot act on it yet")
+        _refuse_further_loads(self.acting)
         integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
-        conditions = [*self.constraints, UndrivenJoints()]
+        carried = {name for term in terms for name in term.carried(mechanism)}
+        conditions = [*self.constraints, UndrivenJoints(carried)]
         self.bounded = [rows for term in conditions for rows in term.bounded(self.setting)]
         check_contradictions(self.setting, self.constraints, self.bounded)
         self.program = Program(self.setting, integrands, self.bounded, self.loads, self.acting)
@@ -213,6 +215,16 @@ class Problem:
         return (
             f"Problem('{self.mechanism.name}': {self.n_variables} variables, "
             f"{self.n_constraints} constraints, {self.basis.segments} segments of degree {self.basis.degree})"
+        )
+
+
+def _refuse_further_loads(acting: Sequence[Acting]) -> None:
+    """An error where a load that carries all that is asked of it meets others that are sought."""
+    alone = [load for load in acting if load.alone]
+    if alone and (len(alone) > 1 or any(isinstance(load, PointForce) for load in acting)):
+        raise InputError(
+            "a ground reaction carries all that the motion asks for: it stands alone, without another one or "
+            "unknown forces beside it; seek the forces of all feet instead, or let this one carry all"
         )
 
 

@@ -14,6 +14,7 @@ from kinetree.motion.terms.effort import (
     time_and_torque,
 )
 from kinetree.motion.terms.force import Friction, SquaredForce, UnknownForce, UnknownMoment
+from kinetree.motion.terms.ground import GroundReaction
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
 from kinetree.motion.terms.posture import JointProduct, Posture, SquaredAcceleration, SquaredSum
 from kinetree.motion.terms.power import Power, StrengthLimit
@@ -40,6 +41,7 @@ __all__ = [
     "Friction",
     "Function",
     "GroundClearance",
+    "GroundReaction",
     "Hold",
     "Jerk",
     "JointLimits",

@@ -81,6 +81,7 @@ class Acting:
     """
 
     reads: tuple[str, ...] = ()
+    alone = False  # whether it carries all that is asked for, so that no unknown force may be beside it
 
     def wrenches(self, at: At) -> list[Wrench]:
         """Loads on bodies with their present forces and moments, (m, 3) each."""
@@ -270,6 +271,10 @@ class Term:
     def acting(self, setting: Setting) -> Sequence[Acting]:
         """Loads that it brings, which depend on what is sought."""
         return []
+
+    def carried(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """Joints without drives that need none because of it, such as a free root on the ground."""
+        return ()
 
 
 class Objective(Term, ABC):

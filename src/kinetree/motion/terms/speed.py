@@ -38,9 +38,9 @@ class PointSpeed(Constraint):
 
 
 class PointVelocity(Constraint):
-    """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over.
+    """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over, to rest.
 
-    ``axes`` such as "xy" leaves others open.
+    ``axes`` such as "xy" leaves others open; each component may differ by ``slack`` (m/s).
     """
 
     family = "end-effector velocity"
@@ -53,8 +53,12 @@ class PointVelocity(Constraint):
         point: ArrayLike = ORIGIN,
         axes: str = AXES,
         at: Where = "end",
+        slack: float = 0.0,
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        self.slack = number(slack, f"slack of {self.family} of '{body}'")
+        if self.slack < 0.0:
+            raise InputError(f"{self.family} of '{body}': slack must be 0 or more, got {slack}")
         self.velocity = vector(velocity, 3, f"velocity of '{body}'")
         if not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
@@ -67,7 +71,8 @@ class PointVelocity(Constraint):
         s, wanted = setting.where(self.at, self.family), self.velocity[self.axes]
         labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
         function = Velocity(setting, place, self.axes)
-        return [Rows(function, s, wanted, wanted, self.family, labels, "m/s", 1.0, "velocity")]
+        low, high = wanted - self.slack, wanted + self.slack
+        return [Rows(function, s, low, high, self.family, labels, "m/s", 1.0, "velocity")]
 
 
 class Velocity(Function):

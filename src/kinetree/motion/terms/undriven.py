@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from typing_extensions import override
 
@@ -21,18 +23,32 @@ class UndrivenJoints(Constraint):
 
     family = "undriven joint"
 
+    def __init__(self, carried: Collection[str] = ()) -> None:
+        self.held = carried  # joints that need no such condition, since something else holds them
+
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
-        joints = setting.passive
+        names = setting.mechanism.joint_names
+        joints = [j for j in setting.passive if names[j] not in self.held]
         if not joints:
             return []
-        names = [setting.mechanism.joint_names[j] for j in joints]
         limits = setting.model_limits("effort_limit")
         size = float(np.max(limits[np.isfinite(limits)], initial=0.0)) or 1.0
         s, zero = collocation_points(setting.profiles.basis), np.zeros(len(joints))
         units = setting.units(joints, "N m", "N")
-        return [Rows(Torque(setting.own[joints]), s, zero, zero, self.family, names, units, size)]
+        return [
+            Rows(
+                Torque(setting.own[joints]),
+                s,
+                zero,
+                zero,
+                self.family,
+                [names[j] for j in joints],
+                units,
+                size,
+            )
+        ]
 
 
 def collocation_points(basis: BSplineBasis) -> Array:

@@ -92,8 +92,8 @@ class Step:
         push = np.sum(list(trail.values()), axis=0)
         about = sum(np.cross(places[name], force) for name, force in trail.items())
         about = about + np.stack([0 * self.s, 0 * self.s, self.twist_moment()], axis=1)
-        right = _centre(lead, moment + np.cross(origin, lead), origin[:, 2], least)
-        left = _centre(push, about, 0 * self.s, least)
+        right = centre_of_pressure(lead, moment + np.cross(origin, lead), origin[:, 2], least)
+        left = centre_of_pressure(push, about, 0 * self.s, least)
         spin = self.twist(SUPPORTING)
         power = {
             "right heel": np.einsum("mi,mi->m", lead, spin[:, :3]),
@@ -116,7 +116,7 @@ class Step:
         return [*found, Wrench(TRAILING, np.zeros_like(twist), twist)]
 
 
-def _centre(force: Array, moment: Array, height: Array, least: float) -> tuple[Array, Array]:
+def centre_of_pressure(force: Array, moment: Array, height: Array, least: float) -> tuple[Array, Array]:
     """Centre of pressure at a height, and the moment about it, from those about the world's origin."""
     push = force[:, 2]
     carries = push > least

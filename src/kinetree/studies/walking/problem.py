@@ -167,8 +167,8 @@ def _base(name: str) -> str:
     return name.removeprefix("left_").removeprefix("right_")
 
 
-def walker(task: Walking) -> Walker:
-    """The human of a task with what it carries; on slopes gravity is inclined, z stays the normal."""
+def person_of(task: Walking) -> Mechanism:
+    """Who walks with what is carried, 55 degrees of freedom; on slopes gravity is inclined, z the normal."""
     angle = task.slope * DEGREE
     gravity = (-GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle))
     person = human(task.sex, task.height, task.mass, gravity=gravity)
@@ -180,7 +180,12 @@ def walker(task: Walking) -> Walker:
             body = person.link(f"{side}_hand").body
             load = Inertia(task.hand, body.inertia.center, task.hand * 0.05**2 * np.eye(3))
             person = _carrying(person, body.name, load)
-    person = person.frozen(FROZEN_WHILE_WALKING).fused()
+    return person
+
+
+def walker(task: Walking) -> Walker:
+    """The human of a task with the 38 degrees of freedom that walk."""
+    person = person_of(task).frozen(FROZEN_WHILE_WALKING).fused()
     points = {point.name: point for point in person.contact_points}
     heel = points["right_heel"].position - person.link(SUPPORTING).placement.position
     ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it is driven: by the ground

@@ -60,34 +60,7 @@ class Walk:
 
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
-        result, ground = self.prediction.to_result(), self.ground
-        dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
-        more = {
-            "ground_reaction": Variable(dims, ground.force, "N", "force of the ground on each foot"),
-            "ground_reaction_point": Variable(
-                dims, ground.point, "m",
-                "where that force acts, in the world: the foot's centre of pressure", True,
-            ),
-            "ground_reaction_moment": Variable(
-                dims, ground.moment, "N m", "moment of the ground on each foot at that point"
-            ),
-        }  # fmt: skip
-        labels = {
-            "foot": Variable(("foot",), np.array(FEET), "", "foot"),
-            "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
-        }
-        variables = variables_of(result.dataset) | more
-        for variable in more.values():
-            variable.values.setflags(write=False)
-        known = coordinates_of(result.dataset)
-        coordinates = known | {name: label for name, label in labels.items() if name not in known}
-        settings = {**result.settings, "walking": _plain(self.task), "steps": 1}
-        return replace(
-            result,
-            dataset=labelled_dataset(coordinates, variables),
-            settings=settings,
-            audit={**result.audit, **self.checks},
-        )
+        return with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
 
     def __str__(self) -> str:
         lines = [repr(self)]
@@ -103,9 +76,40 @@ class Walk:
         )
 
 
-def _plain(task: Walking) -> dict[str, Any]:
-    found = asdict(task)
-    return {name: list(x) if isinstance(x, tuple) else x for name, x in found.items()}
+def with_ground(result: Result, ground: Ground, task: dict[str, Any], checks: dict[str, Check]) -> Result:
+    """A result of one step with the ground's reactions, what was asked, and further checks."""
+    dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
+    more = {
+        "ground_reaction": Variable(dims, ground.force, "N", "force of the ground on each foot"),
+        "ground_reaction_point": Variable(
+            dims, ground.point, "m",
+            "where that force acts, in the world: the foot's centre of pressure", True,
+        ),
+        "ground_reaction_moment": Variable(
+            dims, ground.moment, "N m", "moment of the ground on each foot at that point"
+        ),
+    }  # fmt: skip
+    labels = {
+        "foot": Variable(("foot",), np.array(FEET), "", "foot"),
+        "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
+    }
+    variables = variables_of(result.dataset) | more
+    for variable in more.values():
+        variable.values.setflags(write=False)
+    known = coordinates_of(result.dataset)
+    coordinates = known | {name: label for name, label in labels.items() if name not in known}
+    settings = {**result.settings, "walking": plain(task), "steps": 1}
+    return replace(
+        result,
+        dataset=labelled_dataset(coordinates, variables),
+        settings=settings,
+        audit={**result.audit, **checks},
+    )
+
+
+def plain(task: dict[str, Any]) -> dict[str, Any]:
+    """Settings as a file holds them."""
+    return {name: list(x) if isinstance(x, tuple) else x for name, x in task.items()}
 
 
 def walk(

@@ -17,6 +17,8 @@ from kinetree.study.values import Gains, Numbers, Positive, Seed, Whole, choice
 
 PERSON = ("sex", "height", "mass")
 SOLVERS = ("auto", "interior", "ipopt")
+FORMULATIONS, SHARINGS = ("foot", "two_step"), ("zmp", "time")
+HOW = ("formulation", "sharing")
 SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
 
 
@@ -42,6 +44,14 @@ class WalkTable(Table):
     exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
     arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
     wrist: Number = Field(0.0, description="Least sideways distance of the wrists from the hips' middle (m).")
+    formulation: choice("formulation", lambda: FORMULATIONS) = Field(  # type: ignore[valid-type]
+        "foot",
+        description="foot: rooted at the supporting foot; two_step: at the pelvis ([Barman2020], chapter V).",
+    )
+    sharing: choice("sharing", lambda: SHARINGS) = Field(  # type: ignore[valid-type]
+        "zmp",
+        description="Of two_step: who carries in double support, by the zero-moment point or by time.",
+    )
     tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
@@ -61,11 +71,15 @@ def prepare(work: Assignment) -> Work:
     from kinetree.studies.walking.task import Walking
 
     table = work.tables.walk or WalkTable.model_validate({})
-    asked: dict[str, Any] = {name: x for name, x in dict(table).items() if name not in SEARCH}
+    asked: dict[str, Any] = {name: x for name, x in dict(table).items() if name not in SEARCH + HOW}
     asked |= _person(work)
     asked["nodes"] = tuple(int(x) for x in asked["nodes"])
     asked["strength"] = asked["strength"] or {}
+    if table.formulation == "two_step":
+        return _two_step(work, table, asked)
     with work.origin.blamed("walk"):
+        if "sharing" in table.model_fields_set:
+            raise InputError('sharing is for formulation = "two_step"')
         task = Walking(**asked)
         walker(task).torques  # noqa: B018
 
@@ -76,6 +90,30 @@ def prepare(work: Assignment) -> Work:
         search = {name: getattr(table, name) for name in SEARCH}
         with work.origin.blamed("walk"):
             found = walk(task, progress=history, **search)
+        return history.within(found.to_result())
+
+    return run
+
+
+def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work:
+    """The document's own problem; of its phases and points only what is given differs from its own."""
+    from kinetree.studies.walking.document import DOCUMENT, pedestrian
+
+    own = {name: x for name, x in asked.items() if name in (*table.model_fields_set, *PERSON)}
+    with work.origin.blamed("walk"):
+        for name in ("nodes", "exponent", "arms", "wrist", "friction", "simulated"):
+            if name in table.model_fields_set:
+                raise InputError(f'{name} is for formulation = "foot": [Barman2020], chapter V, has its own')
+        task = DOCUMENT.changed(**{**own, "strength": asked["strength"]})
+        pedestrian(task).walker.torques  # noqa: B018
+
+    def run() -> Result:
+        from kinetree.studies.walking.document_walk import two_step_walk
+
+        history = History(work.progress)
+        search = {name: getattr(table, name) for name in SEARCH if name != "simulated"}
+        with work.origin.blamed("walk"):
+            found = two_step_walk(task, sharing=table.sharing, progress=history, **search)
         return history.within(found.to_result())
 
     return run
