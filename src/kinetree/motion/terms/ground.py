@@ -1,8 +1,9 @@
 """The ground's reaction out of the motion itself: the two-step active-passive algorithm.
 
-[Barman2020], section 5.1. What a mechanism with a free root asks of the world, tau0 = ID(q, qd, qdd), has a resultant F: a force f and a
-moment m about the world's origin. Its zero-moment point is where the ground pushes. The same F on the feet,
-shared out by c_k with sum c_k = 1, leaves no force in the root, and the torques are
+[Barman2020], section 5.1. What a mechanism with a free root asks of the world, tau0 = ID(q, qd, qdd), has a
+resultant F: a force f and a moment m about the world's origin. Its zero-moment point is where the ground
+pushes. The same F on the feet, shared out by c_k with sum c_k = 1, leaves no force in the root, and torques
+are
 
     tau = tau0 - sum_k c_k J_k^T F        J_k: twist of foot k in the world's origin per joint rate
 
