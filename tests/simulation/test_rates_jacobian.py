@@ -92,10 +92,19 @@ def tips(tree):
     return np.setdiff1d(np.arange(tree.n), tree.parent)
 
 
-def on_ground(rng, parts, state, grounds, count=2):
-    """The parts with `count` points on every tip and a slope that goes through the middle of them."""
+def on_ground(rng, parts, state, grounds, count=2, size=0.0):
+    """The parts with `count` points on every tip and a slope that goes through the middle of them.
+
+    With a ``size`` (m) they are centres of ellipsoids, which have their own friction.
+    """
     axis = np.repeat(tips(parts.tree), count)
-    points = layout_rows(POINT, len(axis), axis=axis, r=rng.uniform(-0.3, 0.3, (len(axis), 3)))
+    own = {}
+    if size:
+        half = size * rng.uniform(0.3, 1.0, (len(axis), 3))
+        R = Rotation.random(len(axis), random_state=rng).as_matrix()
+        S = np.einsum("kij,kj,klj->kil", R, half**2, R).reshape(-1, 9)
+        own = {"round": 1, "S": S, "rubs": 1, "friction": rng.uniform(0.2, 1.0, len(axis))}
+    points = layout_rows(POINT, len(axis), axis=axis, r=rng.uniform(-0.3, 0.3, (len(axis), 3)), **own)
     R = Rotation.random(random_state=rng).as_matrix()
     plane = layout_rows(PLANE, 1, forward=R[:1], side=R[1:2], normal=R[2:])
     regions = np.concatenate([layout_rows(REGION, 1, **columns) for columns in map(_as_rows, grounds)])
@@ -190,6 +199,16 @@ def test_contact(name, ground, rng):
     simulated = assert_exact(parts, state, step=1e-4)
     contact = simulated.context.contact[0]
     pushed = np.abs(contact[:, :3]).max(axis=1) > 0.0
+    assert pushed.any() and not pushed.all()
+
+
+@pytest.mark.parametrize("name", ["quadruped", "planar_biped"])
+def test_contact_of_ellipsoids(name, rng):
+    tree = getattr(kt.zoo, name)().tree
+    state = random_state(rng, tree.n)
+    parts = on_ground(rng, ContextParts(tree, axis_rows(tree)), state, GROUNDS["firm"], count=3, size=0.2)
+    simulated = assert_exact(parts, state, step=1e-4)
+    pushed = np.abs(simulated.context.contact[0][:, :3]).max(axis=1) > 0.0
     assert pushed.any() and not pushed.all()
 
 

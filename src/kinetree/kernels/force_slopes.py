@@ -20,11 +20,12 @@ from kinetree.kernels.ground import (
     ground_here,
     is_deep,
     is_rising,
+    own_friction,
     point_motion,
     push,
 )
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import arctan, lanewise, where_less
+from kinetree.kernels.number import arctan, lanewise, square_root, where_less
 from kinetree.kernels.vectors import (
     ZERO3,
     add,
@@ -41,8 +42,9 @@ from kinetree.kernels.vectors import (
     transposed_times,
 )
 
-# of one force, for each axis that moves it: P, slopes F by q and V by qd, G = force x z, H = F + G
-CHAIN = Layout(world=False, P=3, F=3, V=3, G=3, H=3)
+# of one force, for each axis that moves it: P, slopes F by q and V by qd, G = force x z, H = F + G, E: how
+# the place moves on its body where an ellipsoid touches
+CHAIN = Layout(world=False, P=3, F=3, V=3, G=3, H=3, E=3)
 
 
 # ---- the ground's force ---------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ def friction_slopes(normal, speed, mu, slope):
 
 
 @lanewise
-def contact_slopes(head, work, plane, regions, r, flags, contact, k):
+def contact_slopes(head, work, plane, points, regions, r, flags, contact, k):
     """dF = e (spring normal . dr + damper normal . dv) + along forward (forward . dv) + across side (...)."""
     from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
     normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
@@ -97,6 +99,7 @@ def contact_slopes(head, work, plane, regions, r, flags, contact, k):
     )
     depth, N = height - dot(from_plane, normal), dot(load3(contact, CONTACT * k), normal)
     up, v1, v2 = load3(contact, CONTACT * k + 4)
+    mu = own_friction(points, k, mu)
     by_depth, damper = held_slopes(head, flags, k, depth, up, stiffness, c, ramp, rising, layer, lowered)
     grip1, along = friction_slopes(N, v1, mu, slope)
     grip2, across = friction_slopes(N, v2, mu, slope)
@@ -114,20 +117,40 @@ def contact_change(plane, slopes, dr, dv):
     return scale_plus(across * dot(side, dv), side, dF)
 
 
+@lanewise
+def rolling(work, plane, points, k, a, z):
+    """How far the place where ellipsoid k touches moves on its body when this turns by one about z.
+
+    With u = z x n and s = n . S n it is (S u - S n (u . S n) / s) / sqrt(s), along the plane; 0 for points.
+    """
+    if points.round[k] == 0:
+        return scale(0.0, z)
+    R = work.R[a]
+    n, u = transposed_times(R, plane.normal[0]), transposed_times(R, cross(z, plane.normal[0]))
+    Sn, Su = times(points.S[k], n), times(points.S[k], u)
+    s = dot(n, Sn)
+    return times(R, scale(1.0 / square_root(s), scale_plus(-dot(u, Sn) / s, Sn, Su)))
+
+
 # ---- one force on all axes that move it ------------------------------------------------------------------
 @lanewise
 def contact_chain(head, tree, work, plane, points, regions, i, k, flags, contact, chain):
-    """The force of the ground on point k of axis i: dv/dq_i = z_i x v + sd_i + zd_i x r, dv/dqd_i = P_i."""
-    _, r, v = point_motion(work, points, k)
-    F = load3(contact, CONTACT * k)
-    slopes = contact_slopes(head, work, plane, regions, r, flags, contact, k)
+    """The force of the ground on point k of axis i: dv/dq_i = z_i x v + sd_i + zd_i x r, dv/dqd_i = P_i.
+
+    An ellipsoid's place of contact moves on it by E besides, and there the velocity is w x E faster.
+    """
+    a, r, v = point_motion(work, plane, points, k)
+    F, w = load3(contact, CONTACT * k), work.w[a]
+    slopes = contact_slopes(head, work, plane, points, regions, r, flags, contact, k)
     while i != WORLD:
         j = tree.parent[i]
         z, s = work.z[i], work.s[i]
         P = cross_plus(z, r, s)
         zd, sd = cross(work.w[j], z), cross_plus(work.v[j], z, cross(work.w[j], s))
-        dF = contact_change(plane, slopes, P, cross_plus(z, v, cross_plus(zd, r, sd)))
+        E = rolling(work, plane, points, k, a, z)
+        dF = contact_change(plane, slopes, P, cross_plus(z, v, cross_plus(zd, r, cross_plus(w, E, sd))))
         G = cross(F, z)
+        chain.E[i] = E
         chain.P[i], chain.F[i], chain.G[i], chain.H[i] = P, dF, G, add(dF, G)
         chain.V[i] = contact_change(plane, slopes, ZERO3, P)
         i = j
@@ -196,3 +219,15 @@ def add_chain(tree, chain, i, sign, n, A):
             A[above + n] = dot_plus(Pj, V, A[above + n])
             j = tree.parent[j]
         i = tree.parent[i]
+
+
+@lanewise
+def add_rolling(tree, chain, i, n, A):
+    """Add what a force on axis i does because its place moves by E: dQ_j/dq_k = E_k . (F x z_j)."""
+    j = i
+    while j != WORLD:
+        row, G, k = 2 * n * j, chain.G[j], i
+        while k != WORLD:
+            A[row + k] = dot_plus(G, chain.E[k], A[row + k])
+            k = tree.parent[k]
+        j = tree.parent[j]

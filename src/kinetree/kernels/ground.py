@@ -2,12 +2,17 @@
 
 Firm ground has a spring and a damper whose coefficient, while the point rises, falls off with a cubic ramp in
 the penetration; dusty ground has a layer without a spring and no damper while the point rises.
+
+A point may be the centre of an ellipsoid, S its matrix: half axes b make S = sum of b b^T. It touches a plane
+with the normal n at -S n / sqrt(n . S n) from its centre. The distance of that place from the plane changes
+as if it were fixed in the body, so that the same law serves points, spheres and ellipsoids.
 """
 
 from kinetree.kernels.axes import WORLD
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import accumulate, arctan, lanewise, where_less
+from kinetree.kernels.number import accumulate, arctan, lanewise, square_root, where_less
 from kinetree.kernels.vectors import (
+    add,
     cross,
     cross_plus,
     dot,
@@ -16,12 +21,23 @@ from kinetree.kernels.vectors import (
     scale_plus,
     store3,
     sub,
+    times,
     times_plus,
+    transposed_times,
 )
 
 TWO_OVER_PI = 0.6366197723675814
 TINY = 1e-300  # N: no force
-POINT = Layout(world=False, constant=True, axis=int, r=3)  # in the frame of the axis that carries its body
+POINT = Layout(
+    world=False,
+    constant=True,
+    axis=int,
+    round=int,  # 1: it is the centre of an ellipsoid
+    r=3,  # in the frame of the axis that carries its body
+    S=9,  # m^2: matrix of the ellipsoid in that frame
+    rubs=int,  # 1: it has a coefficient of friction of its own
+    friction=1,
+)
 PLANE = Layout(world=False, constant=True, origin=3, normal=3, forward=3, side=3)
 REGION = Layout(
     world=False,
@@ -38,7 +54,9 @@ REGION = Layout(
     friction=1,
     slipping=1,  # N s/m: slope of the friction force at rest
 )
-CONTACT = 7  # what is told of each point: force in the world (3), penetration, velocity (normal, 2 along)
+# what is told of each point: force in the world (3), penetration, velocity (normal, 2 along), and from it to
+# the place where it touches (3), in the world
+CONTACT = 10
 INSIDE, PUSHING, RISING, DEEP, FLAGS = 0, 1, 2, 3, 4  # 1 or 0: what a step takes for granted of each point
 FAR = 1.0  # what events tell of limits that do not exist
 
@@ -119,11 +137,23 @@ def friction_force(normal, speed, mu, slope):
 
 
 @lanewise
-def point_motion(work, points, k):
-    """Axis, place from the shifted origin of the workspace, and velocity of a point."""
+def point_motion(work, plane, points, k):
+    """Axis, place from the shifted origin of the workspace, velocity of a point or of where it touches."""
     a = points.axis[k]
     r = times_plus(work.R[a], points.r[k], work.p[a])
+    if points.round[k] == 1:
+        n = transposed_times(work.R[a], plane.normal[0])
+        Sn = times(points.S[k], n)
+        r = add(r, times(work.R[a], scale(-1.0 / square_root(dot(n, Sn)), Sn)))
     return a, r, cross_plus(work.w[a], r, work.v[a])
+
+
+@lanewise
+def own_friction(points, k, mu):
+    """The point's coefficient of friction, if it has one, or mu, the ground's."""
+    if points.rubs[k] == 0:
+        return mu
+    return points.friction[k] + 0.0 * mu
 
 
 @lanewise
@@ -147,7 +177,7 @@ def point_guards(head, work, plane, points, regions, k, flags, g):
 @lanewise
 def under_point(head, work, plane, points, regions, k):
     """Depth and speed of a point, and the parameters of the normal force there."""
-    _, r, v = point_motion(work, points, k)
+    _, r, v = point_motion(work, plane, points, k)
     from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
     x, y = dot(from_plane, plane.forward[0]), dot(from_plane, plane.side[0])
     height, stiffness, c, ramp, rising, layer, lowered, _, _ = ground_here(regions, head.n_regions[0], x, y)
@@ -206,13 +236,14 @@ def touch_ground(head, work, plane, points, regions, flags, contact):
     power = 0.0 * work.p[WORLD][0]
     n_regions = head.n_regions[0]
     for k in range(head.n_points[0]):
-        a, r, v = point_motion(work, points, k)
+        a, r, v = point_motion(work, plane, points, k)
         from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
         normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
         x, y = dot(from_plane, forward), dot(from_plane, side)
         height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(regions, n_regions, x, y)
         depth = height - dot(from_plane, normal)
         up, along, across = dot(v, normal), dot(v, forward), dot(v, side)
+        mu = own_friction(points, k, mu)
         N = normal_push(head, flags, k, depth, up, stiffness, c, ramp, rising, layer, lowered)
         F = scale_plus(friction_force(N, along, mu, slope), forward, scale(N, normal))
         F = scale_plus(friction_force(N, across, mu, slope), side, F)
@@ -222,4 +253,5 @@ def touch_ground(head, work, plane, points, regions, flags, contact):
         store3(contact, CONTACT * k, F)
         contact[CONTACT * k + 3] = where_less(0.0, depth, depth, 0.0)
         store3(contact, CONTACT * k + 4, (up, along, across))
+        store3(contact, CONTACT * k + 7, sub(r, times_plus(work.R[a], points.r[k], work.p[a])))
     return power

@@ -69,10 +69,10 @@ def apply_forces(head, work, plane, points, regions, loads, flags, contact):
 
 
 @lanewise
-def tell_forces(head, work, points, loads, contact, wrench):
+def tell_forces(head, work, plane, points, loads, contact, wrench):
     """The same forces as the model of a control law reads them, in the frames of the axes."""
     for k in range(head.n_points[0]):
-        a, r, _ = point_motion(work, points, k)
+        a, r, _ = point_motion(work, plane, points, k)
         tell_force(wrench, work, a, r, load3(contact, CONTACT * k))
     for k in range(head.n_loads[0]):
         tell_load(wrench, work, loads, k)

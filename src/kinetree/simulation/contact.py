@@ -21,7 +21,8 @@ class ContactForces:
     """What happens at p contact points, arrays (..., p) and (..., p, 3).
 
     ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above
-    the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side.
+    the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side. Of spheres and
+    ellipsoids all this is told of the place nearest to the ground; ``centre`` (m) is in their middle.
     """
 
     names: tuple[str, ...]
@@ -29,6 +30,7 @@ class ContactForces:
     position: Array
     height: Array
     velocity: Array
+    centre: Array
 
     @property
     def penetration(self) -> Array:
@@ -43,11 +45,14 @@ class ContactForces:
 
     def wrenches(self, mechanism: Mechanism) -> list[Wrench]:
         """The forces as loads on the bodies that carry the points."""
-        points = {point.name: point for point in mechanism.contact_points}
-        return [
-            Wrench(points[name].body, force=self.force[..., k, :], point=points[name].position)
-            for k, name in enumerate(self.names)
-        ]
+        known, found = {point.name: point for point in mechanism.contact_points}, []
+        for k, name in enumerate(self.names):
+            point, force = known[name], self.force[..., k, :]
+            moment = np.zeros(3)
+            if point.is_round:
+                moment = np.cross(self.position[..., k, :] - self.centre[..., k, :], force)
+            found.append(Wrench(point.body, force, moment, point.position))
+        return found
 
 
 def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: ArrayLike) -> ContactForces:
@@ -61,26 +66,36 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
     """
     q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))
     names = ground.contact_names(mechanism)
-    r, v = _points(mechanism, names, q, qd)
     up, ahead, aside = ground.frame(mechanism)
+    centre, r, v = _points(mechanism, names, q, qd, up)
     local = (r - np.asarray(ground.origin)) @ np.stack([up, ahead, aside]).T
     velocity = v @ np.stack([up, ahead, aside]).T
     soil = _soil(mechanism, ground, local[..., 1], local[..., 2])
+    known = {point.name: point for point in mechanism.contact_points}
+    for k, name in enumerate(names):
+        if known[name].friction is not None:
+            soil["friction"][..., k] = known[name].friction
     height = local[..., 0] - soil["height"]
     N = _normal_force(-height, velocity[..., 0], soil)
     along, across = (_friction(N, velocity[..., k], soil) for k in (1, 2))
     force = N[..., None] * up + along[..., None] * ahead + across[..., None] * aside
-    return ContactForces(names, force, r, height, velocity)
+    return ContactForces(names, force, r, height, velocity, centre)
 
 
-def _points(mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array) -> tuple[Array, Array]:
-    """Places and velocities of contact points in the world, (..., p, 3)."""
+def _points(
+    mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array, up: Array
+) -> tuple[Array, Array, Array]:
+    """Centres, places of contact and velocities of these in the world, (..., p, 3)."""
     known = {point.name: point for point in mechanism.contact_points}
-    bodies = [mechanism.body_index(known[name].body) for name in names]
-    offset = np.array([known[name].position for name in names])
+    points = [known[name] for name in names]
+    bodies = [mechanism.body_index(point.body) for point in points]
     poses, twists = forward_kinematics(mechanism, q), body_velocities(mechanism, q, qd)[..., bodies, :]
-    arm = (poses.rotation[..., bodies, :, :] @ offset[:, :, None])[..., 0]
-    return poses.position[..., bodies, :] + arm, twists[..., :3] + np.cross(twists[..., 3:], arm)
+    R, p = poses.rotation[..., bodies, :, :], poses.position[..., bodies, :]
+    middle = (R @ np.array([point.position for point in points])[:, :, None])[..., 0]
+    seen = up @ R  # the ground's normal in the bodies
+    places = np.stack([point.lowest(seen[..., k, :]) for k, point in enumerate(points)], axis=-2)
+    arm = (R @ places[..., None])[..., 0]
+    return p + middle, p + arm, twists[..., :3] + np.cross(twists[..., 3:], arm)
 
 
 def _soil(mechanism: Mechanism, ground: Ground, x: Array, y: Array) -> dict[str, Array]:

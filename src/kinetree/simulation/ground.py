@@ -19,6 +19,9 @@ from kinetree.kernels.ground import PLANE, REGION
 from kinetree.kernels.layout import layout_rows
 from kinetree.model.mechanism import Mechanism
 
+SINKING = 2e-3  # m: how deep the weight of a mechanism rests in firm soil on one point
+CREEP = 1e-3  # m/s: how fast a point slips there that the weight pushes along
+
 
 @dataclass(frozen=True)
 class Soil:
@@ -147,6 +150,25 @@ class Ground:
         elif self.points is not None:
             object.__setattr__(self, "points", tuple(self.points))
 
+    @classmethod
+    def of(cls, mechanism: Mechanism, soil: Soil | None = None, **others: Any) -> Ground:
+        """The floor of a mechanism's scene as ground, level at the world's origin if it has none.
+
+        Unless a ``soil`` is given it is as firm as the mechanism needs: its weight on one point sinks in by
+        2 mm, critically damped, and a foot that pushes sideways with the whole weight creeps by 1 mm/s. The
+        floor's friction goes with it; contact points that have their own keep that. ``others`` are further
+        arguments.
+
+        >>> import kinetree as kt
+        >>> robot = kt.zoo.quadruped()
+        >>> round(kt.Ground.of(robot).soil.stiffness * 0.002 / (robot.mass * 9.81), 9)
+        1.0
+        """
+        floor = mechanism.floor
+        if floor is not None:
+            others = {"origin": floor.origin, "normal": floor.normal, **others}
+        return cls(firm_soil(mechanism) if soil is None else soil, **others)
+
     def contact_names(self, mechanism: Mechanism) -> tuple[str, ...]:
         """The contact points of a mechanism that may touch; an error if there are none."""
         known = tuple(point.name for point in mechanism.contact_points)
@@ -202,6 +224,20 @@ class Ground:
             "soil": asdict(self.soil) | self.soil.columns(mechanism),
             "regions": [_told(region, mechanism) for region in self.regions],
         }
+
+
+def firm_soil(mechanism: Mechanism) -> Soil:
+    """Soil in which a mechanism's weight on one point sinks by 2 mm; see :meth:`Ground.of`."""
+    weight = mechanism.mass * float(np.linalg.norm(mechanism.gravity))
+    if weight <= 0.0:
+        weight = mechanism.mass * 9.81 or 1.0
+    floor = mechanism.floor
+    return Soil(
+        stiffness=weight / SINKING,
+        overdamping=1.0,
+        friction=Soil().friction if floor is None else floor.friction,
+        slipping=weight / CREEP,
+    )
 
 
 def _told(region: Region, mechanism: Mechanism) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.loads import on_body
 from kinetree.errors import InputError
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
@@ -252,18 +254,26 @@ def point_rows(mechanism: Mechanism, ground: Ground) -> Array:
     """Where the contact points are."""
     names = ground.contact_names(mechanism)
     known = {point.name: point for point in mechanism.contact_points}
-    places = [
-        _place(mechanism, known[name].body, known[name].position, f"contact point '{name}'") for name in names
-    ]
+    points = [known[name] for name in names]
+    places = [_place(mechanism, x.body, x.position, f"contact point '{x.name}'") for x in points]
+    R = mechanism.tree.body_rotation[[mechanism.body_index(x.body) for x in points]]
+    S = R @ np.array([x.matrix for x in points]) @ np.swapaxes(R, -1, -2)
     return layout_rows(
-        POINT, len(names), axis=[axis for axis, _ in places], r=np.array([r for _, r in places])
+        POINT,
+        len(names),
+        axis=[axis for axis, _ in places],
+        round=np.array([x.is_round for x in points], dtype=np.int64),
+        r=np.array([r for _, r in places]),
+        S=S.reshape(-1, 9),
+        rubs=np.array([x.friction is not None for x in points], dtype=np.int64),
+        friction=np.array([x.friction or 0.0 for x in points]),
     )
 
 
 def load_rows(mechanism: Mechanism, loads: Sequence[Wrench]) -> Array:
     """Constant external wrenches."""
     rows = []
-    for load in loads:
+    for load in map(partial(on_body, mechanism), loads):
         force, moment = np.asarray(load.force), np.asarray(load.moment)
         what = f"the wrench on '{load.body}'"
         if force.ndim != 1 or moment.ndim != 1:

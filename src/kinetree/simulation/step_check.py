@@ -6,7 +6,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import mass_matrix
-from kinetree.analysis.kinematics import jacobian
+from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import InputError
 from kinetree.simulation.contact import contact_forces
 from kinetree.simulation.ground import Ground
@@ -67,7 +67,9 @@ def _engaged(system: System, ground: Ground, y: Array, found: Array) -> Array:
     for name, touches in zip(now.names, now.touching.tolist(), strict=True):
         if touches:
             continue
-        J = frame @ jacobian(mechanism, q, points[name].body, points[name].position)[:3]
+        point = points[name]
+        R, _ = forward_kinematics(mechanism, q)[point.body]
+        J = frame @ jacobian(mechanism, q, point.body, point.lowest(frame[0] @ R))[:3]
         spring += k * np.outer(J[0], J[0])
         damper += c * np.outer(J[0], J[0]) + s * J[1:].T @ J[1:]
     M = mass_matrix(mechanism.opened(), q)

@@ -218,13 +218,18 @@ class System:
         return told
 
     def wrenches(self, contact: Array) -> list[Wrench]:
-        """Loads and the forces of the ground, given the rows of the contact points (..., points, 7)."""
+        """Loads and the forces of the ground, given the rows of the contact points (..., points, 10)."""
         known = {point.name: point for point in self.mechanism.contact_points}
         touched = [known[name] for name in self.contact_names]
         return [
             *self.loads,
             *(
-                Wrench(point.body, force=contact[..., k, :3], point=point.position)
+                Wrench(
+                    point.body,
+                    contact[..., k, :3],
+                    np.cross(contact[..., k, 7:], contact[..., k, :3]) if point.is_round else np.zeros(3),
+                    point.position,
+                )
                 for k, point in enumerate(touched)
             ),
         ]

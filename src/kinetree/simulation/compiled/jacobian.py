@@ -14,12 +14,13 @@ from kinetree.kernels.floating import BASE
 from kinetree.kernels.force_slopes import (
     CHAIN,
     add_chain,
+    add_rolling,
     contact_chain,
     load_chain,
     moment_chain,
     told_chain,
 )
-from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION, point_motion
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import LANES, nothing
 from kinetree.kernels.rates import joint_torques, move_freely
@@ -37,7 +38,7 @@ from kinetree.kernels.rates_jacobian import (
     solve_matrix,
 )
 from kinetree.kernels.torque_law import AXIS, COMPUTED, DESIRED, NO_MODEL
-from kinetree.kernels.vectors import load3
+from kinetree.kernels.vectors import load3, sub, transposed_times
 from kinetree.simulation.compiled.component import COMPONENT
 from kinetree.simulation.compiled.context import HEADER
 from kinetree.simulation.compiled.rates import (
@@ -93,8 +94,12 @@ def _ground_slopes(memory, head, tree, work, asked, contact, chain, A, law):
             a = points.axis[k]
             contact_chain(head, tree, work, plane, points, regions, a, k, flags, contact, chain)
             add_chain(tree, chain, a, 1.0, head.n[0], A)
+            if points.round[k] == 1:
+                add_rolling(tree, chain, a, head.n[0], A)
             if len(law) > 0 and head.aware[0] == 1:
-                _tell(memory, head, work, asked, a, points.r[k], F, 1, chain, law)
+                _, r, _ = point_motion(work, plane, points, k)
+                place = transposed_times(work.R[a], sub(r, work.p[a]))
+                _tell(memory, head, work, asked, a, place, F, 1, chain, law)
 
 
 @inline

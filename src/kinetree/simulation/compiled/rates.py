@@ -99,7 +99,8 @@ def law_in_state(lanes: int) -> Any:
             if head.aware[0] == 1:
                 points = fields(memory, POINT, 1, head.points[0])
                 loads = fields(memory, LOAD, 1, head.loads[0])
-                tell_forces(head, work, points, loads, contact, wrench)
+                plane = fields(memory, PLANE, 1, head.plane[0])
+                tell_forces(head, work, plane, points, loads, contact, wrench)
             asked_state(head, q, qd, feedback, want, want_d, want_dd, at_q, at_qd, at_qdd)
             model = fields(memory, TREE, 1, head.model[0])
             law_work = fields(memory, rnea.SLOTS, lanes, head.law_work[0])
