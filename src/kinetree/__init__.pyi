@@ -64,11 +64,13 @@ from .errors import SimulationError as SimulationError
 from .errors import SingularityError as SingularityError
 from .formats.files import load as load
 from .formats.files import save as save
+from .model.actuator import Actuator as Actuator
 from .model.body import Body as Body
 from .model.body import Shape as Shape
 from .model.builder import Builder as Builder
 from .model.contact_point import ContactPoint as ContactPoint
 from .model.dh import from_dh as from_dh
+from .model.frame import Frame as Frame
 from .model.graph import from_graph as from_graph
 from .model.inertia import Inertia as Inertia
 from .model.joint import Joint as Joint

@@ -44,7 +44,7 @@ def test_frames_between_joints_are_empty_and_only_where_needed():
 
 
 def test_missing_names_are_made_up_and_differ():
-    text = """<mujoco><worldbody>
+    text = """<mujoco><option><flag contact="disable"/></option><worldbody>
       <body><joint/><geom size="1"/><body name="body1"><joint name="body3_hinge"/><geom size="1"/>
       <body><joint/><joint axis="1 0 0"/><geom size="1"/></body></body></body></worldbody></mujoco>"""
     robot = mechanism_from_mjcf(text)
@@ -119,17 +119,31 @@ def test_flags_switch_parts_of_the_physics_off(rng):
 
 
 LEFT_OUT = {
-    "contacts": ("<geom size='1'/>", "", ""),
-    "tendons": ("", "", "<tendon><fixed><joint joint='h' coef='1'/></fixed></tendon>"),
+    r"contacts with things that are no floor \(sphere 0\)": ("<geom size='1'/>", "", ""),
+    "contacts of bodies with each other": ("<body><joint/><geom size='1'/></body>", "", ""),
+    r"stiffness of fixed tendons \(tendon 0\)": (
+        "",
+        "",
+        "<tendon><fixed stiffness='1'><joint joint='h' coef='1'/></fixed></tendon>",
+    ),
+    r"tendons through space \(rope\)": (
+        "<site name='s'/>",
+        "",
+        "<tendon><spatial name='rope'><site site='s'/><site site='e'/></spatial></tendon>",
+    ),
     "fluid forces": ("", "", "<option density='1.2'/>"),
-    r"actuators other than motors on hinges and slides \(servo, actuator 1\)": (
+    r"actuators that are no motors or servos on hinges and slides \(actuator1\)": (
         "",
         "",
         "<actuator><position name='servo' joint='h'/><motor joint='b'/></actuator>",
     ),
-    "gravity compensation of bob": ("", "gravcomp='1'", ""),
+    r"lag of actuators \(servo\)": (
+        "",
+        "",
+        "<actuator><position name='servo' joint='h' timeconst='0.1'/></actuator>",
+    ),
     "mocap motion of ghost": ("<body name='ghost' mocap='true'/>", "", ""),
-    "armature, damping, friction, spring, limit of ball joint 'b'": (
+    "damping, friction, armature, spring, limit of ball joint 'b'": (
         "",
         "",
         "<default><joint armature='1' damping='1' frictionloss='1' stiffness='1' range='0 1'/></default>",
@@ -139,10 +153,15 @@ LEFT_OUT = {
         "",
         "<default><joint stiffness='1 1' damping='0 1'/></default>",
     ),
-    r"joint equality '0' \(it holds one joint in place\)": (
+    r"joint equality '0' \(it holds the only joint in place\)": (
         "",
         "",
         "<equality><joint joint1='h'/></equality>",
+    ),
+    r"joint equality '0' \(not linear\)": (
+        "<body><joint name='k'/><geom size='0.1' contype='0' conaffinity='0'/></body>",
+        "",
+        "<equality><joint joint1='h' joint2='k' polycoef='0 1 1 0 0'/></equality>",
     ),
 }
 
@@ -151,9 +170,10 @@ LEFT_OUT = {
 def test_what_a_mechanism_cannot_hold_is_named_in_one_warning(part):
     world, body, more = LEFT_OUT[part]
     text = f"""<mujoco><worldbody>{world}<body name="bob" {body}><joint name="h"/><geom size="0.1"/>
-      <body><joint name="b" type="ball"/><geom size="0.1"/></body></body></worldbody>{more}</mujoco>"""
+      <body><joint name="b" type="ball"/><geom size="0.1"/><site name="e"/></body></body></worldbody>
+      {more}</mujoco>"""
     with pytest.warns(
-        UserWarning, match=f"^text: left out because a mechanism cannot hold it: .*{part}"
+        UserWarning, match=f"(?s)^text: left out because a mechanism cannot hold it:\n.*  - {part}(\n|$)"
     ) as caught:
         mechanism_from_mjcf(text)
     assert len(caught) == 1 and caught[0].filename == __file__

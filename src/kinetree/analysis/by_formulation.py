@@ -102,7 +102,7 @@ def answers(
         x if what == "tau" else all_rates(tree, x)
         for (what, _), x in zip(states[1:], values[1:], strict=True)
     ]
-    if mechanism.springs and ability in FORCED:
+    if mechanism.tree.springs is not None and ability in FORCED:
         moving, rates = all_axes(mechanism.tree, values[0]), all_rates(mechanism.tree, values[1])
         wrenches = with_springs(mechanism, moving, rates, wrenches)
     loads = _world_loads(mechanism, all_axes(mechanism.tree, values[0]), wrenches)

@@ -15,7 +15,7 @@ from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
 from kinetree.analysis.question import Question
-from kinetree.analysis.springs import spring_torques
+from kinetree.analysis.springs import lift_torques, spring_torques
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
@@ -124,6 +124,8 @@ def bias_torque(
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     """g (..., n_dof): torques that hold the mechanism still against gravity alone, without any springs.
 
+    Weights that are carried from outside (gravity compensation of bodies) need none.
+
     With closed loops those of the driven joints, zero elsewhere.
 
     >>> import kinetree as kt
@@ -138,6 +140,8 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     rest = np.zeros(tree.n)
     q = all_axes(tree, given(mechanism, q, "q"))
     (tau,) = evaluate(RNEA_UNLOADED, tree, [q, rest, rest], [tree.n])
+    if tree.springs is not None:
+        tau = tau - lift_torques(tree, q)
     return independent(tree, tau - tree.stiffness * (q - tree.rest))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -23,7 +24,7 @@ NO_LOAD = np.zeros(0)
 
 def with_springs(mechanism: Mechanism, q: Array, qd: Array, wrenches: Wrenches) -> Wrenches:
     """The wrenches, and the forces of the mechanism's springs at states (..., n_axes)."""
-    if not mechanism.springs:
+    if mechanism.tree.springs is None:
         return wrenches
     return [*listed_wrenches(mechanism, wrenches), *spring_wrenches(mechanism, q, qd)]
 
@@ -39,6 +40,18 @@ def listed_wrenches(mechanism: Mechanism, wrenches: Wrenches) -> list[Wrench]:
     array = _checked_array(mechanism, cast(ArrayLike, wrenches))
     names = mechanism.body_names
     return [Wrench(name, array[..., k, :3], array[..., k, 3:]) for k, name in enumerate(names)]
+
+
+def on_body(mechanism: Mechanism, wrench: Wrench) -> Wrench:
+    """The wrench, or one on a named frame as that on the body which carries it."""
+    if not mechanism.frames or wrench.body in mechanism.body_names:
+        return wrench
+    body, place = mechanism.place_of(wrench.body)
+    force, moment = np.asarray(wrench.force), np.asarray(wrench.moment)
+    if wrench.frame == "body":
+        force, moment = force @ place.rotation.T, moment @ place.rotation.T
+    point = place.rotation @ np.asarray(wrench.point) + place.position
+    return Wrench(body, force, moment, point, wrench.frame)
 
 
 def body_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | None:
@@ -77,7 +90,7 @@ def _listed_loads(mechanism: Mechanism, to_body: Array, wrenches: Sequence[Wrenc
     """Sum of single wrenches, each at its point and in its own frame."""
     batch = _check_batch(to_body, [np.shape(x)[:-1] for w in wrenches for x in (w.force, w.moment)])
     loads = np.zeros((*batch, mechanism.n_bodies, 6))
-    for w in wrenches:
+    for w in map(partial(on_body, mechanism), wrenches):
         k = mechanism.body_index(w.body)
         force, moment = np.asarray(w.force), np.asarray(w.moment)
         if w.frame == "world":
@@ -93,7 +106,7 @@ def load_moments(mechanism: Mechanism, tree: Tree, wrenches: Wrenches) -> Array:
     listed = listed_wrenches(mechanism, wrenches)
     shapes = [np.shape(x)[:-1] for w in listed for x in (w.force, w.moment)]
     result = np.zeros((*np.broadcast_shapes(*shapes), tree.n, LOAD))
-    for w in listed:
+    for w in map(partial(on_body, mechanism), listed):
         k = mechanism.body_index(w.body)
         axis, R = int(tree.body_axis[k]), tree.body_rotation[k]
         if axis == WORLD_AXIS:

@@ -8,7 +8,7 @@ their own, Pinocchio siblings by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,16 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from kinetree.algebra.arrays import Array, numbers
-from kinetree.algebra.rotation import rotation_about
 from kinetree.algebra.three_turns import ThreeTurns
-from kinetree.errors import InputError, SingularityError, listed, unknown_name
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.body import WORLD
+from kinetree.model.euler_coordinates import body_rates, euler_coordinates
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.state import coordinates
 
 PEERS = ("pinocchio", "mujoco")
 IN_A_PLANE = (False, False, True)  # two translations, then a rotation: (x, y, cos, sin) in Pinocchio
 UNIT = 1e-3  # how far the length of a quaternion, or of a cosine and sine, may be from 1
-LOCKED = 1e-8  # size of a determinant below which rates of angles are not known
 
 
 @dataclass(frozen=True)
@@ -217,14 +216,7 @@ def _from_peer(link: Link, peer: str, qpos: Array, qvel: Array | None) -> tuple[
     R = _rotation(qpos[..., -4:], peer, joint.name)
     if joint.is_free and peer == "mujoco":
         R = link.placement.rotation.T @ R
-    turns = ThreeTurns(joint.axes[-3:])
-    angles = np.array([turns.angles(x, np.zeros(3)) for x in R.reshape(-1, 3, 3)]).reshape((*R.shape[:-2], 3))
-    E = _body_rates(joint.axes[-3:], angles)
-    if (np.abs(np.linalg.det(E)) < LOCKED).any():
-        raise SingularityError(
-            f"joint '{joint.name}' is in gimbal lock there; rates of its angles are not known"
-        )
-    rates = np.asarray(np.linalg.solve(E, rest[..., -3:, None])[..., 0], dtype=np.float64)
+    angles, rates = euler_coordinates(joint, R, rest[..., -3:])
     if joint.is_ball:
         return angles, rates
     p, v = qpos[..., :3], rest[..., :3]
@@ -247,7 +239,7 @@ def _to_peer(share: _Share, peer: str, q: Array, qd: Array) -> tuple[Array, Arra
         return _planar_to(joint.axes, q, qd)
     angles, rates = q[..., -3:], qd[..., -3:]
     R = ThreeTurns(joint.axes[-3:]).rotation(angles)
-    w = (_body_rates(joint.axes[-3:], angles) @ rates[..., None])[..., 0]
+    w = (body_rates(joint.axes[-3:], angles) @ rates[..., None])[..., 0]
     if joint.is_ball:
         return _quaternion(R, peer), w
     p, v = q[..., :3] @ joint.axes[:3], qd[..., :3] @ joint.axes[:3]
@@ -257,20 +249,6 @@ def _to_peer(share: _Share, peer: str, q: Array, qd: Array) -> tuple[Array, Arra
     else:
         v = (np.swapaxes(R, -1, -2) @ v[..., None])[..., 0]
     return np.concatenate([p, _quaternion(R, peer)], axis=-1), np.concatenate([v, w], axis=-1)
-
-
-def _body_rates(axes: Array, angles: Array) -> Array:
-    """E (..., 3, 3) with w = E rates in body axes, for successive rotations about the axes."""
-    R = np.broadcast_to(np.eye(3), (*angles.shape[:-1], 3, 3))
-    columns: list[Array] = []
-    for k in (2, 1, 0):
-        columns.insert(0, np.swapaxes(R, -1, -2) @ axes[k])
-        R = _about(axes[k])(angles[..., k]) @ R
-    return np.stack(columns, axis=-1)
-
-
-def _about(axis: Array) -> Callable[[Array], Array]:
-    return lambda angle: rotation_about(axis, angle)
 
 
 def _planar_from(axes: Array, qpos: Array, qvel: Array, name: str) -> tuple[Array, Array]:

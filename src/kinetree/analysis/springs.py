@@ -21,7 +21,7 @@ from kinetree.analysis.loops.slopes import STEP, Direction, moved
 from kinetree.model.body import WORLD
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS, Flags, Springs, Tree
+from kinetree.model.tree import WORLD_AXIS, Flags, Springs, Tree, carried_weights
 from kinetree.state import Wrench
 
 SHORT = 1e-150  # m: shorter springs have no direction
@@ -50,6 +50,13 @@ def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
     """Q (..., n_axes): generalized forces of all springs on the axes, for states (..., n_axes)."""
     springs, found = _stretched(tree, q, qd)
     return _summed(-tension(springs, found, qd).rho[..., None] * found.g)
+
+
+def lift_torques(tree: Tree, q: Array) -> Array:
+    """Q (..., n_axes) of weights that are carried from outside alone."""
+    springs, found = _stretched(tree, q, np.zeros(tree.n))
+    pull = np.where(springs.lift.any(axis=-1), springs.stiffness, 0.0)
+    return _summed(-pull[:, None] * found.g)
 
 
 def spring_slopes(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
@@ -91,12 +98,13 @@ def spring_bends(tree: Tree, q: Array, qd: Array, y: Array) -> tuple[Array, Arra
 
 
 def spring_energy(tree: Tree, q: Array) -> Array:
-    """k (l - l0)^2 / 2 of all springs (J), (...)."""
+    """k (l - l0)^2 / 2 of all springs (J), (...); of weights that are carried, minus their height's part."""
     springs = _known(tree)
     motion = axis_motion(tree, q, np.zeros(tree.n), np.zeros(tree.n))
     x_a, x_b = _ends(springs, motion)
     excess = np.linalg.norm(x_b - x_a, axis=-1) - springs.rest_length
-    return _summed(0.5 * springs.stiffness * excess**2, axis=-1)
+    lifted = -(springs.lift * x_b).sum(axis=-1)
+    return _summed(np.where(springs.lift.any(axis=-1), lifted, 0.5 * springs.stiffness * excess**2), axis=-1)
 
 
 def spring_forces(tree: Tree, motion: AxisMotion, qd: Array) -> tuple[Stretch, Array]:
@@ -123,7 +131,7 @@ def spring_wrenches(mechanism: Mechanism, q: Array, qd: Array) -> list[Wrench]:
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
     _, force = spring_forces(tree, motion, qd)
     loads = []
-    for k, spring in enumerate(mechanism.springs):
+    for k, spring in enumerate([*mechanism.springs, *carried_weights(mechanism)]):
         for body, point, F in (
             (spring.body_a, spring.point_a, force[..., k, :]),
             (spring.body_b, spring.point_b, -force[..., k, :]),

@@ -20,7 +20,7 @@ from kinetree.state import coordinates, independent_axes
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Where a body is wanted.
+    """Where a body, or a named frame, is wanted.
 
     ``position`` (..., 3) in m in the world of the ``point`` (3,) of the body, given in the body frame, or
     ``orientation`` (..., 3, 3) of the body, x_world = R x_body, or both. ``weight`` counts when not all
@@ -159,7 +159,7 @@ def problem_of(
     if not wanted or not all(isinstance(target, Target) for target in wanted):
         raise InputError(f"targets must be a Target or a list of them, got {targets!r}")
     for target in wanted:
-        mechanism.body_index(target.body)
+        mechanism.place_of(target.body)
     lower, upper = (
         _bounds(mechanism) if limits else np.array([[-np.inf], [np.inf]]) * np.ones(mechanism.n_dof)
     )

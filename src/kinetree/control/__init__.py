@@ -3,6 +3,7 @@
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
+from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
 from kinetree.control.prescribed import Prescribed
@@ -20,6 +21,7 @@ __all__ = [
     "Feedforward",
     "FirstOrderActuator",
     "GravityCompensation",
+    "ModelActuators",
     "Prescribed",
     "SampledLaw",
     "TorqueTable",

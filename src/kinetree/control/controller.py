@@ -174,7 +174,7 @@ class Controller(ABC):
             return "it has joints without drives"
         if law.floating and not all(base_is_alone(m) for m in (law.mechanism, law.model)):
             return "its floating base has springs, friction, armature or other trees beside it"
-        if law.model.springs:
+        if law.model.tree.springs is not None:
             return "its model has springs between bodies"
         return ""
 

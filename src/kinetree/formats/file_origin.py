@@ -17,9 +17,12 @@ from pydantic import BaseModel, ValidationError
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 
 Place = tuple[int | str, ...]  # keys and indices from the top of the file, as pydantic gives them
-ARRAYS = {key: tuple(key.split(".")) for key in ("body", "joint", "loop", "contact", "spring", "dh.row")}
+ARRAYS = {
+    key: tuple(key.split("."))
+    for key in ("body", "joint", "loop", "contact", "spring", "frame", "actuator", "state", "dh.row")
+}
 MENTIONED = re.compile(
-    r"(?P<key>body|joint|loop|spring|contact point) '(?P<name>.*?)'|DH row (?P<row>\d+)"
+    r"(?P<key>body|joint|loop|spring|contact point|frame|actuator|state) '(?P<name>.*?)'|DH row (?P<row>\d+)"
     r"|more than one (?P<repeated>[a-z ]+) is called '(?P<twice>.*)'; |cycle: (?P<first>.*?) -> "
 )
 DECIMAL_COMMA = re.compile(r"= *[-+]?\d+,\d+ *(#.*)?$")
@@ -128,7 +131,7 @@ class Origin:
 
 def _names(key: str, index: int, entry: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """The kinds and names of what an entry of an array describes; a joint without a name gets its body's."""
-    if key in ("joint", "loop", "contact", "spring"):
+    if key in ("joint", "loop", "contact", "spring", "frame", "actuator", "state"):
         yield key, entry.get("name")
     if key == "loop":
         yield "joint", entry.get("name")

@@ -56,6 +56,14 @@ def as_one_or_many(value: object, infinite: bool = False, angle: bool = False) -
     return [as_number(x, infinite, angle) for x in given]
 
 
+def as_ends(value: object) -> list[float]:
+    """Two numbers, from where to where, either of them perhaps infinite."""
+    given = _items(value)
+    if given is None or len(given) != 2:
+        raise ValueError(f"must be a list of 2 numbers, got {reprlib.repr(value)}")
+    return [as_number(x, infinite=True) for x in given]
+
+
 def as_matrix(value: object) -> list[list[float]]:
     """Three rows of three numbers."""
     rows = _items(value)
@@ -127,6 +135,7 @@ Angles = Annotated[
     WithJsonSchema(_list_of(ANGLE, 3)),
 ]
 Matrix = Annotated[list[list[float]], PlainValidator(as_matrix), WithJsonSchema(_MATRIX)]
+Ends = Annotated[list[float], PlainValidator(as_ends), WithJsonSchema(_list_of(NUMBER, 2))]
 Size = Annotated[
     list[float], PlainValidator(as_list), WithJsonSchema({"type": "array", "items": NUMBER, "minItems": 1})
 ]

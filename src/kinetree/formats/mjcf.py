@@ -47,8 +47,10 @@ def load_mjcf(
     followed by another joint of the same body, carries an empty body called like the joint with '_frame'.
     Every file the model refers to must be inside its folder, or inside ``folder``, a folder around it, or by
     a relative path at most four folders above; shapes keep mesh paths relative to the folder. Meshes that are
-    not there are left out of the picture where no mass depends on them. Contacts, tendons and whatever else a
-    mechanism cannot hold are left out with one warning that names them. ``allow_unphysical`` says that
+    not there are left out of the picture where no mass depends on them. Geoms that may touch the floor become
+    contact points with the file's friction, the floor :attr:`Mechanism.floor`, sites frames, keyframes named
+    states, motors and servos actuators. Whatever a mechanism cannot hold is left out with one warning that
+    names it, a line each. ``allow_unphysical`` says that
     inertias which no body has are meant (see :class:`kinetree.Inertia`); MuJoCo refuses most of them itself.
     ``strict`` refuses these, files above the folder and missing meshes.
     """
@@ -142,9 +144,9 @@ def _mechanism(
     for remark in compiled.remarks:
         warnings.warn(f"{source}: MuJoCo warns: {_one_line(remark)}", KinetreeWarning, stacklevel=3)
     if compiled.left_out:
-        parts = "; ".join(compiled.left_out)
+        parts = "\n".join(f"  - {part}" for part in compiled.left_out)
         warnings.warn(
-            f"{source}: left out because a mechanism cannot hold it: {parts}", KinetreeWarning, stacklevel=3
+            f"{source}: left out because a mechanism cannot hold it:\n{parts}", KinetreeWarning, stacklevel=3
         )
     return mechanism
 

@@ -17,6 +17,7 @@ from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import ModelError
+from kinetree.formats.mjcf_actuators import actuators
 from kinetree.formats.mjcf_compiled import (
     CompiledModel,
     Drive,
@@ -25,8 +26,10 @@ from kinetree.formats.mjcf_compiled import (
     note_physics_left_out,
     placement_from,
 )
+from kinetree.formats.mjcf_contact import contacts
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
+from kinetree.formats.mjcf_states import keyframes, sites
 from kinetree.model.body import Body
 from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
@@ -47,10 +50,22 @@ def mechanism_from_compiled(
     links: list[Link] = []
     for b in range(1, m.nbody):
         inertia = _inertia(compiled, b, allow_unphysical)
-        body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b))
+        body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b), _compensation(compiled, b))
         links += _links(compiled, b, body, joints)
     gravity = m.opt.gravity if compiled.works("GRAVITY") else np.zeros(3)
-    return Mechanism(compiled.title(title), tuple(links), gravity, tuple(loops))
+    points, floor = contacts(compiled)
+    made, numbers = actuators(compiled, mimics)
+    return Mechanism(
+        compiled.title(title),
+        tuple(links),
+        gravity,
+        tuple(loops),
+        tuple(points),
+        frames=sites(compiled),
+        actuators=tuple(made),
+        states=keyframes(compiled, links, numbers),
+        floor=floor,
+    )
 
 
 def _links(compiled: CompiledModel, b: int, body: Body, joints: list[Joint]) -> Iterator[Link]:
@@ -99,13 +114,49 @@ def _back_to_zero(compiled: CompiledModel, j: int) -> Placement:
 
 
 def _joint(compiled: CompiledModel, j: int, drive: Drive, mimic: Mimic | None) -> Joint:
-    """The joint of the same kind; a ball or free joint has Euler angles and no parameters."""
+    """The joint of the same kind; a ball or free joint has Euler angles."""
     _note_joint_left_out(compiled, j)
     name, kind = compiled.joints[j], KINDS[compiled.joint_type(j)]
     if not compiled.is_scalar(j):
-        return Joint.of_kind(name, kind)
+        return Joint.of_kind(name, kind, driven=drive.driven, **_translations(compiled, j))
     axis, parameters = compiled.m.jnt_axis[j], _parameters(compiled, j, drive)
-    return Joint.of_kind(name, kind, axis=axis, mimic=mimic, **parameters)
+    return Joint.of_kind(name, kind, axis=axis, mimic=mimic, driven=drive.driven, **parameters)
+
+
+def _translations(compiled: CompiledModel, j: int) -> dict[str, Any]:
+    """Armature, damping and friction of the translations of a free joint."""
+    if compiled.joint_type(j) != "free":
+        return {}
+    m, v = compiled.m, int(compiled.m.jnt_dofadr[j])
+    works = {
+        "armature": (m.dof_armature, True),
+        "viscous": (m.dof_damping, compiled.works("DAMPER", "PASSIVE")),
+        "coulomb": (m.dof_frictionloss, compiled.works("FRICTIONLOSS", "CONSTRAINT")),
+    }
+    return {
+        key: [*values[v : v + 3].tolist(), 0.0, 0.0, 0.0]
+        for key, (values, does) in works.items()
+        if does and values[v : v + 3].any()
+    }
+
+
+def _rotor(compiled: CompiledModel, b: int) -> float:
+    """Armature of the rotation of a body on a free or ball joint that the world carries (kg m^2).
+
+    It resists angular acceleration relative to the world alike about all axes: an isotropic inertia.
+    """
+    return sum(
+        float(compiled.m.dof_armature[int(compiled.m.jnt_dofadr[j]) + 3 * (compiled.joint_type(j) == "free")])
+        for j in _turning_joints(compiled, b)
+    )
+
+
+def _turning_joints(compiled: CompiledModel, b: int) -> list[int]:
+    """The free or ball joint of a body, if nothing but it is between the body and the world."""
+    m = compiled.m
+    joints = range(int(m.body_jntadr[b]), int(m.body_jntadr[b] + m.body_jntnum[b]))
+    alone = len(joints) == 1 and m.body_weldid[m.body_parentid[b]] == 0
+    return [j for j in joints if alone and not compiled.is_scalar(j)]
 
 
 def _parameters(compiled: CompiledModel, j: int, drive: Drive) -> dict[str, Any]:
@@ -135,13 +186,24 @@ def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
     }
     lost = [part for part, (array, k) in newer.items() if np.any(newer_value(m, array, k))]
     if not compiled.is_scalar(j):
-        arrays = {"armature": m.dof_armature, "damping": m.dof_damping, "friction": m.dof_frictionloss}
-        lost += [part for part, values in arrays.items() if values[v : v + 3].any()]
+        free = compiled.joint_type(j) == "free"
+        turns = v + 3 if free else v
+        arrays = {"damping": m.dof_damping, "friction": m.dof_frictionloss}
+        if j not in _turning_joints(compiled, int(m.jnt_bodyid[j])):
+            arrays["armature"] = m.dof_armature
+        found = [part for part, values in arrays.items() if values[turns : turns + 3].any()]
+        lost += [f"rotational {part}" for part in found] if free else found
         lost += ["spring"] if m.jnt_stiffness[j] else []
         lost += ["limit"] if m.jnt_limited[j] else []
     if lost:
         name = f"{compiled.joint_type(j)} joint '{compiled.joints[j]}'"
         compiled.left_out.append(f"{', '.join(lost)} of {name}")
+
+
+def _compensation(compiled: CompiledModel, b: int) -> float:
+    """The part of a body's weight that is carried from outside."""
+    works = compiled.works("GRAVITY", "PASSIVE")
+    return float(compiled.m.body_gravcomp[b]) if works and compiled.m.body_weldid[b] != 0 else 0.0
 
 
 def _inertia(compiled: CompiledModel, b: int, allow_unphysical: bool) -> Inertia:
@@ -153,6 +215,8 @@ def _inertia(compiled: CompiledModel, b: int, allow_unphysical: bool) -> Inertia
     moment = 0.5 * (moment + moment.T)
     allowed = allow_unphysical and bool(physical_fault(moment))
     try:
+        rotor = _rotor(compiled, b)
+        moment = moment + rotor * np.eye(3) if rotor else moment
         return Inertia(float(m.body_mass[b]), axes.position, moment, allowed)
     except ModelError as reason:
         raise ModelError(f"{what}: {reason}") from None

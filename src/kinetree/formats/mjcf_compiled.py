@@ -32,6 +32,7 @@ class CompiledModel:
             kind: self._given(kind, count) for kind, count in (("BODY", self.m.nbody), ("JOINT", self.m.njnt))
         }
         self._taken = {kind: {WORLD, *filter(None, names)} for kind, names in given.items()}
+        self._taken["POINT"] = set()
         for b in range(1, self.m.nbody):
             self.bodies.append(given["BODY"][b] or self.new_body(f"body{b}"))
         for j in range(self.m.njnt):
@@ -57,6 +58,15 @@ class CompiledModel:
     def new_joint(self, wanted: str) -> str:
         """A joint name that no other has, and that no other gets."""
         return _fresh(wanted, self._taken["JOINT"])
+
+    def new_frame(self, wanted: str) -> str:
+        """A name for a frame that no body and no other frame has; '_site' behind it if one has."""
+        taken = self._taken["BODY"]
+        return _fresh(wanted if wanted not in taken else f"{wanted}_site", taken)
+
+    def new_point(self, wanted: str) -> str:
+        """A name for a contact point that no other has."""
+        return _fresh(wanted, self._taken["POINT"])
 
     def label(self, enumeration: str, value: Any) -> str:
         """What a number means in one of MuJoCo's enumerations: 'hinge' for mjJNT_HINGE of 'mjtJoint'."""
@@ -106,33 +116,49 @@ class Drive:
     effort_limit: float = np.inf
     armature: float = 0.0
     viscous: float = 0.0
+    driven: bool = True
 
 
 def drives(compiled: CompiledModel) -> list[Drive]:
-    """One drive per joint: the limits, inertia and damping of the actuators that act on this joint alone."""
+    """One drive per joint: the limits, inertia and damping of the actuators that act on this joint alone.
+
+    Where actuators are given, joints without one have no drive.
+    """
     m = compiled.m
     found = [Drive() for _ in range(m.njnt)]
     limits: list[list[float]] = [[] for _ in range(m.njnt)]
-    others = []
+    served: set[int] = set()
     for k in range(len(m.actuator_trntype)):
-        on_joint = compiled.label("mjtTrn", m.actuator_trntype[k]) in ("joint", "jointinparent")
-        j = int(m.actuator_trnid[k][0])
-        if not (on_joint and compiled.is_scalar(j)):
-            others.append(k)
+        kind, j = compiled.label("mjtTrn", m.actuator_trntype[k]), int(m.actuator_trnid[k][0])
+        reached = _reached(compiled, kind, j)
+        if reached is None:
+            served.update(range(m.njnt))
             continue
-        gear = abs(float(m.actuator_gear[_address(m, "out", k)][0]))
+        served.update(reached)
+        if kind == "tendon" or not compiled.is_scalar(j):
+            continue
+        gear = abs(float(m.actuator_gear[address(m, "out", k)][0]))
         limits[j].append(gear * _largest_force(compiled, k) if gear else 0.0)
         found[j].armature += gear * (gear * float(newer_value(m, "actuator_armature", k)))
         found[j].viscous += gear * (gear * float(newer_value(m, "actuator_damping", k)))
-        if not _is_plain_motor(compiled, k):
-            others.append(k)
     for j, drive in enumerate(found):
         own = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
         drive.effort_limit = min(own, sum(limits[j]) if limits[j] else np.inf)
-    if others:
-        names = [compiled.name("ACTUATOR", k) or f"actuator {k}" for k in others]
-        compiled.left_out.append(f"actuators other than motors on hinges and slides ({listed(names)})")
+        drive.driven = not served or j in served
     return found
+
+
+def _reached(compiled: CompiledModel, kind: str, target: int) -> list[int] | None:
+    """The joints that an actuator acts on directly or by a fixed tendon; None if that is not known."""
+    m = compiled.m
+    if kind in ("joint", "jointinparent"):
+        return [target]
+    if kind != "tendon":
+        return None
+    first = int(m.tendon_adr[target])
+    parts = range(first, first + int(m.tendon_num[target]))
+    fixed = all(compiled.label("mjtWrap", m.wrap_type[w]) == "joint" for w in parts)
+    return [int(m.wrap_objid[w]) for w in parts] if fixed else None
 
 
 def _largest_force(compiled: CompiledModel, k: int) -> float:
@@ -140,7 +166,7 @@ def _largest_force(compiled: CompiledModel, k: int) -> float:
     m = compiled.m
     if m.actuator_forcelimited[k]:
         return float(np.abs(m.actuator_forcerange[k]).max())
-    control = _address(m, "ctrl", k)
+    control = address(m, "ctrl", k)
     if _is_plain_motor(compiled, k) and m.actuator_ctrllimited[control]:
         return abs(float(m.actuator_gainprm[k][0])) * float(np.abs(m.actuator_ctrlrange[control]).max())
     return np.inf
@@ -158,7 +184,7 @@ def _is_plain_motor(compiled: CompiledModel, k: int) -> bool:
     return labels == ["none", "fixed", "none"] and not np.any(newer_value(m, "actuator_dampingpoly", k))
 
 
-def _address(m: Any, kind: str, k: int) -> int:
+def address(m: Any, kind: str, k: int) -> int:
     """Where actuator k starts in arrays per control or output; older MuJoCo has one of each per actuator."""
     return int(getattr(m, f"actuator_{kind}adr")[k]) if hasattr(m, f"actuator_{kind}adr") else k
 
@@ -176,26 +202,39 @@ def note_physics_left_out(compiled: CompiledModel) -> None:
     m = compiled.m
     fluid = float(m.opt.density) != 0 or float(m.opt.viscosity) != 0
     parts = {
-        "contacts": compiled.works("CONTACT", "CONSTRAINT") and (m.npair > 0 or _meets_the_world(m)),
-        "tendons": m.ntendon > 0,
         "flexible bodies": m.nflex > 0,
         "plugins": m.nplugin > 0,
         "fluid forces": fluid,
     }
     compiled.left_out += [part for part, is_there in parts.items() if is_there]
-    _note_bodies(compiled, "gravity compensation of", [b for b in range(m.nbody) if m.body_gravcomp[b]])
+    _note_tendons(compiled)
     _note_bodies(compiled, "mocap motion of", [b for b in range(m.nbody) if m.body_mocapid[b] >= 0])
+
+
+def _note_tendons(compiled: CompiledModel) -> None:
+    """List tendons through space, and what fixed ones do beside passing on forces of actuators."""
+    m = compiled.m
+    lost: dict[str, list[str]] = {}
+    for t in range(m.ntendon):
+        name = compiled.name("TENDON", t) or f"tendon {t}"
+        first = int(m.tendon_adr[t])
+        parts = range(first, first + int(m.tendon_num[t]))
+        if any(compiled.label("mjtWrap", m.wrap_type[w]) != "joint" for w in parts):
+            lost.setdefault("tendons through space", []).append(name)
+            continue
+        own = {
+            "stiffness": m.tendon_stiffness,
+            "damping": m.tendon_damping,
+            "friction": m.tendon_frictionloss,
+            "limits": m.tendon_limited,
+            "armature": getattr(m, "tendon_armature", np.zeros(m.ntendon)),
+        }
+        for part, values in own.items():
+            if np.any(values[t]):
+                lost.setdefault(f"{part} of fixed tendons", []).append(name)
+    compiled.left_out += [f"{what} ({listed(names, 4)})" for what, names in lost.items()]
 
 
 def _note_bodies(compiled: CompiledModel, what: str, bodies: Sequence[int]) -> None:
     if bodies:
         compiled.left_out.append(f"{what} {listed(compiled.bodies[b] for b in bodies)}")
-
-
-def _meets_the_world(m: Any) -> bool:
-    """Whether a geom of the world, such as a floor, may touch one of a body."""
-    world = m.geom_bodyid == 0
-    hits = (m.geom_contype[world][:, None] & m.geom_conaffinity[~world]) | (
-        m.geom_conaffinity[world][:, None] & m.geom_contype[~world]
-    )
-    return bool(hits.any())

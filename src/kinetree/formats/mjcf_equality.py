@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
+from kinetree.formats.mjcf_actuators import tendon_arms
 from kinetree.formats.mjcf_compiled import CompiledModel, newer_value, placement_from
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.loop import Loop
@@ -14,7 +15,10 @@ CUT_JOINTS = {"connect": "spherical", "weld": "fixed"}
 
 
 class Tie(NamedTuple):
-    """A joint follows another, by number: q = multiplier * q_leader + offset."""
+    """A joint follows another, by number: q = multiplier * q_leader + offset.
+
+    One that is held in place follows any other joint with the multiplier 0.
+    """
 
     leader: int
     multiplier: float
@@ -34,6 +38,8 @@ def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
             loops.append(_loop(compiled, e, kind))
         elif kind == "joint":
             reason = _tie(compiled, e, follows)
+        elif kind == "tendon":
+            reason = _tied_tendons(compiled, e, follows)
         else:
             reason = "no loop and no mimic"
         if reason:
@@ -72,10 +78,61 @@ def _tie(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
     m = compiled.m
     follower, leader = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
     coefficients = m.eq_data[e][:5]
+    q0 = _reference(compiled, follower)
     if leader < 0:
-        return "it holds one joint in place"
+        return _follow(compiled, follower, None, 0.0, q0 + float(coefficients[0]), follows)
     if coefficients[2:].any():
         return "not linear"
+    constant, slope = float(coefficients[0]), float(coefficients[1])
+    offset = q0 + constant - slope * _reference(compiled, leader)
+    return _follow(compiled, follower, leader, slope, offset, follows)
+
+
+def _tied_tendons(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
+    """Note that fixed tendons hold each other, l - l0 = c0 + c1 (p - p0), where that ties two joints."""
+    m = compiled.m
+    first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+    coefficients = m.eq_data[e][:5]
+    if second >= 0 and coefficients[2:].any():
+        return "not linear"
+    slope = float(coefficients[1]) if second >= 0 else 0.0
+    arms = tendon_arms(compiled, first)
+    others = tendon_arms(compiled, second) if second >= 0 else {}
+    if arms is None or others is None:
+        return "of tendons through space"
+    total = dict(arms)
+    for j, arm in others.items():
+        total[j] = total.get(j, 0.0) - slope * arm
+    joints = [j for j, arm in total.items() if arm != 0.0]
+    constant = float(coefficients[0]) + sum(total[j] * _reference(compiled, j) for j in joints)
+    if not 1 <= len(joints) <= 2:
+        return f"it ties {len(joints)} joints"
+    joints.sort(key=lambda j: j in follows)
+    follower, leader = joints[0], joints[1] if len(joints) == 2 else None
+    arm = total[follower]
+    ratio = 0.0 if leader is None else -total[leader] / arm
+    return _follow(compiled, follower, leader, ratio, constant / arm, follows)
+
+
+def _reference(compiled: CompiledModel, j: int) -> float:
+    return float(compiled.m.qpos0[compiled.m.jnt_qposadr[j]])
+
+
+def _follow(
+    compiled: CompiledModel,
+    follower: int,
+    leader: int | None,
+    slope: float,
+    offset: float,
+    follows: dict[int, Tie],
+) -> str:
+    """Note the tie, or say why it cannot be one."""
+    if leader is None:
+        free = [j for j in range(compiled.m.njnt) if compiled.is_scalar(j) and j != follower]
+        free = [j for j in free if j not in follows]
+        if not free:
+            return "it holds the only joint in place"
+        leader = free[0]
     if follower in follows:
         return f"joint '{compiled.joints[follower]}' already follows another"
     last = leader
@@ -83,9 +140,7 @@ def _tie(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
         last = follows[last].leader
     if last == follower:
         return "the joints follow each other in a circle"
-    q0, p0 = (float(m.qpos0[m.jnt_qposadr[j]]) for j in (follower, leader))
-    constant, slope = float(coefficients[0]), float(coefficients[1])
-    follows[follower] = Tie(leader, slope, q0 + constant - slope * p0)
+    follows[follower] = Tie(leader, slope, offset)
     return ""
 
 

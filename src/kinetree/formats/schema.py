@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
-from kinetree.formats.file_values import Angle, Moment, NameOrIndex, Number, Vector
+from kinetree.formats.file_values import Angle, Ends, Matrix, Moment, NameOrIndex, Number, Vector
 from kinetree.formats.schema_parts import (
     EACH,
     ORIGIN,
@@ -93,6 +93,9 @@ class GraphBodyTable(Table):
         None, description="Inertia about the body frame's origin, instead of mass, center and inertia."
     )
     shapes: list[ShapeTable] = Field([], description="Shapes the body is drawn with; they have no mass.")
+    gravity_compensation: Number = Field(
+        0.0, description="Part of the weight (no unit) that is carried from outside; default 0."
+    )
 
 
 class BodyTable(GraphBodyTable):
@@ -138,6 +141,54 @@ class ContactTable(Table):
     name: str = Field(description="Name of the contact point.")
     body: str = Field(description="Name of the body.")
     at: Vector = Field(ORIGIN, description="Position in the body frame (m).")
+    radius: Number = Field(0.0, description="Radius of a sphere around it (m); default 0, a point.")
+    half_axes: Matrix | None = Field(
+        None, description="Half axes of an ellipsoid around it, three vectors in the body frame (m)."
+    )
+    friction: Number | None = Field(
+        None, description="Coefficient of friction of its own (no unit); default the ground's."
+    )
+
+
+class FrameTable(Placed):
+    """A named frame of a body: a tool, a sensor."""
+
+    name: str = Field(description="Name of the frame.")
+    body: str = Field(description="Name of the body, or 'world'.")
+
+
+class ActuatorTable(Table):
+    """A motor or servo: force = gain u + bias - kp l - kv dl/dt of a control u, l = sum of gear q."""
+
+    name: str = Field(description="Name of the actuator.")
+    gears: dict[str, Number] = Field(
+        description="Gear (no unit; m or 1/m) by joint: its torque is the gear times the force."
+    )
+    gain: Number = Field(1.0, description="Force per control (N or N m, per unit of u); default 1.")
+    bias: Number = Field(0.0, description="Constant force (N or N m); default 0.")
+    kp: Number = Field(0.0, description="Force per length (N/m or N m/rad); default 0.")
+    kv: Number = Field(0.0, description="Force per speed (N s/m or N m s/rad); default 0.")
+    force_range: Ends | None = Field(None, description="Smallest and largest force (N or N m).")
+    control_range: Ends | None = Field(None, description="Smallest and largest control (unit of u).")
+
+
+class StateTable(Table):
+    """A named state of the mechanism."""
+
+    name: str = Field(description="Name of the state, such as home.")
+    q: list[Number] = Field(description="Positions of all joints in their order (rad, m).")
+    qd: list[Number] | None = Field(None, description="Velocities (rad/s, m/s); default at rest.")
+    control: list[Number] | None = Field(
+        None, description="Controls of all actuators (unit of u); default unknown."
+    )
+
+
+class FloorTable(Table):
+    """The floor of the scene."""
+
+    origin: Vector = Field(ORIGIN, description="A point of it (m).")
+    normal: Vector = Field([0.0, 0.0, 1.0], description="Direction out of the ground (no unit).")
+    friction: Number = Field(1.0, description="Coefficient of friction (no unit).")
 
 
 class SpringEndTable(Table):
@@ -215,6 +266,10 @@ class MechanismTable(Table):
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")
+    frame: list[FrameTable] = Field([], description="Named frames of bodies.")
+    actuator: list[ActuatorTable] = Field([], description="Motors and servos.")
+    state: list[StateTable] = Field([], description="Named states.")
+    floor: FloorTable | None = Field(None, description="The floor of the scene; default none.")
 
 
 class GraphTable(Table):

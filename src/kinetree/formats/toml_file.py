@@ -16,9 +16,21 @@ from kinetree.algebra.arrays import frozen
 from kinetree.errors import FileError
 from kinetree.formats.file_origin import Origin
 from kinetree.formats.schema import DhTable, GraphTable, MechanismTable, is_graph
-from kinetree.formats.toml_parts import body_of, contact_point_of, dh_row_of, link_of, loop_of, spring_of
+from kinetree.formats.toml_parts import (
+    actuator_of,
+    body_of,
+    contact_point_of,
+    dh_row_of,
+    floor_of,
+    frame_of,
+    link_of,
+    loop_of,
+    spring_of,
+    state_of,
+)
 from kinetree.formats.toml_writer import mechanism_table, toml_text
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.named_state import NamedStates
 
 __all__ = ["mechanism_from_table", "mechanism_from_toml", "mechanism_table", "toml_text"]
 
@@ -111,11 +123,19 @@ def _from_dh(file: MechanismTable, dh: DhTable, origin: Origin) -> Mechanism:
 
 
 def _further(file: MechanismTable, origin: Origin) -> dict[str, Any]:
-    """Loops, contact points and springs by their names in a mechanism."""
+    """Loops, contact points, springs and so on by their names in a mechanism."""
+    floor = None
+    if file.floor is not None:
+        with origin.blamed("floor"):
+            floor = floor_of(file.floor)
     return {
         "loops": _each(file.loop, loop_of, origin, "loop"),
         "contact_points": _each(file.contact, contact_point_of, origin, "contact"),
         "springs": _each(file.spring, spring_of, origin, "spring"),
+        "frames": _each(file.frame, frame_of, origin, "frame"),
+        "actuators": _each(file.actuator, actuator_of, origin, "actuator"),
+        "states": NamedStates(_each(file.state, state_of, origin, "state")),
+        "floor": floor,
     }
 
 

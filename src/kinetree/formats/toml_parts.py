@@ -16,22 +16,30 @@ from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, listed
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.schema import (
+    ActuatorTable,
     BodyTable,
     ContactTable,
     DhRowTable,
+    FloorTable,
+    FrameTable,
     GraphBodyTable,
     GraphJointTable,
     JointTable,
     SpringTable,
+    StateTable,
 )
 from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
+from kinetree.model.actuator import Actuator
 from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import Floor
+from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import KINDS, REVOLUTE
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link
+from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
 
 UNIT_LENGTH_SLACK = 4 * np.finfo(np.float64).eps
@@ -47,7 +55,8 @@ def link_of(table: BodyTable) -> Link:
 
 def body_of(table: GraphBodyTable) -> Body:
     """A body by itself."""
-    return Body(table.name, inertia_of(table), tuple(shape_of(shape) for shape in table.shapes))
+    shapes = tuple(shape_of(shape) for shape in table.shapes)
+    return Body(table.name, inertia_of(table), shapes, table.gravity_compensation)
 
 
 def dh_row_of(table: DhRowTable) -> dict[str, Any]:
@@ -66,7 +75,34 @@ def loop_of(table: GraphJointTable) -> Loop:
 
 def contact_point_of(table: ContactTable) -> ContactPoint:
     """A point of a body that may touch the ground."""
-    return ContactPoint(table.name, table.body, frozen(table.at))
+    half = None if table.half_axes is None else frozen(table.half_axes)
+    friction = None if table.friction is None else float(table.friction)
+    return ContactPoint(table.name, table.body, frozen(table.at), float(table.radius), half, friction)
+
+
+def frame_of(table: FrameTable) -> Frame:
+    """A named frame of a body."""
+    return Frame(table.name, table.body, placement_of(table, f"frame '{table.name}'"))
+
+
+def actuator_of(table: ActuatorTable) -> Actuator:
+    """A motor or servo."""
+    ranges = {key: getattr(table, key) for key in ("force_range", "control_range")}
+    given: dict[str, Any] = {key: tuple(ends) for key, ends in ranges.items() if ends is not None}
+    return Actuator(
+        table.name, tuple(table.gears.items()), table.gain, table.bias, table.kp, table.kv, **given
+    )
+
+
+def state_of(table: StateTable) -> NamedState:
+    """A named state."""
+    control = None if table.control is None else frozen(table.control)
+    return NamedState(table.name, frozen(table.q), frozen(table.qd or []), control)
+
+
+def floor_of(table: FloorTable) -> Floor:
+    """The floor of the scene."""
+    return Floor(table.origin, table.normal, table.friction)
 
 
 def spring_of(table: SpringTable) -> Spring:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,17 +14,21 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
 from kinetree.errors import FileError, InputError
 from kinetree.formats.file_values import AXIS_NAMES
+from kinetree.model.actuator import UNLIMITED, Actuator
 from kinetree.model.body import Shape
+from kinetree.model.contact_point import ContactPoint
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint
 from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.named_state import NamedState
 from kinetree.model.spring import Spring
 
 Table = dict[str, Any]
 HEAD = "# Kinetree mechanism. SI units: m, kg, s, N, rad.\n"
 WIDTH = 110  # longer tables and matrices are broken into lines
+BARE = re.compile("[A-Za-z0-9_-]+")  # keys without quotes
 EXACT_INTEGERS = 1e15  # whole numbers below are written without a point
 
 
@@ -49,10 +54,20 @@ def mechanism_table(mechanism: Mechanism) -> Table:
     if mechanism.springs:
         table["spring"] = [_spring(spring) for spring in mechanism.springs]
     if mechanism.contact_points:
-        table["contact"] = [
-            {"name": point.name, "body": point.body, "at": point.position.tolist()}
-            for point in mechanism.contact_points
-        ]
+        table["contact"] = [_contact(point) for point in mechanism.contact_points]
+    more = {
+        "frame": [{"name": x.name, "body": x.body, **_placement(x.placement)} for x in mechanism.frames],
+        "actuator": [_actuator(x) for x in mechanism.actuators],
+        "state": [_state(x) for x in mechanism.states.values()],
+    }
+    table |= {key: rows for key, rows in more.items() if rows}
+    if mechanism.floor is not None:
+        floor = mechanism.floor
+        table["floor"] = {
+            "origin": list(floor.origin),  # type: ignore[arg-type]
+            "normal": list(floor.normal),  # type: ignore[arg-type]
+            "friction": floor.friction,
+        }
     return table
 
 
@@ -69,6 +84,8 @@ def _body(link: Link) -> Table:
         "joint": link.joint.kind if welded else joint,
     }
     table |= _inertia(link.body.inertia)
+    if link.body.gravity_compensation:
+        table["gravity_compensation"] = link.body.gravity_compensation
     if link.body.shapes:
         table["shapes"] = [_shape(shape) for shape in link.body.shapes]
     return table
@@ -170,6 +187,33 @@ def _spring(spring: Spring) -> Table:
     }
 
 
+def _contact(point: ContactPoint) -> Table:
+    table: Table = {"name": point.name, "body": point.body, "at": point.position.tolist()}
+    if point.radius:
+        table["radius"] = point.radius
+    elif point.is_round:
+        table["half_axes"] = point.extent.tolist()
+    return table if point.friction is None else table | {"friction": point.friction}
+
+
+def _actuator(actuator: Actuator) -> Table:
+    table: Table = {"name": actuator.name, "gears": dict(actuator.gears), "gain": actuator.gain}
+    for key in ("bias", "kp", "kv"):
+        if getattr(actuator, key):
+            table[key] = getattr(actuator, key)
+    for key in ("force_range", "control_range"):
+        if getattr(actuator, key) != UNLIMITED:
+            table[key] = list(getattr(actuator, key))
+    return table
+
+
+def _state(state: NamedState) -> Table:
+    table: Table = {"name": state.name, "q": state.q.tolist()}
+    if state.qd.any():
+        table["qd"] = state.qd.tolist()
+    return table if state.control is None else table | {"control": state.control.tolist()}
+
+
 def _spring_end(body: str, point: Array) -> Table:
     return {"body": body, **({} if _same_bits(point, np.zeros(3)) else {"at": point.tolist()})}
 
@@ -214,9 +258,14 @@ def _value(value: object) -> str:
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(inner)}" for key, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in value.items()) + " }"
     assert isinstance(value, Sequence)
     return "[" + ", ".join(_value(item) for item in value) + "]"
+
+
+def _key(key: str) -> str:
+    """A key as it is, or in quotes where TOML wants them."""
+    return key if BARE.fullmatch(key) else _text(key)
 
 
 def _number(value: float) -> str:

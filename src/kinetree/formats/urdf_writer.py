@@ -40,6 +40,10 @@ def urdf_text(mechanism: Mechanism) -> str:
     new_joint = _namer(link.joint.name for link in mechanism.links)
     for link in mechanism.links:
         _write_link(robot, link, new_link, new_joint)
+    for frame in mechanism.frames:  # as everybody writes them: links without mass on fixed joints
+        link_name = new_link(frame.name)
+        _connect(robot, new_joint(f"{frame.name}_joint"), "fixed", frame.body, link_name, frame.placement)
+        SubElement(robot, "link", name=link_name)
     indent(robot)
     text = tostring(robot, encoding="unicode")
     illegal = ILLEGAL.search(text)
@@ -56,6 +60,10 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "loops": [loop.name for loop in mechanism.loops],
         "springs between bodies": [spring.name for spring in mechanism.springs],
         "contact points": [point.name for point in mechanism.contact_points],
+        "gravity compensation": [x.body.name for x in mechanism.links if x.body.gravity_compensation],
+        "actuators": [actuator.name for actuator in mechanism.actuators],
+        "named states": list(mechanism.states),
+        "floor": [] if mechanism.floor is None else ["of the scene"],
         "armature of joints": [joint.name for joint in joints if joint.armature.any()],
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],

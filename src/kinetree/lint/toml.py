@@ -13,24 +13,29 @@ from pydantic import BaseModel, ValidationError
 from kinetree.errors import FileError, KinetreeError, ModelError, unknown_name
 from kinetree.formats.file_origin import ARRAYS, Origin, Place, complaint
 from kinetree.formats.schema import (
+    ActuatorTable,
     BodyTable,
     ContactTable,
     DhRowTable,
+    FrameTable,
     GraphBodyTable,
     GraphJointTable,
     GraphTable,
     LoopTable,
     MechanismTable,
     SpringTable,
+    StateTable,
     is_graph,
 )
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.formats.toml_lines import key_lines
 from kinetree.formats.toml_parts import (
     SOLIDS,
+    actuator_of,
     body_of,
     contact_point_of,
     dh_row_of,
+    frame_of,
     inertia_of,
     joint_of,
     link_of,
@@ -38,12 +43,13 @@ from kinetree.formats.toml_parts import (
     placement_of,
     shape_of,
     spring_of,
+    state_of,
 )
 from kinetree.lint.finding import ERROR, WARNING, Finding, of_error
 from kinetree.model.body import WORLD, Body
 from kinetree.model.dh import from_dh
 from kinetree.model.joint import Joint
-from kinetree.model.mechanism import Link, Mechanism, faults
+from kinetree.model.mechanism import Link, Mechanism, faults, on_bodies
 from kinetree.model.suspicions import Suspicion, looks_like_degrees, suspicions
 
 RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
@@ -94,6 +100,9 @@ PARTS = (
     Part("loop", LoopTable, loop_of, (loop_of,)),
     Part("spring", SpringTable, spring_of, (spring_of,)),
     Part("contact", ContactTable, contact_point_of, (contact_point_of,)),
+    Part("frame", FrameTable, frame_of, (frame_of,)),
+    Part("actuator", ActuatorTable, actuator_of, (actuator_of,)),
+    Part("state", StateTable, state_of, (state_of,)),
     Part("dh.row", DhRowTable, _checked_row, (_row_alone,)),
 )
 GRAPH_PARTS = (
@@ -217,7 +226,8 @@ def _tree_findings(origin: Origin, parts: Mapping[str, list[Any]]) -> Iterator[F
     """What is wrong with bodies that are in order by themselves: names, parents, cycles."""
     if origin.table.get("dh") is not None:
         return
-    name, further = str(origin.table.get("name")), [parts[key] for key in ("loop", "contact", "spring")]
+    points = on_bodies(parts["contact"], parts["frame"])
+    name, further = str(origin.table.get("name")), (parts["loop"], points, parts["spring"])
     for fault in faults(name, parts["body"], *further):
         repeated = REPEATED.match(fault)
         if repeated is not None and repeated["kind"] == "degree of freedom":

@@ -6,7 +6,7 @@ import reprlib
 from dataclasses import dataclass, field
 from unicodedata import category
 
-from kinetree.algebra.arrays import Array, array_key, same_arrays, vector
+from kinetree.algebra.arrays import Array, array_key, number, same_arrays, vector
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, unknown_name
 from kinetree.model.inertia import Inertia
@@ -76,11 +76,16 @@ class Shape:
 
 @dataclass(frozen=True)
 class Body:
-    """A named rigid body; without inertia it is a frame."""
+    """A named rigid body; without inertia it is a frame.
+
+    ``gravity_compensation`` is the part of its weight that is carried from outside, by a force at its centre
+    of mass: 1 holds all of it, as a counterweight does that moves no mass.
+    """
 
     name: str
     inertia: Inertia = field(default_factory=Inertia)
     shapes: tuple[Shape, ...] = ()
+    gravity_compensation: float = 0.0
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a body")
@@ -89,3 +94,5 @@ class Body:
         if not isinstance(self.inertia, Inertia):
             raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {self.inertia!r}")
         object.__setattr__(self, "shapes", tuple(self.shapes))
+        share = number(self.gravity_compensation, f"body '{self.name}': gravity_compensation", ModelError)
+        object.__setattr__(self, "gravity_compensation", share)

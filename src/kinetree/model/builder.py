@@ -9,17 +9,21 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError
+from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import UP, Floor
+from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import EARTH, Link, Mechanism
+from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
 
 
 class Builder:
-    """Collects bodies, loops, springs and contact points, then :meth:`build` checks and freezes them.
+    """Collects bodies and what belongs to them, then :meth:`build` checks and freezes all of it.
 
     Start at ``builder.world``; each joint method of a handle names a joint, ``.body`` the body it carries.
 
@@ -40,12 +44,42 @@ class Builder:
         self._loops: list[Loop] = []
         self._points: list[ContactPoint] = []
         self._springs: list[Spring] = []
+        self._frames: list[Frame] = []
+        self._actuators: list[Actuator] = []
+        self._states: list[NamedState] = []
+        self._floor: Floor | None = None
 
     def build(self) -> Mechanism:
         """The finished mechanism."""
         gravity: Any = self.gravity
         links, loops = tuple(self._links), tuple(self._loops)
-        return Mechanism(self.name, links, gravity, loops, tuple(self._points), tuple(self._springs))
+        return Mechanism(
+            self.name,
+            links,
+            gravity,
+            loops,
+            tuple(self._points),
+            tuple(self._springs),
+            tuple(self._frames),
+            tuple(self._actuators),
+            NamedStates(self._states),
+            self._floor,
+        )
+
+    def actuator(self, actuator: Actuator) -> None:
+        """Add a motor or servo, such as ``Actuator.position("servo", "knee", kp=100.0)``."""
+        self._actuators.append(actuator)
+
+    def state(self, name: str, q: ArrayLike, qd: ArrayLike = (), control: ArrayLike | None = None) -> None:
+        """Name a state: positions (n_dof,), velocities (at rest unless given), controls of the actuators."""
+        values: Any = (q, qd, control)
+        self._states.append(NamedState(name, *values))
+
+    def floor(
+        self, origin: ArrayLike = (0.0, 0.0, 0.0), normal: ArrayLike = UP, friction: float = 1.0
+    ) -> None:
+        """Say where the floor of the scene is, for :meth:`kinetree.Ground.of`."""
+        self._floor = Floor(origin, normal, friction)
 
     def loop(
         self,
@@ -142,10 +176,29 @@ class BodyHandle:
         """Attach a free joint: translations x, y, z, then Euler angles in ``sequence`` (default YXZ)."""
         return self.joint(name, "free", **joint)
 
-    def contact(self, name: str, at: ArrayLike = (0.0, 0.0, 0.0)) -> BodyHandle:
-        """Mark a point of this body that may touch the ground."""
-        position: Any = at
-        self._builder._points.append(ContactPoint(name, self.name, position))
+    def contact(
+        self,
+        name: str,
+        at: ArrayLike = (0.0, 0.0, 0.0),
+        radius: float = 0.0,
+        half_axes: ArrayLike | None = None,
+        friction: float | None = None,
+    ) -> BodyHandle:
+        """Mark a point of this body that may touch the ground, or a sphere or ellipsoid around it."""
+        given: Any = (at, radius, half_axes, friction)
+        self._builder._points.append(ContactPoint(name, self.name, *given))
+        return self
+
+    def frame(
+        self,
+        name: str,
+        at: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        rpy: ArrayLike | None = None,
+    ) -> BodyHandle:
+        """Name a frame of this body, such as a tool's."""
+        place = Placement.at(at, rotation, rpy, what=f"frame '{name}'", error=ModelError)
+        self._builder._frames.append(Frame(name, self.name, place))
         return self
 
 

@@ -236,7 +236,7 @@ def _links(body: Body, joint: Loop, back: dict[str, Placement]) -> Iterator[Link
     """A body on the joint that carries it, passed the other way if it is the joint's body a."""
     frame = back[body.name]
     shapes = tuple(replace(shape, placement=frame @ shape.placement) for shape in body.shapes)
-    moved = Body(body.name, body.inertia.moved(frame), shapes)
+    moved = replace(body, inertia=body.inertia.moved(frame), shapes=shapes)
     if joint.body_b == body.name:
         yield Link(moved, joint.joint, joint.body_a, _seen(back, joint.body_a, joint.placement_a))
         return

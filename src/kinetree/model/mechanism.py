@@ -1,4 +1,4 @@
-"""A mechanism: named bodies carried by joints, loops, springs, contact points. The user's object; frozen."""
+"""A mechanism: bodies carried by joints, loops, springs, contact points, frames, actuators; frozen."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, ModelError, listed, unknown_name
+from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import Floor
+from kinetree.model.frame import Frame
 from kinetree.model.inertia import LARGEST
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
+from kinetree.model.named_state import NamedState, NamedStates
 from kinetree.model.spring import Spring
 from kinetree.model.tree import Flags, Tree, compile_tree
 
@@ -47,7 +51,10 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A tree of bodies and joints, with loops, contact points and springs; see :class:`kinetree.Builder`.
+    """A tree of bodies and joints with what belongs to it; see :class:`kinetree.Builder`.
+
+    Beside loops, contact points and springs it has ``frames`` (named places of bodies), ``actuators``,
+    ``states`` (named poses, ``mechanism.states["home"].q``) and the ``floor`` of its scene, if it has one.
 
     Links may come in any order; they are kept in that order except that parents go before their children.
     ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
@@ -64,13 +71,22 @@ class Mechanism:
     loops: tuple[Loop, ...] = ()
     contact_points: tuple[ContactPoint, ...] = ()
     springs: tuple[Spring, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    states: NamedStates = field(default_factory=NamedStates)
+    floor: Floor | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a mechanism")
         object.__setattr__(self, "gravity", vector(self.gravity, 3, "gravity", ModelError))
-        for part in ("links", "loops", "contact_points", "springs"):
+        for part in ("links", "loops", "contact_points", "springs", "frames", "actuators"):
             object.__setattr__(self, part, tuple(getattr(self, part)))
+        given = self.states.values() if isinstance(self.states, Mapping) else self.states
+        object.__setattr__(self, "states", NamedStates(given))
+        object.__setattr__(self, "contact_points", on_bodies(self.contact_points, self.frames))
         for fault in faults(self.name, self.links, self.loops, self.contact_points, self.springs):
+            raise ModelError(fault)
+        for fault in further_faults(self.links, self.frames, self.actuators, tuple(given), self.floor):
             raise ModelError(fault)
         object.__setattr__(self, "links", _parents_first(self.links))
 
@@ -141,6 +157,24 @@ class Mechanism:
     def body_index(self, name: str) -> int:
         """Position of a body in ``body_names``."""
         return _index(self._body_positions, "body", name)
+
+    def place_of(self, name: str) -> tuple[str, Placement]:
+        """The body that a name stands for and the place in it: a body and its origin, or those of a frame.
+
+        >>> import kinetree as kt
+        >>> kt.zoo.gripper().place_of("link3")
+        ('link3', Placement(position=[0.0, 0.0, 0.0]))
+        """
+        if name in self._body_positions:
+            return name, Placement()
+        if name not in self._frames_by_name:
+            raise InputError(unknown_name("body", name, [*self._body_positions, *self._frames_by_name]))
+        frame = self._frames_by_name[name]
+        return frame.body, frame.placement
+
+    @cached_property
+    def _frames_by_name(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
 
     def joint_index(self, name: str) -> int:
         """Position of a degree of freedom in ``joint_names`` and so in q."""
@@ -240,6 +274,8 @@ class Mechanism:
             isinstance(other, Mechanism)
             and (self.name, self.links, self.loops, self.contact_points, self.springs)
             == (other.name, other.links, other.loops, other.contact_points, other.springs)
+            and (self.frames, self.actuators, self.states, self.floor)
+            == (other.frames, other.actuators, other.states, other.floor)
             and np.array_equal(self.gravity, other.gravity)
         )
 
@@ -306,6 +342,43 @@ def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
             f"mechanism '{mechanism}': the cut joint '{loop.name}' cannot have {what}, since its coordinate "
             "is none of the mechanism's; cut the loop at another joint"
         )
+
+
+def further_faults(
+    links: Sequence[Link],
+    frames: Sequence[Frame] = (),
+    actuators: Sequence[Actuator] = (),
+    states: Sequence[NamedState] = (),
+    floor: Floor | None = None,
+) -> Iterator[str]:
+    """What is wrong with frames, actuators, named states and the floor."""
+    bodies = [link.body.name for link in links]
+    yield from _repeated([*bodies, *(frame.name for frame in frames)], "body or frame")
+    for frame in frames:
+        yield from _unattached(f"frame '{frame.name}'", (frame.body,), (WORLD, *bodies))
+    yield from _repeated([actuator.name for actuator in actuators], "actuator")
+    dofs = [name for link in links if link.joint.mimic is None for name in link.joint.dof_names]
+    for actuator in actuators:
+        for dof, _ in actuator.gears:
+            if dof not in dofs:
+                yield f"actuator '{actuator.name}': {unknown_name('joint', dof, dofs)}"
+    yield from _repeated([state.name for state in states], "state")
+    for state in states:
+        if len(state.q) != len(dofs):
+            yield f"state '{state.name}' has {len(state.q)} positions, the mechanism {len(dofs)} joints"
+        if state.control is not None and len(state.control) != len(actuators):
+            yield f"state '{state.name}' has {len(state.control)} controls for {len(actuators)} actuators"
+    if floor is not None and not isinstance(floor, Floor):
+        yield f"floor must be a Floor, got {floor!r}"
+
+
+def on_bodies(points: Sequence[ContactPoint], frames: Sequence[Frame]) -> tuple[ContactPoint, ...]:
+    """Contact points of frames as points of the bodies that carry these."""
+    known = {frame.name: frame for frame in frames}
+    return tuple(
+        point.moved(known[point.body].body, known[point.body].placement) if point.body in known else point
+        for point in points
+    )
 
 
 def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,13 @@ from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import AXES, THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import PARAMETERS, Joint, axis_labels
 from kinetree.model.joint_kind import KINDS, ONE_AXIS
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.named_state import NamedStates
 from kinetree.model.spring import Spring
 
 SAME_FRAME = 1e-9  # m and no unit: frames that should be one may differ by this
@@ -63,7 +65,23 @@ def rooted_at(
     )
     points = tuple(_moved_point(contact, back) for contact in mechanism.contact_points)
     springs = tuple(_moved_spring(spring, back) for spring in mechanism.springs)
-    return replace(mechanism, links=tuple(links), loops=loops, contact_points=points, springs=springs)
+    named = tuple(replace(x, placement=_seen(back, x.body, x.placement)) for x in mechanism.frames)
+    return replace(
+        mechanism,
+        links=tuple(links),
+        loops=loops,
+        contact_points=points,
+        springs=springs,
+        frames=named,
+        states=NamedStates(),  # the base has other coordinates
+        actuators=_still_there(mechanism.actuators, links),
+    )
+
+
+def _still_there(actuators: Sequence[Actuator], links: Sequence[Link]) -> tuple[Actuator, ...]:
+    """The actuators, all of whose joints are still there."""
+    dofs = {name for link in links for name in link.joint.dof_names}
+    return tuple(x for x in actuators if all(dof in dofs for dof, _ in x.gears))
 
 
 def frame_in(source: Mechanism, target: Mechanism, body: str) -> Placement:
@@ -169,14 +187,14 @@ def _moved_body(body: Body, back: dict[str, Placement]) -> Body:
     if frame is None or frame.is_identity:
         return body
     shapes = tuple(replace(shape, placement=frame @ shape.placement) for shape in body.shapes)
-    return Body(body.name, body.inertia.moved(frame), shapes)
+    return replace(body, inertia=body.inertia.moved(frame), shapes=shapes)
 
 
 def _moved_point(point: ContactPoint, back: dict[str, Placement]) -> ContactPoint:
     frame = back.get(point.body)
     if frame is None or frame.is_identity:
         return point
-    return replace(point, position=frozen(frame.rotation @ point.position + frame.position))
+    return point.moved(point.body, frame)
 
 
 def _moved_spring(spring: Spring, back: dict[str, Placement]) -> Spring:

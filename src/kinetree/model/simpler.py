@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from kinetree.algebra.arrays import frozen, number
 from kinetree.algebra.placement import Placement
@@ -13,6 +16,7 @@ from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
 from kinetree.model.joint_kind import FIXED
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.named_state import NamedStates
 from kinetree.model.rooted import linked, single_axes
 from kinetree.model.spring import Spring
 
@@ -25,7 +29,25 @@ def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, 
         if mimic is not None and mimic.joint in held:
             held[link.joint.name] = mimic.multiplier * held[mimic.joint] + mimic.offset
     links = [new for link in mechanism.links for new in _held_links(link, held)]
-    return replace(mechanism, links=tuple(links))
+    more = _without_held(mechanism, held)
+    return replace(mechanism, links=tuple(links), **more)
+
+
+def _without_held(mechanism: Mechanism, held: Mapping[str, float]) -> dict[str, Any]:
+    """Actuators and named states without degrees of freedom that are held; actuators of these alone go."""
+    kept = np.array([name not in held for name in mechanism.joint_names], dtype=bool)
+    used = np.array([any(x not in held for x, _ in one.gears) for one in mechanism.actuators], dtype=bool)
+    actuators = []
+    for one, is_used in zip(mechanism.actuators, used, strict=True):
+        if is_used:
+            fixed = sum(gear * held[x] for x, gear in one.gears if x in held)
+            gears = tuple((x, gear) for x, gear in one.gears if x not in held)
+            actuators.append(replace(one, gears=gears, bias=one.bias - one.kp * fixed))
+    states = [
+        replace(x, q=x.q[kept], qd=x.qd[kept], control=None if x.control is None else x.control[used])
+        for x in mechanism.states.values()
+    ]
+    return {"actuators": tuple(actuators), "states": NamedStates(states)}
 
 
 def fused(mechanism: Mechanism) -> Mechanism:
@@ -37,7 +59,7 @@ def fused(mechanism: Mechanism) -> Mechanism:
         name = link.body.name
         carrier, frame = place[link.parent]
         seen = frame @ link.placement
-        if link.joint.is_fixed and carrier != WORLD:
+        if link.joint.is_fixed and carrier != WORLD and _same_lift(bodies[carrier], link.body):
             place[name] = carrier, seen
             bodies[carrier] = _one(bodies[carrier], link.body, seen)
         else:
@@ -56,13 +78,17 @@ def fused(mechanism: Mechanism) -> Mechanism:
     )
     points = []
     for point in mechanism.contact_points:
-        carrier, frame = place[point.body]
-        position = frozen(frame.rotation @ point.position + frame.position)
-        points.append(replace(point, body=carrier, position=position))
+        points.append(point.moved(*place[point.body]))
     springs = [_carried(spring, place) for spring in mechanism.springs]
     kept = tuple(replace(link, body=bodies[link.body.name]) for link in links)
     found = tuple(spring for spring in springs if spring is not None)
-    return replace(mechanism, links=kept, loops=loops, contact_points=tuple(points), springs=found)
+    frames = []
+    for named in mechanism.frames:
+        carrier, seen = place[named.body]
+        frames.append(replace(named, body=carrier, placement=seen @ named.placement))
+    return replace(
+        mechanism, links=kept, loops=loops, contact_points=tuple(points), springs=found, frames=tuple(frames)
+    )
 
 
 def _carried(spring: Spring, place: Mapping[str, tuple[str, Placement]]) -> Spring | None:
@@ -120,8 +146,15 @@ def _moved(axis: Joint, value: float) -> Placement:
     return Placement(position=frozen(value * axis.axes[0]))
 
 
+def _same_lift(carrier: Body, carried: Body) -> bool:
+    """Whether the same part of both weights is carried from outside, so that one force can do it."""
+    heavy = [body.gravity_compensation for body in (carrier, carried) if body.inertia.mass]
+    return len(set(heavy)) < 2
+
+
 def _one(carrier: Body, carried: Body, place: Placement) -> Body:
     """Two bodies as one."""
     shapes = tuple(replace(shape, placement=place @ shape.placement) for shape in carried.shapes)
     inertia = carrier.inertia + carried.inertia.moved(place)
-    return Body(carrier.name, inertia, (*carrier.shapes, *shapes))
+    lifted = carrier if carrier.inertia.mass else carried
+    return Body(carrier.name, inertia, (*carrier.shapes, *shapes), lifted.gravity_compensation)

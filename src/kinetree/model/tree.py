@@ -20,6 +20,7 @@ from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.model.body import WORLD
 from kinetree.model.joint import PARAMETERS, Joint
 from kinetree.model.kept import Kept
+from kinetree.model.spring import Spring
 
 if TYPE_CHECKING:
     from kinetree.model.mechanism import Link, Mechanism
@@ -28,6 +29,7 @@ Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Kind = TypeVar("Kind", bound=np.generic)
 WORLD_AXIS = -1  # what the roots hang on
+FAR = 2.0**50  # m: where weights are carried from; coordinates of bodies are nothing beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +42,11 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Springs and dampers between points of axes (-1: the world), whose frames the points are given in."""
+    """Springs and dampers between points of axes (-1: the world), whose frames the points are given in.
+
+    The last ones may be weights that are carried from outside: springs to a point so far above, `FAR`, that
+    their force is constant to rounding; ``lift`` is that force (N, upwards), zero for true springs.
+    """
 
     names: tuple[str, ...]
     axis_a: Integers
@@ -51,6 +57,7 @@ class Springs:
     stiffness: Array
     damping: Array
     rest_length: Array
+    lift: Array  # (springs, 3), in the world
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,13 +202,18 @@ class _Rows:
             body_first_moment=frozen(first),
             body_second_moment=frozen(second),
             coupling=_coupling(mechanism, self.axis_names),
-            springs=self._springs(mechanism) if mechanism.springs else None,
+            springs=self._springs(mechanism),
             **{key: frozen(values) for key, values in self.parameters.items()},
         )
 
-    def _springs(self, mechanism: Mechanism) -> Springs:
-        """The springs between points of axes."""
-        springs = mechanism.springs
+    def _springs(self, mechanism: Mechanism) -> Springs | None:
+        """The springs between points of axes, and weights that are carried from outside."""
+        springs = [*mechanism.springs, *carried_weights(mechanism)]
+        if not springs:
+            return None
+        lift = np.zeros((len(springs), 3))
+        for k in range(len(mechanism.springs), len(springs)):
+            lift[k] = springs[k].stiffness * springs[k].point_a
         a = [self._point(mechanism, spring.body_a, spring.point_a) for spring in springs]
         b = [self._point(mechanism, spring.body_b, spring.point_b) for spring in springs]
         top = [self._common(x[0], y[0]) for x, y in zip(a, b, strict=True)]
@@ -215,6 +227,7 @@ class _Rows:
             stiffness=frozen([spring.stiffness for spring in springs]),
             damping=frozen([spring.damping for spring in springs]),
             rest_length=frozen([spring.rest_length for spring in springs]),
+            lift=frozen(lift),
         )
 
     def _point(self, mechanism: Mechanism, body: str, point: Array) -> tuple[int, Array]:
@@ -233,6 +246,21 @@ class _Rows:
             else:
                 b = self.parent[b]
         return a
+
+
+def carried_weights(mechanism: Mechanism) -> list[Spring]:
+    """Gravity compensation as springs without length to points `FAR` above: their pull is constant."""
+    g = float(np.linalg.norm(mechanism.gravity))
+    found = []
+    for link in mechanism.links:
+        body = link.body
+        share, mass = body.gravity_compensation, body.inertia.mass
+        if g and share * mass:
+            above = -np.copysign(FAR, share) / g * mechanism.gravity
+            name = f"gravity compensation of {body.name}"
+            pull = abs(share) * mass * g / FAR
+            found.append(Spring(name, WORLD, body.name, frozen(above), body.inertia.center, pull))
+    return found
 
 
 def _stacked(placements: list[Placement]) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
+from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
 from kinetree.control.structure import has_floating_base
@@ -45,7 +46,7 @@ def torque(work: Assignment) -> dict[str, Any]:
     given = [key for key, value in table if value is not None]
     if len(given) != 1:
         raise InputError(
-            f"{work.origin.where(('torque',))}: [torque] give one of constant, file and function; "
+            f"{work.origin.where(('torque',))}: [torque] give one of constant, file, function and actuators; "
             f"got {listed(given)}"
         )
     with work.origin.blamed("torque"):
@@ -53,6 +54,10 @@ def torque(work: Assignment) -> dict[str, Any]:
             return {"torque": joint_values(work.mechanism, table.constant, None, "constant")}
         if table.file is not None:
             return {"controller": _torque_file(work, table.file)}
+        if table.actuators is not None:
+            law = ModelActuators(table.actuators)
+            law.torque(work.mechanism, 0.0, *np.zeros((2, work.mechanism.n_dof)))
+            return {"controller": law}
         return {"torque": work.code.function(table.function, "torque", "t, q, qd")}
 
 

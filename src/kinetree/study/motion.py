@@ -87,6 +87,11 @@ def initial_state(work: Assignment, motion: Trajectory | None) -> tuple[Array, A
     if table is None:
         return q, qd
     with work.origin.blamed("initial"):
+        if table.state is not None:
+            if table.q is not None or table.q_degrees is not None:
+                raise InputError("give either a state by name or q, not both")
+            named = work.mechanism.states[table.state]
+            q, qd = named.q, named.qd
         given = joint_values(work.mechanism, table.q, table.q_degrees, "q")
         rates = joint_values(work.mechanism, table.qd, table.qd_degrees, "qd")
         if given is not None and rates is None:

@@ -90,6 +90,8 @@ def _is_limited(mechanism: Mechanism) -> bool:
 
 
 def _simulate(mechanism: Mechanism) -> list[str]:
+    if mechanism.states or mechanism.actuators:
+        return [*_beginning(mechanism), *_driving(mechanism), *_standing(mechanism)]
     start, _ = start_and_end(mechanism)
     closing = "assemble = true  # q is near a pose that closes the loops; or hold = [...]: joints that stay"
     lines = [
@@ -103,9 +105,48 @@ def _simulate(mechanism: Mechanism) -> list[str]:
         f"# constant = {_listed(np.zeros(mechanism.n_dof))}  # N m, N; without this table there are none",
         "",
     ]
-    if mechanism.contact_points:
-        lines += ["[ground]  # an empty table is the usual ground", "stiffness = 2000  # N/m", ""]
-    return [*lines, *_plot("q", "kinetic_energy", "potential_energy")]
+    return [*lines, *_standing(mechanism)]
+
+
+def _beginning(mechanism: Mechanism) -> list[str]:
+    """From a state that the mechanism has, or from zero."""
+    if mechanism.states:
+        first, *others = mechanism.states
+        more = f"  # or {listed(others)}" if others else ""
+        return ["[initial]", f"state = {json.dumps(first)}{more}", ""]
+    start, _ = start_and_end(mechanism)
+    closing = ["assemble = true  # q is near a pose that closes the loops"] if mechanism.loops else []
+    return ["[initial]", *_order(mechanism), f"q = {_listed(start)}  # rad, m", *closing, ""]
+
+
+def _driving(mechanism: Mechanism) -> list[str]:
+    """By the actuators that the mechanism has, holding its state."""
+    if not mechanism.actuators:
+        return []
+    if mechanism.states:
+        what = f"actuators = {json.dumps(next(iter(mechanism.states)))}  # the mechanism's own, in this state"
+        return ["[torque]", what, ""]
+    names = listed([actuator.name for actuator in mechanism.actuators], 60)
+    zero = _listed(np.zeros(len(mechanism.actuators)))
+    return [
+        "[torque]",
+        f"# actuators: {names}",
+        f"actuators = {zero}  # the mechanism's own, by these controls",
+        "",
+    ]
+
+
+def _standing(mechanism: Mechanism) -> list[str]:
+    ground = []
+    if mechanism.contact_points and (mechanism.floor is not None or mechanism.states or mechanism.actuators):
+        ground = [
+            "[ground]",
+            "floor = true  # the scene's floor, as firm as the mechanism's weight needs",
+            "",
+        ]
+    elif mechanism.contact_points:
+        ground = ["[ground]  # an empty table is the usual ground", "stiffness = 2000  # N/m", ""]
+    return [*ground, *_plot("q", "kinetic_energy", "potential_energy")]
 
 
 def _inverse(mechanism: Mechanism) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from kinetree.study.assignment import Assignment
@@ -28,7 +29,7 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
 
 def ground(work: Assignment) -> Any:
     """The ground with its soil and regions."""
-    from kinetree.simulation.ground import Ground, Region
+    from kinetree.simulation.ground import Ground, Region, firm_soil
 
     table = work.tables.ground
     with work.origin.blamed("ground"):
@@ -38,7 +39,13 @@ def ground(work: Assignment) -> Any:
             regions.append(Region(height=row.height, soil=row.soil and _soil(row.soil), **ends))
         keys = ("origin", "normal", "forward", "points")
         given = {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
-        made = Ground(_soil(table), regions=regions, **given)
+        if table.floor:
+            firm = firm_soil(work.mechanism)
+            own = {key: getattr(table, key) for key in SoilTable.model_fields}
+            soil = replace(firm, **{key: x for key, x in own.items() if x is not None})
+            made = Ground.of(work.mechanism, soil, regions=regions, **given)
+        else:
+            made = Ground(_soil(table), regions=regions, **given)
         made.contact_names(work.mechanism)
         return made
 

@@ -63,6 +63,9 @@ class MechanismChoice(MechanismTable):
 class InitialTable(Table):
     """The state at the start; by default that of the trajectory, or zero and at rest."""
 
+    state: str | None = Field(
+        None, description="Name of a state of the mechanism, such as home, to begin with."
+    )
     q: Positions | None = Field(None, description=f'Positions (rad or "90 deg", m): {EACH}; others are 0.')
     q_degrees: Gains | None = Field(None, description=f"Angles in degrees, instead of q: {EACH}.")
     qd: Gains | None = Field(None, description=f"Velocities (rad/s, m/s): {EACH}; others are 0.")
@@ -148,6 +151,11 @@ class TorqueTable(Table):
         None, description="CSV with a header 'time, joint1, ...' and rows of numbers (s, N m, N)."
     )
     function: str | None = Field(None, description=f"Function of t, q, qd. {FUNCTION}.")
+    actuators: str | list[Number] | dict[str, Number] | None = Field(
+        None,
+        description="The mechanism's own actuators, with the controls (unit of each) of one of its states by "
+        "name, given for all of them, or by actuator.",
+    )
 
 
 class ModelErrorTable(Table):
@@ -219,6 +227,11 @@ class RegionTable(Table):
 class GroundTable(SoilTable):
     """A plane that contact points cannot pass without a force; its keys may be left out, all of them."""
 
+    floor: bool = Field(
+        False,
+        description="Take plane and friction from the mechanism's floor, and soil as firm as its weight "
+        "needs, where the other keys say nothing else.",
+    )
     origin: Vector | None = Field(None, description="A point of the plane (m); default the origin.")
     normal: Vector | None = Field(None, description="Direction out of the ground; default against gravity.")
     forward: Vector | None = Field(None, description="First direction along the ground; default x.")

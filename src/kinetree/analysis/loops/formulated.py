@@ -54,7 +54,7 @@ def closed_by_formulation(
     if name != "inverse_dynamics_derivatives":
         wrenches = with_springs(mechanism, q, qd, wrenches)
         return closed_answers(formulation, name, mechanism, closed, states, wrenches)[0]
-    if wrenches is not None or mechanism.springs:
+    if wrenches is not None or mechanism.tree.springs is not None:
         raise InputError(
             f"formulation '{formulation}' offers no derivatives with wrenches or springs on the bodies; "
             "leave it out"

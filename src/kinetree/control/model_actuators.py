@@ -1,0 +1,162 @@
+"""The actuators that a mechanism has of its own, as a law: motors and servos with gears and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.analysis.loads import Wrenches
+from kinetree.control.controller import Controller
+from kinetree.control.desired_motion import constant, desired_motion
+from kinetree.control.fitted import Fitted, Recipe
+from kinetree.control.structure import effort_limits
+from kinetree.errors import InputError, unknown_name
+from kinetree.model.actuator import Actuator
+from kinetree.model.mechanism import Mechanism
+from kinetree.state import coordinates
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelActuators(Controller):
+    """The mechanism's own actuators under constant controls, tau = sum of gear (gain u + bias - kp l - kv v).
+
+    ``control`` is the name of one of its states, controls (n_actuators,) or controls by actuator, zero for
+    those not named. A state without controls is held: position servos are commanded where they are there.
+    Forces stay within the actuators' ranges, torques within the joints' effort limits.
+
+    >>> import kinetree as kt
+    >>> arm = kt.Builder("arm")
+    >>> _ = arm.world.revolute("hinge", axis="y").body("rod", kt.Inertia.rod(1.0, end=(0.5, 0, 0)))
+    >>> arm.actuator(kt.Actuator.position("servo", "hinge", kp=100.0, kv=5.0, force_range=(-8, 8)))
+    >>> ModelActuators({"servo": 0.1}).torque(arm.build(), 0.0, [0.05], [0.2]).tolist()
+    [4.0]
+    """
+
+    control: str | ArrayLike | Mapping[str, float] = 0.0
+
+    def _checked_recipe(self) -> Recipe:
+        given: Any = self.control
+        if isinstance(given, Mapping):
+            given = {str(name): float(finite(numbers(x, "control"), "control")) for name, x in given.items()}
+        elif not isinstance(given, str):
+            given = frozen(finite(numbers(given, "control"), "control"))
+        self._set(control=given)
+        return Recipe()
+
+    def commands(self, mechanism: Mechanism) -> Array:
+        """The controls (n_actuators,) of a mechanism's actuators, within their ranges."""
+        actuators = _actuators(mechanism)
+        given: Any = self.control
+        if isinstance(given, str):
+            state = mechanism.states[given]
+            u = _held(mechanism, state.q) if state.control is None else state.control
+        elif isinstance(given, dict):
+            names = [actuator.name for actuator in actuators]
+            u = np.zeros(len(names))
+            for name, x in given.items():
+                if name not in names:
+                    raise InputError(f"control: {unknown_name('actuator', name, names)}")
+                u[names.index(name)] = x
+        elif given.ndim == 0 or given.shape == (len(actuators),):
+            u = np.broadcast_to(given, len(actuators))
+        else:
+            raise InputError(
+                f"control must be {len(actuators)} numbers, for the actuators of '{mechanism.name}', "
+                f"got shape {given.shape}"
+            )
+        low, high = np.array([actuator.control_range for actuator in actuators]).T
+        commands: Array = np.clip(u, low, high)
+        return commands
+
+    def torque(
+        self,
+        mechanism: Mechanism,
+        t: ArrayLike,
+        q: ArrayLike,
+        qd: ArrayLike,
+        integral: ArrayLike | None = None,
+        wrenches: Wrenches = None,
+    ) -> Array:
+        """Torques (..., n_dof) of the actuators in states q, qd (..., n_dof), at any time."""
+        q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
+        actuators, G = _actuators(mechanism), gear_matrix(mechanism)
+        gain, bias, kp, kv, low, high = np.array(
+            [(x.gain, x.bias, x.kp, x.kv, *x.force_range) for x in actuators]
+        ).T
+        force = gain * self.commands(mechanism) + bias - kp * (q @ G.T) - kv * (qd @ G.T)
+        most = self._limit(mechanism)
+        tau: Array = np.clip(np.clip(force, low, high) @ G, -most, most)
+        return tau
+
+    def _limit(self, mechanism: Mechanism) -> Array:
+        return effort_limits(mechanism)
+
+    def _fitted(self, mechanism: Mechanism) -> Fitted:
+        """The law as tau = table - kp q - kd qd within symmetric limits, where it has this form."""
+        if self._last and self._last[0].mechanism is mechanism:
+            return self._last[0]
+        n, G = mechanism.n_dof, gear_matrix(mechanism)
+        actuators, u = _actuators(mechanism), self.commands(mechanism)
+        kp, kd, table, limit = np.zeros(n), np.zeros(n), np.zeros(n), self._limit(mechanism).copy()
+        for actuator, command, row in zip(actuators, u, G, strict=True):
+            kp += actuator.kp * row**2
+            kd += actuator.kv * row**2
+            table += row * (actuator.gain * command + actuator.bias)
+            if np.isfinite(actuator.force_range).all():
+                most = np.abs(row) * max(np.abs(actuator.force_range))
+                limit = np.where(row != 0.0, np.minimum(limit, most), limit)
+        recipe = Recipe(desired=desired_motion(np.zeros(n)))
+        acting = np.asarray(G.any(axis=0))
+        law = Fitted(
+            mechanism, recipe, acting, kp, kd, np.zeros(n), limit, False, np.arange(n), constant(table)
+        )
+        self._last[:] = [law]
+        return law
+
+    def _why_not_compiled(self, law: Fitted) -> str:  # type: ignore[override]
+        """Nothing, or the reason why the law is called back."""
+        mechanism = law.mechanism
+        G = gear_matrix(mechanism)
+        if mechanism.tree.coupling is not None:
+            return "it has mimic joints"
+        if (np.count_nonzero(G, axis=1) > 1).any():
+            return "an actuator acts on several joints"
+        shared = np.count_nonzero(G, axis=0) > 1
+        for actuator, row in zip(_actuators(mechanism), G, strict=True):
+            low, high = actuator.force_range
+            if low != -high or (np.isfinite(high) and shared[row != 0.0].any()):
+                return f"the force range of actuator '{actuator.name}' is not symmetric or not alone"
+        return ""
+
+
+def gear_matrix(mechanism: Mechanism) -> Array:
+    """G (n_actuators, n_dof): lengths G q, torques G^T f."""
+    G = np.zeros((len(mechanism.actuators), mechanism.n_dof))
+    for row, actuator in zip(G, mechanism.actuators, strict=True):
+        for dof, gear in actuator.gears:
+            row[mechanism.joint_index(dof)] = gear
+    return G
+
+
+def _actuators(mechanism: Mechanism) -> tuple[Actuator, ...]:
+    if not mechanism.actuators:
+        raise InputError(
+            f"mechanism '{mechanism.name}' has no actuators of its own; give it some, or take another law"
+        )
+    return mechanism.actuators
+
+
+def _held(mechanism: Mechanism, q: Array) -> Array:
+    """Controls that let position servos rest at q; zero for other actuators."""
+    lengths = gear_matrix(mechanism) @ q
+    return np.array(
+        [
+            length - actuator.bias / actuator.kp if actuator.is_position_servo else 0.0
+            for actuator, length in zip(mechanism.actuators, lengths, strict=True)
+        ]
+    )

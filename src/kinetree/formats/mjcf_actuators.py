@@ -1,0 +1,121 @@
+"""Actuators of a compiled MuJoCo model: motors, position and velocity servos on joints and fixed tendons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.errors import listed
+from kinetree.formats.mjcf_compiled import CompiledModel, address, newer_value
+from kinetree.model.actuator import UNLIMITED, Actuator, Range
+from kinetree.model.joint import Mimic
+
+LAGS = ("filter", "filterexact")  # dynamics that end where the control is
+
+
+class Arms(NamedTuple):
+    """Length l = sum of gear q + shift over joints by number."""
+
+    gears: dict[int, float]
+    shift: float = 0.0
+
+
+def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[list[Actuator], list[int]]:
+    """The actuators that a mechanism can hold, and their numbers in MuJoCo; what it cannot is noted."""
+    m = compiled.m
+    made: list[Actuator] = []
+    numbers: list[int] = []
+    strange: list[str] = []
+    lagging: list[str] = []
+    for k in range(len(m.actuator_trntype)):
+        name = compiled.name("ACTUATOR", k) or f"actuator{k}"
+        arms = transmission(compiled, k)
+        kinds = [
+            compiled.label(enumeration, values[k])
+            for enumeration, values in (
+                ("mjtDyn", m.actuator_dyntype),
+                ("mjtGain", m.actuator_gaintype),
+                ("mjtBias", m.actuator_biastype),
+            )
+        ]
+        plain = kinds[1] == "fixed" and kinds[2] in ("none", "affine") and kinds[0] in ("none", *LAGS)
+        if arms is None or not plain or np.any(newer_value(m, "actuator_dampingpoly", k)):
+            strange.append(name)
+            continue
+        if kinds[0] in LAGS:
+            lagging.append(name)
+        made.append(_actuator(compiled, k, name, _independent(compiled, arms, mimics), kinds[2]))
+        numbers.append(k)
+    if strange:
+        compiled.left_out.append(
+            f"actuators that are no motors or servos on hinges and slides ({listed(strange)})"
+        )
+    if lagging:
+        compiled.left_out.append(f"lag of actuators ({listed(lagging)})")
+    return made, numbers
+
+
+def transmission(compiled: CompiledModel, k: int) -> Arms | None:
+    """The joints, by number, that an actuator acts on with constant gears; None if it does otherwise."""
+    m = compiled.m
+    kind, j = compiled.label("mjtTrn", m.actuator_trntype[k]), int(m.actuator_trnid[k][0])
+    gear = float(m.actuator_gear[address(m, "out", k)][0])
+    if kind in ("joint", "jointinparent") and compiled.is_scalar(j):
+        return Arms({j: gear})
+    if kind == "tendon":
+        arms = tendon_arms(compiled, j)
+        return None if arms is None else Arms({x: gear * c for x, c in arms.items()})
+    return None
+
+
+def tendon_arms(compiled: CompiledModel, t: int) -> dict[int, float] | None:
+    """The coefficients of a fixed tendon by number of joint; None for one that runs through space."""
+    m = compiled.m
+    first = int(m.tendon_adr[t])
+    parts = range(first, first + int(m.tendon_num[t]))
+    if any(compiled.label("mjtWrap", m.wrap_type[w]) != "joint" for w in parts):
+        return None
+    arms: dict[int, float] = {}
+    for w in parts:
+        j = int(m.wrap_objid[w])
+        arms[j] = arms.get(j, 0.0) + float(m.wrap_prm[w])
+    return arms
+
+
+def _independent(compiled: CompiledModel, arms: Arms, mimics: Mapping[int, Mimic]) -> Arms:
+    """The same length by joints that move by themselves."""
+    numbers = {name: j for j, name in enumerate(compiled.joints)}
+    gears: dict[int, float] = {}
+    shift = arms.shift
+    for j, gear in arms.gears.items():
+        mimic = mimics.get(j)
+        if mimic is not None:
+            shift += gear * mimic.offset
+            j, gear = numbers[mimic.joint], gear * mimic.multiplier
+        gears[j] = gears.get(j, 0.0) + gear
+    return Arms(gears, shift)
+
+
+def _actuator(compiled: CompiledModel, k: int, name: str, arms: Arms, bias: str) -> Actuator:
+    """Force = gain u + b0 + b1 l + b2 dl/dt, within its range."""
+    m = compiled.m
+    b0, b1, b2 = (float(x) for x in m.actuator_biasprm[k][:3]) if bias == "affine" else (0.0, 0.0, 0.0)
+    control = address(m, "ctrl", k)
+    works = compiled.works("CLAMPCTRL")
+    return Actuator(
+        name,
+        tuple((compiled.joints[j], gear) for j, gear in arms.gears.items()),
+        float(m.actuator_gainprm[k][0]),
+        b0 + b1 * arms.shift,
+        0.0 - b1,
+        0.0 - b2,
+        _range(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else UNLIMITED,
+        _range(m.actuator_ctrlrange[control]) if m.actuator_ctrllimited[control] and works else UNLIMITED,
+    )
+
+
+def _range(ends: object) -> Range:
+    low, high = (float(x) for x in ends)  # type: ignore[attr-defined]
+    return low, high

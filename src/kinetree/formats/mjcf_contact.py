@@ -1,0 +1,267 @@
+"""Geoms of a compiled MuJoCo model that may touch the floor, as contact points; the floor itself.
+
+Against a plane a sphere is a point with a radius, a capsule two of them, a box its corners, an ellipsoid
+itself, all exactly. A cylinder is two flat ellipsoids, as wide as its ends and `FLATNESS` of its radius
+thick, which round its edges off by that much. A mesh is corners of its convex hull, so many that its extent
+in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.errors import listed
+from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import UP, Floor
+
+FLATNESS = 0.02  # thickness of the ends of cylinders, of their radius
+ROUGHNESS = 0.01  # of the size of a mesh
+CORNERS = 32  # of a mesh
+DIRECTIONS = 400  # in which the extent of a mesh is compared
+LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, others are walls
+SHAPES = ("sphere", "capsule", "box", "ellipsoid", "cylinder", "mesh")
+
+
+class Ball(NamedTuple):
+    """A point with half axes (3, 3) in rows, both in the frame of a geom."""
+
+    position: Array
+    half: Array
+
+
+def contacts(compiled: CompiledModel) -> tuple[list[ContactPoint], Floor | None]:
+    """The contact points of all geoms that may touch the floor, and the floor, if there is one.
+
+    Without a floor in the file, geoms of bodies that float, which may touch a usual floor, have points.
+    """
+    if not compiled.works("CONTACT", "CONSTRAINT"):
+        return [], None
+    m = compiled.m
+    g = _floor_geom(compiled)
+    touching = [k for k in range(m.ngeom) if m.body_weldid[m.geom_bodyid[k]] != 0 and _meets(compiled, k, g)]
+    if g is None:
+        touching = [k for k in touching if _floats(compiled, int(m.geom_bodyid[k]))]
+    points: list[ContactPoint] = []
+    for k in touching:
+        points += _points(compiled, k, g)
+    _note_others(compiled, g, touching)
+    floor = None if g is None else _floor(compiled, g)
+    return points, floor
+
+
+# ---- the floor -------------------------------------------------------------------------------------------
+
+
+def _floor_geom(compiled: CompiledModel) -> int | None:
+    """The plane, or flat height field, of the world that is most nearly level; None if there is none."""
+    m = compiled.m
+    best, level = None, LEVEL
+    for g in range(m.ngeom):
+        if m.body_weldid[m.geom_bodyid[g]] != 0 or not (m.geom_contype[g] or m.geom_conaffinity[g]):
+            continue
+        kind = compiled.label("mjtGeom", m.geom_type[g])
+        if kind == "plane" or (kind == "hfield" and _is_flat(compiled, g)):
+            _, R = _place(compiled, g)
+            up = -m.opt.gravity if m.opt.gravity.any() else np.array(UP)
+            along = float(R[:, 2] @ up / np.linalg.norm(up))
+            if along > level:
+                best, level = g, along
+    return best
+
+
+def _is_flat(compiled: CompiledModel, g: int) -> bool:
+    return not np.ptp(_heights(compiled, g)) > 0.0
+
+
+def _heights(compiled: CompiledModel, g: int) -> Array:
+    """Heights (m) of a height field above its geom's frame."""
+    m, h = compiled.m, int(compiled.m.geom_dataid[g])
+    first = int(m.hfield_adr[h])
+    data = m.hfield_data[first : first + int(m.hfield_nrow[h] * m.hfield_ncol[h])]
+    heights: Array = np.asarray(data, dtype=np.float64) * float(m.hfield_size[h][2])
+    return heights
+
+
+def _floor(compiled: CompiledModel, g: int) -> Floor:
+    m = compiled.m
+    position, R = _place(compiled, g)
+    if compiled.label("mjtGeom", m.geom_type[g]) == "hfield":
+        position = position + _heights(compiled, g)[0] * R[:, 2]
+    return Floor(position, R[:, 2], float(m.geom_friction[g][0]))
+
+
+def _place(compiled: CompiledModel, g: int) -> tuple[Array, Array]:
+    """Position and rotation in the world of a geom that is fixed there."""
+    m, b = compiled.m, int(compiled.m.geom_bodyid[g])
+    place = placement_from(m.geom_pos[g], m.geom_quat[g], f"geom {g}")
+    while b > 0:
+        place = placement_from(m.body_pos[b], m.body_quat[b], f"body {b}") @ place
+        b = int(m.body_parentid[b])
+    return place.position, place.rotation
+
+
+# ---- who touches whom ------------------------------------------------------------------------------------
+
+
+def _meets(compiled: CompiledModel, k: int, g: int | None) -> bool:
+    """Whether a geom may touch the floor; without one, a usual floor."""
+    m = compiled.m
+    if compiled.label("mjtGeom", m.geom_type[k]) not in SHAPES:
+        return False
+    if g is None:
+        return bool((int(m.geom_contype[k]) & 1) or (int(m.geom_conaffinity[k]) & 1))
+    if _pair(compiled, k, g) is not None:
+        return True
+    a, b = int(m.geom_bodyid[k]), int(m.geom_bodyid[g])
+    if ((min(a, b) << 16) + max(a, b)) in m.exclude_signature:
+        return False
+    return bool(
+        (int(m.geom_contype[k]) & int(m.geom_conaffinity[g]))
+        or (int(m.geom_contype[g]) & int(m.geom_conaffinity[k]))
+    )
+
+
+def _pair(compiled: CompiledModel, k: int, g: int) -> int | None:
+    m = compiled.m
+    for p in range(m.npair):
+        if {int(m.pair_geom1[p]), int(m.pair_geom2[p])} == {k, g}:
+            return p
+    return None
+
+
+def _floats(compiled: CompiledModel, b: int) -> bool:
+    """Whether the tree of a body moves on a free joint."""
+    m = compiled.m
+    root = int(m.body_rootid[b])
+    joints = range(int(m.body_jntadr[root]), int(m.body_jntadr[root] + m.body_jntnum[root]))
+    return any(compiled.joint_type(j) == "free" for j in joints)
+
+
+def _friction(compiled: CompiledModel, k: int, g: int | None) -> float:
+    """The coefficient of two geoms: of the one with priority, else the larger; 0 where contact is smooth."""
+    m = compiled.m
+    if g is None:
+        return float(m.geom_friction[k][0]) if m.geom_condim[k] > 1 else 0.0
+    pair = _pair(compiled, k, g)
+    if pair is not None:
+        return float(m.pair_friction[pair][0]) if m.pair_dim[pair] > 1 else 0.0
+    first, second = int(m.geom_priority[k]), int(m.geom_priority[g])
+    chosen = [k, g] if first == second else [k] if first > second else [g]
+    smooth = max(int(m.geom_condim[x]) for x in chosen) == 1
+    return 0.0 if smooth else max(float(m.geom_friction[x][0]) for x in chosen)
+
+
+def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
+    """List contacts that have no counterpart."""
+    m = compiled.m
+    moving = m.body_weldid[m.geom_bodyid] != 0
+    solid = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    hits = (m.geom_contype[:, None] & m.geom_conaffinity[moving]) | (
+        m.geom_conaffinity[:, None] & m.geom_contype[moving]
+    )
+    things = [g for g in np.flatnonzero(~moving & hits.any(axis=1)).tolist() if g != floor]
+    if things:
+        names = [
+            compiled.name("GEOM", g) or f"{compiled.label('mjtGeom', m.geom_type[g])} {g}" for g in things
+        ]
+        compiled.left_out.append(f"contacts with things that are no floor ({listed(names, 4)})")
+    if _may_meet_each_other(compiled, np.flatnonzero(moving & solid)) or m.npair > len(touching):
+        compiled.left_out.append("contacts of bodies with each other")
+
+
+def _may_meet_each_other(compiled: CompiledModel, geoms: Any) -> bool:
+    m = compiled.m
+    kind, other = m.geom_contype[geoms], m.geom_conaffinity[geoms]
+    body = m.body_weldid[m.geom_bodyid[geoms]]
+    parent = m.body_weldid[m.body_parentid[body]]
+    hits = ((kind[:, None] & other) | (other[:, None] & kind)) != 0
+    apart = (body[:, None] != body) & (parent[:, None] != body) & (body[:, None] != parent)
+    return bool((hits & apart).any())
+
+
+# ---- shapes as points ------------------------------------------------------------------------------------
+
+
+def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint]:
+    m = compiled.m
+    body = compiled.bodies[int(m.geom_bodyid[k])]
+    place = placement_from(m.geom_pos[k], m.geom_quat[k], f"geom {k}")
+    name = compiled.name("GEOM", k) or f"{body}_geom{k - int(m.body_geomadr[m.geom_bodyid[k]])}"
+    balls = _balls(compiled, k)
+    friction = _friction(compiled, k, g)
+    found = []
+    for number, ball in enumerate(balls, start=1):
+        own = name if len(balls) == 1 else f"{name}_{number}"
+        lengths = np.linalg.norm(ball.half, axis=1)
+        radius = float(lengths[0]) if np.ptp(lengths) == 0.0 else 0.0
+        half = None if radius or not lengths.any() else ball.half
+        point = ContactPoint(compiled.new_point(own), body, frozen(ball.position), radius, half, friction)
+        found.append(point.moved(body, place))
+    return found
+
+
+def _balls(compiled: CompiledModel, k: int) -> list[Ball]:
+    m = compiled.m
+    x, y, z = (float(size) for size in m.geom_size[k])
+    kind, up, none = compiled.label("mjtGeom", m.geom_type[k]), np.array(UP), np.zeros((3, 3))
+    if kind == "sphere":
+        return [Ball(np.zeros(3), x * np.eye(3))]
+    if kind == "capsule":
+        return [Ball(sign * y * up, x * np.eye(3)) for sign in (-1.0, 1.0)]
+    if kind == "ellipsoid":
+        return [Ball(np.zeros(3), np.diag([x, y, z]))]
+    if kind == "cylinder":
+        thin = min(FLATNESS * x, 0.5 * y)
+        return [Ball(sign * (y - thin) * up, np.diag([x, x, thin])) for sign in (-1.0, 1.0)]
+    if kind == "box":
+        signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], dtype=np.float64)
+        return [Ball(corner, none) for corner in signs * (x, y, z)]
+    return [Ball(corner, none) for corner in few_corners(_vertices(compiled, k))]
+
+
+def _vertices(compiled: CompiledModel, k: int) -> Array:
+    """The corners of the convex hull of a mesh (n, 3), in the frame of its geom."""
+    m, mesh = compiled.m, int(compiled.m.geom_dataid[k])
+    first = int(m.mesh_vertadr[mesh])
+    points = np.asarray(m.mesh_vert[first : first + int(m.mesh_vertnum[mesh])], dtype=np.float64)
+    address = int(m.mesh_graphadr[mesh])
+    if address < 0:
+        return points
+    count = int(m.mesh_graph[address])
+    chosen = m.mesh_graph[address + 2 + count : address + 2 + 2 * count]
+    corners: Array = points[chosen]
+    return corners
+
+
+def few_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS) -> Array:
+    """Some of the points (n, 3), that reach as far as all of them in every direction, within a tolerance.
+
+    The tolerance is relative to the size; at most ``most`` points are taken, one after the other where the
+    lack is largest.
+
+    >>> cube = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 0.5, 1)], dtype=float)
+    >>> len(few_corners(cube))
+    8
+    """
+    turns = np.arange(DIRECTIONS) + 0.5
+    height = 1.0 - 2.0 * turns / DIRECTIONS
+    around = np.pi * (1.0 + np.sqrt(5.0)) * turns
+    across = np.sqrt(1.0 - height**2)
+    directions = np.column_stack([across * np.cos(around), across * np.sin(around), height])
+    reach = directions @ points.T
+    full, size = reach.max(axis=1), float(np.ptp(points, axis=0).max())
+    chosen = [int(np.argmax(reach[0]))]
+    got = reach[:, chosen[0]].copy()
+    while len(chosen) < most:
+        lack = full - got
+        d = int(np.argmax(lack))
+        if lack[d] <= tolerance * size:
+            break
+        chosen.append(int(np.argmax(reach[d])))
+        got = np.maximum(got, reach[:, chosen[-1]])
+    kept: Array = points[chosen]
+    return kept

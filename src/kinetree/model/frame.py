@@ -1,0 +1,31 @@
+"""Named frames of bodies: tool points, sensors, sites. They have no mass and no joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from kinetree.algebra.placement import Placement
+from kinetree.errors import ModelError
+from kinetree.model.body import checked_name
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame fixed in a body, or in the world, at ``placement`` in the frame of the ``body``.
+
+    Whatever takes the name of a body to ask where it is or how it moves takes the name of a frame as well.
+
+    >>> import kinetree as kt
+    >>> kt.Frame("tool", "link4", kt.Placement.at((0.1, 0, 0))).body
+    'link4'
+    """
+
+    name: str
+    body: str
+    placement: Placement = field(default_factory=Placement)
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "a frame")
+        checked_name(self.body, f"frame '{self.name}': body")
+        if not isinstance(self.placement, Placement):
+            raise ModelError(f"frame '{self.name}': placement must be a Placement, got {self.placement!r}")
