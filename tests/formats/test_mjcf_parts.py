@@ -126,10 +126,10 @@ LEFT_OUT = {
         "",
         "<tendon><fixed stiffness='1'><joint joint='h' coef='1'/></fixed></tendon>",
     ),
-    r"tendons through space \(rope\)": (
+    r"limits of tendons through space \(rope\)": (
         "<site name='s'/>",
         "",
-        "<tendon><spatial name='rope'><site site='s'/><site site='e'/></spatial></tendon>",
+        "<tendon><spatial name='rope' range='0 1'><site site='s'/><site site='e'/></spatial></tendon>",
     ),
     "fluid forces": ("", "", "<option density='1.2'/>"),
     r"actuators that are no motors or servos on hinges and slides \(actuator1\)": (

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.analysis.loads import Wrenches
-from kinetree.control.controller import Controller
-from kinetree.control.desired_motion import constant, desired_motion
-from kinetree.control.fitted import Fitted, Recipe
+from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
+from kinetree.control.controller import plain
 from kinetree.control.structure import effort_limits
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.actuator import Actuator
@@ -21,8 +18,8 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ModelActuators(Controller):
+@dataclass(frozen=True, eq=False)
+class ModelActuators:
     """The mechanism's own actuators under constant controls, tau = sum of gear (gain u + bias - kp l - kv v).
 
     ``control`` is the name of one of its states, controls (n_actuators,) or controls by actuator, zero for
@@ -39,14 +36,17 @@ class ModelActuators(Controller):
 
     control: str | ArrayLike | Mapping[str, float] = 0.0
 
-    def _checked_recipe(self) -> Recipe:
+    def __post_init__(self) -> None:
         given: Any = self.control
         if isinstance(given, Mapping):
-            given = {str(name): float(finite(numbers(x, "control"), "control")) for name, x in given.items()}
+            given = {str(name): number(x, f"control of '{name}'") for name, x in given.items()}
         elif not isinstance(given, str):
             given = frozen(finite(numbers(given, "control"), "control"))
-        self._set(control=given)
-        return Recipe()
+        object.__setattr__(self, "control", given)
+
+    def settings(self) -> dict[str, Any]:
+        """What was given, in plain numbers and texts."""
+        return {"controller": type(self).__name__, "control": plain(self.control)}
 
     def commands(self, mechanism: Mechanism) -> Array:
         """The controls (n_actuators,) of a mechanism's actuators, within their ranges."""
@@ -79,59 +79,25 @@ class ModelActuators(Controller):
         t: ArrayLike,
         q: ArrayLike,
         qd: ArrayLike,
-        integral: ArrayLike | None = None,
-        wrenches: Wrenches = None,
     ) -> Array:
         """Torques (..., n_dof) of the actuators in states q, qd (..., n_dof), at any time."""
         q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
-        actuators, G = _actuators(mechanism), gear_matrix(mechanism)
+        parts = self.servo_parts(mechanism)
+        G, most = parts["gears"], parts["most"]
+        force = parts["force"] - parts["kp"] * (q @ G.T) - parts["kv"] * (qd @ G.T)
+        tau: Array = np.clip(np.clip(force, parts["low"], parts["high"]) @ G, -most, most)
+        return tau
+
+    def servo_parts(self, mechanism: Mechanism) -> dict[str, Array]:
+        """The actuators as a simulation takes them: f = force - kp l - kv dl/dt within low and high."""
+        actuators = _actuators(mechanism)
         gain, bias, kp, kv, low, high = np.array(
             [(x.gain, x.bias, x.kp, x.kv, *x.force_range) for x in actuators]
         ).T
-        force = gain * self.commands(mechanism) + bias - kp * (q @ G.T) - kv * (qd @ G.T)
-        most = self._limit(mechanism)
-        tau: Array = np.clip(np.clip(force, low, high) @ G, -most, most)
-        return tau
-
-    def _limit(self, mechanism: Mechanism) -> Array:
-        return effort_limits(mechanism)
-
-    def _fitted(self, mechanism: Mechanism) -> Fitted:
-        """The law as tau = table - kp q - kd qd within symmetric limits, where it has this form."""
-        if self._last and self._last[0].mechanism is mechanism:
-            return self._last[0]
-        n, G = mechanism.n_dof, gear_matrix(mechanism)
-        actuators, u = _actuators(mechanism), self.commands(mechanism)
-        kp, kd, table, limit = np.zeros(n), np.zeros(n), np.zeros(n), self._limit(mechanism).copy()
-        for actuator, command, row in zip(actuators, u, G, strict=True):
-            kp += actuator.kp * row**2
-            kd += actuator.kv * row**2
-            table += row * (actuator.gain * command + actuator.bias)
-            if np.isfinite(actuator.force_range).all():
-                most = np.abs(row) * max(np.abs(actuator.force_range))
-                limit = np.where(row != 0.0, np.minimum(limit, most), limit)
-        recipe = Recipe(desired=desired_motion(np.zeros(n)))
-        acting = np.asarray(G.any(axis=0))
-        law = Fitted(
-            mechanism, recipe, acting, kp, kd, np.zeros(n), limit, False, np.arange(n), constant(table)
-        )
-        self._last[:] = [law]
-        return law
-
-    def _why_not_compiled(self, law: Fitted) -> str:  # type: ignore[override]
-        """Nothing, or the reason why the law is called back."""
-        mechanism = law.mechanism
-        G = gear_matrix(mechanism)
-        if mechanism.tree.coupling is not None:
-            return "it has mimic joints"
-        if (np.count_nonzero(G, axis=1) > 1).any():
-            return "an actuator acts on several joints"
-        shared = np.count_nonzero(G, axis=0) > 1
-        for actuator, row in zip(_actuators(mechanism), G, strict=True):
-            low, high = actuator.force_range
-            if low != -high or (np.isfinite(high) and shared[row != 0.0].any()):
-                return f"the force range of actuator '{actuator.name}' is not symmetric or not alone"
-        return ""
+        force = gain * self.commands(mechanism) + bias
+        most = effort_limits(mechanism)
+        gears = gear_matrix(mechanism)
+        return {"gears": gears, "force": force, "kp": kp, "kv": kv, "low": low, "high": high, "most": most}
 
 
 def gear_matrix(mechanism: Mechanism) -> Array:

@@ -74,9 +74,9 @@ def load(
 
 
 def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
-    """Write a mechanism to a .toml or .urdf file; an existing file is replaced only with ``force``.
+    """Write a mechanism to a .toml, .urdf or .xml (MJCF) file; with ``force``, in place of another.
 
-    A .toml file loads back as an equal mechanism.
+    A .toml file loads back as an equal mechanism; what URDF or MJCF cannot hold is named in a warning.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> kt.save(kt.zoo.kuka_kr5(), pathlib.Path(tempfile.mkdtemp(), "arm.urdf"))
@@ -84,7 +84,7 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     if not isinstance(mechanism, Mechanism):
         raise InputError(f"save(mechanism, path) needs a Mechanism first, got {mechanism!r}")
     place = checked_path(path)
-    text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text}, "written")
+    text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text, ".xml": _mjcf_text}, "written")
     check_writable(place, force)
     write_text(place, text(mechanism), force)
 
@@ -171,6 +171,12 @@ def _urdf_text(mechanism: Mechanism) -> str:
     return urdf_text(mechanism)
 
 
+def _mjcf_text(mechanism: Mechanism) -> str:
+    from kinetree.formats.mjcf_writer import mjcf_text
+
+    return mjcf_text(mechanism)
+
+
 def checked_path(path: PathLike) -> Path:
     """The path of a file, if it can be one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
@@ -184,9 +190,8 @@ def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
     if suffix not in formats:
-        note = "; MJCF (.xml) can only be read" if suffix == ".xml" else ""
         shown = f"the suffix '{path.suffix}'" if suffix else "no suffix"
-        raise FileError(f"{path}: has {shown}; a mechanism can be {verb} as {listed(formats)}{note}")
+        raise FileError(f"{path}: has {shown}; a mechanism can be {verb} as {listed(formats)}")
     return formats[suffix]
 
 

@@ -30,6 +30,7 @@ from kinetree.formats.mjcf_contact import contacts
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.mjcf_states import keyframes, sites
+from kinetree.formats.mjcf_tendons import tendon_springs
 from kinetree.model.body import Body
 from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
@@ -61,6 +62,7 @@ def mechanism_from_compiled(
         gravity,
         tuple(loops),
         tuple(points),
+        tuple(tendon_springs(compiled)),
         frames=sites(compiled),
         actuators=tuple(made),
         states=keyframes(compiled, links, numbers),

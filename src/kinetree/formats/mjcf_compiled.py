@@ -207,32 +207,7 @@ def note_physics_left_out(compiled: CompiledModel) -> None:
         "fluid forces": fluid,
     }
     compiled.left_out += [part for part, is_there in parts.items() if is_there]
-    _note_tendons(compiled)
     _note_bodies(compiled, "mocap motion of", [b for b in range(m.nbody) if m.body_mocapid[b] >= 0])
-
-
-def _note_tendons(compiled: CompiledModel) -> None:
-    """List tendons through space, and what fixed ones do beside passing on forces of actuators."""
-    m = compiled.m
-    lost: dict[str, list[str]] = {}
-    for t in range(m.ntendon):
-        name = compiled.name("TENDON", t) or f"tendon {t}"
-        first = int(m.tendon_adr[t])
-        parts = range(first, first + int(m.tendon_num[t]))
-        if any(compiled.label("mjtWrap", m.wrap_type[w]) != "joint" for w in parts):
-            lost.setdefault("tendons through space", []).append(name)
-            continue
-        own = {
-            "stiffness": m.tendon_stiffness,
-            "damping": m.tendon_damping,
-            "friction": m.tendon_frictionloss,
-            "limits": m.tendon_limited,
-            "armature": getattr(m, "tendon_armature", np.zeros(m.ntendon)),
-        }
-        for part, values in own.items():
-            if np.any(values[t]):
-                lost.setdefault(f"{part} of fixed tendons", []).append(name)
-    compiled.left_out += [f"{what} ({listed(names, 4)})" for what, names in lost.items()]
 
 
 def _note_bodies(compiled: CompiledModel, what: str, bodies: Sequence[int]) -> None:

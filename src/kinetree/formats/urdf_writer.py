@@ -14,11 +14,11 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rpy_from_rotation
 from kinetree.errors import FileError, KinetreeWarning, listed
 from kinetree.formats.urdf_elements import NO_LIMIT, TENSOR
+from kinetree.formats.xml_numbers import spaced, written
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
@@ -36,8 +36,8 @@ def urdf_text(mechanism: Mechanism) -> str:
     _warn_of_losses(mechanism)
     robot = Element("robot", name=mechanism.name)
     SubElement(robot, "link", name=WORLD)
-    new_link = _namer((WORLD, *mechanism.body_names))
-    new_joint = _namer(link.joint.name for link in mechanism.links)
+    new_link = name_maker((WORLD, *mechanism.body_names))
+    new_joint = name_maker(link.joint.name for link in mechanism.links)
     for link in mechanism.links:
         _write_link(robot, link, new_link, new_joint)
     for frame in mechanism.frames:  # as everybody writes them: links without mass on fixed joints
@@ -68,7 +68,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
         "ellipsoids of bodies": [x.body.name for x in mechanism.links if _has_ellipsoids(x.body)],
-        "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [_spaced(mechanism.gravity)],
+        "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [spaced(mechanism.gravity)],
     }
     lost = [f"{what} ({listed(names)})" for what, names in losses.items() if names]
     if lost:
@@ -79,7 +79,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         )
 
 
-def _namer(names: Iterable[str]) -> Callable[[str], str]:
+def name_maker(names: Iterable[str]) -> Callable[[str], str]:
     """A function that gives a name nobody has yet."""
     taken = set(names)
 
@@ -125,9 +125,9 @@ def _write_body(robot: Element, body: Body) -> None:
 def _write_inertia(link: Element, inertia: Inertia) -> None:
     inertial = SubElement(link, "inertial")
     _write_origin(inertial, Placement(position=inertia.center))
-    SubElement(inertial, "mass", value=_number(inertia.mass))
+    SubElement(inertial, "mass", value=written(inertia.mass))
     upper = inertia.moment[np.triu_indices(3)]
-    SubElement(inertial, "inertia", {key: _number(x) for key, x in zip(TENSOR, upper, strict=True)})
+    SubElement(inertial, "inertia", {key: written(x) for key, x in zip(TENSOR, upper, strict=True)})
 
 
 def _has_ellipsoids(body: Body) -> bool:
@@ -153,14 +153,14 @@ def _write_shape(link: Element, shape: Shape) -> None:
     _write_origin(visual, shape.placement)
     geometry = SubElement(visual, "geometry")
     if shape.file is not None:
-        SubElement(geometry, "mesh", filename=shape.file, scale=_spaced(shape.size))
+        SubElement(geometry, "mesh", filename=shape.file, scale=spaced(shape.size))
     elif shape.kind == "box":
-        SubElement(geometry, "box", size=_spaced(shape.size))
+        SubElement(geometry, "box", size=spaced(shape.size))
     elif shape.kind == "sphere":
-        SubElement(geometry, "sphere", radius=_number(shape.size[0]))
+        SubElement(geometry, "sphere", radius=written(shape.size[0]))
     else:
         radius, length = shape.size
-        SubElement(geometry, shape.kind, radius=_number(radius), length=_number(length))
+        SubElement(geometry, shape.kind, radius=written(radius), length=written(length))
 
 
 # ---- joints -----------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _connect(robot: Element, name: str, kind: str, parent: str, child: str, plac
 
 def _write_axis(element: Element, joint: Joint, k: int) -> None:
     """Direction, limits, friction and mimic of axis k of a joint."""
-    SubElement(element, "axis", xyz=_spaced(joint.axes[k]))
+    SubElement(element, "axis", xyz=spaced(joint.axes[k]))
     limits = {"effort": _limit(joint.effort_limit[k]), "velocity": _limit(joint.velocity_limit[k])}
     if element.get("type") != "continuous":
         limits = {"lower": _limit(joint.lower[k]), "upper": _limit(joint.upper[k]), **limits}
@@ -191,35 +191,26 @@ def _write_axis(element: Element, joint: Joint, k: int) -> None:
     elif np.isfinite([joint.effort_limit[k], joint.velocity_limit[k]]).any():
         SubElement(element, "limit", limits)
     if joint.viscous[k] or joint.coulomb[k]:
-        SubElement(element, "dynamics", damping=_number(joint.viscous[k]), friction=_number(joint.coulomb[k]))
+        SubElement(element, "dynamics", damping=written(joint.viscous[k]), friction=written(joint.coulomb[k]))
     if joint.mimic is not None:
         mimic = joint.mimic
         SubElement(
             element,
             "mimic",
             joint=mimic.joint,
-            multiplier=_number(mimic.multiplier),
-            offset=_number(mimic.offset),
+            multiplier=written(mimic.multiplier),
+            offset=written(mimic.offset),
         )
 
 
 def _write_origin(element: Element, place: Placement) -> None:
     if not place.is_identity:
         rpy = rpy_from_rotation(place.rotation)
-        SubElement(element, "origin", xyz=_spaced(place.position), rpy=_spaced(rpy))
+        SubElement(element, "origin", xyz=spaced(place.position), rpy=spaced(rpy))
 
 
 # ---- numbers ----------------------------------------------------------------------------------
 
 
-def _number(value: float) -> str:
-    """The shortest text that reads back as the same number."""
-    return repr(float(value) + 0.0).removesuffix(".0")
-
-
 def _limit(value: float) -> str:
-    return _number(np.clip(value, -NO_LIMIT, NO_LIMIT))
-
-
-def _spaced(values: Array) -> str:
-    return " ".join(_number(x) for x in values)
+    return written(np.clip(value, -NO_LIMIT, NO_LIMIT))

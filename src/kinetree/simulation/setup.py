@@ -110,6 +110,10 @@ def components(
         found.append(MimicJoints())
     if law.is_python:
         found.append(PythonLaw(mechanism, law))
+    if law.servos is not None:
+        from kinetree.simulation.compiled.servos import Servos
+
+        found.append(Servos(**law.servos, axes=independent_axes(mechanism)))
     if law.parts.drive is not None:
         from kinetree.simulation.compiled.actuator import Actuators
 

@@ -38,6 +38,7 @@ class Law:
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
     cut: Array | None = None  # constant forces on all coordinates of cut joints
+    servos: dict[str, Array] | None = None  # actuators of the mechanism's own: arguments of `compiled.servos`
     prescribed: Prescription | None = None  # joints that move as told, and how
     running: Any = None  # a law with a memory: ``reset()`` before a start, ``sense(names, rows)`` of contact
 
@@ -159,6 +160,9 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     told = controller.settings() if hasattr(controller, "settings") else None
     if hasattr(controller, "sampled"):
         return _sampled(mechanism, controller)
+    if hasattr(controller, "servo_parts"):
+        servos = controller.servo_parts(mechanism)
+        return Law(passive_parts(n), np.zeros(n), None, name, told, servos=servos)
     if hasattr(controller, "law_parts"):
         if controller.runs_compiled(mechanism):
             return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)

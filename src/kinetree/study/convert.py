@@ -12,7 +12,7 @@ from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.models import mechanism_of
 
-INTO = (".toml", ".urdf")
+INTO = (".toml", ".urdf", ".xml")
 CONVENTIONS = ("modified", "classic")
 
 
