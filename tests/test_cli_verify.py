@@ -269,7 +269,7 @@ def test_conversions_that_cannot_be_are_refused():
     kinetree("convert", "puma", "puma.toml")
     for arguments, reason in (
         (["puma", "puma.toml"], "--force"),
-        (["puma", "puma.xml"], "can be converted into .toml, .urdf"),
+        (["puma", "puma.sdf"], "can be converted into .toml, .urdf, .xml"),
         (["puma.toml", "puma.toml", "--force"], "is the file to be read"),
         (["puma.toml", "x.toml", "--convention", "classic"], "a convention is for DH tables"),
         (

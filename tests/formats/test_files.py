@@ -118,9 +118,9 @@ def test_save_refuses_wrong_places(tmp_path: Path, arm: Mechanism) -> None:
     assert leftovers(tmp_path) == ["folder.toml"]
 
 
-@pytest.mark.parametrize("name", ["arm.xml", "arm.json", "arm", ".toml"])
+@pytest.mark.parametrize("name", ["arm.sdf", "arm.json", "arm", ".toml"])
 def test_save_refuses_unknown_formats(tmp_path: Path, arm: Mechanism, name: str) -> None:
-    with pytest.raises(FileError, match=r"written as \.toml, \.urdf"):
+    with pytest.raises(FileError, match=r"written as \.toml, \.urdf, \.xml"):
         save(arm, tmp_path / name)
     assert leftovers(tmp_path) == []
 

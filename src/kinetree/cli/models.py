@@ -89,7 +89,9 @@ def convert(
             autocompletion=complete_model,
         ),
     ],
-    target: Annotated[Path, typer.Argument(help="File to write: .toml or .urdf.", metavar="OUT")],
+    target: Annotated[
+        Path, typer.Argument(help="File to write: .toml, .urdf or .xml (MJCF).", metavar="OUT")
+    ],
     convention: Annotated[
         str | None,
         typer.Option(
@@ -108,7 +110,7 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert TOML, URDF, MJCF and DH tables to TOML or URDF.
+    """Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF.
 
     What the other format cannot hold is left out and told. A DH table in CSV has a header such as
     name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body; joint is
