@@ -330,12 +330,15 @@ def _optima(result: Result, names: list[str]) -> Any:
     order = sorted(solved, key=lambda case: values[case])
     colours = [LINE_COLORS[group[case] % len(LINE_COLORS)] for case in order]
     left.scatter(np.arange(len(order)), values[order], c=colours, s=18)
+    middle = float(np.median(values[order]))
+    if np.ptp(values[order]) < 0.01 * abs(middle):  # no noise in full size
+        left.set_ylim(middle - 0.02 * abs(middle), middle + 0.02 * abs(middle))
     left.set_xlabel("solved searches, from the best to the worst")
     left.set_ylabel(_label(result, name))
     few = found[:10]
     right.barh([f"{x.objective:.5g} (case {x.best})" for x in few], [x.count for x in few],
                color=[LINE_COLORS[k % len(LINE_COLORS)] for k in range(len(few))])  # fmt: skip
-    right.invert_yaxis()
+    right.set_ylim(max(len(few), 4) - 0.4, -0.6)
     right.set_xlabel(f"times found, of {result['status'].size} starts ({len(solved)} solved)")
     for ax in (left, right):
         quiet_frame(ax)
@@ -354,10 +357,12 @@ def _pareto(result: Result, names: list[str]) -> Any:
     ax.scatter(x[others], y[others], color=GROUND, s=16, label="other cases")
     along = _axes_names(result)[0]
     ax.plot(x[front], y[front], "-", color=LINE_COLORS[0], lw=1, zorder=1)
-    dots = ax.scatter(x[front], y[front], c=_column(result, along)[front], cmap="viridis", s=28, zorder=2,
-                      label="front")  # fmt: skip
+    shade = _column(result, along)
+    wide = bool((shade > 0.0).all()) and float(shade.max()) > 100.0 * float(shade.min())
+    dots = ax.scatter(x[front], y[front], c=shade[front], cmap="viridis", s=28, zorder=2, label="front",
+                      norm="log" if wide else "linear")  # fmt: skip
     figure.colorbar(dots, ax=ax, label=along)
-    for case in front[:: max(1, len(front) // 8)]:
+    for case in _apart(front, x, y):
         ax.annotate(str(case), (x[case], y[case]), xytext=(5, 5), textcoords="offset points", fontsize=8)
     ax.set_xlabel(_label(result, chosen[0]))
     ax.set_ylabel(_label(result, chosen[1]))
@@ -366,6 +371,17 @@ def _pareto(result: Result, names: list[str]) -> Any:
     quiet_frame(ax)
     _head(figure, result)
     return figure
+
+
+def _apart(front: list[int], x: Array, y: Array) -> list[int]:
+    """Cases of a front whose numbers have room beside each other."""
+    found: list[int] = []
+    sizes = [float(np.ptp(values[front])) or 1.0 for values in (x, y)]
+    for case in front:
+        near = [np.hypot((x[case] - x[k]) / sizes[0], (y[case] - y[k]) / sizes[1]) for k in found]
+        if not near or min(near) > 0.08:
+            found.append(case)
+    return found
 
 
 # ---- all together ---------------------------------------------------------------------------------------
@@ -392,7 +408,7 @@ def _parallel(result: Result, names: list[str]) -> Any:
     shades = colormaps["viridis"](unit[:, -1])
     ax.add_collection(LineCollection(lines, colors=shades, linewidths=0.8, alpha=0.6))
     for k, name in enumerate(columns):
-        ax.axvline(k, color=INK, lw=0.8)
+        ax.plot([k, k], [0.0, 1.0], color=INK, lw=0.8)
         ax.text(k, -0.04, f"{low[k]:.4g}", ha="center", va="top", fontsize=8)
         ax.text(k, 1.04, f"{high[k]:.4g}", ha="center", va="bottom", fontsize=8)
         label = _label(result, name) if name in result.variables else name

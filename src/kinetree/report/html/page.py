@@ -58,11 +58,12 @@ def check_report(path: PathLike) -> None:
         raise FileError(f"{place}: a report is a file with the suffix .html")
 
 
-def report_html(result: Result, meshes: PathLike | None = None) -> str:
+def report_html(result: Result, meshes: PathLike | None = None, *, bare: bool = False) -> str:
     """The report as a text: a page whose style, script, pictures and numbers are all within it.
 
     Texts are escaped, and the page's policy lets only its own script run and nothing be fetched. ``meshes``
-    is the folder of the mechanism's mesh files, which are not looked for elsewhere.
+    is the folder of the mechanism's mesh files, which are not looked for elsewhere. A ``bare`` page begins
+    with the animation, to stand in another page.
 
     >>> import kinetree as kt
     >>> page = report_html(kt.simulate(kt.zoo.two_link(), [0, 0], duration=0.1, times=3))
@@ -84,8 +85,9 @@ def report_html(result: Result, meshes: PathLike | None = None) -> str:
     data = Html(payload_json(payload(result, meshes)))
     body = element(
         "body",
-        _header(result),
+        "" if bare else _header(result),
         element("main", _stage(result), *_sections(result)),
+        _header(result) if bare else "",
         _footer(result),
         element("script", data, type="application/json", id="kinetree-data"),
         element("script", Html(script)),

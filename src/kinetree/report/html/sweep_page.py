@@ -25,6 +25,7 @@ STYLE = """
 @media (max-width: 1100px) { .pair { grid-template-columns: minmax(0, 1fr); } }
 .pair img, .more img { width: 100%; height: auto; background: #fff; border-radius: 10px; }
 iframe { width: 100%; height: 760px; border: 1px solid var(--edge); border-radius: 14px; background: #fff; }
+.more img { max-width: 1000px; display: block; margin: 0 auto; }
 .rows { overflow: auto; max-height: 420px; }
 """
 
@@ -106,7 +107,7 @@ def _pair(result: Result, store: PathLike, case: int | None) -> Html:
         shown = chosen_case(result) if case is None else case
         one = case_result(store, shown)
         where = ", ".join(_values(result, shown))
-        page = element("iframe", srcdoc=report_html(one), title=f"Case {shown} in motion")
+        page = element("iframe", srcdoc=report_html(one, bare=True), title=f"Case {shown} in motion")
         beside = element("section", element("h2", f"Case {shown}: {where}"), page, class_="card")
     except KinetreeError as error:
         beside = element("section", element("p", f"No case can be shown in motion: {error}"), class_="card")
