@@ -24,6 +24,7 @@ PLACE = "kinetreeformula{}x{}x"
 COMMANDS = "<!-- commands -->"
 RULES = "<!-- rules -->"
 TERMS = "<!-- terms -->"
+TRAJECTORIES, CONTROLLERS = "<!-- trajectories -->", "<!-- controllers -->"
 HIDDEN = ("--install-completion", "--show-completion")
 
 
@@ -38,6 +39,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         markdown = markdown.replace(RULES, rules())
     if TERMS in markdown:
         markdown = markdown.replace(TERMS, terms())
+    if TRAJECTORIES in markdown:
+        from kinetree.study import kinds as declared
+
+        markdown = markdown.replace(TRAJECTORIES, kinds(declared.TRAJECTORIES))
+        markdown = markdown.replace(CONTROLLERS, kinds(declared.CONTROLLERS))
     markdown = _outside_code(markdown, lambda text: unlinked(text, page.file.src_uri))
     markdown = _outside_code(markdown, lambda text: cited(text, page.file.src_uri))
     page.meta["formulas"] = []
@@ -164,6 +170,18 @@ def rules() -> str:
             "\n".join([f"## {title}", "", "| rule | what is found | what to do |", "|---|---|---|", *rows])
         )
     return "\n\n".join(parts)
+
+
+# ---- kinds of trajectories and controllers ---------------------------------------------------------------
+
+
+def kinds(declared: dict[str, Any]) -> str:
+    """Every kind with its keys, those that it needs first, as it is declared."""
+    lines = ["| kind | what | needs | may have |", "|---|---|---|---|"]
+    for kind in declared.values():
+        needs, may = (", ".join(f"`{key}`" for key in keys) for keys in (kind.needs, kind.may))
+        lines.append(f"| `{kind.name}` | {kind.text} | {needs} | {may} |")
+    return "\n".join(lines)
 
 
 # ---- the terms of a prediction --------------------------------------------------------------------------

@@ -171,8 +171,35 @@ def test_other_objectives(tmp_path, objective):
 
 START, END = "start = { q = [0.0, -2.0] }\n", "end = { q = [1.0, -1.0] }\n"
 BAD = {
-    "no start": (END, "predict.start is missing"),
-    "no end": (START, "predict.end is missing"),
+    "neither start nor end": ("", "nothing says where the motion goes"),
+    "code that is not allowed": (
+        START + END + '[[predict.custom_constraint]]\nfunction = "own.py:f"', "runs only when it is allowed"
+    ),
+    "no function": (START + END + '[[predict.custom_objective]]\nfunction = "own"', "as 'file.py:name'"),
+    "a file that is not there": (START + END + '[[predict.tracking]]\nreference = "no.csv"', "no.csv"),
+    "a file with s": (
+        START + END + '[[predict.tracking]]\nreference = "no.csv"\ns = [0, 1]', "of its own; leave out s"
+    ),
+    "a load that varies without instants": (
+        START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]', "needs 's', the instants"
+    ),
+    "instants of a constant load": (
+        START + END + '[[load]]\nbody = "link2"\ns = [0, 1]', "with a row for each of 2"
+    ),
+    "instants that descend": (
+        START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]\ns = [1, 0]', "that ascend"
+    ),
+    "instants beyond 1": (
+        START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]\ns = [0, 2]', "from 0 to 1"
+    ),
+    "too few rows": (
+        START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]\ns = [0, 0.5, 1]',
+        "2 rows for 3 instants",
+    ),
+    "times in a prediction": (
+        START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]\ntimes = [0, 1]',
+        "not by 'times'",
+    ),
     "unknown body": (START + END + '[[predict.reaction_limit]]\nbody = "hand"\nupper = 3.0', "body 'hand'"),
     "unknown part": (START + END + '[[predict.reaction_limit]]\nbody = "link1"\nupper = 3\npart = ""', "''"),
     "lower above upper": (
@@ -334,9 +361,9 @@ TERMS = {
 @pytest.mark.parametrize("key", TERMS)
 def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
     """The study has the term that Python makes of the same arguments."""
-    assert {*TERMS, "support"} == {
+    assert {*TERMS, "support", "custom_objective", "custom_constraint"} == {
         declared.key for declared in every_term()
-    }  # support: tests/motion/test_support.py
+    }  # those have tests of their own below
     (declared,) = [x for x in every_term() if x.key == key]
     kind = "objective" if declared.objective else "constraints"
     rows = {key: [TERMS[key]]}
@@ -372,3 +399,112 @@ def asked_problem(monkeypatch, study, rows):
     monkeypatch.setattr(predict_task, "_problem", lambda *given: found.append(stated(*given)) or found[0])
     prepared(study, {"predict": rows})
     return found[0]
+
+
+OWN = """
+def effort(s, q, qd, qdd, tau):
+    return (tau**2).sum(axis=1)
+
+def by_torque(s, q, qd, qdd, tau):
+    return None, None, None, 2.0 * tau
+
+def apart(s, q, qd, qdd, tau):
+    return q[:, :2] - q[:, 1:]
+"""
+
+
+def test_functions_of_ones_own_are_terms(tmp_path, monkeypatch):
+    """The study has the rows and the objective that Python makes of the same functions."""
+    (tmp_path / "own.py").write_text(OWN)
+    text = (
+        START
+        + END
+        + """
+[[predict.custom_objective]]
+function = "own.py:effort"
+slopes = "own.py:by_torque"
+weight = 0.25
+[[predict.custom_constraint]]
+function = "own.py:apart"
+lower = [-4.0, -inf]
+upper = 4.0
+size = 2
+name = "apart"
+at = [0.25, 0.5]
+"""
+    )
+    study = written(tmp_path, text)
+    found, stated = [], predict_task._problem
+    monkeypatch.setattr(predict_task, "_problem", lambda *given: found.append(stated(*given)) or found[0])
+    prepared(study, allow_code=["own.py"])
+    space: dict = {}
+    exec(OWN, space)
+    objective = [kt.terms.Time(), 0.25 * kt.terms.CustomObjective(space["effort"], space["by_torque"])]
+    own = kt.terms.CustomConstraint(space["apart"], [-4.0, -np.inf], 4.0, 2, "apart", [0.25, 0.5])
+    python = found[0].changed(objective=objective, constraints=[*found[0].constraints[:-1], own])
+    same_program(found[0], python)
+
+
+def same_program(said, python):
+    """Two problems with the same objective and the same rows between the same bounds, at random unknowns."""
+    a, b = said.program, python.program
+    assert a.n == b.n
+    x = np.random.default_rng(0).uniform(0.3, 0.9, a.n)
+    assert a.objective(x) == pytest.approx(b.objective(x), rel=1e-12)
+    assert np.allclose(a.constraints(x), b.constraints(x), rtol=1e-10, atol=1e-10)
+    assert np.array_equal(a.lower, b.lower) and np.array_equal(a.upper, b.upper)
+
+
+def test_support_is_said_in_a_study(tmp_path, monkeypatch):
+    """The rows of a walker that pushes off the ground, as Python makes them."""
+    from motion.test_support import BIPED, FORCE, MOMENT
+
+    kt.save(BIPED, tmp_path / "biped.toml")
+    given = {
+        "force": list(FORCE), "moment": list(MOMENT), "lower": [-0.1, -0.05], "upper": [0.2, 0.05],
+        "friction": 0.5, "largest": 2.0,
+    }  # fmt: skip
+    study = tmp_path / "study.toml"
+    study.write_text(
+        HEAD.replace('zoo = "two_link"', 'file = "biped.toml"')
+        .replace("{mechanism}", "")
+        .replace('"time"', '"jerk"')
+        .replace("[study]", "[study]\nduration = 1.0")
+        + "start = { q = 0.0 }\n"
+    )
+    said = asked_problem(monkeypatch, study, {"support": [given]})
+    assert type(said.constraints[-1]).__name__ == "Support"
+    python = said.changed(constraints=[*said.constraints[:-1], kt.terms.Support(**given)])
+    same_program(said, python)
+
+
+def test_tracking_of_a_file_is_that_of_its_rows(tmp_path, monkeypatch):
+    (tmp_path / "seen.csv").write_text("time, joint2, joint1\n0, -2, 0\n0.5, -1.8, 0.4\n2, -1, 1\n")
+    rows = {"tracking": [{"reference": "seen.csv", "weights": 2.0}]}
+    said = asked_problem(monkeypatch, written(tmp_path, START + END), rows)
+    reference = [[0.0, -2.0], [0.4, -1.8], [1.0, -1.0]]
+    own = kt.terms.Tracking(reference, [0.0, 0.25, 1.0], weights=2.0)
+    same_program(said, said.changed(objective=[kt.terms.Time(), own]))
+
+
+def test_loads_that_vary_and_open_ends(tmp_path, monkeypatch):
+    """A start alone, and a force that grows: the rows of torques are those of Python's function of s."""
+    load = """
+[[load]]
+body = "link2"
+force = [[0, 0, 0], [4, 2, 0]]
+s = [0.25, 0.75]
+point = [0.4, 0, 0]
+[[load]]
+body = "link1"
+moment = [0, 0, 0.3]
+"""
+    said = asked_problem(monkeypatch, written(tmp_path, START + load), {"torque_limits": 60.0})
+
+    def loads(s):
+        share = np.clip((s - 0.25) / 0.5, 0.0, 1.0)[:, None]
+        push = kt.Wrench("link2", force=share * [4.0, 2.0, 0.0], point=(0.4, 0, 0))
+        return [push, kt.Wrench("link1", moment=(0, 0, 0.3))]
+
+    same_program(said, said.changed(loads=loads))
+    assert len([x for x in said.constraints if type(x).__name__ == "Boundary"]) == 1

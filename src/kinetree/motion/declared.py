@@ -121,6 +121,23 @@ _CYCLE = (
 )
 
 
+_CODE = "runs only with --allow-code file.py"
+_SLOPES = Parameter(
+    "slopes", "function",
+    "Python function 'file.py:name' of the same arguments that returns derivatives by q, qd, qdd and tau; "
+    f"{_CODE}",
+    None, said="default differences",
+)  # fmt: skip
+_OWN = (
+    Parameter(
+        "function", "function",
+        "Python function 'file.py:name' of (s, q, qd, qdd, tau), (m,) and four (m, n_dof), that returns "
+        f"(m,); {_CODE}",
+    ),
+    _SLOPES,
+)  # fmt: skip
+
+
 def _limits(unit: str, kind: str = "bounds") -> tuple[Parameter, ...]:
     return (
         Parameter("upper", kind, "Upper bounds", None, unit, "default the model's"),
@@ -210,13 +227,18 @@ OBJECTIVES: tuple[Declared, ...] = (
     Declared(
         "Tracking", "tracking", "squared distance from a given motion",
         (
-            Parameter("reference", "rows", "Positions of all joints, a row for each instant", unit="rad, m"),
+            Parameter(
+                "reference", "rows_or_file",
+                "Positions of all joints, a row for each instant; or the name of a CSV file with a header "
+                "'time, joint1, ...' beside the study, stretched to the duration", unit="rad, m",
+            ),
             Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
             _JOINTS,
             _WEIGHTS,
         ),
         objective=True,
     ),
+    Declared("CustomObjective", "custom_objective", "a function of one's own", _OWN, objective=True),
 )  # fmt: skip
 
 CONSTRAINTS: tuple[Declared, ...] = (
@@ -480,6 +502,24 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("upper", "number", "Upper bound", None, "rad^2", "default none"),
             Parameter("rest", "positions", "Where each counts as zero", 0.0, "rad, m", "default 0"),
             _at(),
+        ),
+    ),
+    Declared(
+        "CustomConstraint", "custom_constraint", "a function of one's own keeps between bounds",
+        (
+            Parameter(
+                "function", "function",
+                "Python function 'file.py:name' of (s, q, qd, qdd, tau), (m,) and four (m, n_dof), that "
+                f"returns (m,), or (m, size); {_CODE}",
+            ),
+            Parameter("lower", "number_or_numbers", "Lower bound, or several", None, said="default none"),
+            Parameter("upper", "number_or_numbers", "Upper bound, or several", None, said="default none"),
+            Parameter("size", "whole", "How many numbers it returns at an instant", 1, said="default 1"),
+            Parameter(
+                "name", "text", "What messages call it", "own constraint", said='default "own constraint"'
+            ),
+            _at(),
+            _SLOPES,
         ),
     ),
     Declared(

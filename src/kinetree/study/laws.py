@@ -20,20 +20,11 @@ from kinetree.control.torque_table import TorqueTable
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
+from kinetree.study.kinds import CONTROLLERS
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable
 from kinetree.trajectories.base import Trajectory
 
-MOTOR = ("time_constant", "torque_constant")
-FOLLOWING = ("kp", "kd", "limits", "period", *MOTOR)
-KEYS: dict[str, tuple[str, ...]] = {
-    "pd": FOLLOWING,
-    "pid": (*FOLLOWING, "ki"),
-    "computed_torque": (*FOLLOWING, "ki", "knows_ground", "model_error"),
-    "feedforward": (*FOLLOWING, "torques", "model_error"),
-    "gravity_compensation": (*FOLLOWING, "model_error"),
-    "function": ("function", *MOTOR),
-}
 TABLE_SPACING = 1e-3  # s between the rows of torques that are fed forward
 Torques = Callable[[Any], Any]  # torques of the motion under an exact law
 
@@ -101,16 +92,9 @@ def _behind_actuators(work: Assignment, table: ControllerTable, law: Any) -> Any
 
 
 def _check_keys(table: ControllerTable) -> None:
-    allowed = KEYS[table.kind]
     usual = {key: field.default for key, field in ControllerTable.model_fields.items()}
-    for key, value in table:
-        if key != "kind" and value != usual[key] and key not in allowed:
-            raise InputError(
-                f"a controller of kind '{table.kind}' has no key '{key}'; it has {listed(allowed)}"
-            )
-    needed = {"function": "function", "gravity_compensation": "kind"}.get(table.kind, "kp")
-    if getattr(table, needed) is None:
-        raise InputError(f"a controller of kind '{table.kind}' needs the key '{needed}'")
+    given = [key for key, value in table if key != "kind" and value != usual[key]]
+    CONTROLLERS[table.kind].check("controller", given)
 
 
 def _made(work: Assignment, table: ControllerTable, motion: Trajectory | None) -> Controller:

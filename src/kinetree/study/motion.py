@@ -16,11 +16,11 @@ from kinetree.errors import InputError, listed
 from kinetree.state import State
 from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
+from kinetree.study.kinds import TRAJECTORIES
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import GaitTable, TrajectoryTable
 from kinetree.trajectories.base import Trajectory
 
-ENDS = ("start", "start_degrees", "end", "end_degrees")
 RATES = ("start_velocity", "end_velocity")
 LOOKS = 11  # instants at which a motion must keep loops closed before it is accepted
 Maker = Callable[[Assignment, TrajectoryTable, "float | None"], Trajectory]
@@ -128,9 +128,9 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
     """The prescribed motion; ``duration`` (s) is that of the study, which some motions take."""
     table = work.tables.trajectory
     with work.origin.blamed("trajectory"):
-        make, needed, allowed = KINDS[table.kind]
-        _check_keys(table, needed, allowed)
-        found = _on_loops(work, table, make(work, table, duration))
+        given = {key for key, value in table if value is not None} - {"kind", "independent"}
+        TRAJECTORIES[table.kind].check("trajectory", given)
+        found = _on_loops(work, table, MAKERS[table.kind](work, table, duration))
         if found.n_dof != work.mechanism.n_dof:
             raise InputError(
                 f"the motion has {found.n_dof} coordinates, but '{work.mechanism.name}' has "
@@ -154,16 +154,6 @@ def _on_loops(work: Assignment, table: TrajectoryTable, motion: Trajectory) -> T
         raise InputError(f"'{work.mechanism.name}' has no closed loops on which other joints could follow")
     chosen = [work.mechanism.joint_index(name) for name in table.independent]
     return follow(work.mechanism, SomeJoints(motion, chosen), table.independent, guess=motion.at(0.0).q)
-
-
-def _check_keys(table: TrajectoryTable, needed: tuple[str, ...], allowed: tuple[str, ...]) -> None:
-    given = {key for key, value in table if value is not None} - {"kind", "independent"}
-    for key in needed:
-        if key not in given and f"{key}_degrees" not in given:
-            raise InputError(f"a trajectory of kind '{table.kind}' needs the key '{key}'")
-    for key in sorted(given - {*needed, *(f"{k}_degrees" for k in needed), *allowed}):
-        keys = listed(dict.fromkeys((*needed, *allowed)))
-        raise InputError(f"a trajectory of kind '{table.kind}' has no key '{key}'; it has {keys}")
 
 
 # ---- the kinds ------------------------------------------------------------------------------------------
@@ -315,19 +305,18 @@ def _parameters(table: GaitTable | None) -> Any:
     return None if table is None else GaitParameters(**dict(table))
 
 
-TIMED, PASSED = ("duration",), ("points", "times", "degree")
-KINDS: dict[str, tuple[Maker, tuple[str, ...], tuple[str, ...]]] = {
-    "cycloid": (_cycloid, ("start", "end"), TIMED),
-    "half_turn": (_half_turn, (), TIMED),
-    "cubic": (_cubic, ("start", "end"), (*TIMED, *RATES)),
-    "quintic": (_quintic, ("start", "end"), (*TIMED, *RATES, "start_acceleration", "end_acceleration")),
-    "trapezoidal": (_trapezoidal, ("start", "end"), (*TIMED, "blend", "velocity", "acceleration")),
-    "hold": (_hold, ("start",), TIMED),
-    "bspline": (_bspline, ("points",), (*TIMED, "degree")),
-    "interpolate": (_interpolate, ("times", "points"), ("degree",)),
-    "file": (_file, ("file",), ()),
-    "gait": (_gait, (), (*TIMED, "steps", "gait")),
-    "single_support": (_single_support, (), ("gait",)),
-    "follow": (_follow, ("along",), (*TIMED, "body", "point", "guess", "center", "radius", "turns", *PASSED)),
-    "function": (_function, ("function",), TIMED),
+MAKERS: dict[str, Maker] = {
+    "cycloid": _cycloid,
+    "half_turn": _half_turn,
+    "cubic": _cubic,
+    "quintic": _quintic,
+    "trapezoidal": _trapezoidal,
+    "hold": _hold,
+    "bspline": _bspline,
+    "interpolate": _interpolate,
+    "file": _file,
+    "gait": _gait,
+    "single_support": _single_support,
+    "follow": _follow,
+    "function": _function,
 }

@@ -28,6 +28,7 @@ from kinetree.study.values import (
     Whole,
     as_choice,
     as_per_joint,
+    as_rows,
     choice,
 )
 
@@ -101,6 +102,18 @@ def as_corners(value: object) -> list[float] | list[list[float]]:
     return as_list(value)
 
 
+def as_rows_or_file(value: object) -> str | list[list[float]]:
+    """Rows of numbers, or the name of a file that has them."""
+    return value if isinstance(value, str) else as_rows(value)
+
+
+def as_number_or_numbers(value: object) -> float | list[float]:
+    """A number or several, infinite ones where there is no bound."""
+    if isinstance(value, list | tuple):
+        return [as_number(x, infinite=True) for x in value]
+    return as_number(value, infinite=True)
+
+
 def as_sign(value: object) -> int:
     """1 or -1."""
     if isinstance(value, bool) or value not in (1, -1):
@@ -131,6 +144,11 @@ KINDS: dict[str, Any] = {
     "sign": _checked_by(as_sign, {"type": "integer", "enum": [1, -1]}),
     "numbers": Numbers,
     "rows": Rows,
+    "rows_or_file": _checked_by(
+        as_rows_or_file, {"anyOf": [{"type": "string"}, {"type": "array", "items": _LIST}]}
+    ),
+    "number_or_numbers": _checked_by(as_number_or_numbers, _NUMBERS),
+    "function": str,
     "vector": Vector,
     "corner": _checked_by(as_corner, {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}),
     "matrix": Matrix,
@@ -229,8 +247,8 @@ class SplineTable(Table):
         0.01, description="u of the mixed objective, from 0 to 1 ([Xiang2009], section 6.4)."
     )
     function: str | None = Field(None, description=f"Integrand f(s, q, qd, qdd, tau). {FUNCTION}.")
-    start: EndTable | None = Field(None, description="State at the start; needed if there are no phases.")
-    end: EndTable | None = Field(None, description="State at the end; needed if there are no phases.")
+    start: EndTable | None = Field(None, description="State at the start; default open.")
+    end: EndTable | None = Field(None, description="State at the end; default open.")
     duration: Ends | None = Field(
         None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
     )

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, listed
 from kinetree.study.assignment import Assignment
-from kinetree.study.tables import LoadTable, SoilTable
+from kinetree.study.tables import EventTable, LoadTable, SoilTable
 
 ON_GROUND = {"rtol": 1e-6}
+VARYING = {"s": "predictions", "times": "inverse dynamics of motions whose joints are all prescribed"}
 
 
 def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
@@ -23,6 +28,8 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
     if tables.integrator is not None:
         options |= {key: value for key, value in tables.integrator if value is not None}
     tell = work.progress
+    if tables.event:
+        options["events"] = events(work)
     options["progress"] = False if tell is None else lambda t: tell(t / duration)
     return options | {"reactions": work.output.reactions}
 
@@ -51,21 +58,101 @@ def ground(work: Assignment) -> Any:
 
 
 def loads(work: Assignment) -> list[Any]:
-    """Constant wrenches."""
-    return wrenches(work, work.tables.load, "load")
+    """Constant wrenches; an error where one varies, which simulations do not know."""
+    return constant_wrenches(work, work.tables.load, "load")
 
 
-def wrenches(work: Assignment, tables: Sequence[LoadTable], *place: str) -> list[Any]:
-    """The wrenches of some tables; complaints lead to the place."""
-    from kinetree.state import Wrench
-
-    found = []
+def constant_wrenches(work: Assignment, tables: Sequence[LoadTable], *place: str) -> list[Any]:
+    """The wrenches of some tables, all constant; complaints lead to the place."""
     for k, row in enumerate(tables):
         with work.origin.blamed(*place, k):
-            work.mechanism.body_index(row.body)
-            given = {key: value for key, value in row if value is not None}
-            found.append(Wrench(**given))
+            for key in ("s", "times"):
+                if getattr(row, key) is not None:
+                    raise InputError(f"loads of this task are constant: '{key}' is for {VARYING[key]}")
+    made = wrenches(work, tables, "s", *place)
+    return made if isinstance(made, list) else []
+
+
+def wrenches(work: Assignment, tables: Sequence[LoadTable], along: str, *place: str) -> Any:
+    """The wrenches of some tables: a list, or where one varies a function of ``along``, "s" or "times"."""
+    from kinetree.state import Wrench
+
+    rows = [_load(work, row, along, *place, k) for k, row in enumerate(tables)]
+    if not any(varies for _, varies in rows):
+        return [Wrench(**given) for given, _ in rows]
+
+    def at(instants: Array) -> list[Any]:
+        found = []
+        for given, varies in rows:
+            now = dict(given)
+            for key in ("force", "moment"):
+                if np.ndim(now.get(key, 0.0)) == 2:
+                    columns = np.transpose(now[key])
+                    now[key] = np.stack([np.interp(instants, varies or (), x) for x in columns], axis=-1)
+            found.append(Wrench(**now))
+        return found
+
+    return at
+
+
+def _load(
+    work: Assignment, row: LoadTable, along: str, *place: Any
+) -> tuple[dict[str, Any], list[float] | None]:
+    """What a wrench is made of, and the instants of its rows if it varies."""
+    from kinetree.state import Wrench
+
+    with work.origin.blamed(*place):
+        work.mechanism.body_index(row.body)
+        given = {key: value for key, value in row if value is not None and key not in ("s", "times")}
+        instants, other = getattr(row, along), "times" if along == "s" else "s"
+        if getattr(row, other) is not None:
+            raise InputError(f"instants of loads are given by '{along}' in this task, not by '{other}'")
+        tables = [key for key in ("force", "moment") if np.ndim(given.get(key, 0.0)) == 2]
+        if instants is None:
+            if tables:
+                raise InputError(f"a {tables[0]} that varies needs '{along}', the instants of its rows")
+            Wrench(**given)
+            return given, None
+        if not tables:
+            raise InputError(
+                f"'{along}' needs a force or a moment with a row for each of {len(instants)} instants"
+            )
+        if len(instants) < 2 or (np.diff(instants) <= 0.0).any():
+            raise InputError(f"'{along}' must be two or more instants that ascend, got {instants}")
+        if along == "s" and not 0.0 <= instants[0] <= instants[-1] <= 1.0:
+            raise InputError(f"'s' must be from 0 to 1, got {instants}")
+        for key in tables:
+            if len(given[key]) != len(instants):
+                raise InputError(f"{key} has {len(given[key])} rows for {len(instants)} instants")
+        return given, instants
+
+
+def events(work: Assignment) -> list[Any]:
+    """What is watched for."""
+    from kinetree.simulation.options import Trigger
+
+    found = []
+    for k, row in enumerate(work.tables.event):
+        with work.origin.blamed("event", k):
+            direction = {"rising": 1, "falling": -1, "both": 0}[row.direction]
+            found.append(Trigger(row.name, _watched(work, row), direction, row.stop))
     return found
+
+
+def _watched(work: Assignment, row: EventTable) -> Callable[[float, Array, Array], float]:
+    """The function of an event, which passes zero."""
+    given = [key for key in ("position", "velocity", "function") if getattr(row, key) is not None]
+    if len(given) != 1 or (row.joint is None) != (row.function is not None):
+        raise InputError(
+            f"event '{row.name}' needs either a joint with a position or a velocity, or a function; got "
+            f"{listed([*(['joint'] if row.joint else []), *given]) or 'none of them'}"
+        )
+    if row.function is not None:
+        return work.code.function(row.function, "event.function", "t, q, qd")
+    place, value = work.mechanism.joint_index(str(row.joint)), float(getattr(row, given[0]))
+    if given[0] == "position":
+        return lambda t, q, qd: float(q[place]) - value
+    return lambda t, q, qd: float(qd[place]) - value
 
 
 def _soil(table: SoilTable) -> Any:

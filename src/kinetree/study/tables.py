@@ -8,14 +8,15 @@ from __future__ import annotations
 import reprlib
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
-from kinetree.formats.file_values import Number, Vector
+from kinetree.formats.file_values import Angle, Number, Vector
 from kinetree.formats.schema import MechanismTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
 from kinetree.simulation.options import METHODS
+from kinetree.study.kinds import CONTROLLERS, TRAJECTORIES, for_editors
 from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (
     Ends,
@@ -27,16 +28,12 @@ from kinetree.study.values import (
     Positive,
     Rows,
     Seed,
+    VectorOrRows,
     Whole,
     choice,
 )
 
 EACH = "a number for all, a list, or a table by joint name"
-TRAJECTORIES = (
-    "cycloid", "half_turn", "cubic", "quintic", "trapezoidal", "hold", "bspline", "interpolate", "file",
-    "gait", "single_support", "follow", "function",
-)  # fmt: skip
-CONTROLLERS = ("pd", "pid", "computed_torque", "feedforward", "gravity_compensation", "function")
 FUNCTION = "Python function 'file.py:name' in a file beside the study; runs only with --allow-code file.py"
 
 
@@ -92,6 +89,8 @@ class GaitTable(Table):
 
 class TrajectoryTable(Table):
     """A prescribed motion."""
+
+    model_config = ConfigDict(json_schema_extra=for_editors(TRAJECTORIES))
 
     kind: choice("trajectory", lambda: TRAJECTORIES) = Field(  # type: ignore[valid-type]
         description=f"Kind of motion: {', '.join(TRAJECTORIES)}."
@@ -172,6 +171,8 @@ class ModelErrorTable(Table):
 class ControllerTable(Table):
     """The law that follows the trajectory."""
 
+    model_config = ConfigDict(json_schema_extra=for_editors(CONTROLLERS))
+
     kind: choice("controller", lambda: CONTROLLERS) = Field(  # type: ignore[valid-type]
         description=f"Kind of law: {', '.join(CONTROLLERS)} ([Shah2013], chapter 9)."
     )
@@ -240,15 +241,39 @@ class GroundTable(SoilTable):
 
 
 class LoadTable(Table):
-    """A constant wrench on a body."""
+    """A wrench on a body: constant, or straight lines between rows."""
 
     body: str = Field(description="Name of the body.")
-    force: Vector | None = Field(None, description="Force (N); default 0.")
-    moment: Vector | None = Field(None, description="Moment (N m); default 0.")
+    force: VectorOrRows | None = Field(
+        None, description="Force (N), or a row for each instant of s or times; default 0."
+    )
+    moment: VectorOrRows | None = Field(
+        None, description="Moment (N m), or a row for each instant of s or times; default 0."
+    )
     point: Vector | None = Field(None, description="Where the force acts, in the body frame (m).")
     frame: choice("frame", lambda: ("world", "body")) = Field(  # type: ignore[valid-type]
         "world", description="Axes of force and moment: world or body."
     )
+    s: Numbers | None = Field(
+        None, description="predict: instants of the rows, s = t / T from 0 to 1, ascending; default constant."
+    )
+    times: Numbers | None = Field(
+        None, description="inverse: instants of the rows (s), ascending; default constant."
+    )
+
+
+class EventTable(Table):
+    """Something to watch for: a joint that passes a position or velocity, or a function that passes zero."""
+
+    name: str = Field(description="Name of the event, also for integrator.stop_at.")
+    joint: str | None = Field(None, description="Name of the joint that is watched.")
+    position: Angle | None = Field(None, description='Its position (rad or "90 deg", m) that is passed.')
+    velocity: Number | None = Field(None, description="Its velocity (rad/s, m/s) that is passed.")
+    function: str | None = Field(None, description=f"Function of t, q, qd that passes zero. {FUNCTION}.")
+    direction: choice("direction", lambda: ("rising", "falling", "both")) = Field(  # type: ignore[valid-type]
+        "both", description='Which passages count: "rising", "falling" or "both".'
+    )
+    stop: bool = Field(False, description="Whether the motion ends there.")
 
 
 class StopsTable(Table):
@@ -335,7 +360,8 @@ class SharedTables(Table):
     torque: Torque | None = Field(None, description="Torques of the joints.")
     controller: ControllerTable | None = Field(None, description="Law that follows the trajectory.")
     ground: GroundTable | None = Field(None, description="Ground that contact points touch.")
-    load: list[LoadTable] = Field([], description="Constant wrenches on bodies, each a [[load]].")
+    load: list[LoadTable] = Field([], description="Wrenches on bodies, each a [[load]].")
+    event: list[EventTable] = Field([], description="What is watched for, each an [[event]].")
     stops: StopsTable | None = Field(None, description="Springs at the joints' limits.")
     integrator: IntegratorTable | None = Field(None, description="How a simulation is computed.")
     output: OutputTable | None = Field(None, description="What the result holds.")

@@ -68,6 +68,13 @@ def as_rows(value: object) -> list[list[float]]:
     return [as_list(row) for row in value]
 
 
+def as_vector_or_rows(value: object) -> list[float] | list[list[float]]:
+    """Three numbers, or a list of such rows."""
+    if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
+        return [as_list(row, length=3) for row in value]
+    return as_list(value, length=3)
+
+
 def as_names(value: object) -> list[str]:
     """A list of texts; one text counts as such a list."""
     given = [value] if isinstance(value, str) else value
@@ -97,6 +104,7 @@ def _per_joint_schema(items: dict[str, Any]) -> dict[str, Any]:
 
 
 _LIST: dict[str, Any] = {"type": "array", "items": NUMBER}
+_VECTOR: dict[str, Any] = {"type": "array", "items": NUMBER, "minItems": 3, "maxItems": 3}
 _NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 GAINS = _per_joint_schema(NUMBER)
 POSITIONS = _per_joint_schema(ANGLE)
@@ -111,6 +119,11 @@ Seed = Annotated[
 Numbers = Annotated[list[float], PlainValidator(as_list), WithJsonSchema(_LIST)]
 Rows = Annotated[
     list[list[float]], PlainValidator(as_rows), WithJsonSchema({"type": "array", "items": _LIST})
+]
+VectorOrRows = Annotated[
+    list[float] | list[list[float]],
+    PlainValidator(as_vector_or_rows),
+    WithJsonSchema({"anyOf": [_VECTOR, {"type": "array", "items": _VECTOR}]}),
 ]
 Names = Annotated[
     list[str], PlainValidator(as_names), WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES]})

@@ -60,15 +60,16 @@ class CustomConstraint(Constraint):
     def __init__(
         self,
         function: UserFunction,
-        lower: ArrayLike = -np.inf,
-        upper: ArrayLike = np.inf,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
         size: int = 1,
         name: str = "own constraint",
         at: Where = "samples",
         slopes: UserSlopes | None = None,
     ) -> None:
         self.function, self.at, self.family, self.slopes = function, at, name, slopes
-        bounds = [numbers(x, f"{name}: a bound") for x in (lower, upper)]
+        given = (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+        bounds = [numbers(x, f"{name}: a bound") for x in given]
         self.size = max(size, *(x.size for x in bounds))
         try:
             self.lower, self.upper = (np.broadcast_to(x, (self.size,)) for x in bounds)

@@ -187,7 +187,7 @@ TASK = Task(
     prepare,
     needs=("mechanism", "compare"),
     uses=(
-        *("trajectory", "initial", "torque", "controller", "ground", "load", "stops", "integrator"),
+        *("trajectory", "initial", "torque", "controller", "ground", "load", "event", "stops", "integrator"),
         *("control", "predict", "stability", "inverse", "hybrid"),
     ),
     settings=CompareTable,

@@ -107,6 +107,6 @@ TASK = Task(
     "motion under a controller that follows a trajectory",
     prepare,
     needs=("mechanism", "controller"),
-    uses=("trajectory", "initial", "ground", "load", "stops", "integrator"),
+    uses=("trajectory", "initial", "ground", "load", "event", "stops", "integrator"),
     settings=ControlTable,
 )

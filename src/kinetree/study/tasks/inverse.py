@@ -16,14 +16,14 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.motion import trajectory
 from kinetree.study.prescribed import back_again, integrated
-from kinetree.study.surroundings import loads
+from kinetree.study.surroundings import wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import choice
 from kinetree.trajectories.base import Trajectory
 
 BLOCK = 4096  # samples between two looks at the keyboard
 IDLE = 1e-9  # torque that a joint without a drive may need, beside the largest of all
-SURROUNDINGS = ("initial", "ground", "stops", "integrator")  # of motions that are integrated
+SURROUNDINGS = ("initial", "ground", "event", "stops", "integrator")  # of motions that are integrated
 
 
 class InverseTable(Table):
@@ -49,13 +49,13 @@ def prepare(work: Assignment) -> Work:
             )
         return integrated(work, motion, None, {}, "trajectory")
     for key in SURROUNDINGS:
-        if getattr(work.tables, key) is not None:
+        if getattr(work.tables, key) is not None and getattr(work.tables, key) != []:
             raise InputError(
                 f"{work.origin.where((key,))}: [{key}] is for motions that are integrated, but all joints of "
                 f"'{work.mechanism.name}' move as prescribed"
             )
     times = work.times(work.duration(motion.duration))
-    wrenches, reactions = loads(work), work.output.reactions
+    acting, reactions = wrenches(work, work.tables.load, "times", "load"), work.output.reactions
 
     def run() -> Result:
         from time import perf_counter
@@ -63,7 +63,7 @@ def prepare(work: Assignment) -> Work:
         from kinetree.result.build import build_result
 
         began = perf_counter()
-        blocks, stop = _until_interrupted(work, motion, times, wrenches, reactions)
+        blocks, stop = _until_interrupted(work, motion, times, acting, reactions)
         variables = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
         audit = {"round_trip": back_again(variables["qdd"], variables.pop("qdd_back"))}
         if not work.mechanism.loops and not work.mechanism.actuated.all():
@@ -83,13 +83,15 @@ def prepare(work: Assignment) -> Work:
 
 
 def _until_interrupted(
-    work: Assignment, motion: Trajectory, times: Array, wrenches: list[Any], reactions: bool
+    work: Assignment, motion: Trajectory, times: Array, acting: Any, reactions: bool
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """All variables block by block, and where an interruption has ended them if there is any block."""
     blocks: list[dict[str, Any]] = []
     try:
         for begin in range(0, len(times), BLOCK):
-            blocks.append(_block(work.mechanism, motion, times[begin : begin + BLOCK], wrenches, reactions))
+            some = times[begin : begin + BLOCK]
+            now = acting(some) if callable(acting) else acting
+            blocks.append(_block(work.mechanism, motion, some, now, reactions))
             if work.progress is not None:
                 work.progress(min((begin + BLOCK) / len(times), 1.0))
     except KeyboardInterrupt:

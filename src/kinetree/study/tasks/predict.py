@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.schema_parts import Table
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
-from kinetree.study.surroundings import loads, wrenches
+from kinetree.study.surroundings import wrenches
 from kinetree.study.tasks import Task, Work
 from kinetree.study.values import PerJoint
 
 if TYPE_CHECKING:
+    from kinetree.motion.declared import Declared
     from kinetree.motion.problem.phases import Phases
     from kinetree.motion.problem.problem import Problem
     from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 
+FUNCTION_OF = "s, q, qd, qdd, tau"  # arguments of the user's functions
 SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
 
 
@@ -93,13 +96,17 @@ def _checked(result: Result, solved: list[Any]) -> Result:
 
 
 def _problem(work: Assignment, table: PredictTable) -> Problem:
-    goes_on = any(row.spline for row in (*table.periodic, *table.symmetric))
-    if not goes_on and (table.start is None or table.end is None):
-        missing = "start" if table.start is None else "end"
-        raise InputError(f"predict.{missing} is missing: the state there, such as {{ q = [0.0, 1.0] }}")
+    from kinetree.motion.declared import CONSTRAINTS
+
+    bound = [key for declared in CONSTRAINTS if getattr(table, key := declared.key)]
+    if table.start is None and table.end is None and not bound:
+        raise InputError(
+            "nothing says where the motion goes: give predict.start or predict.end, the state there, such as "
+            "{ q = [0.0, 1.0] }, or a table of a constraint such as [[predict.point]]"
+        )
     if "torque_weight" in table.model_fields_set and table.objective != "mixed":
         raise InputError(f"torque_weight is for the objective 'mixed'; the objective is '{table.objective}'")
-    return _of_table(work, table, (table.start, table.end), loads(work))
+    return _of_table(work, table, (table.start, table.end), _loads(work))
 
 
 def _phases(work: Assignment, table: PredictTable) -> Phases:
@@ -121,12 +128,15 @@ def _phases(work: Assignment, table: PredictTable) -> Phases:
     return Phases(problems, [Junction(phase.goes_on) for phase in table.phase[1:]])
 
 
-def _loads(work: Assignment, phase: PhaseTable) -> list[Any]:
-    return loads(work) if phase.load is None else wrenches(work, phase.load, "predict", "phase", "load")
+def _loads(work: Assignment, phase: PhaseTable | None = None) -> Any:
+    """The study's loads, or those of a phase; a function of s if one varies."""
+    if phase is None or phase.load is None:
+        return wrenches(work, work.tables.load, "s", "load")
+    return wrenches(work, phase.load, "s", "predict", "phase", "load")
 
 
 def _of_table(
-    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: list[Any]
+    work: Assignment, table: MotionTable, ends: tuple[EndTable | None, EndTable | None], acting: Any
 ) -> Problem:
     from kinetree.motion.problem.instants import GaussSamples
     from kinetree.motion.problem.problem import Problem
@@ -163,7 +173,7 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
     from kinetree.motion.declared import OBJECTIVES
 
     listed = [
-        row.weight * declared.made(**{key: x for key, x in row if key != "weight"})
+        row.weight * declared.made(**_arguments(work, declared, row))
         for declared in OBJECTIVES
         for row in getattr(table, declared.key)
     ]
@@ -172,7 +182,7 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
     if (table.objective == "function") != (table.function is not None):
         raise InputError("the objective 'function' and the key function = 'file.py:name' belong together")
     if table.objective == "function":
-        own = work.code.function(str(table.function), "predict.function", "s, q, qd, qdd, tau")
+        own = work.code.function(str(table.function), "predict.function", FUNCTION_OF)
         return [terms.CustomObjective(own), *listed]
     if table.objective == "mixed":
         return [*terms.time_and_torque(table.torque_weight), *listed]
@@ -199,7 +209,33 @@ def _constraints(
             first = declared.parameters[0].name
             found.append(declared.made(**({} if value in (None, "model") else {first: value})))
     rows = [(declared, row) for declared in CONSTRAINTS for row in getattr(table, declared.key)]
-    return found + [declared.made(**dict(row)) for declared, row in rows]
+    return found + [declared.made(**_arguments(work, declared, row)) for declared, row in rows]
+
+
+def _arguments(work: Assignment, declared: Declared, row: Any) -> dict[str, Any]:
+    """What a term is made of: functions and files that the study names are looked up."""
+    given = {key: value for key, value in row if key != "weight"}
+    for parameter in declared.parameters:
+        value, place = given[parameter.name], f"predict.{declared.key}.{parameter.name}"
+        if parameter.kind == "function" and value is not None:
+            given[parameter.name] = work.code.function(value, place, FUNCTION_OF)
+        elif parameter.kind == "rows_or_file" and isinstance(value, str):
+            if given.get("s") is not None:
+                raise InputError(f"{place} is a file, which has times of its own; leave out s")
+            given |= _of_file(work, value, parameter.name)
+    return given
+
+
+def _of_file(work: Assignment, file: str, name: str) -> dict[str, Any]:
+    """Positions of a CSV file of a motion, and their instants from 0 to 1."""
+    from kinetree.trajectories.tabulated_motion import read_csv
+
+    try:
+        motion = read_csv(os.path.join(work.study.folder, file), work.mechanism.joint_names)
+    except FileError as error:
+        raise FileError(f"{work.origin.where(('predict',))}: {error}") from None
+    times = np.unique(motion.table().breaks)
+    return {name: motion.at(times).q, "s": times / times[-1]}
 
 
 def _has_limits(work: Assignment, name: str) -> bool:

@@ -1,0 +1,124 @@
+"""Kinds of trajectories and controllers of study files, declared once: what each is, needs and may have.
+
+From these rows come the names that a study may use, the checks of its keys, what editors demand of each kind,
+and the tables of the documentation; the keys themselves are described in `study.tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from kinetree.errors import InputError, listed
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind: its name, a line about it, the keys that it needs and those that it may have.
+
+    A key that it needs may also be given in degrees, as ``start_degrees`` for ``start``.
+    """
+
+    name: str
+    text: str
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All of them, once."""
+        return tuple(dict.fromkeys((*self.needs, *self.may)))
+
+    def check(self, what: str, given: Iterable[str]) -> None:
+        """Raise for the first key that is missing, or that this kind does not have."""
+        has = set(given)
+        for key in self.needs:
+            if key not in has and f"{key}_degrees" not in has:
+                raise InputError(f"a {what} of kind '{self.name}' needs the key '{key}'")
+        for key in sorted(has - {*self.keys, *(f"{k}_degrees" for k in self.needs)}):
+            raise InputError(f"a {what} of kind '{self.name}' has no key '{key}'; it has {listed(self.keys)}")
+
+
+_TIMED = ("duration",)
+_RATES = ("start_velocity", "end_velocity")
+_ENDS = ("start", "end")
+TRAJECTORIES: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("cycloid", "from rest to rest along a cycloid", _ENDS, _TIMED),
+        Kind("half_turn", "every joint half a turn, as [Mohan2007], eq. 38", (), _TIMED),
+        Kind("cubic", "a polynomial of degree 3 from one state to another", _ENDS, (*_TIMED, *_RATES)),
+        Kind(
+            "quintic", "the same of degree 5, with accelerations", _ENDS,
+            (*_TIMED, *_RATES, "start_acceleration", "end_acceleration"),
+        ),
+        Kind(
+            "trapezoidal", "constant acceleration, constant velocity, constant deceleration; without a "
+            "duration as fast as velocities and accelerations allow", _ENDS,
+            (*_TIMED, "blend", "velocity", "acceleration"),
+        ),
+        Kind("hold", "a pose", ("start",), _TIMED),
+        Kind("bspline", "a B-spline with these control points", ("points",), (*_TIMED, "degree")),
+        Kind("interpolate", "a spline through these positions", ("times", "points"), ("degree",)),
+        Kind("file", "rows of a CSV file with a header `time, joint1, ...`", ("file",)),
+        Kind(
+            "gait", "the gait of a walking robot, of so many steps or as many as the duration needs", (),
+            (*_TIMED, "steps", "gait"),
+        ),
+        Kind(
+            "single_support", "one step of `biped_fixed`, or of its like with other lengths ([Shah2013], "
+            "section 6.2.3)", (), ("gait",),
+        ),
+        Kind(
+            "follow", "a body, or joints of closed loops, along a circle, through points with times, or "
+            "from one point to another", ("along",),
+            (*_TIMED, "body", "point", "guess", "center", "radius", "turns", "points", "times", "degree"),
+        ),
+        Kind("function", "a Python function of t", ("function",), _TIMED),
+    )
+}  # fmt: skip
+
+_MOTOR = ("time_constant", "torque_constant")
+_FOLLOWING = ("kd", "limits", "period", *_MOTOR)
+CONTROLLERS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("pd", "kp e + kd ed", ("kp",), _FOLLOWING),
+        Kind("pid", "the same and ki (integral of e)", ("kp",), (*_FOLLOWING, "ki")),
+        Kind(
+            "computed_torque", "inverse dynamics of the desired acceleration and of errors", ("kp",),
+            (*_FOLLOWING, "ki", "knows_ground", "model_error"),
+        ),
+        Kind(
+            "feedforward", "torques of the desired motion, and PD", ("kp",),
+            (*_FOLLOWING, "torques", "model_error"),
+        ),
+        Kind(
+            "gravity_compensation", "torques against gravity, and PD about a pose if there are gains", (),
+            ("kp", *_FOLLOWING, "model_error"),
+        ),
+        Kind("function", "a Python function of t, q, qd", ("function",), _MOTOR),
+    )
+}  # fmt: skip
+
+
+def for_editors(kinds: dict[str, Kind]) -> Callable[[dict[str, Any]], None]:
+    """What a JSON schema demands of each kind: the keys that it needs, and no others than it has."""
+
+    def add(schema: dict[str, Any]) -> None:
+        known = schema["properties"]
+        rules = []
+        for kind in kinds.values():
+            needs = [
+                {"anyOf": [{"required": [key]}, {"required": [f"{key}_degrees"]}]}
+                if f"{key}_degrees" in known
+                else {"required": [key]}
+                for key in kind.needs
+            ]
+            if needs:
+                is_this = {"properties": {"kind": {"const": kind.name}}, "required": ["kind"]}
+                rules.append({"if": is_this, "then": {"allOf": needs}})
+        schema["allOf"] = rules
+
+    return add
