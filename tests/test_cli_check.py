@@ -225,7 +225,7 @@ def test_all_faults_of_a_study_are_found(write):
 
 
 def test_missing_and_useless_tables_are_all_told(write):
-    found = check_file(write("s.toml", '[study]\ntask = "inverse"\n[ground]\n'))
+    found = check_file(write("s.toml", '[study]\ntask = "inverse"\n[torque]\n'))
     assert [(x.line, x.rule) for x in found] == [
         (2, "wrong-tables"),
         (2, "wrong-tables"),

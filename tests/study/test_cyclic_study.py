@@ -55,7 +55,6 @@ def test_a_cycle_needs_neither_start_nor_end(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("spline = true", "rates = 2", "predict.start is missing"),
         ("counts = [8, 12]", "counts = [8]", "2 phases need as many counts"),
         ("clamped = false", "clamped = true", "not clamped"),
         ("joint2 = 0.5 }", "joint9 = 0.5 }", "joint9"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.analysis.loops.system import gap
 from kinetree.errors import InputError
 from kinetree.study.examples import copy_example, example_names, example_text, examples
@@ -32,7 +33,8 @@ SWEEPS = {
     "two_link_starts", "two_link_pareto", "kuka_pick_masses", "quadruped_grounds", "walking_speed_step",
 }  # fmt: skip
 OTHERS = {  # no figure of the documents
-    "walking", "walking_two_step", "iftomm", "jansen_walk", "quadruped_prescribed", *SWEEPS,
+    "walking", "walking_two_step", "iftomm", "jansen_walk", "quadruped_prescribed", "cart_pole_swing_up",
+    *SWEEPS,
 }  # fmt: skip
 WALKS = {  # axis along which the ground pushes
     "planar_biped_walk": 1,
@@ -185,3 +187,22 @@ def test_an_example_is_copied_and_never_over_another(tmp_path):
     assert place.read_text() == "mine"
     copy_example("kuka_free_fall", tmp_path / "new", force=True)
     assert run(place, study={"duration": 0.1}).passed
+
+
+def test_a_pole_is_swung_up_by_its_cart_and_feedback_brings_it_back():
+    """The joint of the pole has no torque; from a start beside the motion, LQR about it ends upright."""
+    found = run("cart_pole_swing_up")
+    assert found.passed and found.statistics["objective"] == pytest.approx(58.81, abs=0.01)
+    assert np.abs(found.tau.sel(joint="pivot").values).max() < 5e-3
+    motion = kt.trajectories.tabulated(*(found[name].values for name in ("time", "q", "qd", "qdd")))
+    law = kt.control.LQR(found.mechanism, motion, q_cost=[10.0, 10.0], tau_cost=0.1, nodes=101)
+    start = found.q.values[0] + [0.02, 0.05]
+    held = kt.simulate(
+        found.mechanism, start, found.qd.values[0], 2.0, controller=law, times=3, rtol=1e-5, progress=False
+    )
+    alone = kt.simulate(
+        found.mechanism, start, found.qd.values[0], 2.0, torque=(found.time.values, found.tau.values),
+        times=3, rtol=1e-5, progress=False,
+    )  # fmt: skip
+    end = np.array([1.0, -np.pi])
+    assert np.abs(held.q.values[-1] - end).max() < 0.02 < np.abs(alone.q.values[-1] - end).max()

@@ -3,6 +3,7 @@
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
+from kinetree.control.gains import LQR, Gains, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
@@ -12,6 +13,7 @@ from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import Walking
 
 __all__ = [
+    "LQR",
     "PD",
     "PID",
     "ComputedTorque",
@@ -20,11 +22,13 @@ __all__ = [
     "Controller",
     "Feedforward",
     "FirstOrderActuator",
+    "Gains",
     "GravityCompensation",
     "ModelActuators",
     "Prescribed",
     "SampledLaw",
     "TorqueTable",
     "Walking",
+    "gains",
     "perturbed",
 ]

@@ -15,6 +15,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.study.assignment import Assignment
+from kinetree.study.extend import with_variables
 from kinetree.study.motion import initial_state
 from kinetree.study.surroundings import simulation_options
 from kinetree.trajectories.base import Trajectory
@@ -63,7 +64,12 @@ def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) 
     settings = {**result.settings, "trajectory": type(motion).__name__, "prescribed": names}
     acting = [*_loads(work), *_ground_forces(work.mechanism, result)]
     audit = {**result.audit, "round_trip": round_trip(work.mechanism, result, acting)}
-    return replace(result, task=work.study.task, settings=settings, audit=audit)
+    wanted = motion.at(result.time.values)
+    told = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
+    error = np.abs(result.q.values - wanted.q)[:, places]
+    statistics = {**result.statistics, "largest_error": float(error.max(initial=0.0))}
+    named = replace(result, task=work.study.task, settings=settings, audit=audit, statistics=statistics)
+    return with_variables(named, told)
 
 
 def _loads(work: Assignment) -> list[Wrench]:
