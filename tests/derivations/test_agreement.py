@@ -125,3 +125,21 @@ def test_the_table_prints_and_unknown_names_are_refused():
         kt.mass_matrix(arm, [0, 0], formulation="denok")
     with pytest.raises(kt.InputError, match=r"'newton_euler' offers no forward_dynamics; these do: spatial"):
         kt.forward_dynamics(arm, [0, 0], [0, 0], [0, 0], formulation="newton_euler")
+
+
+@pytest.mark.parametrize("name", ["newton_euler", "lagrangian", "closed_form", "plain"])
+def test_derivatives_with_loads_that_keep_their_direction(name):
+    """Force and moment in world axes at a point of a body, on an arm with welded bodies."""
+    arm, rng = kt.zoo.kuka_kr5(), np.random.default_rng(5)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 2, arm.n_dof))
+    loads = [
+        kt.Wrench(arm.body_names[-1], rng.normal(size=(2, 3)), (0.3, -0.2, 0.1), point=(0.1, 0.2, -0.3)),
+        kt.Wrench(arm.body_names[2], (1.0, 2.0, -3.0)),
+    ]
+    wanted = kt.inverse_dynamics_derivatives(arm, q, qd, qdd, loads)
+    found = kt.inverse_dynamics_derivatives(arm, q, qd, qdd, loads, formulation=name)
+    for part in ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"):
+        assert getattr(found, part) == pytest.approx(getattr(wanted, part), rel=1e-10, abs=1e-10)
+    turning = kt.Wrench(arm.body_names[2], (1.0, 2.0, -3.0), frame="body")
+    with pytest.raises(kt.InputError, match="world axes"):
+        kt.inverse_dynamics_derivatives(arm, q, qd, qdd, turning, formulation=name)

@@ -119,8 +119,7 @@ def test_walks_follow_their_gait_and_are_carried_by_the_ground(name):
 )
 def test_predictions_agree_with_the_reference(name, case):
     (wanted,) = (x for x in reference.read("optimal_control.json")["cases"] if x["name"] == case)
-    other = {"mechanism": {"parameters": {"theta2": 0.0}}} if case == "pr_mixed" else {}
-    result = run(name, **other)
+    result = run(name)
     assert result.passed and result.audit["simulation"].passed
     assert result.statistics["duration"] == pytest.approx(wanted["T_bspline_20seg_23cp"], abs=1e-3)
     assert result.statistics["objective"] == pytest.approx(wanted["J_bspline"], rel=2e-3)
@@ -129,8 +128,8 @@ def test_predictions_agree_with_the_reference(name, case):
     assert np.abs(result.tau.values).max() < 10.0 * 1.01
 
 
-def test_the_sliding_arm_counts_its_angle_from_the_sliding_direction():
-    result = run("prismatic_arm")
+def test_the_sliding_arm_may_count_its_angle_from_the_sliding_direction():
+    result = run("prismatic_arm", mechanism={"parameters": {"theta2": np.pi / 2}})
     assert result.passed
     assert result.statistics["objective"] == pytest.approx(0.853063, abs=1e-5)
     assert result.statistics["duration"] == pytest.approx(0.64626, abs=1e-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from kinetree.derivations.contract import ABILITIES, Closed, Formulation, Load
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
-from kinetree.state import coordinates
+from kinetree.state import Wrench, coordinates
 
 FORCED = ("inverse_dynamics", "bias_torque", "forward_dynamics", "joint_reactions")  # what springs change
 
@@ -93,8 +93,12 @@ def answers(
     tree: Tree,
     states: Sequence[tuple[str, ArrayLike]],
     wrenches: Wrenches = None,
+    fixed: Sequence[Wrench] = (),
 ) -> list[Array]:
-    """All parts of what a formulation tells about the axes of a tree of the mechanism, (..., part) each."""
+    """All parts of what a formulation tells about the axes of a tree of the mechanism, (..., part) each.
+
+    ``fixed`` are further wrenches that keep their direction in the world and their point of the body.
+    """
     function = chosen(name, ability, tree)
     values = [coordinates(mechanism, x, what) for what, x in states]
     arrays = [all_axes(tree, values[0])]
@@ -112,9 +116,11 @@ def answers(
     if loads is not None:
         loads = np.broadcast_to(loads, (*batch, *loads.shape[-2:])).reshape(count, *loads.shape[-2:])
     results = [np.empty((count, *shape)) for shape in _shapes(ability, tree.n)]
+    constant = [_fixed_loads(mechanism, tree, wrench, batch) for wrench in fixed]
     for k in range(count):
-        extra = () if loads is None else (_listed(tree, loads[k]),)
-        found = function(tree, *(x[k] for x in rows), *extra)
+        own = [] if loads is None else _listed(tree, loads[k])
+        own += [load[k] for load in constant if load]
+        found = function(tree, *(x[k] for x in rows), *((own,) if own or loads is not None else ()))
         for result, part in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
             result[k] = part
     return [result.reshape((*batch, *result.shape[1:])) for result in results]
@@ -172,13 +178,20 @@ def _shapes(ability: str, n: int) -> list[tuple[int, ...]]:
 def slopes_of(
     name: str, ability: str, mechanism: Mechanism, tree: Tree, state: Sequence[ArrayLike], wrenches: Wrenches
 ) -> tuple[Array, Array]:
-    """A quantity and its three derivatives by q, qd, qdd, (3, ...), of the axes of a tree, without loads."""
-    if wrenches is not None:
+    """A quantity and its three derivatives by q, qd, qdd, (3, ...), of the axes of a tree.
+
+    Wrenches must be fixed in the world, as those of the documents are.
+    """
+    given = [wrenches] if isinstance(wrenches, Wrench) else [] if wrenches is None else wrenches
+    fixed = list(cast(Sequence[Wrench], given))
+    torques = ability == "inverse_dynamics_derivatives" and tree.coupling is None
+    if fixed and not (torques and all(isinstance(x, Wrench) and x.frame == "world" for x in fixed)):
         raise InputError(
-            f"formulation '{name}' offers no derivatives with wrenches on the bodies; leave formulation out"
+            f"formulation '{name}' offers derivatives with wrenches of torques alone, without mimic joints, "
+            "and of wrenches in world axes; leave formulation out"
         )
     states = list(zip(("q", "qd", "qdd"), state, strict=True))
-    values, *slopes = answers(name, ability, mechanism, tree, states)
+    values, *slopes = answers(name, ability, mechanism, tree, states, fixed=fixed)
     return values, np.stack(slopes)
 
 
@@ -191,6 +204,18 @@ def _world_loads(mechanism: Mechanism, q: Array, wrenches: Wrenches) -> Array | 
     rotation, _ = body_poses(mechanism.tree, axis_motion(mechanism.tree, q, rest, rest))
     parts = [(rotation @ loads[..., part, None])[..., 0] for part in (slice(0, 3), slice(3, 6))]
     return np.concatenate(parts, axis=-1)
+
+
+def _fixed_loads(mechanism: Mechanism, tree: Tree, wrench: Wrench, batch: tuple[int, ...]) -> list[Load]:
+    """A wrench in world axes at every state of a batch, at its point in the frame of its axis."""
+    k = mechanism.body_index(wrench.body)
+    if tree.body_axis[k] == WORLD_AXIS:
+        return []
+    force, moment = (
+        np.broadcast_to(np.asarray(x), (*batch, 3)).reshape(-1, 3) for x in (wrench.force, wrench.moment)
+    )
+    point = tree.body_position[k] + tree.body_rotation[k] @ np.asarray(wrench.point)
+    return [Load(int(tree.body_axis[k]), f, n, point) for f, n in zip(force, moment, strict=True)]
 
 
 def _listed(tree: Tree, loads: Array) -> list[Load]:

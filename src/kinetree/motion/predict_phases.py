@@ -27,7 +27,7 @@ def predict_phases(
     phases: Phases | Sequence[Problem],
     *,
     solver: str = "auto",
-    start: PhasedPrediction | Result | None = None,
+    start: PhasedPrediction | Result | Array | None = None,
     starts: int = 1,
     seed: int = 0,
     tolerance: float = 1e-6,
@@ -72,9 +72,11 @@ def predict_phases(
     return found
 
 
-def _first_start(phases: Phases, start: PhasedPrediction | Result | None) -> Start:
+def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | None) -> Start:
     if start is None:
         return Start(phases.straight_start())
+    if isinstance(start, np.ndarray) and start.shape == (phases.program.n,):  # its own free unknowns
+        return Start(start)
     if isinstance(start, Result):
         return Start(_from_result(phases, start))
     if not isinstance(start, PhasedPrediction):

@@ -47,6 +47,7 @@ OBJECTIVES = (
 )
 SOLVERS = ("auto", "interior", "ipopt", "slsqp")
 BEGINS = ("line", "random")
+BESIDE = ("closed_form", "lagrangian", "newton_euler")  # formulations with derivatives
 RATES = ("position", "velocity", "acceleration")
 
 
@@ -322,4 +323,12 @@ class PredictTable(MotionTable):
     time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
     refine: bool = Field(
         False, description="Whether knots are put to where limits begin and end until nothing changes."
+    )
+    free_knots: bool = Field(
+        False, description="Whether the knots are sought, too, after a first search over equal segments."
+    )
+    sensitivities: choice("formulation", lambda: BESIDE) | None = Field(  # type: ignore[valid-type]
+        None,
+        description="A formulation beside which the result has the derivatives of the torques, such as "
+        '"closed_form".',
     )

@@ -24,6 +24,9 @@ ASKED_FOR = {  # drawn broad and pale behind what came of it
     "qd": "qd_reference",
     "qdd": "qdd_reference",
     "simulated_power": "power",
+    "dtau_dq": "dtau_dq_beside",
+    "dtau_dqd": "dtau_dqd_beside",
+    "dtau_dqdd": "dtau_dqdd_beside",
 }
 USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
 CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks

@@ -36,6 +36,7 @@ def prepare(work: Assignment) -> Work:
         asked = _phases(work, table) if table.phase else _problem(work, table)
 
     def run() -> Result:
+        from kinetree.motion.free_knots import free_knots
         from kinetree.motion.predict import predict
         from kinetree.motion.predict_phases import predict_phases
         from kinetree.motion.problem.problem import Problem
@@ -48,9 +49,12 @@ def prepare(work: Assignment) -> Work:
                 phased = predict_phases(asked, **search)
                 return _checked(history.within(phased.to_result()), phased.parts if phased.solved else [])
             found = predict(asked, start="random" if table.begin == "random" else None, **search)
+            if table.free_knots and found.solved:
+                found = free_knots(found, solver=table.solver, progress=history)
             if table.refine and found.solved:
                 found = refine(found, solver=table.solver, progress=history)
-        return _checked(history.within(found.to_result()), [found] if found.solved else [])
+        result = _checked(history.within(found.to_result()), [found] if found.solved else [])
+        return _with_slopes(result, found, table.sensitivities)
 
     return run
 
@@ -92,6 +96,17 @@ def _checked(result: Result, solved: list[Any]) -> Result:
     return replace(result, audit={**result.audit, "simulation": worst})
 
 
+def _with_slopes(result: Result, found: Any, formulation: str | None) -> Result:
+    """The result with the derivatives of the torques two ways, if they are asked for."""
+    if formulation is None:
+        return result
+    from kinetree.studies.torque_slopes import torque_slopes
+
+    variables, labels, check = torque_slopes(found, formulation)
+    more = with_variables(result, variables, labels)
+    return replace(more, audit={**more.audit, "sensitivities": check})
+
+
 # ---- problems -------------------------------------------------------------------------------------------
 
 
@@ -106,7 +121,14 @@ def _problem(work: Assignment, table: PredictTable) -> Problem:
         )
     if "torque_weight" in table.model_fields_set and table.objective != "mixed":
         raise InputError(f"torque_weight is for the objective 'mixed'; the objective is '{table.objective}'")
-    return _of_table(work, table, (table.start, table.end), _loads(work))
+    if table.free_knots and table.refine:
+        raise InputError("free_knots and refine both choose the knots: set one of them")
+    problem = _of_table(work, table, (table.start, table.end), _loads(work))
+    if table.free_knots:
+        from kinetree.motion.free_knots import check_free_knots
+
+        check_free_knots(problem)
+    return problem
 
 
 def _phases(work: Assignment, table: PredictTable) -> Phases:
@@ -115,8 +137,10 @@ def _phases(work: Assignment, table: PredictTable) -> Phases:
 
     if table.begin != "line":
         raise InputError(f"phases begin with a line in each phase, got begin = '{table.begin}'")
-    if work.tables.study.duration is not None or table.refine:
-        raise InputError("phases have durations of their own and are not refined: set phase.duration instead")
+    if work.tables.study.duration is not None or table.refine or table.free_knots:
+        raise InputError(
+            "phases have durations and knots of their own and are not refined: set phase.duration instead"
+        )
     problems, last = [], len(table.phase) - 1
     for k, phase in enumerate(table.phase):
         own = table.model_copy(update={key: getattr(phase, key) for key in phase.model_fields_set})
