@@ -39,6 +39,9 @@ def verify(
     folder: MeshesFrom = None,
     packages: Packages = None,
     floating_base: FloatingBase = False,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="Show the recursions module by module at one state instead.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -49,12 +52,18 @@ def verify(
 
     Exit codes: 0 they agree, 2 the input is wrong, 3 they do not agree.
 
+    With --steps: twists, wrenches, phi, eta, mu and mass matrices of composite and articulated modules in the
+    recursions of inverse and forward dynamics (DeNOC), in world axes, at one random state.
+
     Example: kinetree verify robot.urdf --states 10
     """
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
 
     mechanism = _movable(model, read_options(folder, packages, floating_base))
+    if steps:
+        _show_steps(mechanism, seed, as_json, quiet)
+        return
     with progress_bar("comparing", wanted=not (quiet or as_json)) as progress:
         rows = agreement(mechanism, states, seed, progress)
     worst = max((row.difference for row in rows if row.difference is not None), default=0.0)
@@ -143,6 +152,20 @@ def _movable(model: str, options: dict[str, Any]) -> Mechanism:
     if not mechanism.n_dof:
         raise InputError(f"mechanism '{mechanism.name}' has no degrees of freedom, so nothing can move")
     return mechanism
+
+
+def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> None:
+    """The recursions at a random state; an error if they do not lead back to its accelerations."""
+    from kinetree.analysis.module_steps import module_steps
+    from kinetree.report.terminal_checks import steps_table
+
+    found = module_steps(mechanism, seed)
+    if as_json:
+        _print_json(mechanism.name, found.passed, found.difference, found.rows())
+    elif not quiet:
+        console().print(steps_table(found))
+        told(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
+    _ended(found.passed, f"the recursions are {found.difference:.1e} off the kernels on '{mechanism.name}'")
 
 
 def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich.console import Group
 from rich.table import Table
@@ -10,6 +11,8 @@ from rich.text import Text
 
 from kinetree.analysis.agreement import Agreement
 from kinetree.analysis.derivative_check import SlopeCheck
+from kinetree.analysis.module_steps import ModuleSteps
+from kinetree.derivations.denoc.labels import TWIST
 from kinetree.report.terminal import NAME, plain_table
 from kinetree.study.speed import Speed
 
@@ -35,6 +38,22 @@ def agreement_table(rows: Iterable[Agreement]) -> Group:
         table.add_row(f"  {row.formulation}", _difference(row), *counts, time, "")
     titled = [(Text(name, style=NAME), table) for name, table in tables.items()]
     return Group(*(part for pair in titled for part in pair))
+
+
+def steps_table(found: ModuleSteps) -> Group:
+    """Both recursions, module by module: a line for each link or joint."""
+    parts: list[Any] = []
+    for module in found.steps.modules:
+        table = plain_table("", "", *TWIST)
+        for column in table.columns:
+            column.no_wrap = True
+        for row in found.rows():
+            if row["module"] == module:
+                numbers = [f"{x: .3g}" for x in row["values"]]
+                table.add_row(row["quantity"], row["of"], *numbers, *[""] * (len(TWIST) - len(numbers)))
+        joints = ", ".join(found.steps.joints(module))
+        parts += [Text(f"module {module}: {joints}", style=NAME), table]
+    return Group(*parts)
 
 
 def _agreement_columns(headed: bool) -> Table:
