@@ -12,7 +12,7 @@ import numpy as np
 from gallery_loops import LOOPS
 from gallery_more import MORE
 from gallery_panels import Array, Page, Panel, Sticks, each, largest, over_time
-from gallery_walking import LAWS, WALKS, forced_biped, laws, single_support, walking
+from gallery_walking import LAWS, WALKS, dust, fall, forced_biped, laws, single_support, walking
 
 import kinetree as kt
 
@@ -261,6 +261,8 @@ FIGURES: dict[str, Callable[[kt.Result], Page]] = {
     **{name: laws(name) for name in LAWS},
     **LOOPS,
     **MORE,
+    "planar_biped_dust": dust,
+    "quadruped_fall": fall,
     "puma_stability": puma,
     "two_link_minimum_time": predicted(
         "Xiang Fig. 7", "Xiang Fig. 8; Barman Fig. 4.2", "Xiang Fig. 9; Barman Fig. 4.4", "Barman Fig. 4.3",

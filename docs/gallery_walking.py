@@ -251,3 +251,38 @@ def forced_biped(result: kt.Result) -> Page:
     rows = [_lost(result, k, 0, 0.01) for k in range(2)]
     rows[0] = (*rows[0][:2], "after 0.1 s")
     return Page(panels, one.q.values[50], [*rows, ("largest error of the energy", worst, "0.0058 J")])
+
+
+def dust(result: kt.Result) -> Page:
+    """The trunk, and the force that puts the first swinging foot down, on firm and dusty ground."""
+    cases = result.case.values.tolist()
+    wanted = {"base.tx": "ahead", "base.ty": "up", "base.rz": "pitch"}
+    panels = [_cases(result, what, joint, cases) for joint, what in wanted.items()]
+    foot = [k for k, name in enumerate(result.contact.values.tolist()) if name in ("heel2", "toe2")]
+    up, t = result.contact_force.values[:, :, foot, 1].sum(axis=2), result.time.values
+    some = (t > 0.8) & (t < 1.1)
+    lines = [(case, t[some], force[some]) for case, force in zip(cases, up, strict=True)]
+    panels.append(Panel("vertical force on the swinging foot", "N", lines))
+    rows = [
+        (f"{case}: force at touch-down", f"{up[k, some].max():.0f} N", "") for k, case in enumerate(cases)
+    ]
+    return Page(list(panels), result.q.values[0, 40], rows)
+
+
+def fall(result: kt.Result) -> Page:
+    """Height and attitude of the trunk, and what carries the robot."""
+    t, names = result.time.values, result.contact.values.tolist()
+    up = result.contact_force.values[..., 2]
+    parts = {
+        part: [k for k, name in enumerate(names) if name.startswith(part)]
+        for part in ("foot", "knee", "trunk")
+    }
+    lines = [(part, t, up[:, own].sum(axis=1)) for part, own in parts.items()]
+    panels = [
+        over_time(result, "height of the trunk", "q", ["base.tz"]),
+        over_time(result, "attitude of the trunk", "q", ["base.ry", "base.rx", "base.rz"]),
+        Panel("vertical forces of the ground", "N", lines),
+    ]
+    weight = result.mechanism.mass * 9.81
+    rows = [("vertical forces at the end", f"{up[-1].sum():.2f} N", f"{weight:.2f} N, the weight")]
+    return Page(list(panels), result.q.values[-1], rows)

@@ -81,6 +81,59 @@ SLENDER = {  # [Mohan2007], section 4.1: per link of a long chain
     "15": NONE,
 }
 SLENDER_TOTAL = (Ops(173, 150), Ops(-128, -133))
+Cost = Callable[[int], float]
+
+
+class Printed(NamedTuple):
+    """A row of [Mohan2007], Table 1: multiplications, additions, break-even points n* and n+ as printed."""
+
+    M: Cost
+    A: Cost
+    formula: tuple[str, str]
+    fewer_multiplications: int
+    fewer_operations: int
+
+
+def _linear(m: tuple[int, int], a: tuple[int, int], *printed: int) -> Printed:
+    def cost(slope: int, rest: int) -> Cost:
+        return lambda n: slope * n + rest
+
+    formulas = f"{m[0]}n {m[1]:+d}", f"{a[0]}n {a[1]:+d}"
+    return Printed(cost(*m), cost(*a), formulas, *printed)
+
+
+TABLE_1 = {  # [Mohan2007]: forward dynamics of serial robots; the last is of O(n^3)
+    "Mohan and Saha 2007": _linear((173, -128), (150, -133), 10, 12),
+    "Saha 2003": _linear((191, -284), (187, -325), 10, 14),
+    "Featherstone 1983": _linear((199, -198), (174, -173), 12, 14),
+    "Valasek": _linear((226, -343), (206, -345), 13, 15),
+    "Brandl et al.": _linear((250, -222), (220, -198), 14, 16),
+    "Walker and Orin 1982": Printed(
+        lambda n: n**3 / 6 + 23 / 2 * n**2 + 115 / 3 * n - 47,
+        lambda n: n**3 / 6 + 7 * n**2 + 233 / 6 * n - 46,
+        ("n³/6 + 23n²/2 + 115n/3 - 47", "n³/6 + 7n² + 233n/6 - 46"),
+        10,
+        12,
+    ),
+}
+SLOW = "Walker and Orin 1982"
+MOST_LINKS = 60
+
+
+def break_even(M: Cost, A: Cost) -> tuple[int, int, int]:
+    """From how many links on it needs fewer M than Walker and Orin; fewer M and fewer A; fewer in all."""
+    slow = TABLE_1[SLOW]
+
+    def first(better: Callable[[int], bool]) -> int:
+        return 1 + max(n for n in range(MOST_LINKS) if n == 0 or not better(n))
+
+    return (
+        first(lambda n: M(n) <= slow.M(n)),
+        first(lambda n: M(n) <= slow.M(n) and A(n) <= slow.A(n)),
+        first(lambda n: M(n) + A(n) <= slow.M(n) + slow.A(n)),
+    )
+
+
 BIPED_LEG, QUADRUPED_LEG, HEXAPOD_LEG = (
     ("spherical", "revolute", "universal"),
     ("universal", "revolute"),

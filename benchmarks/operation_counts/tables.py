@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,9 +12,12 @@ from benchmarks.operation_counts.documents import (
     FLOATING,
     SLENDER,
     SLENDER_TOTAL,
+    SLOW,
+    TABLE_1,
     TABLE_6_8,
     TABLE_6_9,
     TABLE_7_3,
+    break_even,
 )
 from benchmarks.operation_counts.measured import line, per_joint, slender_line, steps, total
 from benchmarks.operation_counts.mechanisms import KINDS, chain, general
@@ -49,6 +52,9 @@ def markdown() -> str:
             _total_table(FLOATING, ("floating inverse", "forward"), floating=True),
         ),
         _section("The floating base itself ([Shah2013], Tables 7.3 and 7.4)", _base_table()),
+        _section(
+            "Forward dynamics of serial robots: when O(n) pays ([Mohan2007], Table 1)", _break_even_table()
+        ),
         _section("Slender links, per link of a long chain ([Mohan2007], section 4.1)", _slender_table()),
     ]
     return "\n".join(parts)
@@ -98,6 +104,26 @@ def _formula_table() -> list[list[object]]:
             slope, rest = line(algorithm, kind)
             rows.append([algorithm, eps, _formula(rule.joint(eps), rule.rest), _formula(slope, rest)])
     return rows
+
+
+def _break_even_table() -> list[list[object]]:
+    """All rows of the table with break-even points as printed and as its formulas give them, and ours."""
+    head = ["algorithm", "M", "A", "n*, printed", "n*", "n+, printed", "n+, both fewer", "n+, fewer in all"]
+    rows: list[list[object]] = [list(head)]
+    for name, row in TABLE_1.items():
+        found: tuple[object, ...] = ("", "", "") if name == SLOW else break_even(row.M, row.A)
+        printed = ("", "") if name == SLOW else (row.fewer_multiplications, row.fewer_operations)
+        rows.append([name, *row.formula, printed[0], found[0], printed[1], *found[1:]])
+    slope, rest = slender_line()
+    each = sum(slope.values(), NONE)
+    ours = _linear_cost(each.M, rest.M), _linear_cost(each.A, rest.A)
+    formulas = f"{each.M}n {rest.M:+d}", f"{each.A}n {rest.A:+d}"
+    found = break_even(*ours)
+    return [*rows, ["ours, slender links", *formulas, "", found[0], "", *found[1:]]]
+
+
+def _linear_cost(slope: int, rest: int) -> Callable[[int], float]:
+    return lambda n: slope * n + rest
 
 
 def _formula(slope: Ops, rest: Ops) -> str:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.operation_counts import curves, documents, measured, mechanisms, tables
+from benchmarks.operation_counts import curves, documents, measured, mechanisms, tables, timed
 from benchmarks.operation_counts.__main__ import main
+from benchmarks.operation_counts.documents import SLOW, TABLE_1, break_even
 from benchmarks.operation_counts.operations import NONE, Ops
 
 import kinetree as kt
@@ -157,6 +158,30 @@ def test_operations_print_and_add():
     assert str(Ops(3, 4) + Ops(1, 1) - Ops(2, 0)) == "2M 5A" and str(NONE) == "-"
 
 
+def test_break_even_points_of_table_1():
+    """[Mohan2007], Table 1: printed n* and n+ by its own formulas, and where they differ."""
+    found = {name: break_even(row.M, row.A) for name, row in TABLE_1.items() if name != SLOW}
+    printed = {
+        name: (row.fewer_multiplications, row.fewer_operations)
+        for name, row in TABLE_1.items()
+        if name in found
+    }
+    same = {name for name, (n, both, _) in found.items() if (n, both) == printed[name]}
+    assert same == {"Mohan and Saha 2007", "Saha 2003", "Featherstone 1983"}
+    assert found["Valasek"] == (13, 16, 14) and found["Brandl et al."] == (15, 18, 16)
+    assert (round(TABLE_1[SLOW].M(12)), round(TABLE_1[SLOW].A(12))) == (2357, 1716)  # as printed
+
+
+def test_times_are_measured_over_degrees_of_freedom():
+    found = timed.timed(True, sizes=(2, 3))
+    assert found.sizes == (2, 3) and len(found.microseconds) == 3
+    assert all(0.0 < x < 1e4 for values in found.microseconds.values() for x in values)
+    assert (
+        timed.break_even(timed.Timed((2, 4, 8), {"forward, O(n)": [3, 4, 5], "forward, O(n³)": [2, 6, 9]}))
+        == 4
+    )
+
+
 # ---- what is written down ------------------------------------------------------------------------------
 def test_the_page_shows_what_is_measured():
     text = PAGE.read_text(encoding="utf-8")
@@ -180,6 +205,7 @@ def test_the_script_draws_the_figures_and_writes_both_files(tmp_path, monkeypatc
     monkeypatch.setattr(curves, "FIGURES", {"forward": curves.FIGURES["forward"]})
     monkeypatch.setattr(curves, "PANELS", {"1-DOF joints": (1,)})
     monkeypatch.setattr(curves.curve, "__defaults__", (6,))
+    monkeypatch.setattr(timed.figure, "__defaults__", ((2, 3),))
     main(str(tmp_path / "out"))
     (ax,) = curves.figure().axes
     assert [line.get_label() for line in ax.lines][-2:] == ["Shah et al. 2013", "measured"]

@@ -245,13 +245,29 @@ def test_leg_pantograph_enlarges_four_times():
 )
 def test_feet_have_contact_points(name, per_foot, feet):
     """Points, lines and surfaces touch the ground with 1, 2 and 4 points (004, appendix D)."""
-    points = zoo.ZOO[name]().contact_points
+    points = [x for x in zoo.ZOO[name]().contact_points if not x.name.startswith(("trunk", "knee"))]
     assert sorted(point.body for point in points) == sorted(feet * per_foot)
     for foot in feet:
         at = np.array([point.position for point in points if point.body == foot])
         tip = [0, 0, -0.3] if per_foot == 1 else [0, 0, 0]
         assert close(at.mean(axis=0), tip)
         assert close(np.ptp(at, axis=0), {1: (0, 0, 0), 2: (0.15, 0, 0), 4: (0.15, 0.1, 0)}[per_foot])
+
+
+@pytest.mark.parametrize("name", ["planar_biped", "spatial_biped", "quadruped", "hexapod"])
+def test_a_robot_that_has_fallen_touches_the_ground_with_trunk_and_knees(name):
+    """[Shah2013], section D.2; feet come first, knees are where the shanks hang."""
+    robot = zoo.ZOO[name]()
+    names = [x.name for x in robot.contact_points]
+    body = [x for x in robot.contact_points if x.name.startswith(("trunk", "knee"))]
+    assert names[-len(body) :] == [x.name for x in body]
+    knees = [x for x in body if x.name.startswith("knee")]
+    assert len(knees) == sum(joint.startswith("knee") for joint in robot.joint_names)
+    for knee in knees:
+        (shank,) = (link for link in robot.links if link.joint.name == knee.name)
+        assert shank.parent == knee.body and close(shank.placement.position, knee.position)
+    corners = np.array([x.position for x in body if x.body == "trunk"])
+    assert len(corners) >= 4 and close(corners.mean(axis=0), [0, 0, 0])
 
 
 # ---- generated ---------------------------------------------------------------------------------

@@ -417,7 +417,8 @@ def squat(segments):
         TorqueLimits(0.0, joints=base, at="knots"),
         TorqueLimits(200.0, joints=legs),
     ]
-    contacts = {x.name: x for x in biped.contact_points}
+    feet = [x for x in biped.contact_points if not x.name.startswith(("trunk", "knee"))]
+    contacts = {x.name: x for x in feet}
     for name, x in contacts.items():
         push = {"axes": "xy", "normal": (0, 1, 0), "friction": 0.6}
         constraints.append(UnknownForce(x.body, x.position, name=name, **push))

@@ -70,7 +70,7 @@ def crouch():
     q = np.zeros(18)
     q[2], q[6:] = 0.5, np.tile([0.0, 0.6, -1.2], 4)
     pose, legs, feet = kt.forward_kinematics(robot, q), robot.joint_names[6:], []
-    for point in robot.contact_points:
+    for point in (x for x in robot.contact_points if not x.name.startswith(("trunk", "knee"))):
         R, p = pose[point.body]
         feet.append(PointPosition(point.body, p + R @ point.position, point=point.position, at="knots"))
     end = Boundary("end", {"base.tx": 0.05, "base.tz": 0.42}, 0.0)

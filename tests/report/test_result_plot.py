@@ -64,11 +64,12 @@ def test_usual_picture_of_a_walking_robot(rng):
     figure = result.plot()
     motion = ["q / m", "q / rad", "qd / (m/s)", "qd / (rad/s)", "tau / N", "tau / (N m)"]
     assert y_labels(figure) == [*motion, "energy / J", "energy_error / J", "contact force / N"]
-    assert [len(lines(ax)) for ax in figure.axes] == [3, 15, 3, 15, 3, 15, 3, 1, 4]
+    assert [len(lines(ax)) for ax in figure.axes][:-1] == [3, 15, 3, 15, 3, 15, 3, 1]
     sizes = np.sqrt((result.contact_force.values**2).sum(axis=-1))
     drawn = np.column_stack([line.get_ydata() for line in lines(figure.axes[-1])])
-    np.testing.assert_allclose(drawn, sizes, rtol=1e-14)
-    assert labels(figure.axes[-1]) == ["foot1", "foot2", "foot3", "foot4"]
+    touched = sizes.max(axis=0) > 0.0  # others are left out
+    np.testing.assert_allclose(drawn, sizes[:, touched], rtol=1e-14)
+    assert labels(figure.axes[-1]) == result.contact.values[touched].tolist()
 
 
 def test_energies_start_from_zero(rng):

@@ -91,7 +91,7 @@ def test_any_batch_and_wrenches(rng):
     q[..., 2] -= 0.1
     ground = kt.Ground(origin=(0, 0, -0.35))
     found = kt.contact_forces(ROBOT, ground, q, np.zeros(18))
-    assert found.force.shape == (2, 3, 4, 3) and found.touching.shape == (2, 3, 4)
+    assert found.force.shape == (2, 3, 12, 3) and found.touching.shape == (2, 3, 12)
     one = kt.contact_forces(ROBOT, ground, q[1, 2], np.zeros(18))
     assert one.force == pytest.approx(found.force[1, 2], abs=1e-12)
     push = kt.forward_dynamics(ROBOT, q, 0 * q, 0 * q, found.wrenches(ROBOT))

@@ -17,7 +17,7 @@ SHIPPED = {
     "hexapod_tripod", "two_link_minimum_time", "two_link_lifting", "prismatic_arm",
     "two_link_spared_joint", "two_link_lift_and_return", "biped_forced_simulation", "gripper_two_ways",
     "planar_biped_laws", "spatial_biped_laws", "quadruped_laws", "hexapod_laws", "two_link_joint_free",
-    "two_link_joint_locked",
+    "two_link_joint_locked", "planar_biped_dust", "quadruped_fall",
 }  # fmt: skip
 BOOK_LOOPS = {  # 004, chapter 8
     "four_bar_crank": ("fourbar.json", "inverse_dynamics"),
@@ -56,7 +56,9 @@ def test_all_are_there_and_say_where_they_come_from():
     for example in examples():
         study = read_study(example.name)
         assert example.title and example.task == study.task
-        told = any(word in study.tables.study.description for word in ("Fig. ", "Figs. ", "slide "))
+        told = any(
+            word in study.tables.study.description for word in ("Fig. ", "Figs. ", "slide ", "section D")
+        )
         assert told or example.name in CLOSED | OTHERS
 
 
@@ -205,3 +207,25 @@ def test_a_pole_is_swung_up_by_its_cart_and_feedback_brings_it_back():
     )  # fmt: skip
     end = np.array([1.0, -np.pi])
     assert np.abs(held.q.values[-1] - end).max() < 0.02 < np.abs(alone.q.values[-1] - end).max()
+
+
+def test_a_fallen_robot_lies_on_the_ground():
+    """[Shah2013], section D.2: trunk and knees carry it, and all forces together are its weight."""
+    result = run("quadruped_fall", output={"samples": 61})
+    assert result.passed
+    names = result.contact.values.tolist()
+    force = result.contact_force.values[-1, :, 2]
+    assert force.sum() == pytest.approx(result.mechanism.mass * 9.81, rel=1e-3)
+    assert force[[k for k, name in enumerate(names) if name.startswith("trunk")]].min() > 5.0
+    assert -0.02 < result.q.sel(joint="base.tz").values[-1] < 0.02
+    assert np.abs(result.qd.values[-1]).max() < 0.05
+
+
+def test_dust_softens_the_touch_down():
+    result = run("planar_biped_dust", study={"duration": 0.95}, output={"samples": 191})
+    assert result.passed
+    feet = [k for k, name in enumerate(result.contact.values.tolist()) if name in ("heel2", "toe2")]
+    up = result.contact_force.values[:, :, feet, 1].sum(axis=2)
+    later = result.time.values > 0.5
+    peaks = up[:, later].max(axis=1)
+    assert peaks[0] > peaks[1] > peaks[2] > 92.0

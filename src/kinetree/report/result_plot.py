@@ -187,13 +187,15 @@ def _energy_panel(result: Result) -> list[Panel]:
 
 
 def _contact_panel(result: Result) -> list[Panel]:
-    """How large the forces on the contact points are."""
+    """How large the forces on the contact points are that touch the ground at all."""
     if "contact_force" not in result or result["contact_force"].dims != ("time", "contact", "axis"):
         return []
     force = result["contact_force"]
     size = np.linalg.norm(force.values, axis=-1)
     time, names = result.dataset["time"].values, force["contact"].values.tolist()
-    lines = [Line(name, time, size[:, k]) for k, name in enumerate(names)]
+    touched = size.max(axis=0, initial=0.0) > 0.0
+    chosen = [k for k in range(len(names)) if touched[k] or not touched.any()]
+    lines = [Line(names[k], time, size[:, k]) for k in chosen]
     return [Panel(f"size of the {force.attrs['long_name']}", "contact force", "N", lines)]
 
 

@@ -2,7 +2,8 @@
 
 The book gives lengths and masses; shapes, and where hips and feet sit, only in figures. Chosen throughout:
 legs are slender rods that hang straight down at q = 0, and a trunk on a free joint stands with its centre of
-mass at the origin, with the coordinates x, y, z and the YXZ Euler angles.
+mass at the origin, with the coordinates x, y, z and the YXZ Euler angles. Robots that walk touch the ground
+with their feet and, when they fall, with corners of the trunk and with their knees ([Shah2013], section D.2).
 """
 
 from __future__ import annotations
@@ -53,12 +54,16 @@ def planar_biped() -> Mechanism:
     trunk = robot.world.free("base").body("trunk", Inertia(5.0, moment=moment))  # type: ignore[arg-type]
     limb = Inertia.rod(1.0, end=(LEG, 0.0, 0.0))
     sole = Inertia.rod(0.2, start=(-SOLE_LENGTH / 2, 0.0, 0.0), end=(SOLE_LENGTH / 2, 0.0, 0.0))
+    thighs = []
     for leg in ("1", "2"):
         thigh = trunk.revolute("hip" + leg, at=(0.25, 0, 0)).body("thigh" + leg, limb)
         shank = thigh.revolute("knee" + leg, at=(LEG, 0, 0)).body("shank" + leg, limb)
         foot = shank.revolute("ankle" + leg, at=(LEG, 0, 0)).body("foot" + leg, sole)
         foot.contact("heel" + leg, at=(-SOLE_LENGTH / 2, 0, 0))
         foot.contact("toe" + leg, at=(SOLE_LENGTH / 2, 0, 0))
+        thighs.append(thigh)
+    _corners(trunk, [(x / 2, y / 2, 0.0), (x / 2, -y / 2, 0.0), (-x / 2, y / 2, 0.0), (-x / 2, -y / 2, 0.0)])
+    _knees(thighs, (LEG, 0.0, 0.0))
     return robot.build()
 
 
@@ -71,8 +76,10 @@ def spatial_biped() -> Mechanism:
     """
     robot = Builder("spatial_biped")
     trunk = robot.world.free("base").body("trunk", TRUNK)
-    _biped_leg(trunk, "1", (0.0, 0.05, 0.0))
-    _biped_leg(trunk, "2", (0.0, -0.05, 0.0))
+    thighs = [_biped_leg(trunk, leg, (0.0, y, 0.0)) for leg, y in (("1", 0.05), ("2", -0.05))]
+    half = (0.05, -0.05)
+    _corners(trunk, [(x, y, z) for x in half for y in half for z in half])
+    _knees(thighs, (0.0, 0.0, -LEG))
     return robot.build()
 
 
@@ -85,8 +92,13 @@ def quadruped() -> Mechanism:
     """
     robot = Builder("quadruped")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
-    for leg, (x, y) in enumerate([(0.5, 0.2), (0.5, -0.2), (-0.5, 0.2), (-0.5, -0.2)], start=1):
+    hips = [(0.5, 0.2), (0.5, -0.2), (-0.5, 0.2), (-0.5, -0.2)]
+    thighs = [
         _point_foot_leg(trunk, str(leg), (x, y, 0.0), "universal", sequence="XY")
+        for leg, (x, y) in enumerate(hips, start=1)
+    ]
+    _corners(trunk, [(x, y, 0.0) for x, y in hips])
+    _knees(thighs, (0.0, 0.0, -0.3))
     return robot.build()
 
 
@@ -100,12 +112,28 @@ def hexapod() -> Mechanism:
     robot = Builder("hexapod")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
     hips = [(x, y) for x in (0.5, 0.0, -0.5) for y in (0.2, -0.2)]
-    for leg, (x, y) in enumerate(hips, start=1):
+    thighs = [
         _point_foot_leg(trunk, str(leg), (x, y, 0.0), "revolute", axis="y")
+        for leg, (x, y) in enumerate(hips, start=1)
+    ]
+    _corners(trunk, [(x, y, 0.0) for x, y in hips if x])
+    _knees(thighs, (0.0, 0.0, -0.3))
     return robot.build()
 
 
-def _biped_leg(trunk: BodyHandle, leg: str, hip: tuple[float, float, float]) -> None:
+def _corners(trunk: BodyHandle, places: list[tuple[float, float, float]]) -> None:
+    """Points of the trunk that touch the ground when the robot has fallen."""
+    for k, place in enumerate(places, start=1):
+        trunk.contact(f"trunk{k}", at=place)
+
+
+def _knees(thighs: list[BodyHandle], place: tuple[float, float, float]) -> None:
+    """The far ends of the thighs, which may touch the ground, too."""
+    for k, thigh in enumerate(thighs, start=1):
+        thigh.contact(f"knee{k}", at=place)
+
+
+def _biped_leg(trunk: BodyHandle, leg: str, hip: tuple[float, float, float]) -> BodyHandle:
     """Hip (yaw, roll, pitch), knee, ankle (pitch, roll) and a plate that touches with its four corners."""
     thigh = trunk.spherical("hip" + leg, sequence="ZXY", at=hip).body("thigh" + leg, LIMB)
     shank = thigh.revolute("knee" + leg, axis="y", at=(0, 0, -LEG)).body("shank" + leg, LIMB)
@@ -113,16 +141,18 @@ def _biped_leg(trunk: BodyHandle, leg: str, hip: tuple[float, float, float]) -> 
     for end, x in (("toe", SOLE_LENGTH / 2), ("heel", -SOLE_LENGTH / 2)):
         for side, y in (("left", SOLE_WIDTH / 2), ("right", -SOLE_WIDTH / 2)):
             foot.contact(f"{end}{leg}_{side}", at=(x, y, 0.0))
+    return thigh
 
 
 def _point_foot_leg(
     trunk: BodyHandle, leg: str, hip: tuple[float, float, float], kind: str, **axes: str
-) -> None:
+) -> BodyHandle:
     """Thigh and shank of 0.3 m and 1 kg each; the end of the shank is the foot."""
     limb = Inertia.rod(1.0, end=(0.0, 0.0, -0.3))
     thigh = trunk.joint("hip" + leg, kind, at=hip, **axes).body("thigh" + leg, limb)
     shank = thigh.revolute("knee" + leg, axis="y", at=(0, 0, -0.3)).body("shank" + leg, limb)
     shank.contact("foot" + leg, at=(0, 0, -0.3))
+    return thigh
 
 
 def humanoid() -> Mechanism:
