@@ -198,7 +198,7 @@ def _forward(matrices: DenocMatrices, phi: Modules) -> dict[str, Modules]:
     for block in reversed(matrices.blocks):
         i = block.number
         phi_hat[i] = phi[i] - matrices.N_bar(i).T @ eta_tilde[i]
-        phi_tilde[i] = np.linalg.solve(matrices.I_hat(i), phi_hat[i])
+        phi_tilde[i] = np.asarray(np.linalg.solve(matrices.I_hat(i), phi_hat[i]), dtype=np.float64)
         eta[i] = matrices.Psi(i) @ phi_hat[i] + eta_tilde[i]
         if block.parent is not None:
             eta_tilde[block.parent] += matrices.A_bar(i, block.parent).T @ eta[i]
