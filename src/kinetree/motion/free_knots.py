@@ -58,7 +58,7 @@ def free_knots(
     >>> equal = kt.predict(problem)
     >>> free = free_knots(equal)
     >>> round(equal.duration, 4), round(free.duration, 4)
-    (0.3969, 0.3922)
+    (0.3998, 0.3951)
     """
     problem = prediction.problem
     check_free_knots(problem, upto, widest)
