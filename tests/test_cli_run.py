@@ -366,3 +366,21 @@ def test_a_comparison_of_unlike_results_says_so(folder):
         in kinetree("compare", "long.nc", "other.nc").stdout
     )
     assert "note" not in kinetree("compare", "long.nc", "long.nc").stdout
+
+
+def test_a_motion_beyond_limits_has_a_status_of_its_own(folder):
+    Path("lift.toml").write_text(
+        '[study]\ntask = "simulate"\nduration = 0.4\n[initial]\nq = [1.0]\n[mechanism]\nname = "lift"\n'
+        '[[mechanism.body]]\nname = "load"\nmass = 2.0\ninertia = [1, 1, 1]\n'
+        'joint = { name = "guide", kind = "prismatic", axis = "z", lower = 0.5 }\n'
+    )
+    result = kinetree("run", "lift.toml", "--report", "lift.html")
+    assert result.exit_code == 3
+    assert "✗ position_limits FAILED" in result.stdout
+    assert "limits_exceeded: " in result.stderr and "joint 'guide' is at 0.2152 m" in result.stderr
+    page = Path("lift.html").read_text(encoding="utf-8")
+    assert 'id="verdicts"' in page and "1 of 2 checks failed" in page
+    told = last_line(kinetree("run", "lift.toml", "--force", "--json"))
+    assert told["status"] == "limits_exceeded" and not told["audit"]["position_limits"]["passed"]
+    allowed = kinetree("run", "lift.toml", "--force", "--quiet", "--set", "verdicts.position=false")
+    assert (allowed.exit_code, allowed.stderr) == (0, "")

@@ -104,6 +104,8 @@ from .simulation.simulate import AccuracyWarning as AccuracyWarning
 from .simulation.simulate import simulate as simulate
 from .simulation.simulator import Motion as Motion
 from .simulation.simulator import Simulator as Simulator
+from .simulation.verdicts import Verdicts as Verdicts
+from .simulation.verdicts import VerdictWarning as VerdictWarning
 from .state import State as State
 from .state import Wrench as Wrench
 from .state import random_state as random_state

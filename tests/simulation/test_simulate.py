@@ -53,7 +53,8 @@ def test_dry_friction_stops_a_cart():
 
 def test_stops_turn_a_cart_back():
     robot = slider(lower=-1.0, upper=1.0)
-    bare = kt.simulate(robot, [0.0], [2.0], duration=1.0)
+    with pytest.warns(kt.VerdictWarning, match="'rail' is at 2 m"):
+        bare = kt.simulate(robot, [0.0], [2.0], duration=1.0)
     assert bare.q.values[-1, 0] == pytest.approx(2.0)
     assert [(event.kind, event.name) for event in bare.events] == [("joint_limit_upper", "rail")]
     assert bare.events[0].time == pytest.approx(0.5, rel=1e-9)

@@ -60,7 +60,7 @@ def test_stiff_laws_are_told():
     law = PD([0.3], 100.0, 400.0)  # 200 per second
     calm = kt.simulate(ball(), [0.3], duration=0.1, controller=law, method="rk4", step=1e-3)
     assert calm.messages == ()
-    with pytest.warns(kt.AccuracyWarning):
+    with pytest.warns(kt.AccuracyWarning), pytest.warns(kt.VerdictWarning, match="error of joint 'up' grows"):
         wild = kt.simulate(ball(), [0.2], duration=0.4, controller=law, method="rk4", step=0.016)
     assert "the torque law and the joints answer" in wild.messages[0]
     assert np.abs(wild.qd.values).max() > 10 * np.abs(calm.qd.values).max()

@@ -66,8 +66,8 @@ def run(
 ) -> None:
     """Run a study and save its result.
 
-    Exit codes: 0 done, 2 the input is wrong, 3 infeasible, diverged or failed in its audit, 130 interrupted;
-    then what was computed is saved.
+    Exit codes: 0 done, 2 the input is wrong, 130 interrupted, 3 with a status that says why: infeasible,
+    diverged, audit_failed, fell, control_diverged, below_ground, limits_exceeded. What was computed is saved.
 
     Example: kinetree run gripper_free_fall --plot fall.png
     """
@@ -154,9 +154,11 @@ def _outcome(
 
 def _reason(outcome: Outcome, saved: str | None) -> str:
     """Why a study did not end well, and where what there is can be found."""
+    from kinetree.study.outcome import failed_checks
+
     result = outcome.result
     if result is None or result.complete:
-        failed = [] if result is None else [f"{k} {x}" for k, x in result.audit.items() if not x.passed]
+        failed = [] if result is None else failed_checks(result)
         return outcome.message or "; ".join(failed)
     moving = ("simulate", "control", "inverse", "hybrid")
     until = f" until t = {result.stopped_at:g} s" if result.task in moving else ""

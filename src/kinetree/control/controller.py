@@ -22,6 +22,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
 from kinetree.state import coordinates
 from kinetree.trajectories.base import Trajectory
 
@@ -95,6 +96,12 @@ class Controller(ABC):
         tau = coordinates(mechanism, tau, "tau")
         e = np.where(law.actuated, law.want(t).q - coordinates(mechanism, q, "q"), 0.0)
         return np.where((tau >= law.limit) & (e > 0.0) | (tau <= -law.limit) & (e < 0.0), 0.0, e)
+
+    def followed(self, mechanism: Mechanism, t: ArrayLike) -> tuple[Array, Flags] | None:
+        """Positions (..., n_dof) that the law is to reach at times (...), and which joints it pulls there."""
+        law = self._fitted(mechanism)
+        pulled = law.actuated & (law.kp > 0.0)
+        return (law.want(t).q, pulled) if law.recipe.desired is not None and pulled.any() else None
 
     def runs_compiled(self, mechanism: Mechanism) -> bool:
         """Whether a simulation of this mechanism can run the law compiled; if not, it calls ``torque``."""

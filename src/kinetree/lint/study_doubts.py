@@ -129,7 +129,7 @@ def _step(work: Assignment) -> Iterator[Finding]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            messages = simulate(work.mechanism, *start, table.step, **options).messages
+            messages = simulate(work.mechanism, *start, table.step, **options | {"verdicts": False}).messages
     except (InputError, SimulationError) as error:
         kept = getattr(error, "result", None)
         messages = () if kept is None else kept.messages

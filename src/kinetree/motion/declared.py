@@ -48,7 +48,8 @@ class Short:
     """One key that stands for a whole term: ``key = value`` in [predict], as in ``velocity_limits = 4.0``.
 
     ``kind`` "flag" makes a term without arguments, others give its first parameter; "model" is none.
-    ``of_model`` names a limit of mechanisms: where a joint has it, the term is there without being asked for.
+    ``of_model`` names a kind of limits of mechanisms: where a joint has one, the term is there without being
+    asked for, unless the study says otherwise.
     """
 
     key: str
@@ -246,7 +247,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         "TorqueLimits", "torque_limit", "torques of joints stay between bounds", _limits("N m, N"),
         short=Short(
             "torque_limits", "limits", 'Largest torques, or "model"; default the model\'s.',
-            of_model="effort_limit",
+            of_model="effort",
         ),
     ),
     Declared(
@@ -258,7 +259,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
     ),
     Declared(
         "VelocityLimits", "velocity_limit", "velocities of joints stay between bounds", _limits("rad/s, m/s"),
-        short=Short("velocity_limits", "limits", 'Largest velocities, or "model"; default none.'),
+        short=Short(
+            "velocity_limits", "limits", 'Largest velocities, or "model"; default the model\'s.',
+            of_model="velocity",
+        ),
     ),
     Declared(
         "AccelerationLimits", "acceleration_limit", "accelerations of joints stay between bounds",
@@ -273,7 +277,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
             _JOINTS,
             _AT_OR_POINTS,
         ),
-        short=Short("joint_limits", "flag", "Whether the joints keep within the model's limits.", False),
+        short=Short(
+            "joint_limits", "flag",
+            "Whether the joints keep within the model's limits; default if it has any.", of_model="position",
+        ),
     ),
     Declared(
         "StrengthLimit", "strength_limit", "a torque keeps below a strength that angle and velocity give",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Rows = Sequence[tuple[str, ...]]
 LONGEST = 60  # characters of a value
+REACHED = re.compile(r"^[^:]+: .*\breached\b")  # a limit that a motion makes use of: no warning
 
 
 def summary(result: Result) -> str:
@@ -53,7 +55,8 @@ def _notes(result: Result) -> list[str]:
     if result.task == "sweep":
         return [] if result.complete else [str(result.stop_reason)]
     stop = [] if result.complete else [f"stopped at {result.stopped_at:g} s: {result.stop_reason}"]
-    return stop + [f"warning: {message}" for message in result.messages]
+    calm = result.passed and result.complete
+    return stop + [f"{'note' if calm or REACHED.search(x) else 'warning'}: {x}" for x in result.messages]
 
 
 def _variable_rows(result: Result) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
@@ -30,6 +30,7 @@ from kinetree.simulation.run import new_integration
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
+from kinetree.simulation.verdicts import Verdicts, limit_checks, read_verdicts
 from kinetree.state import Wrench, coordinates
 
 ROLLOUT = "rollout"
@@ -55,6 +56,7 @@ def simulate_batch(
     friction_speed: float = 1e-3,
     masses: ArrayLike | None = None,
     threads: int | None = None,
+    verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
 ) -> Result:
     """Many motions of a mechanism, from states ``q0`` and ``qd0`` (m, n_dof), one for each row.
 
@@ -67,7 +69,8 @@ def simulate_batch(
     are watched for, no Euler sequences switched: a motion must not start within a degree of gimbal lock; the
     nearer it comes to it, the smaller its steps, and with fixed steps it is an error there, which is watched
     for one motion at a time. Methods as for :func:`kinetree.simulate`, but "auto" is always explicit: ask
-    for "radau" where the system is stiff.
+    for "radau" where the system is stiff. Of the verdicts those on positions and velocities are given, in
+    the audit and in the messages.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -80,6 +83,7 @@ def simulate_batch(
     q, qd = _starts(mechanism, q0, qd0)
     check_closed(mechanism, q, qd)
     around = surroundings(None, loads, stops)
+    allowed = read_verdicts(verdicts)
     count = available_cores() if threads is None else _threads(threads)
     varied = None if masses is None else read_masses(mechanism, masses, len(q))
     jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied))
@@ -90,7 +94,9 @@ def simulate_batch(
         with ThreadPoolExecutor(count) as pool:
             found = list(pool.map(_Job.run, jobs))
     works = jobs[0].system.parts.works
-    return _result(mechanism, options, found, works, varied, perf_counter() - began)
+    return _result(
+        mechanism, options, found, works, varied, perf_counter() - began, allowed, stops is not None
+    )
 
 
 class _Job:
@@ -249,6 +255,8 @@ def _result(
     works: tuple[str, ...],
     masses: Masses | None,
     seconds: float,
+    allowed: Verdicts,
+    stops: bool,
 ) -> Result:
     """All motions, one after the other; states that only some of their laws have are left out."""
     q, qd, work = (np.concatenate([piece.pop(name) for piece in pieces]) for name in ("q", "qd", "work"))
@@ -262,12 +270,14 @@ def _result(
     shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
     shown |= own | found.of_components()
     told = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
+    judged = limit_checks(mechanism, allowed, options.times, q, qd, None, stops)
     return build_result(
         "simulate_batch",
         mechanism,
         {"time": options.times, **told},
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
-        audit={"energy_balance": energy_check(found, energy_tolerance(options))},
+        audit={"energy_balance": energy_check(found, energy_tolerance(options)), **judged},
+        messages=[check.sentence for check in judged.values() if not check.passed],
         seconds=seconds,
     )

@@ -30,6 +30,7 @@ from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench, independent_axes
 
+ENDLESS = 1e150  # rad or m: a limit that a joint does not have; infinity times zero would be no number
 CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the ground to be seen leaving it
 
 
@@ -140,7 +141,8 @@ def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow:
     from kinetree.simulation.compiled.cut_joints import CutJointForces
 
     strength = None if stops is None else (stops.stiffness, stops.damping)
-    return [CutJointForces(table.names, table.columns, table.limited, strength, slow, given)]
+    ends = {key: np.clip(table.columns[key], -ENDLESS, ENDLESS) for key in ("lower", "upper")}
+    return [CutJointForces(table.names, table.columns | ends, table.limited, strength, slow, given)]
 
 
 def context_parts(
@@ -218,7 +220,8 @@ def _of_axes(mechanism: Mechanism, parts: LawParts) -> LawParts:
 def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Array:
     """Gains, limits and stops of every axis, and the coordinate that it is or follows."""
     tree = mechanism.tree
-    bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
+    bounded = np.isfinite(tree.lower) | np.isfinite(tree.upper)
+    lower, upper = np.clip(tree.lower, -ENDLESS, None), np.clip(tree.upper, None, ENDLESS)
     stopped = bounded & (stops is not None)
     following: dict[str, Any] = {"leads": 1, "dof": np.arange(tree.n), "ratio": 1.0}
     if tree.coupling is not None:
@@ -238,8 +241,8 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         kd=parts.kd,
         ki=parts.ki,
         limit=parts.limit,
-        lower=tree.lower,
-        upper=tree.upper,
+        lower=lower,
+        upper=upper,
         stop_k=stops.stiffness if stops is not None else 0.0,
         stop_c=stops.damping if stops is not None else 0.0,
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,9 @@ from kinetree.errors import InputError, KinetreeError, KinetreeWarning, Simulati
 from kinetree.kernels.ground import CONTACT
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
+from kinetree.result.records import Check
 from kinetree.result.result import Result
+from kinetree.result.verdict_names import VERDICTS
 from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
@@ -31,6 +33,14 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
+from kinetree.simulation.verdicts import (
+    Verdicts,
+    VerdictWarning,
+    control_checks,
+    ground_checks,
+    limit_checks,
+    read_verdicts,
+)
 from kinetree.state import Wrench, coordinates
 
 
@@ -62,6 +72,7 @@ def simulate(
     baumgarte: float | None = None,
     reactions: bool = False,
     energy_tolerance: float | None = None,
+    verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> Result:
     """The motion of a mechanism from a state of rest or motion, with energies and an audit.
@@ -87,7 +98,10 @@ def simulate(
 
     Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
     torque function fails after the start; Ctrl-C returns what was computed. Warns with
-    :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative).
+    :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative), and
+    with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a controller falls,
+    bodies pass through the ground or the error of control grows; ``verdicts`` sets what is allowed
+    (:class:`Verdicts`, a table of some of them), or False judges nothing.
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)
@@ -106,6 +120,7 @@ def simulate(
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
         return new_system(x, law, around, options, events)
 
+    judging = read_verdicts(verdicts)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     if reactions and any(part.name == "cut_joints" for part in system.parts.components):
@@ -126,7 +141,8 @@ def simulate(
     seconds = perf_counter() - began
     run.messages = (*told, *run.messages)
     settings = _settings(mechanism, law, around, options) | {"method": run.method}
-    result = _result(system, ground, run, settings, reactions, tolerance, options, seconds)
+    judge = _Judge(judging, law, around, controller is not None)
+    result = _result(system, ground, run, settings, reactions, tolerance, options, seconds, judge)
     if run.failed:
         _fail(run, result)
     _warn(result)
@@ -181,6 +197,26 @@ def _settings(
     return told
 
 
+class _Judge(NamedTuple):
+    """What a motion is judged by."""
+
+    allowed: Verdicts
+    law: Law
+    around: Surroundings
+    controlled: bool
+
+    def checks(self, mechanism: Mechanism, times: Array, q: Array, qd: Array, tau: Array) -> dict[str, Check]:
+        """All verdicts that apply to positions, velocities and torques (k, n_dof) at times (k,)."""
+        found: dict[str, Check] = {}
+        if self.controlled:
+            found |= control_checks(mechanism, self.allowed, self.law, times, q)
+        if self.around.ground is not None:
+            law = self.law if self.controlled else None
+            found |= ground_checks(mechanism, self.allowed, self.around.ground, law, times, q)
+        stops = self.around.stops is not None
+        return found | limit_checks(mechanism, self.allowed, times, q, qd, tau, stops)
+
+
 def _result(
     system: System,
     ground: Ground | None,
@@ -190,6 +226,7 @@ def _result(
     tolerance: float | None,
     options: Options,
     seconds: float,
+    judge: _Judge,
 ) -> Result:
     """Everything that can be said about a run."""
     mechanism, states = system.mechanism, run.states[:, 0]
@@ -219,6 +256,9 @@ def _result(
             variables["loop_force"] = reaction.cuts
     told = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
     wrong = [f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed]
+    verdicts = judge.checks(mechanism, run.times, q, qd, seen.tau[:, 0])
+    wrong += [check.sentence for check in verdicts.values() if not check.passed]
+    checks |= verdicts
     return build_result(
         "simulate",
         mechanism,
@@ -262,6 +302,8 @@ def _fail(run: Run, result: Result) -> None:
 
 def _warn(result: Result) -> None:
     for name, check in result.audit.items():
-        if not check.passed:
+        if not check.passed and name in VERDICTS:
+            warnings.warn(check.sentence, VerdictWarning, stacklevel=3)
+        elif not check.passed:
             words = f"{name.replace('_', ' ')} {check}; ask for a smaller rtol or step"
             warnings.warn(words, AccuracyWarning, stacklevel=3)

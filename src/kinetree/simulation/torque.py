@@ -14,6 +14,7 @@ from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, SimulationError, listed, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Flags
 from kinetree.state import coordinates
 
 LawFunction = Callable[[float, Array, Array], Any]
@@ -56,6 +57,18 @@ class Law:
     def is_python(self) -> bool:
         """Whether it is called back while a simulation runs."""
         return self.function is not None or self.controller is not None
+
+    def followed(self, mechanism: Mechanism, times: Array) -> tuple[Array, Flags] | None:
+        """Positions (k, n_dof) that the law is to reach at times (k,), and which joints it pulls there.
+
+        None if it follows nothing, or is a function that keeps it for itself.
+        """
+        if self.controller is not None:
+            return self.controller.followed(mechanism, times)  # type: ignore[no-any-return]
+        pulled: Flags = self.parts.actuated.astype(bool) & (self.parts.kp > 0.0)
+        if self.parts.desired is None or not pulled.any():
+            return None
+        return self.parts.desired.at(times), pulled
 
 
 def passive_parts(n: int) -> LawParts:

@@ -152,7 +152,7 @@ def _simulated(
     try:
         run = simulate(
             problem.mechanism, q[0], qd[0], end - begin, torque=torque, times=times,
-            rtol=number(rtol, "rtol"), progress=False,
+            rtol=number(rtol, "rtol"), progress=False, verdicts=False,
             loads=() if varying else tuple(problem.loads(np.zeros(1))),
         )  # fmt: skip
     except SimulationError as error:

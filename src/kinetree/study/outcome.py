@@ -7,9 +7,22 @@ from typing import Any
 
 from kinetree.result.records import plain_check
 from kinetree.result.result import Result
+from kinetree.result.verdict_names import (
+    ABOVE,
+    CONTROL,
+    EFFORT,
+    HEIGHT,
+    MODEL_LIMITS,
+    POSITION,
+    TILT,
+    VELOCITY,
+)
 from kinetree.study.assignment import Study
 
 OK, STOPPED, AUDIT_FAILED = "ok", "stopped", "audit_failed"
+FELL, BELOW_GROUND, CONTROL_DIVERGED, LIMITS_EXCEEDED = (
+    "fell", "below_ground", "control_diverged", "limits_exceeded",
+)  # fmt: skip
 INFEASIBLE, DIVERGED, INTERRUPTED, BAD_INPUT = "infeasible", "diverged", "interrupted", "bad_input"
 EXIT_CODES = {
     OK: 0,
@@ -18,8 +31,22 @@ EXIT_CODES = {
     INFEASIBLE: 3,
     DIVERGED: 3,
     AUDIT_FAILED: 3,
+    FELL: 3,
+    CONTROL_DIVERGED: 3,
+    BELOW_GROUND: 3,
+    LIMITS_EXCEEDED: 3,
     INTERRUPTED: 130,
 }
+OF_VERDICTS = {
+    TILT: FELL,
+    HEIGHT: FELL,
+    CONTROL: CONTROL_DIVERGED,
+    ABOVE: BELOW_GROUND,
+    POSITION: LIMITS_EXCEEDED,
+    VELOCITY: LIMITS_EXCEEDED,
+    EFFORT: LIMITS_EXCEEDED,
+    MODEL_LIMITS: LIMITS_EXCEEDED,
+}  # the status of a study whose numbers are right but whose motion is not, the first that failed
 OF_PREDICTIONS = ("duration", "objective", "iterations", "max_violation")
 
 
@@ -75,6 +102,19 @@ def status_of(result: Result) -> str:
         return INTERRUPTED
     if result.task == "predict" and result.statistics["status"] == INFEASIBLE:
         return INFEASIBLE
-    if not all(check.passed for check in result.audit.values()):
-        return AUDIT_FAILED
+    failed = [name for name, check in result.audit.items() if not check.passed]
+    if failed:
+        return verdict_status(failed)
     return OK if result.complete else STOPPED
+
+
+def verdict_status(failed: list[str]) -> str:
+    """The status that failed checks of an audit give: verdicts have words of their own.
+
+    >>> verdict_status(["effort_limits", "tilt"]), verdict_status(["tilt", "energy_balance"])
+    ('fell', 'audit_failed')
+    """
+    names = [name.rpartition(": ")[2] for name in failed]  # of comparisons, after the case
+    if not all(name in OF_VERDICTS for name in names):
+        return AUDIT_FAILED
+    return next(status for name, status in OF_VERDICTS.items() if name in names)

@@ -254,6 +254,11 @@ class SplineTable(Table):
         None, description="Lowest and highest duration (s); a fixed one is study.duration; default free."
     )
     frozen: dict[str, Angle] = Field({}, description="Joints that do not move, and where they stay.")
+    limits: choice("choice of limits", lambda: ("model", "none")) = Field(  # type: ignore[valid-type]
+        "model",
+        description='Whether effort, velocity and position limits of the "model" hold unless keys or tables '
+        'of the same kind say otherwise, or "none" of them.',
+    )
     independent: Names | None = Field(
         None,
         description="Joints of closed loops that have splines, as many as the mobility, the others follow; "

@@ -27,6 +27,9 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
         options["stops"] = _stops(work)
     if tables.integrator is not None:
         options |= {key: value for key, value in tables.integrator if value is not None}
+    if tables.verdicts is not None:
+        given = {key: value for key, value in tables.verdicts if value is not None}
+        options["verdicts"] = {key: None if value is False else value for key, value in given.items()}
     tell = work.progress
     if tables.event:
         options["events"] = events(work)

@@ -19,6 +19,7 @@ from kinetree.simulation.options import METHODS
 from kinetree.study.kinds import CONTROLLERS, TRAJECTORIES, for_editors
 from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (
+    Allowed,
     Ends,
     Gains,
     Limits,
@@ -312,6 +313,33 @@ class IntegratorTable(Table):
     )
 
 
+class VerdictsTable(Table):
+    """What is allowed of a simulated motion before its audit fails; a key that is false is not judged."""
+
+    position: Allowed | None = Field(None, description="Beyond the joints' limits (rad, m); default 0.01.")
+    position_at_stops: Allowed | None = Field(
+        None, description="The same where [stops] meet the joints; default 0.1."
+    )
+    velocity: Allowed | None = Field(
+        None, description="Beyond the joints' velocity limits, as a part of them; default 0.01."
+    )
+    effort: Allowed | None = Field(
+        None, description="Beyond the joints' effort limits, as a part of them; default 0.01."
+    )
+    tilt: Allowed | None = Field(
+        None, description="Tilt of a controlled floating base beyond the motion asked for (rad); default 1."
+    )
+    height: Allowed | None = Field(
+        None, description="Part of its height above its feet that such a base may lose; default 0.5."
+    )
+    depth: Allowed | None = Field(
+        None, description="Depth of bodies in the ground below the deepest contact point (m); default 0.02."
+    )
+    growth: Allowed | None = Field(
+        None, description="Error of control at the end beside the motion asked for; default 10."
+    )
+
+
 class OutputTable(Table):
     """What the result holds."""
 
@@ -364,6 +392,7 @@ class SharedTables(Table):
     event: list[EventTable] = Field([], description="What is watched for, each an [[event]].")
     stops: StopsTable | None = Field(None, description="Springs at the joints' limits.")
     integrator: IntegratorTable | None = Field(None, description="How a simulation is computed.")
+    verdicts: VerdictsTable | None = Field(None, description="What is allowed of a simulated motion.")
     output: OutputTable | None = Field(None, description="What the result holds.")
     plot: PlotTable | None = Field(None, description="What is drawn.")
     sweep: SweepTable | None = Field(None, description="Many cases of the study, for 'kinetree sweep'.")

@@ -26,6 +26,11 @@ def as_positive(value: object) -> float:
     return x
 
 
+def as_allowed(value: object) -> float | bool:
+    """A number above zero, or false: anything is allowed."""
+    return False if value is False else as_positive(value)
+
+
 def as_whole(value: object, least: int = 1) -> int:
     """A whole number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -111,6 +116,11 @@ POSITIONS = _per_joint_schema(ANGLE)
 
 Positive = Annotated[
     float, PlainValidator(as_positive), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]
+Allowed = Annotated[
+    float | bool,
+    PlainValidator(as_allowed),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": False}]}),
 ]
 Whole = Annotated[int, PlainValidator(as_whole), WithJsonSchema({"type": "integer", "minimum": 1})]
 Seed = Annotated[

@@ -103,7 +103,7 @@ class CutTable:
             [any(row[key] for key in ("k", "viscous", "coulomb")) for _, _, _, row in found], dtype=bool
         )
         self.limited: Flags = np.array(
-            [np.isfinite(row["lower"]) and np.isfinite(row["upper"]) for _, _, _, row in found], dtype=bool
+            [np.isfinite(row["lower"]) or np.isfinite(row["upper"]) for _, _, _, row in found], dtype=bool
         )
         self._joints = SimpleNamespace(**self.columns)
 

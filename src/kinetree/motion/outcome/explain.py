@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.active import ACTIVE, ActiveBound
+from kinetree.motion.outcome.beyond import beyond_limits
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
 from kinetree.motion.outcome.hints import swinging, too_weak, undriven, whirling
 from kinetree.motion.outcome.verify import Check, Violation
@@ -17,6 +18,7 @@ from kinetree.motion.terms.effort import Time
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind
 BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
+LISTED = 1e-2  # part by which they are exceeded from which they are listed
 CROWDED = 0.7  # equations per unknown from which few motions are left
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
 HURRIED |= {"joint reaction limit", "end-effector speed limit", "unknown force", "friction cone"}
@@ -33,11 +35,13 @@ class Explanation:
     violated: tuple[str, ...]
     active: tuple[str, ...]
     advice: tuple[str, ...]
+    beyond: tuple[str, ...] = ()  # limits of the model that no constraint enforces
 
     def __str__(self) -> str:
         lines = [self.status, self.summary]
         for head, entries in (
             ("Violated", self.violated),
+            ("Limits of the model that are exceeded", self.beyond),
             ("Limits that are reached", self.active),
             ("What to try", self.advice),
         ):
@@ -56,8 +60,9 @@ def explained(
         f"{outcome.solver}; largest violation {check.at_samples:.1e} at the samples, "
         f"{check.anywhere:.1e} between them (relative to the bounds)."
     )
-    most = 1e-2 if outcome.status is Status.SOLVED else 1e-4
+    most = LISTED if outcome.status is Status.SOLVED else 1e-4
     serious = [v for v in check.violations if v.relative > most]
+    t = check.s * T
     if outcome.status is Status.INFEASIBLE:  # what is between samples follows from what is at them
         serious = [v for v in serious if not v.between] or serious
     return Explanation(
@@ -66,12 +71,13 @@ def explained(
         tuple(str(v) for v in serious[:MOST]),
         tuple(_reached(problem, outcome, active)),
         tuple(_advice(problem, outcome, check, serious, x)),
+        tuple(x.sentence for x in beyond_limits(problem, t, check.q, check.qd, check.tau)[:MOST]),
     )
 
 
 def _status(outcome: Outcome, check: Check) -> str:
     """How it ended; what holds at the samples need not hold between them."""
-    if outcome.status is Status.SOLVED and check.anywhere > BETWEEN_SAMPLES:
+    if outcome.status is Status.SOLVED and check.anywhere > LISTED:
         exceeded = f"between them bounds are exceeded by up to {100.0 * check.anywhere:.2g} %."
         return f"Solved at the samples: the motion is the best that keeps all constraints there; {exceeded}"
     return outcome.status.value

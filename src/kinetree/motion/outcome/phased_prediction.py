@@ -15,7 +15,13 @@ from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, MOST, Explanation
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.outcome.prediction import Prediction, Trial
-from kinetree.motion.outcome.prediction_result import STOPPED, curve_variables, joint_force, messages
+from kinetree.motion.outcome.prediction_result import (
+    STOPPED,
+    curve_variables,
+    joint_force,
+    limits_audit,
+    messages,
+)
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.description import described
 from kinetree.motion.problem.phases import Phases
@@ -145,7 +151,12 @@ class PhasedPrediction(Ended):
         violated = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.violated]
         active = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.active[:MOST]]
         return Explanation(
-            self.status, summary, (*violated, *self._wide()), tuple(active), tuple(self._advice(told))
+            self.status,
+            summary,
+            (*violated, *self._wide()),
+            tuple(active),
+            tuple(self._advice(told)),
+            tuple(f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.beyond),
         )
 
     def _wide(self) -> Iterator[str]:
@@ -215,6 +226,7 @@ class PhasedPrediction(Ended):
             ),
             "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
             "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+            **limits_audit(self.parts),
         }
 
     def _statistics(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.outcome.beyond import beyond_limits, limits_check
 from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, Explanation, objective_apart
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.problem.description import described
@@ -16,6 +17,7 @@ from kinetree.motion.solvers.interface import Status
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
+from kinetree.result.verdict_names import MODEL_LIMITS
 
 if TYPE_CHECKING:
     from kinetree.motion.outcome.prediction import Prediction
@@ -83,8 +85,8 @@ def joint_force(reaction: Array) -> tuple[Any, ...]:
 def messages(told: Explanation, *, solved: bool) -> list[str]:
     """What holds the motion back if it is solved; else what went wrong, and what to try."""
     if solved:
-        return [*told.violated, *told.active, *told.advice]
-    return [told.status, *told.violated, *told.advice]
+        return [*told.violated, *told.beyond, *told.active, *told.advice]
+    return [told.status, *told.violated, *told.beyond, *told.advice]
 
 
 def all_control_points(prediction: Prediction) -> Array:
@@ -172,7 +174,18 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
         "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
         "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
         **closed,
+        **limits_audit([prediction]),
     }
+
+
+def limits_audit(parts: Sequence[Prediction]) -> dict[str, Check]:
+    """The verdict on limits of the model that no constraint enforces, of the worst of some phases."""
+    found = []
+    for part in parts:
+        beyond = beyond_limits(part.problem, part.t, part.q, part.qd, part.tau)
+        check = limits_check(part.problem, beyond)
+        found += [] if check is None else [check]
+    return {MODEL_LIMITS: max(found, key=lambda check: check.value)} if found else {}
 
 
 def _statistics(prediction: Prediction) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
 from kinetree.motion.problem.branch import Branch, closed_profiles, first_pose
 from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.model_limits import Limits, model_terms
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
 from kinetree.motion.problem.setting import Setting
@@ -46,6 +47,10 @@ class Problem:
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
     s (m,) that returns wrenches with forces (m, 3) makes them vary. ``sizes`` maps joints to what counts as
     1 of them for solvers (rad, m), such as 0.1 for one that slides by centimetres.
+
+    ``limits``: "model" enforces the effort, velocity and position limits of the mechanism for all joints that
+    no constraint of the same kind names; "none" waives them; a list such as ["velocity"] enforces these and
+    waives the others. If nothing is said, none is enforced, and those that the motion exceeds fail its audit.
 
     In closed loops only the ``independent`` joints have splines, as many as the mobility: given ones, or
     driven ones first. The others follow on the branch of ``guess`` (n_dof,), by default the pose with closed
@@ -82,6 +87,7 @@ class Problem:
         independent: Sequence[str] | None = None,
         guess: ArrayLike | None = None,
         sizes: Mapping[str, float] | None = None,
+        limits: Limits = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "mechanism": mechanism,
@@ -98,6 +104,7 @@ class Problem:
             "independent": independent,
             "guess": guess,
             "sizes": sizes,
+            "limits": limits,
         }
         self.mechanism = mechanism
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
@@ -108,9 +115,11 @@ class Problem:
             basis = BSplineBasis.uniform(segments, degree, clamped=clamped)
         else:
             basis = BSplineBasis.on(breaks, degree, clamped=clamped)
-        terms: list[Term] = [*self.objective, *self.constraints]
         if not isinstance(mechanism, Mechanism):
             raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
+        still = frozen if isinstance(frozen, Mapping) else ()
+        self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
+        terms: list[Term] = [*self.objective, *self.constraints]
         branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
         self.setting = _setting(mechanism, basis, _duration(duration), samples, frozen, sizes, terms, branch)
         self.loads = _loads(mechanism, loads)

@@ -26,6 +26,7 @@ from kinetree.report.html.tables import (
 from kinetree.report.output import write_file
 from kinetree.report.panel import zero_note
 from kinetree.result.result import Result
+from kinetree.result.verdict_names import VERDICTS
 
 ASSETS = files("kinetree.report.html") / "assets"
 SUFFIXES = (".html", ".htm")
@@ -178,12 +179,20 @@ def _fact(name: str, value: str) -> Html:
     return element("div", element("dt", name), element("dd", value))
 
 
+def _verdicts(result: Result) -> Html:
+    """What is wrong with the motion that the curves show: joint, amount, time."""
+    failed = [check for name, check in result.audit.items() if not check.passed and name in VERDICTS]
+    items = [element("li", check.sentence) for check in failed]
+    return element("ul", *items, class_="messages warn", id="verdicts") if items else Html("")
+
+
 def _stage(result: Result) -> Html:
     """The animation with its player, and the curves beside it."""
     names = motion_names(result)[:MOST_MOTIONS]
     note = zero_note(left_out(result, len(names)))
-    curves = element("section", id="plots", aria_label="Curves over time")
-    plots = element("div", curves, element("p", note, class_="hint", id="left-out")) if note else curves
+    curves, wrong = element("section", id="plots", aria_label="Curves over time"), _verdicts(result)
+    left = element("p", note, class_="hint", id="left-out") if note else Html("")
+    plots = element("div", wrong, curves, left) if wrong or left else curves
     if not names:
         return element("div", plots, class_="stage")
     screen = element(

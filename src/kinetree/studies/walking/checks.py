@@ -204,7 +204,7 @@ def _strays(who: Walker, prediction: Prediction, begin: float, end: float) -> fl
     try:
         run = simulate(
             person, states.q[0], states.qd[0], end - begin, torque=_law(who, prediction, begin, end),
-            times=np.array([0.0, end - begin]), rtol=1e-10, atol=1e-12, progress=False,
+            times=np.array([0.0, end - begin]), rtol=1e-10, atol=1e-12, progress=False, verdicts=False,
         )  # fmt: skip
     except SimulationError:
         return float("inf")

@@ -188,7 +188,7 @@ TASK = Task(
     needs=("mechanism", "compare"),
     uses=(
         *("trajectory", "initial", "torque", "controller", "ground", "load", "event", "stops", "integrator"),
-        *("control", "predict", "stability", "inverse", "hybrid"),
+        *("verdicts", "control", "predict", "stability", "inverse", "hybrid"),
     ),
     settings=CompareTable,
 )

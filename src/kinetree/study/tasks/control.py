@@ -48,7 +48,7 @@ def prepare(work: Assignment) -> Work:
     def exact_torques(law: Any) -> Any:
         """Times and torques of the motion under a law, for laws that need them in advance."""
         times = round(duration / TABLE_SPACING) + 1
-        found = _simulated(law, times=times)
+        found = _simulated(law, times=times, verdicts=False)
         if not found.complete:
             raise InterruptedBefore(found)
         return found.time.values, found.tau.values
@@ -107,6 +107,6 @@ TASK = Task(
     "motion under a controller that follows a trajectory",
     prepare,
     needs=("mechanism", "controller"),
-    uses=("trajectory", "initial", "ground", "load", "event", "stops", "integrator"),
+    uses=("trajectory", "initial", "ground", "load", "event", "stops", "integrator", "verdicts"),
     settings=ControlTable,
 )

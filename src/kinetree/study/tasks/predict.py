@@ -180,6 +180,7 @@ def _of_table(
         loads=acting,
         independent=table.independent,
         guess=joint_values(work.mechanism, table.guess, None, "guess"),
+        limits=_limits(table),
     )
 
 
@@ -229,9 +230,9 @@ def _constraints(
         value = getattr(table, short.key)
         if short.kind == "flag":
             found += [declared.made()] if value else []
-        elif value is not None or _has_limits(work, short.of_model):
+        elif value is not None:
             first = declared.parameters[0].name
-            found.append(declared.made(**({} if value in (None, "model") else {first: value})))
+            found.append(declared.made(**({} if value == "model" else {first: value})))
     rows = [(declared, row) for declared in CONSTRAINTS for row in getattr(table, declared.key)]
     return found + [declared.made(**_arguments(work, declared, row)) for declared, row in rows]
 
@@ -262,9 +263,12 @@ def _of_file(work: Assignment, file: str, name: str) -> dict[str, Any]:
     return {name: motion.at(times).q, "s": times / times[-1]}
 
 
-def _has_limits(work: Assignment, name: str) -> bool:
-    """Whether a joint of the mechanism has a limit of this name."""
-    return bool(name) and bool(np.isfinite(getattr(work.mechanism.tree, name)).any())
+def _limits(table: MotionTable) -> list[str]:
+    """The kinds of the model's limits that are enforced without being asked for."""
+    from kinetree.motion.declared import CONSTRAINTS
+
+    kinds = [(x.short.of_model, x.short.key) for x in CONSTRAINTS if x.short is not None and x.short.of_model]
+    return [kind for kind, key in kinds if table.limits == "model" and getattr(table, key) is not False]
 
 
 def _given(work: Assignment, values: PerJoint | None) -> Any:

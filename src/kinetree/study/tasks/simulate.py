@@ -30,5 +30,5 @@ TASK = Task(
     "motion that given torques cause",
     prepare,
     needs=("mechanism",),
-    uses=("initial", "torque", "ground", "load", "event", "stops", "integrator"),
+    uses=("initial", "torque", "ground", "load", "event", "stops", "integrator", "verdicts"),
 )

@@ -1,0 +1,61 @@
+"""Limits of the model that a predicted motion exceeds although, or because, no constraint enforces them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.motion.problem.model_limits import KINDS, limits_of, wanted_kinds
+from kinetree.motion.problem.problem import Problem
+from kinetree.result.records import Check
+
+ALLOWED = 0.01  # of a limit of speed or effort, or rad or m of a limit of position
+
+
+class Beyond(NamedTuple):
+    """A limit that is exceeded: by which part (or rad, m), whether the problem waives it, and in words."""
+
+    excess: float
+    waived: bool
+    sentence: str
+
+
+def beyond_limits(problem: Problem, t: Array, q: Array, qd: Array, tau: Array) -> list[Beyond]:
+    """Limits of the model that no constraint enforces and the motion (m, n_dof) exceeds, worst first."""
+    mechanism, kinds = problem.mechanism, wanted_kinds(problem.arguments["limits"])
+    found: list[Beyond] = []
+    for kind, values in zip(KINDS, (tau, qd, q), strict=True):
+        bounds = [limits_of(mechanism, key) for key in kind.keys]
+        if not any(np.isfinite(x).any() for x in bounds):
+            continue
+        lower, upper = (-bounds[0], bounds[0]) if len(bounds) == 1 else bounds
+        enforced = {x for rows in problem.bounded if rows.family == kind.term.family for x in rows.labels}
+        over = np.maximum(lower - values, values - upper)
+        for j, joint in enumerate(mechanism.joint_names):
+            k = int(np.argmax(over[:, j]))
+            bound = lower[j] if values[k, j] < lower[j] else upper[j]
+            excess = float(over[k, j] / (max(abs(bound), 1e-12) if kind.name != "position" else 1.0))
+            if joint in enforced or not excess > ALLOWED:
+                continue
+            unit = kind.units[0 if mechanism.tree.turns[mechanism.tree.axis_names.index(joint)] else 1]
+            waived = kinds is not None and kind.name not in kinds
+            why = "it is not asked for" if waived else 'no constraint enforces it; limits="model" does'
+            sentence = (
+                f"{kind.name} of joint '{joint}' is {values[k, j]:.4g} {unit} at t = {t[k]:.4g} s, the "
+                f"model's limit is {bound:.4g} {unit}: {why}"
+            )
+            found.append(Beyond(excess, waived, sentence))
+    return sorted(found, key=lambda x: -x.excess)
+
+
+def limits_check(problem: Problem, found: list[Beyond]) -> Check | None:
+    """The verdict on limits that are neither enforced nor waived; None if the model has none of these."""
+    kinds = wanted_kinds(problem.arguments["limits"])
+    known = [kind for kind in KINDS if kinds is None or kind.name in kinds]
+    if not any(np.isfinite(limits_of(problem.mechanism, key)).any() for kind in known for key in kind.keys):
+        return None
+    judged = [x for x in found if not x.waived]
+    words = judged[0].sentence if judged else "the motion keeps the limits of the model, enforced or not"
+    return Check.within(judged[0].excess if judged else 0.0, ALLOWED, "1", words)
