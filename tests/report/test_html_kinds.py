@@ -30,6 +30,8 @@ def test_a_comparison_shows_all_cases(tmp_path):
         start_degrees = 0
         end_degrees = 60
         duration = 0.5
+        [verdicts]
+        effort = false
         [compare]
         task = "control"
         [[compare.case]]

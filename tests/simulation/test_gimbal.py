@@ -275,10 +275,9 @@ def test_sampled_controllers_and_the_ground_go_on(method):
     qd0[3:6] = [0.5, 2.2, 0.3]
     keep = kt.control.PD(np.zeros(18), kp=20.0, kd=1.0, period=0.01)
     ground = kt.Ground(kt.Soil(stiffness=2e4))
+    how = {"rtol": 1e-9, "times": 61, "method": method, "verdicts": False}
     runs = [
-        kt.simulate(
-            robot, q0, qd0, 0.6, controller=keep, ground=ground, rtol=1e-9, gimbal=x, times=61, method=method
-        )
+        kt.simulate(robot, q0, qd0, 0.6, controller=keep, ground=ground, gimbal=x, **how)
         for x in ("error", "switch")
     ]
     plain, switched = runs

@@ -298,8 +298,8 @@ def _body_points(mechanism: Mechanism, ground: Ground) -> Iterator[tuple[str, st
     """Points of bodies that are known: body, what it is, place (3,) in the body frame."""
     used = {point.name for point in _points_used(mechanism, ground)}
     for link in mechanism.links:
-        yield link.body.name, "the origin", np.zeros(3)
-        if link.body.inertia.mass > 0.0:
+        if link.body.inertia.mass > 0.0:  # bodies without mass are frames between joints
+            yield link.body.name, "the origin", np.zeros(3)
             yield link.body.name, "the centre of mass", np.asarray(link.body.inertia.center)
     for point in mechanism.contact_points:
         if point.name not in used:

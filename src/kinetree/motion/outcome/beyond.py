@@ -35,6 +35,8 @@ def beyond_limits(problem: Problem, t: Array, q: Array, qd: Array, tau: Array) -
         over = np.maximum(lower - values, values - upper)
         for j, joint in enumerate(mechanism.joint_names):
             k = int(np.argmax(over[:, j]))
+            if not over[k, j] > 0.0:
+                continue
             bound = lower[j] if values[k, j] < lower[j] else upper[j]
             excess = float(over[k, j] / (max(abs(bound), 1e-12) if kind.name != "position" else 1.0))
             if joint in enforced or not excess > ALLOWED:
