@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import contextlib
+import os
 import zlib
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from kinetree.study.warmup import pieces
 from support.cases import CASES
+
+os.environ.setdefault("KINETREE_NOTICE", "0")  # tests look at what commands print, wherever code is compiled
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -14,7 +14,7 @@ import pytest
 import kinetree
 from kinetree.algebra.memory import aligned
 from kinetree.engine import code as codes
-from kinetree.engine import disk_cache, stored_code
+from kinetree.engine import disk_cache, keyed, stored_code
 from kinetree.engine.workspace import single_memory, workspace_size
 from kinetree.kernels.axes import outward
 from kinetree.kernels.layout import Kernel, Layout
@@ -76,7 +76,7 @@ def swing(package, **environment):
 
 
 def files(folder):
-    found = [*folder.rglob("*.nb?"), *folder.rglob(stored_code.FILE)]
+    found = [*folder.rglob("numba-*"), *folder.rglob(stored_code.FILE)]
     return {file.relative_to(folder): file.stat().st_mtime_ns for file in found}
 
 
@@ -177,6 +177,7 @@ def test_processes_share_an_empty_cache(package, tmp_path):
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     monkeypatch.setattr(disk_cache, "cache_folder", lambda: tmp_path)
+    keyed._known_key.cache_clear()
     return tmp_path
 
 
@@ -252,18 +253,17 @@ def test_full_disks_do_not_stop_anyone(cache, monkeypatch):
 
     monkeypatch.setattr("os.replace", full)
     assert_right(compiled())
-    assert not [file for file in cache.rglob("*") if file.is_file()]
+    assert [file.name for file in cache.rglob("*") if file.is_file()] in ([], [keyed.KEY])
 
 
-@pytest.mark.parametrize(
-    "change", [{"symbol": "nobody"}, {"needs": ["no_such_function"]}, {"needs": 3}, {"checksum": ""}]
-)
-def test_code_that_cannot_run_here_is_made_anew(cache, change):
+@pytest.mark.parametrize("change", [{"symbol": "nobody"}, {"needs": ["no_such_function"]}, {"needs": 3}])
+def test_code_that_cannot_run_here_is_made_again(cache, change):
     """LLVM would end the process for a function that is nowhere."""
     compiled()
     (file,) = (cache / name for name in files(cache))
-    head, _, rest = file.read_bytes().partition(b"\n")
-    file.write_bytes(json.dumps(json.loads(head) | change).encode() + b"\n" + rest)
+    head, _, rest = keyed.content(file.parent, file.name).partition(b"\n")
+    changed = json.dumps(json.loads(head) | change).encode() + b"\n" + rest
+    assert keyed.kept(file.parent, file.name, changed)
     recovered = compiled()
     assert hits(recovered) == 0
     assert_right(recovered)
@@ -274,7 +274,7 @@ def test_code_of_the_same_symbol_lives_side_by_side(cache):
     compiled(DOUBLED)
     compiled(SQUARED)
     folders = [cache / name for name in files(cache)]
-    heads = [json.loads(file.read_bytes().partition(b"\n")[0]) for file in folders]
+    heads = [json.loads(keyed.content(x.parent, x.name).partition(b"\n")[0]) for x in folders]
     assert len(heads) == 2
     loaded = {kernel: compiled(kernel) for kernel in (DOUBLED, SQUARED)}
     for kernel, run in loaded.items():

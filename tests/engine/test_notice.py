@@ -5,7 +5,7 @@ import sys
 
 from numba import types
 
-from kinetree.engine import disk_cache, machine_code
+from kinetree.engine import disk_cache, machine_code, notice
 from kinetree.engine.notice import Notice, hushed
 
 
@@ -16,6 +16,7 @@ class Terminal(io.StringIO):
 
 def on_terminal(monkeypatch):
     """Called in the test itself: pytest sets the stream anew after fixtures."""
+    monkeypatch.delenv("KINETREE_NOTICE", raising=False)
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     return screen
@@ -23,23 +24,34 @@ def on_terminal(monkeypatch):
 
 def test_notice_comes_and_goes(monkeypatch):
     terminal = on_terminal(monkeypatch)
-    with Notice("rates") as notice:
+    with Notice("rates") as line:
         assert terminal.getvalue() == ""
-        notice.show()
-        notice.show()
+        line.show()
+        line.show()
         assert terminal.getvalue() == "compiling rates (once) ..."
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
 def test_nothing_is_shown_elsewhere(monkeypatch):
     terminal = on_terminal(monkeypatch)
-    with hushed(), Notice("rates") as notice:
-        notice.show()
+    with hushed(), Notice("rates") as line:
+        line.show()
     assert terminal.getvalue() == ""
+
+
+def test_notebooks_and_pipes_are_told_once(monkeypatch):
+    monkeypatch.delenv("KINETREE_NOTICE", raising=False)
+    monkeypatch.setattr(notice, "_told", [])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Notice("rates") as notice:
-        notice.show()
-    assert sys.stderr.getvalue() == ""
+    for name in ("rates", "rates", "more"):
+        with Notice(name) as line:
+            line.show()
+    assert sys.stderr.getvalue() == notice.ONCE
+    monkeypatch.setattr(notice, "_told", [])
+    monkeypatch.setenv("KINETREE_NOTICE", "0")
+    with Notice("rates") as line:
+        line.show()
+    assert sys.stderr.getvalue() == notice.ONCE
 
 
 def test_only_a_real_compilation_is_told(monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ from kinetree.engine.trust import doubt_of_rows, excess_of_rows, no_suspicion, s
 from kinetree.kernels.layout import Kernel
 from kinetree.kernels.model_table import TREE
 
-ENDLESS = 1 << 60  # of arrays whose size nobody asks for
+ENDLESS = 1 << 60  # of arrays whose size is not needed
 _SINGLE, _RANGE = types.intp(*[types.intp] * 3), types.intp(*[types.intp] * 9)
 
 

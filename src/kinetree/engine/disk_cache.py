@@ -2,7 +2,7 @@
 
 numba's own cache key is blind to edits in helper files and to the lane count, so each cache folder carries a
 stamp of everything that shapes the code. Code of earlier versions is cleared away when it was not used for
-long.
+long. A folder is used only if nobody but its owner, or root, can put anything there.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import importlib.util
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -25,6 +26,7 @@ import platformdirs
 
 PACKAGE = Path(__file__).parents[1]
 SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
+KEEPERS = ("disk_cache.py", "keyed.py", "notice.py", "numba_cache.py", "stored_code.py")  # which only keep it
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
 FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that nobody loads is deleted
@@ -65,6 +67,8 @@ def stamp(lanes: int, room: str = "") -> str:
     key = hashlib.sha256(repr((lanes, versions, build, cpu, settings)).encode())
     for name in (*SHARED, *([room] if room else [])):
         for file in sorted((PACKAGE / name).rglob("*.py")):
+            if file.name in KEEPERS and name == "engine":
+                continue
             key.update(file.name.encode() + file.read_bytes())
     return key.hexdigest()[:16]
 
@@ -88,26 +92,48 @@ def _mark_used(folder: Path, present: str) -> None:
 
 @functools.cache
 def cache_folder() -> Path | None:
-    """The first folder that can be written: the user's choice, the user's cache, the temporary folder."""
+    """The first folder that is private and can be written: the user's choice or cache, or a temporary one."""
     wanted, temporary = first_choice(), Path(tempfile.gettempdir()) / f"kinetree-{_user()}"
-    candidates = [wanted, *([] if wanted == _user_cache() else [_user_cache()]), temporary]
-    for k, folder in enumerate(candidates):
-        if _is_writable(folder) and (folder != temporary or _is_mine(folder)):
-            if k > 0:
-                _warn(f"cannot write to the kernel cache '{candidates[0]}'; using '{folder}' instead")
+    candidates, reasons = list(dict.fromkeys((wanted, _user_cache(), temporary))), list[str]()
+    for folder in candidates:
+        reason = _why_not(folder)
+        if not reason:
+            if reasons:
+                _warn(f"the kernel cache '{wanted}' is not used: {reasons[0]}; using '{folder}' instead")
             return folder
-    _warn(f"no kernel cache can be written (tried {', '.join(map(str, candidates))}); kernels stay in memory")
+        reasons.append(reason)
+    tried = "; ".join(f"'{folder}': {reason}" for folder, reason in zip(candidates, reasons, strict=True))
+    _warn(f"no kernel cache can be written ({tried}); kernels stay in memory")
     return None
+
+
+def _why_not(folder: Path) -> str:
+    """Nothing, or why a folder cannot be used; it is made if it is not there."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        return f"it cannot be made ({error.strerror})"
+    return why_not_private(folder) or ("" if _is_writable(folder) else "it cannot be written")
 
 
 def first_choice() -> Path:
     """Where machine code should lie: the user's choice, or the user's cache."""
     wanted = os.environ.get(CACHE_VARIABLE)
-    return Path(wanted) if wanted else _user_cache()
+    return Path(os.path.abspath(wanted)) if wanted else _user_cache()
 
 
 def _user_cache() -> Path:
-    return platformdirs.user_cache_path("kinetree", appauthor=False)
+    """The user's cache, wherever the process runs: folders that are not told from the root are ignored."""
+    found = platformdirs.user_cache_path("kinetree", appauthor=False)
+    told = os.environ.get("XDG_CACHE_HOME") or ""
+    if found.is_absolute() and (os.path.isabs(told) or not told):
+        return found
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        import pwd
+
+        home = pwd.getpwuid(os.getuid()).pw_dir
+    return Path(home, ".cache", "kinetree")
 
 
 def _user() -> str:
@@ -123,10 +149,53 @@ def _is_writable(folder: Path) -> bool:
         return False
 
 
-def _is_mine(folder: Path) -> bool:
-    """Whether nobody else can put machine code there: its name in the shared folder is easily guessed."""
-    found = folder.stat()
-    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
+@functools.cache
+def is_private(folder: Path) -> bool:
+    """Whether nobody but the user and root can put machine code into a folder that is there."""
+    return not why_not_private(folder)
+
+
+def why_not_private(folder: Path) -> str:
+    """Nothing, or who else could put machine code there: every step of the way is looked at, links as such.
+
+    Folders on the way belong to the user or to root and cannot be written by others, unless they are sticky
+    as /tmp is; the folder itself cannot be written by anybody else.
+    """
+    if not hasattr(os, "getuid"):
+        return ""
+    mine = (0, os.getuid())
+    try:
+        way = Path(os.path.abspath(folder))
+        for place in dict.fromkeys((*_steps(way), *_steps(way.resolve()))):
+            found = place.lstat()
+            if found.st_uid not in mine:
+                return f"'{place}' belongs to another user ({found.st_uid})"
+            if stat.S_ISLNK(found.st_mode):
+                continue
+            open_to_others = found.st_mode & 0o002 or (found.st_mode & 0o020 and not _own_group(found.st_gid))
+            sticky = found.st_mode & stat.S_ISVTX and place not in (way, way.resolve())
+            if open_to_others and not sticky:
+                return f"others may write to '{place}'"
+    except OSError as error:
+        return f"it cannot be looked at ({error.strerror})"
+    return ""
+
+
+def _steps(place: Path) -> list[Path]:
+    """All folders on the way to a place, from the root, and the place."""
+    return [*reversed(place.parents), place]
+
+
+def _own_group(number: int) -> bool:
+    """Whether a group is that of the user alone, as many systems give to each."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    return number == user.pw_gid and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
 
 
 def _warn(message: str) -> None:

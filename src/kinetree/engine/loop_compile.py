@@ -32,7 +32,7 @@ from kinetree.kernels.loop_table import (
 )
 from kinetree.kernels.model_table import TREE
 
-ENDLESS = 1 << 60  # of arrays whose size nobody asks for
+ENDLESS = 1 << 60  # of arrays whose size is not needed
 _RANGE = types.intp(*[types.intp] * 9)
 
 

@@ -1,27 +1,36 @@
-"""A line on the terminal while machine code is made, which takes seconds but happens once."""
+"""A line while machine code is made, which takes seconds to minutes but happens once."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+VARIABLE = "KINETREE_NOTICE"  # 0: nothing is said of compilations
+ONCE = "kinetree: compiling machine code, once for this version; the next call and the next process find it\n"
 _hushed: list[None] = []  # not empty while someone else shows what is compiled
+_told: list[None] = []  # not empty once a stream that is no terminal has been told
 
 
 class Notice:
-    """What is being compiled; the line goes when it is done. Nothing is shown but on a terminal."""
+    """What is being compiled: a line on terminals that goes when it is done; elsewhere one for all of it."""
 
     def __init__(self, name: str) -> None:
         self.name, self._shown = name, False
 
     def show(self) -> None:
         """Tell that there is no machine code yet and some is made now."""
-        if not _hushed and not self._shown and sys.stderr.isatty():
+        if _hushed or self._shown or sys.stderr is None or os.environ.get(VARIABLE) == "0":
+            return
+        if sys.stderr.isatty():
             self._shown = True
             sys.stderr.write(f"compiling {self.name} (once) ...")
-            sys.stderr.flush()
+        elif not _told:  # notebooks, pipes, files
+            _told.append(None)
+            sys.stderr.write(ONCE)
+        sys.stderr.flush()
 
     def __enter__(self) -> Notice:
         return self

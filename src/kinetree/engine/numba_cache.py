@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core.caching import FunctionCache
 from numba.core.ccallback import CFunc
+from numba.core.serialize import dumps
 
 from kinetree.engine.disk_cache import code_folder
+from kinetree.engine.keyed import content, drop, kept, loading
 from kinetree.engine.notice import Notice
 from kinetree.engine.stored_code import STAND_INS, address_in_process, keep
 
@@ -54,6 +58,7 @@ class _StampedCache(FunctionCache):
         finally:
             numba.config.CACHE_DIR = saved
         cache.folder = folder
+        cache._cache_file = _Entries(folder)
         return cache
 
     folder: Path
@@ -64,11 +69,13 @@ class _StampedCache(FunctionCache):
         return sig, codegen.magic_tuple(), "stamped"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The machine code on disk; None, and the index emptied, if the files are damaged."""
+        """The machine code on disk; None if there is none, or it is damaged."""
         found = None
         try:
-            found = super().load_overload(sig, target_context)
-        except Exception:  # garbage unpickles to anything
+            entry = self._cache_file.name(self._index_key(sig, target_context.codegen()))
+            with loading(self.folder, entry):
+                found = super().load_overload(sig, target_context)
+        except Exception:  # of another version of numba
             with contextlib.suppress(OSError):
                 self.flush()
         if found is None:
@@ -82,14 +89,39 @@ class _StampedCache(FunctionCache):
                 super().save_overload(sig, data)
 
 
+class _Entries:
+    """In the place of numba's files, which are read before anything tells whether they are damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @staticmethod
+    def name(key: Any) -> str:
+        """The file of an entry."""
+        return f"numba-{sha256(repr(key).encode()).hexdigest()[:16]}"
+
+    def load(self, key: Any) -> Any:
+        """What was saved under a key; None if there is nothing that can be trusted."""
+        found = content(self.folder, self.name(key))
+        return None if found is None else pickle.loads(found)  # only what this user has sealed
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep data under a key."""
+        kept(self.folder, self.name(key), dumps(data))
+
+    def flush(self) -> None:
+        """Drop all entries."""
+        for file in self.folder.glob("numba-*"):
+            drop(self.folder, file.name)
+
+
 def _keep_alone(folder: Path, result: Any) -> bool:
     """Keep the code of a C callback so that LLVM alone can load it; False if it cannot."""
     code = result.library.serialize_using_object_code()[2][0]
     needs = _needed(result.library._final_module)
     if needs is None:
         return False
-    keep(folder, code, result.fndesc.llvm_cfunc_wrapper_name, needs)
-    return True
+    return keep(folder, code, result.fndesc.llvm_cfunc_wrapper_name, needs)
 
 
 def _needed(module: Any) -> list[str] | None:

@@ -1,6 +1,6 @@
 """Machine code on disk that LLVM loads alone: nothing of numba is imported, which takes most of a first call.
 
-A file has a line that tells the symbol, what the code needs and a checksum, and then the object code.
+An entry (`keyed`) has a line that tells the symbol and what the code needs, and then the object code.
 """
 
 from __future__ import annotations
@@ -8,17 +8,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from llvmlite import binding as llvm
 
-from kinetree.engine.disk_cache import code_folder, first_choice, stamp
+from kinetree.engine.disk_cache import code_folder, first_choice, is_private, stamp
+from kinetree.engine.keyed import content, kept, loading
 
 FILE = "code"
 _FAULT = ctypes.create_string_buffer(b"a kernel met an error that only numba can tell; its answer is void")
@@ -120,41 +118,33 @@ def _stand_in_engine() -> Any:
 
 def stored_or_made(name: str, lanes: int, make: Callable[[], Any]) -> Any:
     """The machine code of that name, with its ``address``: from the disk, or made."""
-    found = _read(first_choice() / stamp(lanes) / name / FILE)  # which need not be writable
+    first = first_choice()  # which need not be writable
+    tried = first / stamp(lanes) / name if is_private(first) else None
+    found = None if tried is None else _read(tried)
     if found is None:
         folder = code_folder(name, lanes)
-        found = None if folder is None else _read(folder / FILE)
+        found = None if folder in (None, tried) else _read(folder)  # type: ignore[arg-type]
     return make() if found is None else found
 
 
-def keep(folder: Path, code: bytes, symbol: str, needs: list[str]) -> None:
+def keep(folder: Path, code: bytes, symbol: str, needs: list[str]) -> bool:
     """Put code on the disk, whole or not at all."""
-    head = {"symbol": symbol, "needs": needs, "checksum": _checksum(symbol, needs, code)}
-    handle, path = tempfile.mkstemp(dir=folder)
-    try:
-        with open(handle, "wb") as file:
-            file.write(json.dumps(head).encode() + b"\n" + code)
-        os.replace(path, folder / FILE)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise
+    head = {"symbol": symbol, "needs": needs}
+    return kept(folder, FILE, json.dumps(head).encode() + b"\n" + code)
 
 
-def _read(file: Path) -> StoredCode | None:
-    """What a file holds; None if there is none, or it is damaged, or cannot run here."""
-    try:
-        line, _, code = file.read_bytes().partition(b"\n")
-        head = json.loads(line)
-        if _checksum(head["symbol"], head["needs"], code) != head["checksum"]:
-            return None
-        return StoredCode(code, head["symbol"], head["needs"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+def _read(folder: Path) -> StoredCode | None:
+    """What a folder holds; None if there is nothing, or it is damaged, or cannot run here."""
+    found = content(folder, FILE)
+    if found is None:
         return None
-
-
-def _checksum(symbol: str, needs: list[str], code: bytes) -> str:
-    return hashlib.sha256(repr((symbol, needs)).encode() + code).hexdigest()
+    try:
+        line, _, code = found.partition(b"\n")
+        head = json.loads(line)
+        with loading(folder, FILE):
+            return StoredCode(code, head["symbol"], head["needs"])
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError):
+        return None
 
 
 def _new_engine() -> Any:
