@@ -12,4 +12,15 @@ first used, so that importing the package is quick.
 import lazy_loader
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    try:
+        return _found(name)
+    except AttributeError:
+        if name.startswith("_") or name in __all__:
+            raise
+        from kinetree.errors import unknown_name
+
+        raise AttributeError(unknown_name("name of the package kinetree", name, __all__)) from None

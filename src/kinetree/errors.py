@@ -7,10 +7,17 @@ so one ``except kinetree.KinetreeError`` catches whatever bad input can cause.
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 HELPFUL = 20  # messages about unknown names that suggest another one
+LONGEST = 200  # characters of a value in a message
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 120
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = 8
+_SHORT.maxlevel = 3
 
 
 class KinetreeError(Exception):
@@ -55,15 +62,46 @@ class MissingExtraError(KinetreeError, ImportError):
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
             f"{purpose} needs the package '{package}', which is not installed; "
-            f"install it with: pip install 'kinetree[{extra}]'"
+            f"install it with: {install_command(extra)}"
         )
+
+
+def install_command(extra: str) -> str:
+    """What installs an extra: of the checkout that the package runs from, or of the package of an index."""
+    root = Path(__file__).resolve().parents[2]
+    if (root / "pyproject.toml").is_file() and (root / "src" / "kinetree").is_dir():
+        return f"pip install -e '{root}[{extra}]'"
+    return f"pip install 'kinetree[{extra}]'"
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: arrays by their shape, all else in at most 200 characters.
+
+    >>> import numpy as np
+    >>> shown(np.zeros((1000, 6))), shown([1, 2]), len(shown("x" * 10**6)) <= LONGEST
+    ('an array of shape (1000, 6)', '[1, 2]', True)
+    """
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and len(shape) and getattr(value, "size", 0) > 8:
+        return f"an array of shape {shape}"
+    try:
+        text = _SHORT.repr(value)
+    except Exception:  # the value's own way to print itself fails
+        text = f"a {type(value).__name__}"
+    return cut(text)
+
+
+def cut(text: str) -> str:
+    """A text of at most 200 characters: what is in the middle goes."""
+    half = LONGEST // 2 - 3
+    return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 def listed(choices: Iterable[object], most: int = 12) -> str:
     """The choices as text for a message, cut after `most` of them."""
     names = [str(choice) for choice in choices]
-    shown = ", ".join(names[:most]) or "none"
-    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"
+    told = ", ".join(map(cut, names[:most])) or "none"
+    return told if len(names) <= most else f"{told}, ... ({len(names)} in all)"
 
 
 def unknown_name(kind: str, name: object, choices: Iterable[object], told: int = 0) -> str:
@@ -72,8 +110,8 @@ def unknown_name(kind: str, name: object, choices: Iterable[object], told: int =
     Only the first messages of many help with a choice, as to find it takes time: ``told`` were there before.
     """
     if told >= HELPFUL:
-        return f"unknown {kind} '{name}'"
+        return f"unknown {kind} '{cut(str(name))}'"
     names = [str(choice) for choice in choices]
-    near = difflib.get_close_matches(str(name), names, n=1)
+    near = difflib.get_close_matches(str(name)[:LONGEST], names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
-    return f"unknown {kind} '{name}'; allowed: {listed(names)}.{hint}"
+    return f"unknown {kind} '{cut(str(name))}'; allowed: {listed(names)}.{hint}"

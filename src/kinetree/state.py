@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 Frame = Literal["world", "body"]
@@ -75,6 +76,23 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
         joint = mechanism.joint_names[place[-1]]
         raise InputError(f"{what} must be finite, got {array[place]} for joint '{joint}'{where}")
     return array
+
+
+def hint_at_degrees(mechanism: Mechanism, q: Array, what: str) -> None:
+    """Warn of angles (n_dof,) far beyond the limits of their joints that would be within them as degrees."""
+    tree = mechanism.tree
+    for k in np.flatnonzero(np.abs(q) > 2.0 * math.pi).tolist():
+        axis = tree.axis_names.index(mechanism.joint_names[k])
+        low, high = float(tree.lower[axis]), float(tree.upper[axis])
+        limited = tree.turns[axis] and math.isfinite(low) and math.isfinite(high)
+        if limited and not low <= q[k] <= high and low <= math.radians(q[k]) <= high:
+            warnings.warn(
+                f"{what} of joint '{mechanism.joint_names[k]}' is {q[k]:g} rad, far beyond its limits "
+                f"{low:g} to {high:g} rad; angles are in radians: {q[k]:g} degrees are "
+                f"{math.radians(q[k]):.4g} rad",
+                KinetreeWarning,
+                stacklevel=4,
+            )
 
 
 def state_name(place: tuple[int, ...]) -> str:

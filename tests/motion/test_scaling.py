@@ -74,7 +74,8 @@ def test_the_unit_of_a_function_of_ones_own_does_not_matter(unit):
 
 @pytest.mark.parametrize("solver", [*QUICK, "slsqp"])
 def test_free_duration_without_limits(solver, truth):
-    found = predict(unlimited(segments=20 if solver != "slsqp" else 6), solver=solver)
+    problem = unlimited(segments=20 if solver != "slsqp" else 6).changed(limits="none")
+    found = predict(problem, solver=solver)
     assert found.solved and found.result.passed, found
     if solver != "slsqp":
         assert found.objective == pytest.approx(truth.objective, rel=1e-6)
@@ -215,6 +216,7 @@ def test_wrong_multipliers_and_other_motions_are_not_optimal():
 @pytest.mark.parametrize("solver", [*QUICK, "slsqp"])
 def test_a_duration_at_its_bound_is_told_and_proven(solver):
     problem = Problem(kt.zoo.two_link(), objective=Time(), constraints=ENDS, duration=(0.7, 3.0), segments=6)
+    problem = problem.changed(limits="none")
     found = predict(problem, solver=solver)
     assert found.solved and found.result.passed
     assert found.outcome.bound_multipliers[0][-1] > 0.0

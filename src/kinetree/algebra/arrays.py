@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from kinetree.errors import InputError, KinetreeError
+from kinetree.errors import InputError, KinetreeError, shown
 
 Array = NDArray[np.float64]
 ErrorKind = type[KinetreeError]
@@ -30,7 +30,7 @@ def numbers(values: ArrayLike, what: str, error: ErrorKind = InputError) -> Arra
             raise TypeError(f"its values are of type {raw.dtype}")
         return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError) as reason:
-        raise error(f"{what} must be real numbers, got {values!r} ({reason})") from None
+        raise error(f"{what} must be real numbers, got {shown(values)} ({reason})") from None
 
 
 def finite(array: Array, what: str, error: ErrorKind = InputError) -> Array:
@@ -45,7 +45,7 @@ def finite(array: Array, what: str, error: ErrorKind = InputError) -> Array:
 def number(value: object, what: str, error: ErrorKind = InputError) -> float:
     """One finite number."""
     if isinstance(value, bool) or value is None:
-        raise error(f"{what} must be a number, got {value!r}")
+        raise error(f"{what} must be a number, got {shown(value)}")
     array = finite(numbers(value, what, error), what, error)  # type: ignore[arg-type]
     if array.ndim:
         raise error(f"{what} must be one number, got an array of shape {array.shape}")
@@ -56,7 +56,7 @@ def vector(values: ArrayLike, length: int, what: str, error: ErrorKind = InputEr
     """A read-only vector of finite numbers with the given length."""
     array = finite(numbers(values, what, error), what, error)
     if array.shape != (length,):
-        raise error(f"{what} must be a vector of {length} numbers, got shape {array.shape}: {values!r}")
+        raise error(f"{what} must be a vector of {length} numbers, got shape {array.shape}: {shown(values)}")
     return frozen(array)
 
 

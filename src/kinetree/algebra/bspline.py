@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 
 Integers = NDArray[np.int64]
 HIGHEST_DEGREE = 9
@@ -68,7 +68,9 @@ class BSplineBasis:
         [-0.5, 0.0, 0.5, 1.0, 1.5]
         """
         if type(segments) is not int or not 1 <= segments <= MOST_SEGMENTS:
-            raise InputError(f"segments must be a whole number from 1 to {MOST_SEGMENTS}, got {segments!r}")
+            raise InputError(
+                f"segments must be a whole number from 1 to {MOST_SEGMENTS}, got {shown(segments)}"
+            )
         return cls.on(np.arange(segments + 1) / segments, degree, clamped=clamped)
 
     @classmethod
@@ -83,12 +85,16 @@ class BSplineBasis:
         degree = _checked_degree(degree)
         inner = finite(numbers(breaks, "breaks"), "breaks")
         if inner.ndim != 1 or len(inner) < 2 or inner[0] != 0.0 or inner[-1] != 1.0:
-            raise InputError(f"breaks must ascend from 0 to 1, got {breaks!r}")
+            raise InputError(f"breaks must ascend from 0 to 1, got {shown(breaks)}")
         if (np.diff(inner) < 0).any() or inner[1] == 0.0 or inner[-2] == 1.0:
-            raise InputError(f"breaks must ascend from 0 to 1, with neither end repeated, got {breaks!r}")
+            raise InputError(
+                f"breaks must ascend from 0 to 1, with neither end repeated, got {shown(breaks)}"
+            )
         _, counts = np.unique(inner, return_counts=True)
         if counts.max() > degree:
-            raise InputError(f"a break may be listed at most {degree} times (the degree), got {breaks!r}")
+            raise InputError(
+                f"a break may be listed at most {degree} times (the degree), got {shown(breaks)}"
+            )
         steps = np.arange(degree, 0, -1)
         before, after = np.zeros(degree), np.ones(degree)
         if not clamped:
@@ -139,9 +145,9 @@ class BSplineBasis:
         """
         s = finite(numbers(s, "s"), "s")
         if s.ndim != 1 or ((s < 0.0) | (s > 1.0)).any():
-            raise InputError(f"s must be a vector of numbers from 0 to 1, got {s!r}")
+            raise InputError(f"s must be a vector of numbers from 0 to 1, got {shown(s)}")
         if type(derivatives) is not int or derivatives < 0:
-            raise InputError(f"derivatives must be a whole number of at least 0, got {derivatives!r}")
+            raise InputError(f"derivatives must be a whole number of at least 0, got {shown(derivatives)}")
         p, t = self.degree, self.knots
         span = np.searchsorted(t, s, side="right") - 1
         span = np.minimum(span, int(np.searchsorted(t, 1.0, side="left")) - 1)
@@ -194,7 +200,7 @@ class BSplineBasis:
         """
         wanted = finite(numbers(new_knots, "new knots"), "new knots")
         if wanted.ndim != 1 or ((wanted <= 0.0) | (wanted >= 1.0)).any():
-            raise InputError(f"new knots must lie between 0 and 1, got {new_knots!r}")
+            raise InputError(f"new knots must lie between 0 and 1, got {shown(new_knots)}")
         p, t = self.degree, np.array(self.knots)
         insert = sparse.eye_array(self.n_control, format="csr")
         for x in np.sort(wanted):
@@ -219,7 +225,7 @@ class BSplineBasis:
 
 def _checked_degree(degree: object) -> int:
     if type(degree) is not int or not 1 <= degree <= HIGHEST_DEGREE:
-        raise InputError(f"degree must be a whole number from 1 to {HIGHEST_DEGREE}, got {degree!r}")
+        raise InputError(f"degree must be a whole number from 1 to {HIGHEST_DEGREE}, got {shown(degree)}")
     return degree
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, fitting
 
@@ -70,5 +70,5 @@ def check_finite(results: Sequence[Array]) -> None:
 def check_threads(threads: object) -> bool:
     """True if it is a number of threads, or None for as many as there are cores; an error otherwise."""
     if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+        raise InputError(f"threads must be a whole number of at least 1, got {shown(threads)}")
     return True

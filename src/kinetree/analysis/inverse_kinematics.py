@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.damped_least_squares import Best, attempt
 from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.targets import Problem, Target, problem_of
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -91,7 +91,7 @@ def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> Non
         raise InputError(f"tolerance must be > 0, got {tolerance:g}")
     for value, what, least in ((max_iterations, "max_iterations", 1), (restarts, "restarts", 0)):
         if type(value) is not int or value < least:
-            raise InputError(f"{what} must be a whole number of at least {least}, got {value!r}")
+            raise InputError(f"{what} must be a whole number of at least {least}, got {shown(value)}")
 
 
 def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:

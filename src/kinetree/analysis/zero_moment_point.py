@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.rotation import unit_axis
+from kinetree.analysis.checks import check_finite, checking
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.errors import InputError, SingularityError
 from kinetree.model.mechanism import Mechanism
@@ -49,7 +50,10 @@ def zero_moment_point(
             f"'{mechanism.name}' does not push on the ground in some state, as in free fall, so it has no "
             "zero-moment point there"
         )
-    point: Array = (np.cross(up, N) + height * F) / push[..., None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        point: Array = (np.cross(up, N) + height * F) / push[..., None]
+    if checking():
+        check_finite([point])
     return point
 
 
@@ -81,9 +85,13 @@ def inertial_wrench(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: Arra
         return result
 
     h = (R @ tree.body_first_moment[moving][:, :, None])[..., 0]
-    force = m[:, None] * a + np.cross(wd, h) + np.cross(w, np.cross(w, h))
-    moment = np.cross(h, a) + turned(wd) + np.cross(w, turned(w)) + np.cross(p, force)
-    return force.sum(axis=-2), moment.sum(axis=-2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        force = m[:, None] * a + np.cross(wd, h) + np.cross(w, np.cross(w, h))
+        moment = np.cross(h, a) + turned(wd) + np.cross(w, turned(w)) + np.cross(p, force)
+        F, N = force.sum(axis=-2), moment.sum(axis=-2)
+    if checking():
+        check_finite([F, N])
+    return F, N
 
 
 def _normal(mechanism: Mechanism, normal: ArrayLike | None) -> Array:

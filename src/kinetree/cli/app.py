@@ -168,6 +168,28 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def reading() -> Iterator[None]:
+    """In here a file is read, maybe by C code that hears no exception: signals end the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def read_result(path: Any) -> Any:
+    """The result in a file, of which Ctrl-C and requests to terminate are heard while it is read."""
+    from kinetree.result.netcdf import load_result
+
+    with reading():
+        return load_result(path)
+
+
 def main() -> None:
     """Entry point of the ``kinetree`` command; what a terminal cannot print becomes a question mark."""
     for stream in (sys.stdout, sys.stderr):

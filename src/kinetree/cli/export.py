@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, output_option, progress_bar, told
+from kinetree.cli.app import Force, Quiet, app, output_option, progress_bar, read_result, told
 from kinetree.cli.names import complete_result
 from kinetree.errors import FileError, InputError, listed
 
@@ -58,9 +58,7 @@ def export(
         raise FileError(f"{path}: a result can be exported as {listed(FORMATS)}")
     check_output([path], force)
 
-    from kinetree.result.netcdf import load_result
-
-    found = load_result(result)
+    found = read_result(result)
     if strides is not None:
         from kinetree.studies.gait.strides import strides as walk_on
 

@@ -21,6 +21,7 @@ from kinetree.cli.app import (
     console,
     output_option,
     read_options,
+    read_result,
     told,
 )
 from kinetree.cli.names import complete_model, complete_model_or_result
@@ -68,9 +69,8 @@ def info(
 
 
 def _result_info(path: Path, as_json: bool) -> None:
-    from kinetree.result.netcdf import load_result
 
-    found = load_result(path)
+    found = read_result(path)
     if as_json:
         from kinetree.result.facts import result_facts
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, output_option, told
+from kinetree.cli.app import Force, Quiet, app, output_option, read_result, told
 from kinetree.cli.results import ResultFile
 from kinetree.errors import InputError
 
@@ -50,9 +50,7 @@ def report(
     elif case is not None:
         raise InputError(f"--case is for stores of sweeps (.zarr), got {result}")
     else:
-        from kinetree.result.netcdf import load_result
-
-        load_result(result).report(path, force, meshes)
+        read_result(result).report(path, force, meshes)
     if not quiet:
         told(f"Wrote {path}")
     if show:

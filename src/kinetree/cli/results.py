@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, told
 from kinetree.cli.names import complete_picture_kind, complete_result
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ def plot(
     check_output([path], force)
 
     from kinetree.report.result_plot import plot_result
-    from kinetree.result.netcdf import load_result
 
-    found = load_result(result)
+    found = read_result(result)
     asked = found.settings.get("study", {}).get("file", {}).get("plot", {})
     names = variable or ([] if found.task == "sweep" else _listed(asked.get("variables")))
     write_file(
@@ -111,10 +110,9 @@ def compare(
         check_output([output], force)
 
     from kinetree.report.result_plot import plot_comparison
-    from kinetree.result.netcdf import load_result
     from kinetree.study.difference import difference_notes, difference_rows
 
-    a, b = load_result(first), load_result(second)
+    a, b = read_result(first), read_result(second)
     rows = difference_rows(a, b, variable)
     labels = (first.stem, second.stem)
     if output is not None and page:

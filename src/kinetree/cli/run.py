@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -63,6 +64,9 @@ def run(
         list[str] | None,
         typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
     ] = None,
+    only_inside: Annotated[
+        bool, typer.Option("--only-inside", help="Refuse files outside the folder of the study.")
+    ] = False,
 ) -> None:
     """Run a study and save its result.
 
@@ -71,10 +75,13 @@ def run(
 
     Example: kinetree run gripper_free_fall --plot fall.png
     """
+    from kinetree.study.inside import held_inside
+
     path = Path(f"{Path(study).stem}.nc") if output is None else output
     try:
         extras = _Extras(plot, report)
-        outcome = _outcome(study, path, extras, force, settings or [], allow_code or [], quiet or as_json)
+        with held_inside(only_inside):
+            outcome = _outcome(study, path, extras, force, settings or [], allow_code or [], quiet or as_json)
     except KinetreeError as error:
         if not as_json:
             raise
@@ -135,11 +142,13 @@ def _outcome(
     paths = [path, *extras.check()]
     check_output(paths, force)
 
+    from kinetree.engine.notice import hushed
     from kinetree.result.netcdf import result_bytes
     from kinetree.study.file import parse_settings
     from kinetree.study.run import prepared
 
-    with progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
+    silence = hushed() if quiet else nullcontext()
+    with silence, progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit tells it
         ready = prepared(study, parse_settings(settings), code, progress)
         outcome = ready.outcome()

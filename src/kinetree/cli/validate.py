@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, told
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.results import ResultFile
 from kinetree.errors import FileError, InputError, unknown_name
@@ -74,11 +74,10 @@ def validate_gait(
             raise InputError(unknown_name("data set of measured walking", name, DATA_SETS))
 
     from kinetree.formats.files import write_text
-    from kinetree.result.netcdf import load_result
     from kinetree.studies.gait.cycle import gait_cycle
     from kinetree.studies.gait.score import gait_score
 
-    cycle = gait_cycle(load_result(result), leg)
+    cycle = gait_cycle(read_result(result), leg)
     scores = [gait_score(cycle, name) for name in names]
     told_scores = {score.data: score.as_dict() for score in scores}
     text = json.dumps(told_scores, indent=2) + "\n" if path.suffix.lower() == ".json" else _csv(told_scores)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.control.controller import Controller, plain, short
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.kernels.law_parts import DriveParts
 from kinetree.model.mechanism import Mechanism
 
@@ -39,7 +39,7 @@ class FirstOrderActuator:
 
     def __post_init__(self) -> None:
         if self.law is None or isinstance(self.law, FirstOrderActuator | type):
-            raise InputError(f"an actuator follows a controller or a torque, got {self.law!r}")
+            raise InputError(f"an actuator follows a controller or a torque, got {shown(self.law)}")
         most = np.inf if self.limits is None else self.limits
         values = {
             "time_constant": _positive(self.time_constant, "time_constant", "s"),

@@ -18,7 +18,7 @@ from kinetree.analysis.loads import Wrenches
 from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive
 from kinetree.control.per_joint import Checked, PerJoint, checked
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL
 from kinetree.model.mechanism import Mechanism
@@ -189,7 +189,7 @@ class Controller(ABC):
 def checked_model(model: object) -> Mechanism | None:
     """The argument ``model`` of a controller."""
     if model is not None and not isinstance(model, Mechanism):
-        raise InputError(f"model must be a Mechanism, got {model!r}")
+        raise InputError(f"model must be a Mechanism, got {shown(model)}")
     return model
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import number
 from kinetree.algebra.rotation import rotation_about
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.inertia import ROUNDING, Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Mechanism
@@ -88,7 +88,7 @@ def _generator(seed: int | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number >= 0 or a random generator, got {seed!r}")
+        raise InputError(f"seed must be a whole number >= 0 or a random generator, got {shown(seed)}")
     return np.random.default_rng(seed)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, numbers
 from kinetree.control.structure import actuated_joints, why_idle
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -30,7 +30,7 @@ def checked(value: PerJoint, what: str, *, signed: bool = False, unlimited: bool
             str(name): _one(x, f"{what} of joint '{name}'", signed, unlimited) for name, x in value.items()
         }
     if value is None or isinstance(value, bool):
-        raise InputError(f"{what} must be numbers, got {value!r}")
+        raise InputError(f"{what} must be numbers, got {shown(value)}")
     array = numbers(value, what)
     if array.ndim > 1:
         raise InputError(f"{what} must be one number or a vector, got shape {array.shape}")
@@ -46,7 +46,7 @@ def checked(value: PerJoint, what: str, *, signed: bool = False, unlimited: bool
 def _one(value: float, what: str, signed: bool, unlimited: bool) -> float:
     single = checked(value, what, signed=signed, unlimited=unlimited)
     if not isinstance(single, float):
-        raise InputError(f"{what} must be one number, got {value!r}")
+        raise InputError(f"{what} must be one number, got {shown(value)}")
     return single
 
 

@@ -123,7 +123,7 @@ def stored_or_made(name: str, lanes: int, make: Callable[[], Any]) -> Any:
     found = None if tried is None else _read(tried)
     if found is None:
         folder = code_folder(name, lanes)
-        found = None if folder in (None, tried) else _read(folder)  # type: ignore[arg-type]
+        found = None if folder in (None, tried) else _read(folder)
     return make() if found is None else found
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import errno
 import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from kinetree.errors import FileError, InputError, listed
+from kinetree.errors import FileError, InputError, cut, listed, shown
 from kinetree.model.armature import with_armature
 from kinetree.model.mechanism import Mechanism
 
@@ -82,7 +84,7 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     >>> kt.save(kt.zoo.kuka_kr5(), pathlib.Path(tempfile.mkdtemp(), "arm.urdf"))
     """
     if not isinstance(mechanism, Mechanism):
-        raise InputError(f"save(mechanism, path) needs a Mechanism first, got {mechanism!r}")
+        raise InputError(f"save(mechanism, path) needs a Mechanism first, got {shown(mechanism)}")
     place = checked_path(path)
     text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text, ".xml": _mjcf_text}, "written")
     check_writable(place, force)
@@ -180,19 +182,41 @@ def _mjcf_text(mechanism: Mechanism) -> str:
 def checked_path(path: PathLike) -> Path:
     """The path of a file, if it can be one."""
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
+        raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
     if not os.fspath(path) or "\0" in os.fspath(path):
-        raise FileError(f"{os.fspath(path)!r} is no path of a file")
+        raise FileError(f"{shown(os.fspath(path))} is no path of a file")
+    check_name(Path(path))
     return Path(path)
+
+
+def check_name(path: Path) -> None:
+    """Whether the system takes a path of that length."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise FileError(f"{cut(str(path))}: the name is too long") from None
+    except ValueError:  # characters that no name has
+        raise FileError(f"{shown(str(path))} is no path of a file") from None
 
 
 def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
     if suffix not in formats:
-        shown = f"the suffix '{path.suffix}'" if suffix else "no suffix"
-        raise FileError(f"{path}: has {shown}; a mechanism can be {verb} as {listed(formats)}")
+        told = f"the suffix '{path.suffix}'" if suffix else "no suffix"
+        raise FileError(
+            f"{path}: has {told}; a mechanism can be {verb} as {listed(formats)}{_zoo_hint(path, verb)}"
+        )
     return formats[suffix]
+
+
+def _zoo_hint(path: Path, verb: str) -> str:
+    """Where a mechanism of the zoo is found, if the path looks like its name."""
+    from kinetree.model import zoo
+
+    near = difflib.get_close_matches(path.name, zoo.ZOO, n=1)
+    return f"; kinetree.zoo.{near[0]}() comes with the package" if near and verb == "read" else ""
 
 
 def check_is_file(path: Path, what: str) -> None:
@@ -205,9 +229,10 @@ def check_is_file(path: Path, what: str) -> None:
         raise FileError(f"{path}: is no regular file")
 
 
-def check_readable(path: Path) -> None:
-    """Whether there is a mechanism file of a reasonable size."""
-    check_is_file(path, "mechanism file")
+def check_readable(path: Path, what: str = "mechanism file") -> None:
+    """Whether there is a file of a reasonable size."""
+    check_name(path)
+    check_is_file(path, what)
     size = os.path.getsize(path)
     if size > LARGEST_FILE:
         raise FileError(f"{path}: has {size / 1e6:.1f} MB; the largest allowed is {LARGEST_FILE / 1e6:g} MB")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError
+from kinetree.errors import FileError, InputError, shown
 from kinetree.formats.passed_over import PassedOver
 
 NOWHERE = Path(os.path.abspath("/the folder of the description"))  # stands for a folder that is not known
@@ -148,7 +148,9 @@ def _packages(given: Packages | None) -> dict[str, Path]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InputError(f"packages must be a dict from the name of a package to its folder, got {given!r}")
+        raise InputError(
+            f"packages must be a dict from the name of a package to its folder, got {shown(given)}"
+        )
     return {str(name): _folder(folder) for name, folder in given.items()}
 
 

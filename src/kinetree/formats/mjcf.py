@@ -16,7 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import FileError, InputError, KinetreeWarning, MissingExtraError, ModelError, listed
+from kinetree.errors import (
+    FileError,
+    InputError,
+    KinetreeWarning,
+    MissingExtraError,
+    ModelError,
+    listed,
+    shown,
+)
 from kinetree.formats.files import read_text
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
@@ -56,7 +64,7 @@ def load_mjcf(
     """
     mujoco = _mujoco()
     if not isinstance(path, str | os.PathLike):
-        raise FileError(f"the path of a file must be a text or a Path, got {path!r}")
+        raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
     file = Path(path)
     inside = MeshFolder.around(file, folder)
     region = _Region(inside, 0 if strict or folder is not None else HIGHEST)
@@ -200,7 +208,7 @@ def _model_files(elements: list[Element], chain: tuple[Path, ...], region: _Regi
         if element.tag not in MODEL_TAGS or "file" not in element.attributes:
             continue
         for file in _located(element, element.text("file"), starts, region):
-            if not file.exists():
+            if not os.path.exists(file):
                 raise FileError(f"{element.place}: there is no file '{file}'")
             if _identity(file) in map(_identity, chain):
                 circle = " -> ".join(f"'{x}'" for x in (*chain, file))

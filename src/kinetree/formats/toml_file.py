@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from kinetree.algebra.arrays import frozen
-from kinetree.errors import FileError
+from kinetree.errors import FileError, shown
 from kinetree.formats.file_origin import Origin
 from kinetree.formats.schema import DhTable, GraphTable, MechanismTable, is_graph
 from kinetree.formats.toml_parts import (
@@ -58,7 +58,7 @@ def mechanism_from_toml(text: str, source: str = "text") -> Mechanism:
 def mechanism_from_table(table: Mapping[str, Any], source: str = "table") -> Mechanism:
     """The mechanism that an already parsed table describes, e.g. one inside a larger file."""
     if not isinstance(table, Mapping):
-        raise FileError(f"{source}: a mechanism must be a table of keys, got {table!r}")
+        raise FileError(f"{source}: a mechanism must be a table of keys, got {shown(table)}")
     return mechanism_of(Origin(source, table))
 
 

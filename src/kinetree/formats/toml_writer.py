@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
-from kinetree.errors import FileError, InputError
+from kinetree.errors import FileError, InputError, shown
 from kinetree.formats.file_values import AXIS_NAMES
 from kinetree.model.actuator import UNLIMITED, Actuator
 from kinetree.model.body import Shape
@@ -46,7 +46,7 @@ def toml_text(mechanism: Mechanism) -> str:
 def mechanism_table(mechanism: Mechanism) -> Table:
     """The mechanism as plain numbers, texts, lists and dicts, shaped as the file is."""
     if not isinstance(mechanism, Mechanism):
-        raise InputError(f"only a Mechanism can be written as a mechanism file, got {mechanism!r}")
+        raise InputError(f"only a Mechanism can be written as a mechanism file, got {shown(mechanism)}")
     table: Table = {"name": mechanism.name, "gravity": mechanism.gravity.tolist()}
     table["body"] = [_body(link) for link in mechanism.links]
     if mechanism.loops:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kinetree.errors import FileError, InputError, ModelError, listed, unknown_name
+from kinetree.errors import FileError, InputError, ModelError, listed, shown, unknown_name
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.urdf_elements import (
@@ -69,7 +69,7 @@ def load_urdf(
     both. A file with xacro macros is expanded if the package ``xacro`` is installed.
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path of a URDF file must be a text or a path, got {path!r}")
+        raise InputError(f"the path of a URDF file must be a text or a path, got {shown(path)}")
     file = Path(path)
     options = UrdfOptions(allow_unphysical, floating_base, root, strict)
     passed = PassedOver(str(path), strict)

@@ -8,7 +8,7 @@ from unicodedata import category
 
 from kinetree.algebra.arrays import Array, array_key, number, same_arrays, vector
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, unknown_name
+from kinetree.errors import ModelError, shown, unknown_name
 from kinetree.model.inertia import Inertia
 
 WORLD = "world"
@@ -25,7 +25,7 @@ def checked_name(name: object, what: str) -> str:
     'Gelenk_äöü'
     """
     if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"{what} needs a name that is a non-empty text, got {name!r}")
+        raise ModelError(f"{what} needs a name that is a non-empty text, got {shown(name)}")
     if len(name) > LONGEST_NAME:
         raise ModelError(
             f"{what} has a name of {len(name)} characters, {reprlib.repr(name)}; allowed are {LONGEST_NAME}"
@@ -92,7 +92,7 @@ class Body:
         if self.name == WORLD:
             raise ModelError(f"no body may be called '{WORLD}': that is the fixed frame the tree stands on")
         if not isinstance(self.inertia, Inertia):
-            raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {self.inertia!r}")
+            raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {shown(self.inertia)}")
         object.__setattr__(self, "shapes", tuple(self.shapes))
         share = number(self.gravity_compensation, f"body '{self.name}': gravity_compensation", ModelError)
         object.__setattr__(self, "gravity_compensation", share)

@@ -27,7 +27,7 @@ from kinetree.algebra.rotation import (
     rotation_about,
     sequence_axes,
 )
-from kinetree.errors import InputError, ModelError, unknown_name
+from kinetree.errors import InputError, ModelError, shown, unknown_name
 from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
@@ -128,7 +128,7 @@ def _shift(x: float, z: float) -> Placement:
 
 def _table(rows: Sequence[Mapping[str, Any]], convention: str) -> list[_Row]:
     """All rows, checked."""
-    if convention not in JOINT_KINDS:
+    if not isinstance(convention, str) or convention not in JOINT_KINDS:
         raise InputError(unknown_name("DH convention", convention, JOINT_KINDS))
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Sequence):
         raise ModelError(f"a DH table must be a list of rows, got {type(rows).__name__}")
@@ -147,7 +147,7 @@ def _table(rows: Sequence[Mapping[str, Any]], convention: str) -> list[_Row]:
 
 def _name(k: int, row: Mapping[str, Any]) -> str:
     if not isinstance(row, Mapping):
-        raise ModelError(f"DH row {k} must be a mapping such as {{'a': 0.1, 'mass': 1}}, got {row!r}")
+        raise ModelError(f"DH row {k} must be a mapping such as {{'a': 0.1, 'mass': 1}}, got {shown(row)}")
     name = checked_name(row.get("name", f"link{k + 1}"), f"DH row {k}")
     if name == WORLD:
         raise ModelError(
@@ -200,7 +200,9 @@ def _mimic(value: object) -> Mimic:
     if isinstance(value, Mimic):
         return value
     if not isinstance(value, Mapping) or not {"joint"} <= set(value) <= {"joint", "multiplier", "offset"}:
-        raise ModelError(f"mimic must have a joint and may have a multiplier and an offset, got {value!r}")
+        raise ModelError(
+            f"mimic must have a joint and may have a multiplier and an offset, got {shown(value)}"
+        )
     return Mimic(**value)
 
 
@@ -208,7 +210,7 @@ def _inertia(row: Mapping[str, Any]) -> Inertia:
     """The inertia in the link frame."""
     unphysical = row.get("allow_unphysical", False)
     if not isinstance(unphysical, bool):
-        raise ModelError(f"allow_unphysical must be true or false, got {unphysical!r}")
+        raise ModelError(f"allow_unphysical must be true or false, got {shown(unphysical)}")
     center: Any = row.get("center", (0.0, 0.0, 0.0))
     return Inertia(row.get("mass", 0.0), center, _moment(row.get("inertia", (0.0, 0.0, 0.0))), unphysical)
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import frozen
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, listed, unknown_name
+from kinetree.errors import ModelError, listed, shown, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import Joint
@@ -87,7 +87,8 @@ def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
     for joint in joints:
         if not isinstance(joint, Loop):
             raise ModelError(
-                f"mechanism '{name}': joints of a graph are Loop(joint, body_a, body_b, ...), got {joint!r}"
+                f"mechanism '{name}': joints of a graph are Loop(joint, body_a, body_b, ...), "
+                f"got {shown(joint)}"
             )
         if joint.name in taken:
             raise ModelError(

@@ -14,6 +14,7 @@ from kinetree.errors import ModelError
 
 ROUNDING = 1e-9  # relative slack of the physical checks
 SMALLEST = 1e-18  # kg m^2: what a moment may be wrong by in any case
+LONGEST = 1e6  # m: beyond, what moves by millimetres has lost its digits
 LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them are finite numbers, too
 
 

@@ -26,7 +26,7 @@ from kinetree.algebra.rotation import (
     sequence_axes,
     unit_axis,
 )
-from kinetree.errors import ModelError, unknown_name
+from kinetree.errors import ModelError, shown, unknown_name
 from kinetree.model.body import checked_name
 from kinetree.model.joint_kind import ALL_KINDS, CUT_KINDS, KINDS, JointKind
 
@@ -228,7 +228,7 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
     """The user's own directions, checked for number and independence."""
     n = kind.n_dof
     if isinstance(axes, str) or not hasattr(axes, "__len__"):
-        raise ModelError(f"{what}: 'axes' must be a list of axes, got {axes!r}")
+        raise ModelError(f"{what}: 'axes' must be a list of axes, got {shown(axes)}")
     if len(axes) != n:
         raise ModelError(f"{what}: a {kind.name} joint has {n} axes, got {len(axes)}")
     directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
@@ -257,7 +257,7 @@ def _driven(joint: str, n: int, driven: bool | Sequence[bool]) -> tuple[bool, ..
     if len(flags) != n or not all(isinstance(flag, bool | np.bool_) for flag in flags):
         raise ModelError(
             f"joint '{joint}': driven must be true or false, or {n} of them (one per degree of freedom), "
-            f"got {driven!r}"
+            f"got {shown(driven)}"
         )
     return tuple(bool(flag) for flag in flags)
 
@@ -295,7 +295,7 @@ def _check_known(joint: str, kind: str, parameters: dict[str, Any]) -> None:
             raise ModelError(f"joint '{joint}': {unknown_name('joint parameter', key, PARAMETERS)}")
         if KINDS[kind].is_fixed and np.size(value) and value is not None:
             raise ModelError(
-                f"joint '{joint}': a {kind} joint does not move, so it takes no '{key}'; got {value!r}"
+                f"joint '{joint}': a {kind} joint does not move, so it takes no '{key}'; got {shown(value)}"
             )
 
 
@@ -310,7 +310,9 @@ def _check_limits(joint: str, values: dict[str, Array]) -> None:
 
 def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
     if mimic is not None and not isinstance(mimic, Mimic):
-        raise ModelError(f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {mimic!r}")
+        raise ModelError(
+            f"joint '{joint}': mimic must be a Mimic(joint, multiplier, offset), got {shown(mimic)}"
+        )
     if mimic is not None and ALL_KINDS[kind].n_dof != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
     if mimic is not None and mimic.joint == joint:
@@ -320,7 +322,7 @@ def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
 def _labels(joint: str, n: int, labels: Sequence[str]) -> tuple[str, ...]:
     """Names of the degrees of freedom of a joint that has several."""
     if isinstance(labels, str) or not np.iterable(labels):
-        raise ModelError(f"joint '{joint}': labels must be a list of names, got {labels!r}")
+        raise ModelError(f"joint '{joint}': labels must be a list of names, got {shown(labels)}")
     names = tuple(checked_name(label, f"joint '{joint}': a degree of freedom") for label in labels)
     if names and (n < 2 or len(names) != n):
         raise ModelError(

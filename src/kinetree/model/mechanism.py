@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,7 @@ from kinetree.model.body import WORLD, Body, checked_name
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
-from kinetree.model.inertia import LARGEST
+from kinetree.model.inertia import LONGEST
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
@@ -109,6 +110,15 @@ class Mechanism:
     def n_dof(self) -> int:
         """Number of degrees of freedom: the length of q."""
         return len(self.joint_names)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        names = [x for x in dir(type(self)) if not x.startswith("_")]
+        raise AttributeError(
+            f"{unknown_name('attribute of a Mechanism', name, names)} Questions about it are functions of "
+            "the package, such as kinetree.inverse_dynamics(mechanism, q, qd, qdd)."
+        )
 
     @cached_property
     def tree(self) -> Tree:
@@ -388,10 +398,15 @@ def _repeated(names: Iterable[str], kind: str) -> Iterator[str]:
 
 
 def _too_far(links: Sequence[Link]) -> Iterator[str]:
+    """Lengths beside which others would lose all their digits."""
     for link in links:
-        if max(map(abs, link.placement.position.tolist())) > LARGEST:
-            position = link.placement.position.tolist()
-            yield f"joint '{link.joint.name}': position must be at most {LARGEST:g} m, got {position}"
+        places = {f"joint '{link.joint.name}': position": link.placement.position}
+        if link.body.inertia.mass > 0.0:
+            places[f"body '{link.body.name}': centre of mass"] = link.body.inertia.center
+        for what, place in places.items():
+            if max(map(abs, place.tolist())) > LONGEST:
+                place_told = place.tolist()
+                yield f"{what} must be at most {LONGEST:g} m, beyond it digits are lost, got {place_told}"
 
 
 def _unattached(what: str, bodies: Iterable[str], choices: Sequence[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import AXES, THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
@@ -152,7 +152,9 @@ def _base(mechanism: Mechanism, path: list[Link], sequence: str | None, base: Jo
     old, body = path[-1].joint, path[0].body.name
     if base is not None:
         if not isinstance(base, Joint):
-            raise InputError(f"base must be a Joint, such as Joint.of_kind('base', 'free'), got {base!r}")
+            raise InputError(
+                f"base must be a Joint, such as Joint.of_kind('base', 'free'), got {shown(base)}"
+            )
         if sequence is not None:
             raise InputError("give either a base joint or the sequence of its rotations, not both")
         return base

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import AssemblyError, InputError
+from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
@@ -63,7 +63,7 @@ def predict(
     """
     begun = perf_counter()
     if not isinstance(problem, Problem):
-        raise InputError(f"predict needs a Problem, got {problem!r}")
+        raise InputError(f"predict needs a Problem, got {shown(problem)}")
     settings = checked_settings(tolerance, max_iterations, time_limit, options)
     solvers = chosen_solvers(solver, problem.program, options)
     asked = searched_from(settings, solver, starts, seed)
@@ -118,6 +118,6 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:
         raise InputError(
-            f"start must be an earlier prediction or result, (times, positions) or 'random', got {start!r}"
+            f"start must be an earlier prediction or result, (times, positions) or 'random', got {shown(start)}"
         )
     return Start(program.reduced(given_motion(problem, *start)))

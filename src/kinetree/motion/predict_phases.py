@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Trial
@@ -80,7 +80,7 @@ def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | None
     if isinstance(start, Result):
         return Start(_from_result(phases, start))
     if not isinstance(start, PhasedPrediction):
-        raise InputError(f"start must be an earlier prediction in phases or its result, got {start!r}")
+        raise InputError(f"start must be an earlier prediction in phases or its result, got {shown(start)}")
     before = start.phases.problems
     if len(before) != len(phases.problems):
         raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are asked for")

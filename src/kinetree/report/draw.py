@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import numbers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.canvas import Canvas
 from kinetree.report.palette import INK
@@ -117,5 +117,5 @@ def _axes(ax: Any) -> Any:
 
         ax = pyplot.figure(figsize=(6.0, 6.3)).add_axes((0.0, 0.0, 1.0, 0.95), projection="3d")
     if getattr(ax, "name", None) != "3d":
-        raise InputError(f"ax must be matplotlib axes made with projection='3d', got {ax!r}")
+        raise InputError(f"ax must be matplotlib axes made with projection='3d', got {shown(ax)}")
     return ax

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinetree.errors import FileError, listed
-from kinetree.formats.files import write_bytes
+from kinetree.formats.files import check_name, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,7 @@ PROBE = bytes(4096)  # what must fit where a file is to be written
 def check_output(paths: Iterable[Path], force: bool = False) -> None:
     """Raise before any work is done if one of the files could not be written or would be replaced."""
     for path in paths:
+        check_name(path)
         if path.is_dir():
             raise FileError(f"{path}: is a folder; give the path of a file")
         if path.exists() and not force:

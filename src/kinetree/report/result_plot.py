@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.report.palette import INK
 from kinetree.report.panel import (
     Line,
@@ -220,10 +220,10 @@ def _labels(panels: Sequence[Panel]) -> str:
 def _into(ax: Any, result: Result, panels: list[Panel]) -> Figure:
     """One panel into given axes."""
     if len(panels) != 1:
-        shown = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
-        raise InputError(f"ax takes one panel, but {len(panels)} are needed: {shown}; name one variable")
+        told = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
+        raise InputError(f"ax takes one panel, but {len(panels)} are needed: {told}; name one variable")
     if not hasattr(ax, "axvline"):
-        raise InputError(f"ax must be matplotlib axes, got {ax!r}")
+        raise InputError(f"ax must be matplotlib axes, got {shown(ax)}")
     draw_panel(ax, panels[0])
     _finish([ax], [result])
     figure: Figure = ax.figure

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import finite, number, numbers
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
@@ -53,7 +53,7 @@ def build_result(
     'm'
     """
     if not isinstance(mechanism, Mechanism):
-        raise InputError(f"the mechanism of a result must be a Mechanism, got {mechanism!r}")
+        raise InputError(f"the mechanism of a result must be a Mechanism, got {shown(mechanism)}")
     happened = checked_events(events)
     check_required(unicode(task, "task"), variables)
     told = {name: _variable(name, given) for name, given in variables.items() if name != "time"}
@@ -89,7 +89,7 @@ def _variable(name: str, given: Any) -> Variable:
     """The given array with dimensions, unit and meaning; names may not hide what a Result has."""
     if not isinstance(name, str) or not name.isidentifier() or name.startswith("_"):
         raise InputError(
-            f"the name of a variable must be a word such as 'q' or 'kinetic_energy', got {name!r}"
+            f"the name of a variable must be a word such as 'q' or 'kinetic_energy', got {shown(name)}"
         )
     if hasattr(Result, name) or name in TAKEN:
         raise InputError(f"a variable cannot be called '{name}': every Result has something of that name")
@@ -228,7 +228,7 @@ def _checked_audit(audit: Mapping[str, Check]) -> dict[str, Check]:
     for name, check in audit.items():
         unicode(name, "the name of a check")
         if not isinstance(check, Check):
-            raise InputError(f"check '{name}' of the audit must be a Check, got {check!r}")
+            raise InputError(f"check '{name}' of the audit must be a Check, got {shown(check)}")
     return dict(audit)
 
 
@@ -237,6 +237,7 @@ def _stop(stopped_at: float | None, reason: str | None) -> tuple[float | None, s
         return None, None
     if stopped_at is None or not reason:
         raise InputError(
-            f"a result that ended early needs stopped_at and stop_reason, got {stopped_at!r} and {reason!r}"
+            f"a result that ended early needs stopped_at and stop_reason, "
+            f"got {shown(stopped_at)} and {reason!r}"
         )
     return number(stopped_at, "stopped_at"), unicode(reason, "stop_reason")

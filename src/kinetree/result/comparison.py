@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.formats.toml_writer import toml_text
 from kinetree.result.labelled import bits, coordinates_of, same_bits, variables_of
 from kinetree.result.records import json_text, plain, plain_check
@@ -23,7 +23,7 @@ def differences(a: Result, b: Result) -> list[str]:
     """What is not the same, in words; empty if two results are equal to the last bit."""
     for other in (a, b):
         if not hasattr(other, "dataset"):
-            raise InputError(f"a Result can be compared with another Result only, got {other!r}")
+            raise InputError(f"a Result can be compared with another Result only, got {shown(other)}")
     return list(_differences(a, b))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 
 PACKAGES = ("kinetree", "numpy", "numba")
 DEEPEST = 50  # tables within tables
@@ -90,12 +90,12 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         for key in value:
             if not isinstance(key, str):
-                raise InputError(f"{what}: keys must be texts, got {key!r}")
+                raise InputError(f"{what}: keys must be texts, got {shown(key)}")
         return {unicode(key, what): plain(x, f"{what}.{key}", depth + 1) for key, x in value.items()}
     if isinstance(value, list | tuple):
         return [plain(x, f"{what}[{k}]", depth + 1) for k, x in enumerate(value)]
     raise InputError(
-        f"{what} must be a number, text, list or table that can be written to a file, got {value!r} "
+        f"{what} must be a number, text, list or table that can be written to a file, got {shown(value)} "
         f"of type {type(value).__name__}"
     )
 
@@ -103,9 +103,9 @@ def plain(value: Any, what: str, depth: int = 0) -> Any:
 def unicode(text: Any, what: str) -> str:
     """A text that can be written to a file."""
     if not isinstance(text, str):
-        raise InputError(f"{what} must be a text, got {text!r}")
+        raise InputError(f"{what} must be a text, got {shown(text)}")
     if "\0" in text or (not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)):
-        raise InputError(f"{what} must be Unicode text without zero characters, got {text!r}")
+        raise InputError(f"{what} must be Unicode text without zero characters, got {shown(text)}")
     return text
 
 
@@ -121,7 +121,7 @@ def checked_events(events: Any) -> tuple[Event, ...]:
         try:
             time, kind, name = event
         except (TypeError, ValueError):
-            raise InputError(f"event {k} must be (time, kind, name), got {event!r}") from None
+            raise InputError(f"event {k} must be (time, kind, name), got {shown(event)}") from None
         what = f"event {k}"
         texts = unicode(kind, f"kind of {what}"), unicode(name, f"name of {what}")
         found.append(Event(number(time, f"time of {what}"), *texts))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.engine.threads import available_cores
-from kinetree.errors import InputError, SimulationError
+from kinetree.errors import InputError, SimulationError, shown
 from kinetree.integrate.integration import Status
 from kinetree.kernels.number import LANES
 from kinetree.model.mechanism import Mechanism
@@ -223,7 +223,7 @@ def watches_locks(mechanism: Mechanism, options: Options) -> bool:
 
 def _threads(threads: Any) -> int:
     if not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads must be a whole number of at least 1, got {threads!r}")
+        raise InputError(f"threads must be a whole number of at least 1, got {shown(threads)}")
     return threads
 
 

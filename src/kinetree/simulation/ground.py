@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.kernels.layout import layout_rows
 from kinetree.model.mechanism import Mechanism
@@ -109,7 +109,7 @@ class Region:
             object.__setattr__(self, name, (low, high))
         object.__setattr__(self, "height", number(self.height, "height of a region"))
         if self.soil is not None and not isinstance(self.soil, Soil):
-            raise InputError(f"soil of a region must be a Soil, got {self.soil!r}")
+            raise InputError(f"soil of a region must be a Soil, got {shown(self.soil)}")
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,10 @@ class Ground:
                 object.__setattr__(self, name, tuple(direction.tolist()))
         object.__setattr__(self, "regions", tuple(self.regions))
         if not isinstance(self.soil, Soil):
-            raise InputError(f"soil of the ground must be a Soil, got {self.soil!r}")
+            raise InputError(f"soil of the ground must be a Soil, got {shown(self.soil)}")
         for region in self.regions:
             if not isinstance(region, Region):
-                raise InputError(f"regions of the ground must be a list of Region, got {region!r} in it")
+                raise InputError(f"regions of the ground must be a list of Region, got {shown(region)} in it")
         if isinstance(self.points, str):
             object.__setattr__(self, "points", (self.points,))
         elif self.points is not None:

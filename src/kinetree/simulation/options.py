@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 
 ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
 AUTO = "auto"
@@ -41,9 +41,13 @@ class Trigger:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise InputError(f"event '{self.name}': function must take (t, q, qd), got {self.function!r}")
+            raise InputError(
+                f"event '{self.name}': function must take (t, q, qd), got {shown(self.function)}"
+            )
         if self.direction not in (-1, 0, 1):
-            raise InputError(f"event '{self.name}': direction must be -1, 0 or 1, got {self.direction!r}")
+            raise InputError(
+                f"event '{self.name}': direction must be -1, 0 or 1, got {shown(self.direction)}"
+            )
 
 
 @dataclass(frozen=True)

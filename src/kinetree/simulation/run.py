@@ -25,6 +25,7 @@ from kinetree.simulation.system import System
 
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
 STUCK_STEPS, STUCK_TIME = 200_000, 1e-7  # so many steps for this share of the duration: it is stuck
+RUNAWAY_STEPS, RUNAWAY_SPEED = 200_000, 1e4  # so many steps at such a speed (rad/s, m/s): it runs away
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
 
 
@@ -201,6 +202,7 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         integration.consider(charts.system)
         count = integration.statistics["steps"]
         mark = moved_on(integration, integration.options, mark)
+        _refuse_runaway(integration, charts.system, count)
         seconds = max(perf_counter() - begin, 1e-6)
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
 
@@ -219,6 +221,21 @@ def moved_on(
             f"jump may chatter: {remedy(options)}"
         )
     return mark
+
+
+def _refuse_runaway(integration: Course, system: System, steps: int) -> None:
+    """Raise where very many steps have been spent on a joint that turns faster than machines do."""
+    options = integration.options
+    if options.method in FIXED or steps < RUNAWAY_STEPS:
+        return
+    speed = np.abs(integration.y[:, system.at.qd]).max(axis=0)
+    k = int(np.argmax(speed))
+    if speed[k] > RUNAWAY_SPEED:
+        raise SimulationError(
+            f"the motion runs away: joint '{system.mechanism.joint_names[k]}' moves at {speed[k]:.3g} per "
+            f"second at t = {integration.t:.4g} s of {options.duration:g} s, after {steps} steps; give it "
+            "damping, armature or less torque, or take a shorter duration or a method with fixed steps"
+        )
 
 
 def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loads import on_body
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.law_parts import LawParts
@@ -78,13 +78,13 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
     """Every argument is what it should be."""
     for name, value, kind in (("ground", around.ground, Ground), ("stops", around.stops, Stops)):
         if value is not None and not isinstance(value, kind):
-            raise InputError(f"{name} must be a {kind.__name__}, got {value!r}")
+            raise InputError(f"{name} must be a {kind.__name__}, got {shown(value)}")
     for load in around.loads:
         if not isinstance(load, Wrench):
-            raise InputError(f"loads must be a Wrench or a list of them, got {load!r} in it")
+            raise InputError(f"loads must be a Wrench or a list of them, got {shown(load)} in it")
     for event in events:
         if not isinstance(event, Trigger):
-            raise InputError(f"events must be a list of Trigger, got {event!r} in it")
+            raise InputError(f"events must be a list of Trigger, got {shown(event)} in it")
 
 
 def components(

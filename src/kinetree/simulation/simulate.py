@@ -41,7 +41,7 @@ from kinetree.simulation.verdicts import (
     limit_checks,
     read_verdicts,
 )
-from kinetree.state import Wrench, coordinates
+from kinetree.state import Wrench, coordinates, hint_at_degrees
 
 
 class AccuracyWarning(KinetreeWarning):
@@ -161,6 +161,8 @@ def _check_inertia(system: System, y: Array) -> None:
 def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
     """The checked initial state."""
     q = coordinates(mechanism, q0, "q0")
+    if q.ndim == 1:
+        hint_at_degrees(mechanism, q, "q0")
     qd = np.zeros(mechanism.n_dof) if qd0 is None else coordinates(mechanism, qd0, "qd0")
     for array, what in ((q, "q0"), (qd, "qd0")):
         if array.ndim != 1:

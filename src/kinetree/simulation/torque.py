@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError, SimulationError, listed, unknown_name
+from kinetree.errors import InputError, SimulationError, listed, shown, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -186,7 +186,7 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
             passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
         )
     raise InputError(
-        f"a controller must be one of kinetree's or a function of (t, q, qd), got {controller!r}"
+        f"a controller must be one of kinetree's or a function of (t, q, qd), got {shown(controller)}"
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.errors import InputError, KinetreeWarning, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, shown, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
@@ -69,7 +69,8 @@ def read_verdicts(given: Verdicts | Mapping[str, float | None] | bool | None) ->
         return given
     if not isinstance(given, Mapping):
         raise InputError(
-            f"verdicts must be Verdicts(...), a table such as {{'tilt': 0.5}}, True or False, got {given!r}"
+            f"verdicts must be Verdicts(...), a table such as {{'tilt': 0.5}}, True or False, "
+            f"got {shown(given)}"
         )
     known = [x.name for x in fields(Verdicts)]
     for name in given:

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.errors import InputError, KinetreeError, SimulationError
+from kinetree.errors import InputError, KinetreeError, SimulationError, shown
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import all_breaks
 from kinetree.result.records import Check
@@ -166,7 +166,7 @@ def _simulated(
 
 def _check_kind(prediction: object) -> None:
     if not isinstance(prediction, Prediction):
-        raise InputError(f"a check by simulation needs a prediction, got {prediction!r}")
+        raise InputError(f"a check by simulation needs a prediction, got {shown(prediction)}")
 
 
 def torque_table(prediction: Prediction) -> PiecewisePolynomial:

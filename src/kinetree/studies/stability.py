@@ -15,7 +15,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.sensitivity import forward_dynamics_derivatives
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.zoo import puma
 from kinetree.state import State
@@ -193,7 +193,7 @@ def run_stability(
     if states < 1 or not algorithms or limit >= LOST:
         raise InputError(
             "the study needs an algorithm, a state and a limit below "
-            f"{LOST:g} rad, got {algorithms!r}, {states} states and {limit:g} rad"
+            f"{LOST:g} rad, got {shown(algorithms)}, {states} states and {limit:g} rad"
         )
     motion = ForcedMotion(arm, T)
     growth = error_growth(motion)  # first, because it refuses motions through singular poses

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_origin import Origin, Place
 from kinetree.formats.files import PathLike, read_text
 from kinetree.formats.schema import FileSchema
@@ -134,9 +134,9 @@ def parse_settings(texts: Sequence[str]) -> dict[str, Any]:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise InputError(f"--set takes key=value, such as integrator.rtol=1e-9, got '{text}'")
-        for shown in (value, json.dumps(value)):
+        for form in (value, json.dumps(value)):
             try:
-                found = merged(found, tomllib.loads(f"{key} = {shown}"))
+                found = merged(found, tomllib.loads(f"{key} = {form}"))
                 break
             except tomllib.TOMLDecodeError:
                 continue
@@ -172,7 +172,7 @@ def found_study(study: PathLike) -> tuple[str, str, str, Path]:
     if isinstance(given, str) and given in example_names():
         return given, example_text(given), f"{given}{SUFFIX}", example_folder()
     if not isinstance(given, str) or not given:
-        raise InputError(f"a study is the path of a .toml file or the name of an example, got {study!r}")
+        raise InputError(f"a study is the path of a .toml file or the name of an example, got {shown(study)}")
     place = Path(given)
     if not place.suffix and not os.path.lexists(place):
         raise InputError(f"{unknown_name('study', given, example_names())} Or give a file ({SUFFIX}).")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from kinetree.control.torque_table import TorqueTable
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
+from kinetree.study.inside import file_of
 from kinetree.study.kinds import CONTROLLERS
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable
@@ -53,7 +53,7 @@ def torque(work: Assignment) -> dict[str, Any]:
 
 
 def _torque_file(work: Assignment, file: str) -> TorqueTable:
-    table = TorqueTable.read(os.path.join(work.study.folder, file))
+    table = TorqueTable.read(file_of(work.study.folder, file))
     table.law_parts(work.mechanism)
     return table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import load
 from kinetree.formats.toml_file import mechanism_of
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import independent_axes
+from kinetree.study.inside import file_of, is_held_inside
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint
@@ -67,11 +67,11 @@ def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:
 
 
 def _of_file(file: str, options: Mapping[str, Any], origin: StudyOrigin, folder: Path) -> Mechanism:
-    place = os.path.normpath(os.path.join(folder, file))
+    place = file_of(folder, file)
     with origin.blamed("mechanism", "parameters"):
         _check_read_options(options)
     try:
-        return load(place, **_from_the_study(options, folder))
+        return load(place, **_from_the_study(options, folder, Path(place).suffix.lower()))
     except FileError as error:
         raise FileError(f"{origin.where(('mechanism', 'file'))}: {error}") from None
 
@@ -81,16 +81,18 @@ def _check_read_options(options: Mapping[str, Any]) -> None:
         if name not in READ_OPTIONS:
             raise InputError(unknown_name("parameter of a mechanism file", name, READ_OPTIONS))
         if not isinstance(value, READ_OPTIONS[name]) or (isinstance(value, bool) and name == "armature"):
-            raise InputError(f"{name} must be {KINDS_OF_OPTIONS[name]}, got {value!r}")
+            raise InputError(f"{name} must be {KINDS_OF_OPTIONS[name]}, got {shown(value)}")
 
 
-def _from_the_study(options: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def _from_the_study(options: Mapping[str, Any], folder: Path, suffix: str) -> dict[str, Any]:
     """Options for reading whose folders are paths from the study."""
     found = dict(options)
     if "folder" in found:
-        found["folder"] = folder / found["folder"]
+        found["folder"] = file_of(folder, found["folder"])
+    elif is_held_inside() and suffix in (".urdf", ".xacro", ".xml"):
+        found["folder"] = folder
     if "packages" in found:
-        found["packages"] = {name: folder / str(place) for name, place in found["packages"].items()}
+        found["packages"] = {name: file_of(folder, str(place)) for name, place in found["packages"].items()}
     return found
 
 

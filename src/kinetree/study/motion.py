@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from kinetree.errors import InputError, listed
 from kinetree.state import State
 from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
+from kinetree.study.inside import file_of
 from kinetree.study.kinds import TRAJECTORIES
 from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import GaitTable, TrajectoryTable
@@ -229,7 +229,7 @@ def _interpolate(work: Assignment, table: TrajectoryTable, duration: float | Non
 def _file(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
     from kinetree.trajectories.tabulated_motion import read_csv
 
-    path = os.path.join(work.study.folder, table.file)  # type: ignore[arg-type]
+    path = file_of(work.study.folder, str(table.file))
     return read_csv(path, work.mechanism.joint_names)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from kinetree.errors import InputError, SimulationError
+from kinetree.errors import InputError, SimulationError, shown
 from kinetree.formats.files import PathLike
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment, Progress, Study
 from kinetree.study.code import Code
 from kinetree.study.extend import with_study
 from kinetree.study.file import read_study
+from kinetree.study.inside import held_inside
 from kinetree.study.outcome import (
     AUDIT_FAILED,
     DIVERGED,
@@ -68,13 +69,15 @@ def run(
     /,
     *,
     allow_code: Collection[str] = (),
+    only_inside: bool = False,
     progress: Progress | None = None,
     **tables: Mapping[str, Any],
 ) -> Result:
     """Run a study file, or a shipped example by its name, and return its result.
 
     Further arguments are tables of the study with keys to be set otherwise. ``allow_code`` names the Python
-    files beside the study that may be run. ``progress`` is told the part that is done, from 0 to 1. A
+    files beside the study that may be run; ``only_inside`` holds all files that the study names to its
+    folder, for studies of strangers. ``progress`` is told the part that is done, from 0 to 1. A
     simulation that diverges raises :class:`SimulationError` with what was computed.
 
     >>> fall = run("gripper_free_fall", study={"duration": 0.1})
@@ -83,8 +86,9 @@ def run(
     """
     for name, table in tables.items():
         if not isinstance(table, Mapping | list | str):
-            raise InputError(f"run: {name} must be a table such as {{'duration': 2.0}}, got {table!r}")
-    return prepared(study, tables, allow_code, progress, words="argument").run()
+            raise InputError(f"run: {name} must be a table such as {{'duration': 2.0}}, got {shown(table)}")
+    with held_inside(only_inside):
+        return prepared(study, tables, allow_code, progress, words="argument").run()
 
 
 def prepared(

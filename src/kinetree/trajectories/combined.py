@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, checked_tolerance
 
@@ -104,7 +104,7 @@ def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
     [0.75, 1.5]
     """
     if type(times) is not int or times < 1:
-        raise InputError(f"times must be a whole number of at least 1, got {times!r}")
+        raise InputError(f"times must be a whole number of at least 1, got {shown(times)}")
     _check_parts((part,))
     gain = _end(part) - part.at(0.0).q
     worst = int(np.argmax(np.abs(gain)))
@@ -122,7 +122,7 @@ def _check_parts(parts: tuple[Trajectory, ...]) -> None:
         raise InputError("a sequence needs at least one trajectory, got none")
     for k, part in enumerate(parts):
         if not isinstance(part, Trajectory):
-            raise InputError(f"part {k + 1} of the sequence must be a Trajectory, got {part!r}")
+            raise InputError(f"part {k + 1} of the sequence must be a Trajectory, got {shown(part)}")
         if part.n_dof != parts[0].n_dof or part.n_dof == 0:
             raise InputError(
                 f"part {k + 1} of the sequence has {part.n_dof} coordinates, the first {parts[0].n_dof}"

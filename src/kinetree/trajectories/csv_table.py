@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
+from pathlib import Path
 
-from kinetree.errors import FileError
+from kinetree.errors import FileError, cut, shown
+from kinetree.formats.files import check_readable
 
 Line = tuple[int, list[str]]
 
@@ -15,6 +17,7 @@ def read_lines(file: str, what: str) -> list[Line]:
 
     Empty lines and lines that start with # are passed over.
     """
+    check_readable(Path(file), "table of numbers")
     try:
         with open(file, encoding="utf-8-sig", newline="") as text:
             reader = csv.reader(text, skipinitialspace=True)
@@ -26,7 +29,7 @@ def read_lines(file: str, what: str) -> list[Line]:
         raise FileError(f"'{file}' is empty; {what} has a header 'time, joint1, ...' and rows of numbers")
     number, header = told[0]
     if header[0] != "time":
-        raise FileError(f"{file}, line {number}: the first column must be 'time', got '{header[0]}'")
+        raise FileError(f"{file}, line {number}: is no header 'time, joint1, ...': {what} begins with one")
     return told
 
 
@@ -39,8 +42,8 @@ def row_of_numbers(where: str, header: list[str], cells: list[str]) -> list[floa
         try:
             value = float(cell)
         except ValueError:
-            raise FileError(f"{where}: {title} must be a number, got '{cell}'") from None
+            raise FileError(f"{where}: {cut(title)} must be a number, got {shown(cell)}") from None
         if not math.isfinite(value):
-            raise FileError(f"{where}: {title} must be finite, got '{cell}'")
+            raise FileError(f"{where}: {cut(title)} must be finite, got '{cell}'")
         values.append(value)
     return values

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, ends, positive
 
@@ -69,5 +69,5 @@ def half_turn(n_dof: int, duration: float = 10.0) -> Cycloid:
     True
     """
     if type(n_dof) is not int or n_dof < 1:
-        raise InputError(f"n_dof must be a whole number of at least 1, got {n_dof!r}")
+        raise InputError(f"n_dof must be a whole number of at least 1, got {shown(n_dof)}")
     return cycloid(np.zeros(n_dof), np.full(n_dof, np.pi), duration)

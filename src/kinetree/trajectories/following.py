@@ -19,7 +19,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.loops.assembly import assemble
 from kinetree.analysis.loops.closure import Closure
-from kinetree.errors import AssemblyError, InputError, listed, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
@@ -125,11 +125,13 @@ def follow(
 
 def _checked(mechanism: Mechanism, path: Trajectory, along: Sequence[str]) -> list[str]:
     if not isinstance(mechanism, Mechanism):
-        raise InputError(f"follow needs a Mechanism, got {mechanism!r}")
+        raise InputError(f"follow needs a Mechanism, got {shown(mechanism)}")
     if not isinstance(path, Trajectory):
-        raise InputError(f"the path must be a trajectory, such as trajectories.circle(...), got {path!r}")
+        raise InputError(
+            f"the path must be a trajectory, such as trajectories.circle(...), got {shown(path)}"
+        )
     if isinstance(along, str):
-        raise InputError(f"along must be a list of coordinates, got {along!r}")
+        raise InputError(f"along must be a list of coordinates, got {shown(along)}")
     names = list(along)
     if len(names) != path.n_dof or len(set(names)) != len(names):
         raise InputError(

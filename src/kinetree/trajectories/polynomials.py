@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, checked_tolerance, ends, point, positive
 
@@ -27,7 +27,9 @@ class PolynomialTrajectory(Trajectory):
 
     def __post_init__(self) -> None:
         if not isinstance(self.polynomial, PiecewisePolynomial):
-            raise InputError(f"a polynomial trajectory needs a PiecewisePolynomial, got {self.polynomial!r}")
+            raise InputError(
+                f"a polynomial trajectory needs a PiecewisePolynomial, got {shown(self.polynomial)}"
+            )
         first, last = self.polynomial.breaks[[0, -1]]
         if first != 0.0 or last <= 0.0:
             raise InputError(

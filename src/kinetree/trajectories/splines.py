@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.trajectories.base import positive
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
@@ -79,7 +79,7 @@ def _rows(values: ArrayLike, what: str) -> Array:
 def _degree(degree: int, count: int, what: str) -> int:
     if type(degree) is not int or not 1 <= degree < count:
         raise InputError(
-            f"degree must be a whole number from 1 to {count - 1} for {count} {what}, got {degree!r}"
+            f"degree must be a whole number from 1 to {count - 1} for {count} {what}, got {shown(degree)}"
         )
     return degree
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, number
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.errors import InputError, ModelError, listed
+from kinetree.errors import InputError, ModelError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, independent_axes
 from kinetree.trajectories.gait import Feet, Gait
@@ -31,6 +31,7 @@ from kinetree.trajectories.legs import (
     walking_axes,
 )
 
+MOST_STEPS = 100_000  # of one gait
 MISS = 1e-9  # m: how far a foot may be off its path
 CHECKS = 33  # times in a step at which that is looked at
 
@@ -61,9 +62,9 @@ def legged_gait(
     ([-0.2, 0.2], ('leg1', 'leg4', 'leg5'))
     """
     if not isinstance(parameters, GaitParameters):
-        raise InputError(f"parameters must be GaitParameters, got {parameters!r}")
-    if type(steps) is not int or steps < 1:
-        raise InputError(f"steps must be a whole number of at least 1, got {steps!r}")
+        raise InputError(f"parameters must be GaitParameters, got {shown(parameters)}")
+    if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
+        raise InputError(f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(steps)}")
     base = mechanism.links[0].joint
     if not base.is_free or base.mimic is not None:
         raise InputError(f"'{mechanism.name}' has no floating base: '{base.name}' is {base.kind}, not free")

@@ -52,7 +52,7 @@ def subject_of(shown: Any, **options: Any) -> Subject:
     result = getattr(shown, "result", None)
     if isinstance(result, Result):
         return Subject(result.mechanism, result)
-    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {shown!r}")
+    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {shown(shown)}")
 
 
 def _named(text: str, options: dict[str, Any]) -> Subject:

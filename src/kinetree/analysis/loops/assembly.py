@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints
-from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import State, coordinates, random_state
@@ -140,7 +140,7 @@ def assembly_modes(
     (2, True)
     """
     if not isinstance(starts, int) or starts < 1:
-        raise InputError(f"starts must be a positive integer, got {starts!r}")
+        raise InputError(f"starts must be a positive integer, got {shown(starts)}")
     base = np.array(coordinates(mechanism, q, "q"))
     if base.ndim != 1:
         raise InputError(f"q must be one state of {mechanism.n_dof} coordinates, got shape {base.shape}")
@@ -200,7 +200,7 @@ def dependent_motion(
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
     """
     if isinstance(independent, str):
-        raise InputError(f"independent must be a list of joints, got {independent!r}")
+        raise InputError(f"independent must be a list of joints, got {shown(independent)}")
     chosen = np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)
     if len(set(chosen.tolist())) != len(chosen):
         raise InputError(f"independent joints must differ, got {listed(list(independent))}")
@@ -283,7 +283,7 @@ def _followed(
 def _freed(mechanism: Mechanism, q: Array, hold: Hold) -> Flags:
     """Which coordinates may move; values that are given for held ones go into q."""
     if isinstance(hold, str):
-        raise InputError(f"hold must list joints or map them to values, got {hold!r}")
+        raise InputError(f"hold must list joints or map them to values, got {shown(hold)}")
     free = np.ones(mechanism.n_dof, dtype=bool)
     for name in hold:
         k = mechanism.joint_index(name)

@@ -27,7 +27,7 @@ from kinetree.analysis.loops.dynamics import DETERMINED
 from kinetree.analysis.loops.jets import RowJets
 from kinetree.analysis.loops.structure import independent_coordinates, independent_rows
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, refuse_cut_forces
-from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -329,7 +329,7 @@ def _independent(
     if names is None:
         return np.array(independent_coordinates(J, mobility, driven), dtype=np.int64)
     if isinstance(names, str):
-        raise InputError(f"independent must be a list of joints, got {names!r}")
+        raise InputError(f"independent must be a list of joints, got {shown(names)}")
     places = {int(k): place for place, k in enumerate(own)}
     chosen = [places[mechanism.joint_index(name)] for name in names]
     if len(set(chosen)) != len(chosen):

@@ -38,7 +38,7 @@ from kinetree.analysis.sensitivity import (
     InverseDynamicsDerivatives,
     inverse_dynamics_derivatives,
 )
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 from kinetree.state import state_name
@@ -292,7 +292,7 @@ def _drive_slopes(
 def chosen_joints(mechanism: Mechanism, independent: Independent) -> tuple[tuple[str, ...], Integers]:
     """Names and places of the independent joints."""
     if isinstance(independent, str):
-        raise InputError(f"independent must be a list of joints, got {independent!r}")
+        raise InputError(f"independent must be a list of joints, got {shown(independent)}")
     names = structure(mechanism).independent if independent is None else tuple(independent)
     places = np.array([mechanism.joint_index(name) for name in names], dtype=np.int64)
     if len(set(places.tolist())) != len(places):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.inertia import Inertia
 
 SEXES = ("male", "female")
@@ -117,7 +117,7 @@ def size_at(sex: str, percentile: int) -> dict[str, Any]:
     """
     table = PERCENTILES[checked_sex(sex)]
     if percentile not in table:
-        raise InputError(f"percentile must be one of {', '.join(map(str, table))}, got {percentile!r}")
+        raise InputError(f"percentile must be one of {', '.join(map(str, table))}, got {shown(percentile)}")
     height, mass = table[percentile]
     return {"sex": sex, "height": height, "mass": mass}
 
@@ -176,7 +176,7 @@ def proportions(
 def _changed(name: str, segment: Segment, given: Any) -> Segment:
     """A segment with some values replaced."""
     if not isinstance(given, Mapping):
-        raise InputError(f"segment '{name}' takes a table of {', '.join(OVERRIDES)}, got {given!r}")
+        raise InputError(f"segment '{name}' takes a table of {', '.join(OVERRIDES)}, got {shown(given)}")
     values: dict[str, Any] = {}
     for key, value in given.items():
         what = f"{key} of segment '{name}'"

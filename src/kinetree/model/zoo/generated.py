@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.rotation import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, rotation_about
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint_kind import KINDS
@@ -59,7 +59,7 @@ def random_tree(
 
 def _count(n: int, what: str, least: int = 1) -> int:
     if isinstance(n, bool) or not isinstance(n, Integral) or n < least:
-        raise InputError(f"{what} must be a whole number >= {least}, got {n!r}")
+        raise InputError(f"{what} must be a whole number >= {least}, got {shown(n)}")
     return int(n)
 
 

@@ -11,7 +11,7 @@ from math import atan2, cos, hypot, pi, sin, sqrt
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.model.builder import BodyHandle, Builder
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import Mechanism
@@ -310,4 +310,4 @@ def _positive(name: str, **lengths: float) -> None:
 
 def _count(name: str, n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 10_000:
-        raise InputError(f"{name}: n must be an integer from 1 to 10000, got {n!r}")
+        raise InputError(f"{name}: n must be an integer from 1 to 10000, got {shown(n)}")

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 
 MOST = 1000  # nodes in one phase
 
@@ -42,11 +42,11 @@ class GaussSamples:
             or ends[-1] != 1.0
             or (np.diff(ends) <= 0.0).any()
         ):
-            raise InputError(f"ends of phases must ascend from 0 to 1, got {self.ends!r}")
+            raise InputError(f"ends of phases must ascend from 0 to 1, got {shown(self.ends)}")
         counts = list(self.counts)
         if len(counts) != len(ends) - 1 or any(type(k) is not int or not 1 <= k <= MOST for k in counts):
             raise InputError(
-                f"{len(ends) - 1} phases need as many counts from 1 to {MOST}, got {self.counts!r}"
+                f"{len(ends) - 1} phases need as many counts from 1 to {MOST}, got {shown(self.counts)}"
             )
         object.__setattr__(self, "ends", tuple(ends.tolist()))
         object.__setattr__(self, "counts", tuple(counts))

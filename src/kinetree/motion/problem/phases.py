@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
@@ -166,7 +166,7 @@ def _checked(problems: Any) -> list[Problem]:
     """At least two problems of mechanisms with the same joints."""
     found = list(problems) if isinstance(problems, Sequence) else []
     if len(found) < 2 or not all(isinstance(problem, Problem) for problem in found):
-        raise InputError(f"phases are at least two problems in a row, got {problems!r}")
+        raise InputError(f"phases are at least two problems in a row, got {shown(problems)}")
     names = found[0].mechanism.joint_names
     if any(problem.setting.closure is not None for problem in found):
         raise InputError(
@@ -189,5 +189,5 @@ def _junctions(given: Any, count: int) -> list[Junction]:
         return [given or Junction()] * count
     found = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else []
     if len(found) != count or not all(isinstance(junction, Junction) for junction in found):
-        raise InputError(f"junctions must be one Junction for all, or {count} in a list, got {given!r}")
+        raise InputError(f"junctions must be one Junction for all, or {count} in a list, got {shown(given)}")
     return found

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
@@ -116,7 +116,7 @@ class Problem:
         else:
             basis = BSplineBasis.on(breaks, degree, clamped=clamped)
         if not isinstance(mechanism, Mechanism):
-            raise InputError(f"a problem needs a Mechanism, got {mechanism!r}")
+            raise InputError(f"a problem needs a Mechanism, got {shown(mechanism)}")
         still = frozen if isinstance(frozen, Mapping) else ()
         self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
         terms: list[Term] = [*self.objective, *self.constraints]
@@ -268,7 +268,9 @@ def _setting(
     extended = closed.opened()
     own, rest = own_rows(extended, mechanism.joint_names), np.zeros(extended.n_dof)
     if frozen is not None and not isinstance(frozen, Mapping):
-        raise InputError(f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {frozen!r}")
+        raise InputError(
+            f"frozen maps joints to where they stay, such as {{'joint': 0.0}}, got {shown(frozen)}"
+        )
     stays = dict(frozen or {})
     for name, value in stays.items():
         if name not in mechanism.joint_names:
@@ -315,12 +317,14 @@ def _duration(duration: object) -> tuple[float, float]:
         return SHORTEST, LONGEST
     if isinstance(duration, (tuple, list)):
         if len(duration) != 2:
-            raise InputError(f"a free duration is (lowest, highest), got {duration!r}")
+            raise InputError(f"a free duration is (lowest, highest), got {shown(duration)}")
         low, high = (number(x, "duration") for x in duration)
     else:
         low = high = number(duration, "duration")
     if low <= 0.0 or high < low:
-        raise InputError(f"duration must be positive, and the lowest not above the highest, got {duration!r}")
+        raise InputError(
+            f"duration must be positive, and the lowest not above the highest, got {shown(duration)}"
+        )
     return low, high
 
 
@@ -338,7 +342,7 @@ def _samples(bases: Sequence[BSplineBasis], samples: int | ArrayLike) -> Array:
         return spread(bases, samples)
     s = finite(numbers(samples, "samples"), "samples")
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
-        raise InputError(f"samples must be a whole number or ascend within [0, 1], got {samples!r}")
+        raise InputError(f"samples must be a whole number or ascend within [0, 1], got {shown(samples)}")
     return s
 
 
@@ -411,6 +415,6 @@ def _wrenches(mechanism: Mechanism, loads: Any) -> list[Wrench]:
     found = [loads] if isinstance(loads, Wrench) else list(loads)
     for load in found:
         if not isinstance(load, Wrench):
-            raise InputError(f"loads must be Wrench objects, got {load!r}")
+            raise InputError(f"loads must be Wrench objects, got {shown(load)}")
         mechanism.body_index(load.body)
     return found

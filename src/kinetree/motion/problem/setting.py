@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.analysis.loops.closure import Closure
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import RATES, Profiles
@@ -214,7 +214,7 @@ class Setting:
             return named[place]
         s = np.atleast_1d(finite(numbers(place, f"{what}: s"), f"{what}: s"))
         if s.ndim != 1 or not len(s) or ((s < 0.0) | (s > 1.0)).any():
-            raise InputError(f"{what}: s must be numbers from 0 to 1 (the end), got {place!r}")
+            raise InputError(f"{what}: s must be numbers from 0 to 1 (the end), got {shown(place)}")
         return s
 
     def _local_at(self, s: Array) -> tuple[Integers, Array]:

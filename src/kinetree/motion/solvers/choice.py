@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Solver
 from kinetree.motion.solvers.interior import InteriorPoint
@@ -24,7 +24,7 @@ def chosen_solvers(
     The one asked for is known to take the options.
     """
     if options is not None and not isinstance(options, Mapping):
-        raise InputError(f"options map names to values, got {options!r}")
+        raise InputError(f"options map names to values, got {shown(options)}")
     if name == "auto":
         if options:
             raise InputError(f"options are those of one solver, say which: {_takers(next(iter(options)))}")

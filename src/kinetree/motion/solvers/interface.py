@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, MissingExtraError, listed, unknown_name
+from kinetree.errors import InputError, MissingExtraError, listed, shown, unknown_name
 from kinetree.motion.program.nonlinear import NonlinearProgram
 
 
@@ -133,7 +133,7 @@ class Solver(ABC):
                 if kind in (int, float):
                     good, wanted = good and 0 <= value < math.inf, f"{wanted} and at least 0"
             if not good:
-                raise InputError(f"{self.name}: option '{name}' must be {wanted}, got {value!r}")
+                raise InputError(f"{self.name}: option '{name}' must be {wanted}, got {shown(value)}")
         return found
 
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
-from kinetree.errors import AssemblyError, InputError, listed, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, per_joint
 from kinetree.motion.terms.effort import Names, Values
@@ -58,7 +58,7 @@ class Boundary(Constraint):
     def asked(self, setting: Setting) -> Iterator[tuple[int, list[int], Array]]:
         """Which joints must have which positions (rate 0), velocities (1), accelerations (2)."""
         if len(setting.where(self.at, self.family)) != 1:
-            raise InputError(f"{self.family}: at must be one instant, got {self.at!r}")
+            raise InputError(f"{self.family}: at must be one instant, got {shown(self.at)}")
         for rate, given in enumerate(self.given):
             if given is not None:
                 joints, values = _by_joint(setting, given, f"{NAMES[rate]} at {self.at!r}")
@@ -357,7 +357,9 @@ class Hold(Constraint):
         self.joints, self.position = joints, position
         self.during = tuple(number(x, f"{self.family}: during") for x in during)
         if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
-            raise InputError(f"{self.family}: during must be two ascending s from 0 to 1, got {during!r}")
+            raise InputError(
+                f"{self.family}: during must be two ascending s from 0 to 1, got {shown(during)}"
+            )
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:

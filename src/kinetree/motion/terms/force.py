@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import Curve
@@ -63,14 +63,14 @@ class UnknownLoad(Constraint):
         self.body, self.name, self.axes, self.at = body, body if name is None else name, axes, at
         what = self._what
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"{self.family} on '{body}': the name must be a text, got {name!r}")
+            raise InputError(f"{self.family} on '{body}': the name must be a text, got {shown(name)}")
         if (
             not isinstance(axes, str)
             or not axes
             or any(x not in AXES for x in axes)
             or len(set(axes)) < len(axes)
         ):
-            raise InputError(f"{what}: axes must be some of x, y and z, each once, got {axes!r}")
+            raise InputError(f"{what}: axes must be some of x, y and z, each once, got {shown(axes)}")
         self.lower = _by_axis(lower, axes, f"lower bound of {what}", -np.inf)
         self.upper = _by_axis(upper, axes, f"upper bound of {what}", np.inf)
         ordered(self.lower, self.upper, list(axes), what)
@@ -83,7 +83,7 @@ class UnknownLoad(Constraint):
             raise InputError(f"start of {what} must be finite, got {self.start.tolist()}")
         self.during = tuple(number(x, f"during of {what}") for x in during)
         if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
-            raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {during!r}")
+            raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
 
     @property
     def _what(self) -> str:
@@ -536,7 +536,9 @@ def _by_axis(value: Components | None, axes: str, what: str, default: float) -> 
         return np.array([number(value[x], f"{what}, {x}") if x in value else default for x in axes])
     found = numbers(value, what)
     if found.shape not in ((), (len(axes),)) or np.isnan(found).any():
-        raise InputError(f"{what} must be one number or {len(axes)}, one for each of {axes!r}, got {value!r}")
+        raise InputError(
+            f"{what} must be one number or {len(axes)}, one for each of {axes!r}, got {shown(value)}"
+        )
     return np.broadcast_to(found, (len(axes),)).astype(np.float64)
 
 

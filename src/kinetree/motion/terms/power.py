@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
@@ -110,7 +110,7 @@ class StrengthLimit(Constraint):
         self.angles, self.velocities = row(angles, "angles"), row(velocities, "velocities")
         self.strength = row(strength, "strength")
         if direction not in (1, -1):
-            raise InputError(f"{self.family}: direction must be 1 or -1, got {direction!r}")
+            raise InputError(f"{self.family}: direction must be 1 or -1, got {shown(direction)}")
         shape = (len(self.angles), len(self.velocities))
         if self.strength.shape != shape or min(shape) < 2:
             raise InputError(f"{self.family}: strength must have shape {shape}, got {self.strength.shape}")

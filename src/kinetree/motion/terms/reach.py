@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, matrix, number, vector
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
@@ -42,7 +42,7 @@ class PointPosition(Constraint):
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
         if not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
         if target is not None:
             self.lower = self.upper = row(target, f"target of '{body}'")
@@ -194,7 +194,7 @@ class RelativePosition(Constraint):
             vector(of_point, 3, f"point of '{of}'"),
         )
         if not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
         self.lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3)
         self.upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3)

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.motion.problem.setting import COMPONENTS, Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
@@ -163,7 +163,7 @@ class ZeroMomentPoint(Constraint):
         )
         if not ((turns > 0).all() or (turns < 0).all()):
             raise InputError(
-                f"the corners of the support polygon must go round a convex area, got {polygon!r}"
+                f"the corners of the support polygon must go round a convex area, got {shown(polygon)}"
             )
         self.normals = np.stack([edges[:, 1], -edges[:, 0]], axis=1) * np.sign(turns[0])
         self.normals /= np.linalg.norm(self.normals, axis=1)[:, None]

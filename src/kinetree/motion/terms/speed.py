@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, vector
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
@@ -61,7 +61,7 @@ class PointVelocity(Constraint):
             raise InputError(f"{self.family} of '{body}': slack must be 0 or more, got {slack}")
         self.velocity = vector(velocity, 3, f"velocity of '{body}'")
         if not axes or any(letter not in AXES for letter in axes):
-            raise InputError(f"{self.family}: axes must be some of x, y and z, got {axes!r}")
+            raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
 
     @override

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.studies.gait.curves import ALL, ANGLES, FORCES, MOMENTS, POWERS, REACTIONS
@@ -54,10 +54,10 @@ def gait_cycle(result: Result, leg: str = "right", steps: int | None = None) -> 
     says 2, starts with the strike of the right heel and is mirrored; of a stride the ``leg`` matters.
     """
     if leg not in LEGS:
-        raise InputError(f"leg must be 'right' or 'left', got {leg!r}")
+        raise InputError(f"leg must be 'right' or 'left', got {shown(leg)}")
     count = result.settings.get("steps", 1) if steps is None else steps
     if count not in (1, 2):
-        raise InputError(f"a gait result holds 1 step or the 2 of a stride, got {count!r}")
+        raise InputError(f"a gait result holds 1 step or the 2 of a stride, got {shown(count)}")
     time = np.asarray(result["time"].values, dtype=np.float64)
     if len(time) < ENOUGH or not time[-1] > time[0]:
         raise InputError(f"a gait needs at least {ENOUGH} samples over time, got {len(time)}")

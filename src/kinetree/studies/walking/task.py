@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import number
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.human.segments import Proportions, proportions
 
 DEGREE = float(np.pi / 180.0)
@@ -152,7 +152,7 @@ class Walking:
                 f"{self.ball:g} and {self.flat:g}"
             )
         if type(self.points) is not int or not 6 <= self.points <= 60:
-            raise InputError(f"walking: points must be an integer from 6 to 60, got {self.points!r}")
+            raise InputError(f"walking: points must be an integer from 6 to 60, got {shown(self.points)}")
         if self.closure < 2 or self.clearances < 1:
             raise InputError("walking: closure needs at least 2 instants, clearances at least 1")
 

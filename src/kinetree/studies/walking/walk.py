@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, shown
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.solvers.interface import Progress
@@ -141,7 +141,7 @@ def walk(
     begun = perf_counter()
     task = (task or Walking()).changed(**changes) if changes else task or Walking()
     if not isinstance(task, Walking):
-        raise InputError(f"walk needs a Walking, got {task!r}")
+        raise InputError(f"walk needs a Walking, got {shown(task)}")
     who = walker(task)
     problem = walking_problem(task, who)
     made = perf_counter()

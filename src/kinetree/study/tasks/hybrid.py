@@ -57,6 +57,6 @@ TASK = Task(
     "some joints move as prescribed, the others under torques",
     prepare,
     needs=("mechanism", "trajectory"),
-    uses=("initial", "torque", "controller", "ground", "load", "event", "stops", "integrator"),
+    uses=("initial", "torque", "controller", "ground", "load", "event", "stops", "integrator", "verdicts"),
     settings=HybridTable,
 )
