@@ -317,7 +317,7 @@ def test_what_is_no_problem_or_no_start_is_named():
 
 def test_a_solver_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr("kinetree.motion.solvers.ipopt.library_path", lambda: None)
-    with pytest.raises(kt.MissingExtraError, match=r"casadi.*kinetree\[predict\]"):
+    with pytest.raises(kt.MissingExtraError, match=r"casadi.*\[predict\]"):
         predict(minimum_time(segments=4), solver="ipopt")
     assert predict(minimum_time(segments=4)).outcome.solver == "interior"
 

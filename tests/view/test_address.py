@@ -2,11 +2,14 @@
 
 import socket
 import sys
+import urllib.error
+import urllib.request
 
 import pytest
 
 import kinetree as kt
 from kinetree.viewer.address import check_address, is_local, may_connect, page_address
+from kinetree.viewer.gate import LARGEST_MESSAGE
 from kinetree.viewer.server import start_server, stop_server
 
 
@@ -64,7 +67,7 @@ def test_an_unknown_host_is_told():
 
 def test_without_viser_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(kt.MissingExtraError, match=r"kinetree\[view\]"):
+    with pytest.raises(kt.MissingExtraError, match=r"pip install .*\[view\]"):
         kt.view("gripper", port=0, open_browser=False, wait=False)
 
 
@@ -95,31 +98,108 @@ def test_only_the_own_page_may_connect(origin, host, public, welcome):
     assert may_connect(origin, host, public=public) is welcome
 
 
-def closed_with(server, origin):
-    """The code that a connection from an origin is closed with, or None if it is kept and spoken to."""
+def status_of(place, host=None, origin=None, cookie=None):
+    """101 if a connection was made and spoken to, else the status of the refusal, before any message."""
+    import viser
+    from websockets.exceptions import InvalidStatus
+    from websockets.sync.client import connect
+
+    more = {name: text for name, text in (("Cookie", cookie), ("Host", host)) if text is not None}
+    try:
+        with connect(
+            place,
+            origin=origin,
+            additional_headers=more,
+            subprotocols=[f"viser-v{viser.__version__}"],
+            max_size=None,
+        ) as line:
+            line.recv(timeout=20)
+    except InvalidStatus as refusal:
+        return refusal.response.status_code
+    return 101
+
+
+@pytest.fixture
+def served():
+    server, gate = start_server("127.0.0.1", 0)
+    yield server, gate, page_address("127.0.0.1", server.get_port())
+    stop_server(server)
+
+
+def test_only_who_knows_the_token_connects(served, capfd):
+    server, gate, own = served
+    place, port = own.replace("http", "ws"), server.get_port()
+    kept = f"kinetree-{port}={gate.token}"
+    assert status_of(f"{place}/?token={gate.token}", origin=own) == 101
+    assert status_of(place, origin=own, cookie=kept) == 101
+    assert status_of(f"{place}/?token={gate.token}") == 101  # a program that was given the address
+    assert status_of(place, origin=own) == 403
+    assert status_of(place) == 403  # another user of this machine
+    assert status_of(f"{place}/?token={gate.token[:-1]}", origin=own) == 403
+    assert status_of(place, origin=own, cookie=f"kinetree-{port}=wrong") == 403
+    assert status_of(place, origin="http://example.com", cookie=kept) == 403
+    assert status_of(place, origin="null", cookie=kept) == 403
+    from viser import _messages
+
+    assert _messages.ShareUrlRequest not in server._websock_server._incoming_handlers
+    assert capfd.readouterr().out == ""
+
+
+def test_the_page_turns_its_token_into_a_cookie(served):
+    server, gate, own = served
+    with urllib.request.urlopen(f"{own}/?token={gate.token}") as answer:
+        cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith(f"kinetree-{server.get_port()}={gate.token};")
+    assert "HttpOnly" in cookie and "SameSite=Strict" in cookie
+    for wrong in (own, f"{own}/?token=x", f"{own}/index.html"):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(wrong)
+
+
+def test_names_of_other_machines_that_lead_here_are_refused(served):
+    """DNS rebinding: the browser believes to speak to a foreign host."""
+    _, gate, own = served
+    asked = urllib.request.Request(f"{own}/?token={gate.token}", headers={"Host": "evil.example:80"})
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(asked)
+
+
+def test_a_message_of_a_foreign_page_is_never_read(served):
+    """The refusal comes in place of the handshake: what was sent along with it reaches nobody."""
+    server, _, own = served
+    seen = []
+    server._websock_server._incoming_handlers.clear()
+    server._websock_server._handle_incoming_message = lambda *message: seen.append(message)
+    port = server.get_port()
+    request = (
+        f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://example.com\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+        line.sendall(request.encode() + b"\x82\x85\0\0\0\0hello")  # and a message at once
+        answer = line.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 403") and seen == []
+
+
+def test_large_and_many_messages_close_the_connection(served, monkeypatch):
     import viser
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.client import connect
 
-    place = page_address("127.0.0.1", server.get_port()).replace("http", "ws")
-    with connect(place, origin=origin, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as line:
-        try:
-            line.recv(timeout=5)
-        except ConnectionClosed as end:
-            return end.rcvd.code
-    return None
-
-
-def test_the_server_turns_other_pages_away_and_cannot_be_published(capfd):
-    server = start_server("127.0.0.1", 0)
-    try:
-        own = page_address("127.0.0.1", server.get_port())
-        assert closed_with(server, own) is None
-        assert closed_with(server, None) is None
-        assert closed_with(server, "http://example.com") == 1008
-        from viser import _messages
-
-        assert _messages.ShareUrlRequest not in server._websock_server._incoming_handlers
-    finally:
-        stop_server(server)
-    assert capfd.readouterr().out == ""
+    _, gate, own = served
+    place = f"{own.replace('http', 'ws')}/?token={gate.token}"
+    with connect(place, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as line:
+        with pytest.raises(ConnectionClosed) as end:
+            line.send(bytes(LARGEST_MESSAGE + 1))
+            while True:
+                line.recv(timeout=20)
+        assert end.value.rcvd.code == 1009
+    monkeypatch.setattr("kinetree.viewer.gate.MOST_MESSAGES", 5)
+    monkeypatch.setattr("viser.infra._messages.Message.deserialize", lambda raw: None)
+    with connect(place, subprotocols=[f"viser-v{viser.__version__}"], max_size=None) as line:
+        with pytest.raises(ConnectionClosed) as end:
+            for _ in range(50):
+                line.send(b"x")
+            while True:
+                line.recv(timeout=20)
+        assert end.value.rcvd.code in (1008, 1011)

@@ -24,6 +24,7 @@ from kinetree.result.result import Result
 from kinetree.viewer.address import page_address
 from kinetree.viewer.camera import FIELD, camera
 from kinetree.viewer.files_panel import OpenPanel, SavePanel
+from kinetree.viewer.gate import WORD
 from kinetree.viewer.motion_panel import PLOT_EVERY, MotionPanel
 from kinetree.viewer.plot_panel import PlotPanel
 from kinetree.viewer.pose_panel import PosePanel
@@ -43,8 +44,12 @@ class Viewer:
     ``opening`` and ``plots``.
     """
 
-    def __init__(self, server: Any, host: str, subject: Subject, *, public: bool = False) -> None:
+    def __init__(
+        self, server: Any, host: str, subject: Subject, *, public: bool = False, token: str = ""
+    ) -> None:
         self.server, self.url = server, page_address(host, server.get_port())
+        if token:
+            self.url += f"/?{WORD}={token}"
         self._public, self._lock, self._closed = public, threading.RLock(), threading.Event()
         self._containers: dict[str, Any] = {}
         self._plotted, self._count = 0.0, 0
@@ -283,9 +288,9 @@ def view(
     'joint1 (rad)'
     """
     subject = subject_of(shown)
-    server = start_server(host, port, public=public)
+    server, gate = start_server(host, port, public=public)
     try:
-        viewer = Viewer(server, host, subject, public=public)
+        viewer = Viewer(server, host, subject, public=public, token=gate.token)
     except BaseException:
         stop_server(server)
         raise

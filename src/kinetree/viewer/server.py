@@ -8,33 +8,34 @@ from typing import Any
 
 from kinetree.errors import InputError, MissingExtraError
 from kinetree.report.palette import MODULE_COLORS
-from kinetree.viewer.address import check_address, may_connect
+from kinetree.viewer.address import check_address
+from kinetree.viewer.gate import Gate, guarded
 from kinetree.viewer.stage import rgb
 
 TITLE = "Kinetree"
-NOT_WELCOME = 1008  # code of a connection closed because it breaks the rules
 
 
-def start_server(host: str, port: int, *, public: bool = False) -> Any:
-    """A viser server that listens on the host and port."""
+def start_server(host: str, port: int, *, public: bool = False) -> tuple[Any, Gate]:
+    """A viser server that listens on the host and port, and the gate that all requests pass."""
     check_address(host, port, public=public)
+    gate = Gate(public=public)
     try:
         import viser
     except ImportError:
         raise MissingExtraError("viser", "view", "the live viewer") from None
-    with redirect_stdout(StringIO()):  # it tells where it listens, as the viewer does
+    with redirect_stdout(StringIO()), guarded(gate):  # it tells where it listens, as the viewer does
         server = viser.ViserServer(host, port, label=TITLE, verbose=False)
     if port not in (0, server.get_port()):
         stop_server(server)
         raise InputError(
             f"port {port} of {host} was taken by another program a moment ago; choose another one"
         )
-    _keep_to_itself(server, public)
+    _keep_to_itself(server)
     server.gui.configure_theme(
         control_width="large", show_logo=False, show_share_button=False, brand_color=rgb(MODULE_COLORS[1])
     )
     _light(server.scene)
-    return server
+    return server, gate
 
 
 def stop_server(server: Any) -> None:
@@ -52,18 +53,9 @@ def _light(scene: Any) -> None:
     )
 
 
-def _keep_to_itself(server: Any, public: bool) -> None:
-    """Turn away pages from elsewhere, and requests to publish the page through a tunnel."""
+def _keep_to_itself(server: Any) -> None:
+    """Turn away requests to publish the page through a tunnel."""
     from viser import _messages
 
-    sockets = server._websock_server
     for request in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
-        sockets.unregister_handler(request)
-
-    async def check(client: Any) -> None:
-        connection = sockets._live_connections[client.client_id]
-        headers = connection.request.headers
-        if not may_connect(headers.get("Origin"), headers.get("Host"), public=public):
-            await connection.close(NOT_WELCOME, "only the viewer's own page may connect")
-
-    sockets.on_client_connect(check)
+        server._websock_server.unregister_handler(request)

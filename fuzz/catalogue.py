@@ -1,0 +1,9 @@
+"""All fuzzers by name."""
+
+from __future__ import annotations
+
+from fuzz.api import API
+from fuzz.files import FILES
+from fuzz.parsers import PARSERS
+
+FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *FILES)}
