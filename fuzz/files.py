@@ -21,9 +21,11 @@ EXAMPLES = (
     "four_bar_free_fall", "prismatic_arm", "two_link_joint_free",
 )  # fmt: skip
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("info", "gripper"), ("check", "kuka_kr5"), ("zoo",), ("examples",), ("verify", "two_link"), ("formulations",),
+    ("info", "gripper"), ("check", "kuka_kr5"), ("zoo",), ("examples",), ("verify", "two_link"),
+    ("formulations",),
     ("run", "gripper_free_fall", "--set", "study.duration=0.01", "--force", "--quiet"),
-    ("inverse", "gripper"), ("export", "a.nc", "b.csv"), ("compare", "a.nc", "a.nc"), ("schema",), ("new", "study"),
+    ("inverse", "gripper"), ("export", "a.nc", "b.csv"), ("compare", "a.nc", "a.nc"),
+    ("schema",), ("new", "study"),
     ("convert", "a.toml", "b.urdf"), ("derivatives", "two_link"), ("plot", "a.nc", "-o", "a.png"),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Runs cases in children with limits of time and memory; a child that dies or hangs is a fault of its case."""
+"""Runs cases in children with limits of time and memory; a child that dies or hangs is a fault."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class WrongAnswerError(Exception):
 class Fuzzer:
     """One kind of inputs: ``try_one(rng, folder)`` tries a case and returns ACCEPTED or REFUSED.
 
-    It raises :class:`WrongAnswerError` for a wrong answer; any other exception is a traceback that a user would
-    have seen. ``prepare`` runs once, before children are made.
+    It raises :class:`WrongAnswerError` for a wrong answer; any other exception is a traceback that a user
+    would have seen. ``prepare`` runs once, before children are made.
     """
 
     name: str

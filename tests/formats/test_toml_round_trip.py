@@ -19,7 +19,7 @@ from kinetree.formats.toml_file import mechanism_from_table, mechanism_from_toml
 from kinetree.model.body import CONTROL, REORDERING, SHAPE_SIZES, Body, Shape
 from kinetree.model.builder import Builder
 from kinetree.model.contact_point import ContactPoint
-from kinetree.model.inertia import LARGEST, Inertia
+from kinetree.model.inertia import LONGEST, Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.loop import Loop
@@ -163,7 +163,7 @@ def test_unit_axes_are_not_normalised_again() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(
-    numbers=st.lists(st.floats(-LARGEST, LARGEST), min_size=4, max_size=4),
+    numbers=st.lists(st.floats(-LONGEST, LONGEST), min_size=4, max_size=4),
     rest=st.floats(allow_nan=False, allow_infinity=False),
     name=st.text(
         st.characters(exclude_categories=CONTROL, exclude_characters=REORDERING), min_size=1, max_size=12

@@ -166,14 +166,15 @@ def test_names_of_other_machines_that_lead_here_are_refused(served):
 
 def test_a_message_of_a_foreign_page_is_never_read(served):
     """The refusal comes in place of the handshake: what was sent along with it reaches nobody."""
-    server, _, own = served
+    server, _, _ = served
     seen = []
     server._websock_server._incoming_handlers.clear()
     server._websock_server._handle_incoming_message = lambda *message: seen.append(message)
     port = server.get_port()
     request = (
         f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://example.com\r\nUpgrade: websocket\r\n"
-        "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        "Sec-WebSocket-Version: 13\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
         line.sendall(request.encode() + b"\x82\x85\0\0\0\0hello")  # and a message at once

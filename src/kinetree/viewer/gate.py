@@ -1,8 +1,8 @@
 """Who may talk to the viewer: decided before a connection exists, so that no message of others is read.
 
-The address of the page has a secret, which the first answer turns into a cookie; every further request, and the
-connection that carries messages, must bring the one or the other. The name that was asked for must be one of
-this machine, so that a foreign name that leads here (DNS rebinding) is refused, and the origin must be the
+The address of the page has a secret, which the first answer turns into a cookie; every further request, and
+the connection that carries messages, must bring the one or the other. The name that was asked for must be one
+of this machine, so that a foreign name that leads here (DNS rebinding) is refused, and the origin must be the
 page itself. Messages are limited in size and number.
 """
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
+from kinetree.errors import shown as short
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import Frames, frames, motion_names, positions
@@ -52,7 +53,7 @@ def subject_of(shown: Any, **options: Any) -> Subject:
     result = getattr(shown, "result", None)
     if isinstance(result, Result):
         return Subject(result.mechanism, result)
-    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {shown(shown)}")
+    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {short(shown)}")
 
 
 def _named(text: str, options: dict[str, Any]) -> Subject:
