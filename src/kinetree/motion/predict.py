@@ -118,6 +118,7 @@ def _first_start(problem: Problem, start: Given) -> Start:
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:
         raise InputError(
-            f"start must be an earlier prediction or result, (times, positions) or 'random', got {shown(start)}"
+            f"start must be an earlier prediction or result, (times, positions) or 'random', "
+            f"got {shown(start)}"
         )
     return Start(program.reduced(given_motion(problem, *start)))
