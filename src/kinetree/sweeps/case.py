@@ -25,7 +25,17 @@ from kinetree.result.records import plain, provenance
 from kinetree.result.result import Result
 from kinetree.study.file import study_of_table
 from kinetree.study.origin import StudyOrigin
-from kinetree.study.outcome import AUDIT_FAILED, INTERRUPTED, OK, STOPPED, Outcome
+from kinetree.study.outcome import (
+    AUDIT_FAILED,
+    BELOW_GROUND,
+    CONTROL_DIVERGED,
+    FELL,
+    INTERRUPTED,
+    LIMITS_EXCEEDED,
+    OK,
+    STOPPED,
+    Outcome,
+)
 from kinetree.study.run import Prepared, prepared_study
 from kinetree.sweeps.fields import described, places, scale_at, set_at
 from kinetree.sweeps.measures import (
@@ -41,8 +51,11 @@ from kinetree.sweeps.plan import Plan
 
 WAITING = "waiting"
 ERROR, TIMEOUT = "error", "timeout"
-STATUSES = (WAITING, OK, STOPPED, AUDIT_FAILED, "infeasible", "diverged", ERROR, TIMEOUT)  # by their number
-MEASURED = (OK, STOPPED, AUDIT_FAILED)  # whose numbers are kept
+VERDICTS = (FELL, CONTROL_DIVERGED, BELOW_GROUND, LIMITS_EXCEEDED)  # on motions that are computed well
+STATUSES = (
+    WAITING, OK, STOPPED, AUDIT_FAILED, "infeasible", "diverged", ERROR, TIMEOUT, *VERDICTS
+)  # by their number  # fmt: skip
+MEASURED = (OK, STOPPED, AUDIT_FAILED, *VERDICTS)  # whose numbers are kept
 LONGEST = 500  # characters of a message that are kept
 
 
