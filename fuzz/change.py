@@ -104,7 +104,8 @@ def changed_table(rng: Rng, table: Any, depth: int = 0) -> Any:
             copy_of_list[k] = changed_table(rng, copy_of_list[k], depth + 1)
         return copy_of_list
     if isinstance(table, int | float) and not isinstance(table, bool) and rng.integers(3):
-        return table * float(rng.uniform(-2, 3)) if rng.integers(2) else number(rng)
+        small = abs(table) < 1e300  # larger integers have no float
+        return table * float(rng.uniform(-2, 3)) if small and rng.integers(2) else number(rng)
     return anything(rng)
 
 
