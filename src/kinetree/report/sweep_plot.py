@@ -149,7 +149,7 @@ def _heat_map(result: Result, names: list[str]) -> Any:
         ax.set_ylabel(_axis_label(result, long[0]))
         figure.colorbar(image, ax=ax, label=_label(result, name))
     if any(~np.isfinite(np.asarray(result[n].values, dtype=np.float64)).all() for n in shown):
-        figure.supxlabel("× no solution", x=0.01, ha="left", fontsize=8, color=ALERT)
+        figure.supxlabel("× no case that passed", x=0.01, ha="left", fontsize=8, color=ALERT)
     _head(figure, result)
     return figure
 
