@@ -73,7 +73,7 @@ def test_pinocchio(urdf, floating, named):
     assert np.allclose(speed, qvel, atol=1e-10)
 
 
-FLOATING = """<mujoco><worldbody>
+FLOATING = """<mujoco><option><flag contact="disable"/></option><worldbody>
 <body name="trunk" pos="0.1 0.2 1" quat="0.9 0.1 0.3 0.2"><freejoint name="base"/><geom size="0.1"/>
  <body name="arm" pos="0.2 0 0" euler="10 20 30"><joint name="ball" type="ball"/>
   <geom size="0.05" pos="0.1 0 0"/>

@@ -11,9 +11,12 @@ from kinetree.model.joint_kind import KINDS
 PACKAGE = Path(kinetree.__file__).parent
 HOME = "model/joint_kind.py"
 OTHER_VOCABULARIES = {  # files in which the same words mean something else
+    "formats/mjcf_actuators.py": "MJCF's names of gains",
     "formats/mjcf_bodies.py": "MJCF's names of joints",
     "formats/mjcf_compiled.py": "MJCF's names of joints",
+    "formats/mjcf_contact.py": "MJCF's names of joints",
     "formats/mjcf_equality.py": "MJCF's names of equalities",
+    "formats/mjcf_states.py": "MJCF's names of joints",
     "formats/urdf_elements.py": "URDF's names of joints",
     "formats/urdf_writer.py": "URDF's names of joints",
     "kernels/model_table.py": "the name of a column",
