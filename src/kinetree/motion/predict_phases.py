@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.motion.outcome.prediction import Trial
+from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.problem.phases import Phases
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
@@ -27,7 +27,7 @@ def predict_phases(
     phases: Phases | Sequence[Problem],
     *,
     solver: str = "auto",
-    start: PhasedPrediction | Result | Array | None = None,
+    start: PhasedPrediction | Result | Array | Sequence[Prediction] | None = None,
     starts: int = 1,
     seed: int = 0,
     tolerance: float = 1e-6,
@@ -42,7 +42,8 @@ def predict_phases(
 
     Positions and velocities go on from phase to phase unless a `Junction` says otherwise; everything else
     (terms, loads, limits, frozen joints, durations, meshes) is each phase's own. What boundary conditions
-    leave open at the junctions is free. Other arguments are those of `predict`.
+    leave open at the junctions is free. ``start`` may be a prediction for each phase, too. Other arguments
+    are those of `predict`.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
@@ -72,7 +73,12 @@ def predict_phases(
     return found
 
 
-def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | None) -> Start:
+def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | Sequence[Prediction] | None) -> Start:
+    if isinstance(start, list | tuple) and all(isinstance(x, Prediction) for x in start):
+        if len(start) != len(phases.problems):
+            raise InputError(f"start has {len(start)} predictions for {len(phases.problems)} phases")
+        nothing = np.zeros(phases.program.n)  # of multipliers: the motion is near, so no bound pushes it away
+        return Start(_from_predictions(phases, start), np.zeros(phases.program.m), (nothing, nothing.copy()))
     if start is None:
         return Start(phases.straight_start())
     if isinstance(start, np.ndarray) and start.shape == (phases.program.n,):  # its own free unknowns
@@ -93,6 +99,16 @@ def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | None
         return start.warm_start
     parts = zip(phases.problems, start.parts, strict=True)
     return Start(np.concatenate([x.program.reduced(regridded(x, y.problem, y.x)) for x, y in parts]))
+
+
+def _from_predictions(phases: Phases, start: Sequence[Prediction]) -> Array:
+    """Unknowns of the splines nearest to a motion for each phase; the same where splines are equal."""
+    found = []
+    for problem, other in zip(phases.problems, start, strict=True):
+        same = problem.setting.unknowns.same_splines(other.problem.setting.unknowns)
+        x = other.x if same else regridded(problem, other.problem, other.x)
+        found.append(problem.program.reduced(x))
+    return np.concatenate(found)
 
 
 def _from_result(phases: Phases, result: Result) -> Array:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.bspline import CLOSE
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
-from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.problem import Problem, duration_bounds
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.phases_program import Meeting, PhasesProgram
 from kinetree.motion.search.poses import known_poses
@@ -26,6 +27,8 @@ class Junction:
 
     ``upto``: "position", "velocity" or "acceleration"; what comes after it may jump. ``jumps`` names
     exceptions: {"velocity": {"joint1": -0.5}} is 0.5 less after the junction than before, None is open.
+    ``joints`` are those that go on, all unless given. With ``pairs`` a joint goes on as its partner, and
+    the partner as the joint; ``mirrored`` names joints whose sign changes, as in :class:`terms.Symmetric`.
 
     >>> Junction("position").rates
     1
@@ -33,6 +36,9 @@ class Junction:
 
     upto: str = "velocity"
     jumps: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    joints: Sequence[str] | None = None
+    pairs: Mapping[str, str] = field(default_factory=dict)
+    mirrored: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name in (self.upto, *self.jumps):
@@ -49,6 +55,22 @@ class Junction:
         """How many of position, velocity and acceleration go on."""
         return NAMES.index(self.upto) + 1
 
+    def partners(self, mechanism: Mechanism) -> dict[int, tuple[int, float]]:
+        """Joints that go on, each with the joint that takes over and a sign."""
+        names = mechanism.joint_names
+        chosen = names if self.joints is None else self.joints
+        other = {**{b: a for a, b in self.pairs.items()}, **self.pairs}
+        for name in (*chosen, *other, *self.mirrored):
+            if name not in names:
+                raise InputError(f"junction: {unknown_name('joint', name, names)}")
+        return {
+            mechanism.joint_index(name): (
+                mechanism.joint_index(other.get(name, name)),
+                -1.0 if name in self.mirrored else 1.0,
+            )
+            for name in chosen
+        }
+
     def by_joint(self, mechanism: Mechanism) -> dict[tuple[int, int], float | None]:
         """Jumps by joint and rate."""
         found: dict[tuple[int, int], float | None] = {}
@@ -64,7 +86,9 @@ class Junction:
 class Phases:
     """A motion in phases: problems in a row, each with terms, loads, duration and splines of its own.
 
-    ``junctions``: one for all, or one for each place where two phases meet. Objectives are added.
+    ``junctions``: one for all, or one for each place where two phases meet. Objectives are added. With a
+    ``cycle``, a junction too, the last phase goes on into the first, so that the motion repeats itself. The
+    phases together may have to take a ``duration`` (s): a number, or (lowest, highest).
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
@@ -76,16 +100,28 @@ class Phases:
     """
 
     def __init__(
-        self, problems: Sequence[Problem], junctions: Junction | Sequence[Junction] | None = None
+        self,
+        problems: Sequence[Problem],
+        junctions: Junction | Sequence[Junction] | None = None,
+        cycle: Junction | None = None,
+        duration: float | tuple[float, float] | None = None,
     ) -> None:
         self.problems = _checked(problems)
         self.junctions = _junctions(junctions, len(self.problems) - 1)
-        self.mechanism = self.problems[0].mechanism
+        self.mechanism, self.cycle = self.problems[0].mechanism, cycle
+        if cycle is not None and not isinstance(cycle, Junction):
+            raise InputError(f"cycle must be a Junction, from the last phase to the first, got {cycle!r}")
+        last = len(self.problems) - 1
+        places = [*pairwise(range(last + 1)), *([(last, 0)] if cycle else [])]
+        own = [*self.junctions, *([cycle] if cycle else [])]
         meetings = [
-            Meeting(a, b, junction.rates, junction.by_joint(self.mechanism), k + 1)
-            for k, ((a, b), junction) in enumerate(zip(pairwise(self.problems), self.junctions, strict=True))
+            Meeting(self.problems, place, x.rates, x.by_joint(self.mechanism), x.partners(self.mechanism))
+            for place, x in zip(places, own, strict=True)
         ]
-        self.program = PhasesProgram([problem.program for problem in self.problems], meetings)
+        self.total = None if duration is None else duration_bounds(duration)
+        _refuse_total(self.problems, self.total)
+        programs = [problem.program for problem in self.problems]
+        self.program = PhasesProgram(programs, meetings, self.total)
 
     @property
     def n_variables(self) -> int:
@@ -145,6 +181,18 @@ class Phases:
         return (
             f"Phases('{self.mechanism.name}': {len(self.problems)} phases, {self.n_variables} variables, "
             f"{self.n_constraints} constraints, {len(self.program.ties)} of them at junctions)"
+        )
+
+
+def _refuse_total(problems: Sequence[Problem], total: tuple[float, float] | None) -> None:
+    """An error where the phases cannot take the time that all of them together must take."""
+    if total is None:
+        return
+    least, most = (sum(problem.setting.duration[k] for problem in problems) for k in range(2))
+    if least > total[1] * (1.0 + CLOSE) or most < total[0] * (1.0 - CLOSE):
+        raise InputError(
+            f"all phases together must take {total[0]:g} to {total[1]:g} s, but they take {least:g} to "
+            f"{most:g} s"
         )
 
 

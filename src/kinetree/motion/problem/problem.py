@@ -121,7 +121,9 @@ class Problem:
         self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
         terms: list[Term] = [*self.objective, *self.constraints]
         branch = Branch(independent, first_pose(mechanism, guess, self.constraints))
-        self.setting = _setting(mechanism, basis, _duration(duration), samples, frozen, sizes, terms, branch)
+        self.setting = _setting(
+            mechanism, basis, duration_bounds(duration), samples, frozen, sizes, terms, branch
+        )
         self.loads = _loads(mechanism, loads)
         self.acting = [load for term in terms for load in term.acting(self.setting)]
         if self.acting and mechanism.loops:
@@ -312,7 +314,8 @@ def _sizes(mechanism: Mechanism, sizes: Mapping[str, float] | None, moving: Sequ
     return np.array([float(sizes.get(name, 1.0)) for name in moving])
 
 
-def _duration(duration: object) -> tuple[float, float]:
+def duration_bounds(duration: object) -> tuple[float, float]:
+    """Lowest and highest duration (s) out of a number, two of them, or None."""
     if duration is None:
         return SHORTEST, LONGEST
     if isinstance(duration, (tuple, list)):

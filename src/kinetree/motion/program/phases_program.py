@@ -1,15 +1,16 @@
 """The programs of all phases, and the conditions at their junctions, as one nonlinear program.
 
-At every junction q^(r)(1) / T^r of one phase, with a jump added, equals q^(r)(0) / T^r of the next for
-positions (r = 0), velocities (r = 1) and, if asked for, accelerations (r = 2). Each side depends on its own
-phase only, so the Hessian of the whole consists of those of the phases.
+At every junction sign q^(r)(1) / T^r of one phase, with a jump added, equals q^(r)(0) / T^r of the next for
+positions (r = 0), velocities (r = 1) and, if asked for, accelerations (r = 2); in a cycle the last phase
+meets the first. Each side depends on its own phase only, so the Hessian of the whole consists of those of the
+phases. The durations of all together may be bounded, a linear row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from typing_extensions import override
@@ -23,7 +24,7 @@ from kinetree.motion.terms.boundary import NAMES
 
 SAME = 1e-9  # what is fixed on both sides may differ by this
 ROUNDING = 1e-14  # part of the terms of a sum that is left where they cancel
-JUNCTION = "junction of phases"
+JUNCTION, TOTAL = "junction of phases", "duration of all phases"
 
 
 class Side:
@@ -75,57 +76,89 @@ class Side:
         return np.append(points, r * (r + 1) * self.value(z) / T**2)
 
 
-class Meeting:
-    """All conditions between two phases that are not met anyway: sides, jump, and a name for each.
+class Tie(NamedTuple):
+    """One condition: sign times the end of phase ``before``, with a jump, is the start of phase ``after``."""
 
-    ``jumps`` by joint and rate; None where there is no condition.
+    before: int
+    after: int
+    first: Side
+    second: Side
+    jump: float
+    sign: float
+
+    def gap(self, parts: Sequence[Array]) -> float:
+        """What is left of the difference."""
+        end, start = self.first.value(parts[self.before]), self.second.value(parts[self.after])
+        return self.sign * end + self.jump - start
+
+
+class Meeting:
+    """All conditions between two phases that are not met anyway, and a name for each.
+
+    ``jumps`` by joint and rate; None where there is no condition. ``partners`` lead from joints at the end to
+    those that go on, with a sign; joints without one do not go on.
     """
 
     def __init__(
         self,
-        before: Problem,
-        after: Problem,
+        problems: Sequence[Problem],
+        places: tuple[int, int],
         rates: int,
         jumps: Mapping[tuple[int, int], float | None],
-        number: int,
+        partners: Mapping[int, tuple[int, float]],
     ) -> None:
-        self.sides: list[tuple[Side, Side, float]] = []
+        self.ties: list[Tie] = []
         self.labels: list[str] = []
+        before, after = (problems[k] for k in places)
+        names = before.mechanism.joint_names
+        numbers = f"{places[0] + 1} and {places[1] + 1}"
         z1, z2 = (np.zeros(problem.program.n) for problem in (before, after))
-        for joint, name in enumerate(before.mechanism.joint_names):
+        for joint, (partner, sign) in partners.items():
+            name = names[joint] if partner == joint else f"{names[joint]} and {names[partner]}"
             for rate in range(rates):
                 jump = jumps.get((joint, rate), 0.0)
                 if jump is None:
                     continue
-                a, b = Side(before, joint, rate, 1.0), Side(after, joint, rate, 0.0)
+                a, b = Side(before, joint, rate, 1.0), Side(after, partner, rate, 0.0)
                 if len(a.columns) or len(b.columns):
-                    self.sides.append((a, b, jump))
-                    self.labels.append(f"{NAMES[rate]} of {name}, phases {number} and {number + 1}")
-                elif abs(a.value(z1) + jump - b.value(z2)) > SAME:
+                    self.ties.append(Tie(*places, a, b, jump, sign))
+                    self.labels.append(f"{NAMES[rate]} of {name}, phases {numbers}")
+                elif abs(sign * a.value(z1) + jump - b.value(z2)) > SAME:
                     meant = f", with a jump of {jump:g} between" if jump else ""
                     raise InputError(
-                        f"phases {number} and {number + 1} cannot meet: the {NAMES[rate]} of joint '{name}' "
-                        f"is fixed to {a.value(z1):g} at the end and to {b.value(z2):g} at the start{meant}"
+                        f"phases {numbers} cannot meet: the {NAMES[rate]} of joint '{name}' is fixed to "
+                        f"{sign * a.value(z1):g} at the end and to {b.value(z2):g} at the start{meant}"
                     )
 
 
 class PhasesProgram(NonlinearProgram):
     """Unknowns and rows phase by phase, then the rows of the junctions."""
 
-    def __init__(self, programs: Sequence[Program], meetings: Sequence[Meeting]) -> None:
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        meetings: Sequence[Meeting],
+        duration: tuple[float, float] | None = None,
+    ) -> None:
         self.programs, self.scale = list(programs), 1.0
         self.starts = np.cumsum([0, *(program.n for program in programs)])
         self.row_starts = np.cumsum([0, *(program.m for program in programs)])
-        self.ties = [(k, *sides) for k, meeting in enumerate(meetings) for sides in meeting.sides]
+        self.ties = [tie for meeting in meetings for tie in meeting.ties]
         self.labels = [label for meeting in meetings for label in meeting.labels]
-        self.n, self.m = int(self.starts[-1]), int(self.row_starts[-1]) + len(self.ties)
+        self.n = int(self.starts[-1])
         tied = np.zeros(len(self.ties))
-        self.lower = np.concatenate([*(program.lower for program in programs), tied])
-        self.upper = np.concatenate([*(program.upper for program in programs), tied])
-        self.x_lower = np.concatenate([program.x_lower for program in programs])
-        self.x_upper = np.concatenate([program.x_upper for program in programs])
         timed = [program.durations + start for program, start in zip(programs, self.starts, strict=False)]
         self.durations = np.concatenate(timed)
+        low, high = np.zeros(0), np.zeros(0)
+        self.limited = duration is not None and bool(len(self.durations))
+        if duration is not None and self.limited:
+            given = sum(x.duration(np.zeros(x.n)) for x in programs if not len(x.durations))
+            low, high = (np.array([side - given]) for side in duration)
+        self.m = int(self.row_starts[-1]) + len(self.ties) + len(low)
+        self.lower = np.concatenate([*(program.lower for program in programs), tied, low])
+        self.upper = np.concatenate([*(program.upper for program in programs), tied, high])
+        self.x_lower = np.concatenate([program.x_lower for program in programs])
+        self.x_upper = np.concatenate([program.x_upper for program in programs])
         self.squares = all(program.squares for program in programs)
         self._lay_out()
 
@@ -137,10 +170,14 @@ class PhasesProgram(NonlinearProgram):
             columns.append(program.jacobian_columns + self.starts[k])
             below.append(program.hessian_rows + self.starts[k])
             beside.append(program.hessian_columns + self.starts[k])
-        for r, (k, first, second, _) in enumerate(self.ties):
-            count = len(first.columns) + len(second.columns)
+        for r, tie in enumerate(self.ties):
+            count = len(tie.first.columns) + len(tie.second.columns)
             rows.append(np.full(count, self.row_starts[-1] + r))
-            columns.append(np.append(first.columns + self.starts[k], second.columns + self.starts[k + 1]))
+            own = tie.first.columns + self.starts[tie.before], tie.second.columns + self.starts[tie.after]
+            columns.append(np.concatenate(own))
+        if self.limited:
+            rows.append(np.full(len(self.durations), self.m - 1))
+            columns.append(self.durations)
         self.jacobian_rows, self.jacobian_columns = _indices(rows), _indices(columns)
         self.hessian_rows, self.hessian_columns = _indices(below), _indices(beside)
         entries = np.cumsum([0, *(len(x) for x in below)])
@@ -155,10 +192,7 @@ class PhasesProgram(NonlinearProgram):
     def gaps(self, z: Array) -> Array:
         """What is left of the difference at each junction."""
         parts = self.parts(z)
-        return np.array(
-            [a.value(parts[k]) + jump - b.value(parts[k + 1]) for k, a, b, jump in self.ties],
-            dtype=np.float64,
-        )
+        return np.array([tie.gap(parts) for tie in self.ties], dtype=np.float64)
 
     @override
     def duration(self, z: Array) -> float:
@@ -172,8 +206,11 @@ class PhasesProgram(NonlinearProgram):
         for program, start in zip(self.programs, self.row_starts, strict=False):
             for family, rows in program.families().items():
                 found.setdefault(family, []).extend(int(start) + r for r in rows)
+        first = int(self.row_starts[-1])
         if self.ties:
-            found[JUNCTION] = list(range(int(self.row_starts[-1]), self.m))
+            found[JUNCTION] = list(range(first, first + len(self.ties)))
+        if self.limited:
+            found[TOTAL] = [self.m - 1]
         return found
 
     @override
@@ -197,15 +234,20 @@ class PhasesProgram(NonlinearProgram):
     @override
     def constraints(self, z: Array) -> Array:
         """g(z)."""
-        return np.concatenate([*(program.constraints(part) for program, part in self._each(z)), self.gaps(z)])
+        total = [z[self.durations].sum()] if self.limited else []
+        rows = (program.constraints(part) for program, part in self._each(z))
+        return np.concatenate([*rows, self.gaps(z), total])
 
     @override
     def jacobian(self, z: Array) -> Array:
         """Entries of dg/dz."""
         parts = self.parts(z)
         found = [program.jacobian(part) for program, part in self._each(z)]
-        for k, first, second, _ in self.ties:
-            found += [first.slopes(parts[k]), -second.slopes(parts[k + 1])]
+        for tie in self.ties:
+            end, start = tie.first.slopes(parts[tie.before]), tie.second.slopes(parts[tie.after])
+            found += [tie.sign * end, -start]
+        if self.limited:
+            found.append(np.ones(len(self.durations)))
         return np.concatenate(found)
 
     @override
@@ -232,8 +274,8 @@ class PhasesProgram(NonlinearProgram):
     def _tied(self, z: Array, entries: Array, multipliers: Array) -> Array:
         """Entries with the curvature of the junctions added."""
         parts, tied = self.parts(z), multipliers[self.row_starts[-1] :]
-        for (k, first, second, _), y in zip(self.ties, tied, strict=True):
-            for phase, side, sign in ((k, first, 1.0), (k + 1, second, -1.0)):
+        for tie, y in zip(self.ties, tied, strict=False):
+            for phase, side, sign in ((tie.before, tie.first, tie.sign), (tie.after, tie.second, -1.0)):
                 if side.timed:
                     entries[self._timed[phase][side.columns]] += sign * y * side.bend(parts[phase])
         return entries
