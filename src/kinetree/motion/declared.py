@@ -106,6 +106,10 @@ _MEASURES = Parameter(
     "limits", "bounds", "What torques are measured by", None, "N m, N", "default the model's limits"
 )
 _DURING = Parameter("during", "numbers", "From which s = t / T to which", (0.0, 1.0), said="default all")
+_SHAPE = Parameter(
+    "shape", "choice", 'Planes of a "box" round the cone, of an "octagon" within it, or the "cone" itself',
+    "box", choices=("box", "octagon", "cone"),
+)  # fmt: skip
 _PART = Parameter(
     "part", "choice", 'Norm of the "force" or "moment", or one component "fx" to "mz" in body axes', "force",
     choices=PARTS,
@@ -294,6 +298,21 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
+        "HumanStrength", "human_strength", "torques of a human keep within strength by angle and velocity",
+        (
+            _JOINTS,
+            Parameter("sex", "text", '"male" or "female"', "male", said='default "male"'),
+            Parameter("height", "positive", "Stature", 1.75, "m", "default 1.75"),
+            Parameter("mass", "positive", "Mass of the body", 75.0, "kg", "default 75"),
+            Parameter("age", "text", '"18-25", "55-65" or ">65"', "18-25", said='default "18-25"'),
+            Parameter(
+                "factors", "gains", "What joints or sides are multiplied by, by name (no unit)", None,
+                said="default 1",
+            ),
+            _at(),
+        ),
+    ),
+    Declared(
         "ReactionLimit", "reaction_limit", "a limit of the force or moment inside a joint",
         (
             _body("Name of the body whose joint it is"),
@@ -455,6 +474,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("friction", "number", "Coefficient of friction (no unit)"),
             Parameter("normal", "vector", "Normal of the surface (no unit)", (0, 0, 1), said="default z"),
             _at(),
+            _SHAPE,
         ),
     ),
     Declared(
@@ -480,6 +500,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("friction", "number", "Coefficient of friction (no unit)", 0.6, said="default 0.6"),
             Parameter("largest", "positive", "Largest push, in weights (no unit)", 3.0, said="default 3"),
             _at(),
+            _SHAPE,
         ),
     ),
     Declared(

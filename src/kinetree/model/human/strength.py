@@ -215,6 +215,20 @@ def scaled_torques(
     return found
 
 
+def scaled_strength(given: Strength, factors: Mapping[str, float]) -> Strength:
+    """Strength of which some joints or sides are weaker or stronger, as in :func:`scaled_torques`.
+
+    >>> weak = scaled_strength(strength(["left_knee", "right_knee"]), {"left": 0.5})
+    >>> float(weak.isometric[0, 0] / weak.isometric[0, 1])
+    0.5
+    """
+    names = given.names
+    torques = {name: (-low, high) for name, low, high in zip(names, *given.isometric, strict=True)}
+    scaled = scaled_torques(torques, factors)
+    isometric = np.array([[-scaled[name][0] for name in names], [scaled[name][1] for name in names]])
+    return Strength(names, frozen(isometric), given.coefficients)
+
+
 def _bare(name: str) -> str:
     return name.removeprefix("left_").removeprefix("right_")
 

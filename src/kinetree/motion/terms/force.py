@@ -37,6 +37,7 @@ from kinetree.motion.terms.reach import AXES, ORIGIN
 
 PREFIX, MOMENT_PREFIX = "force:", "moment:"
 ROUNDING = 1e-4  # of the tip of a friction cone, as a fraction of the force's size
+BOX, OCTAGON, CONE = SHAPES = ("box", "octagon", "cone")  # of friction
 ACROSS = 1e-9  # components of unit vectors below this are none
 Components = float | Sequence[float] | Mapping[str, float]
 
@@ -413,10 +414,12 @@ class UnknownMoment(UnknownLoad):
 
 
 class Friction(Constraint):
-    """The resultant F of unknown forces keeps within a friction pyramid: |t_i . F| <= mu n . F.
+    """The resultant F of unknown forces keeps within friction: |F - n (n . F)| <= mu n . F, or nearly so.
 
     For feet whose points push separately while all of them hold: ``forces`` are names of
-    :class:`UnknownForce`, ``normal`` (3,) is in the world, and t_1, t_2 are across it.
+    :class:`UnknownForce`, ``normal`` (3,) is in the world, and t_1, t_2 are across it. ``shape``: "box",
+    |t_i . F| <= mu n . F, whose corners are 41 % beyond the cone; "octagon", eight planes within the cone, at
+    most 8 % short of it; or the "cone" itself, a smooth row that is rounded at its tip.
 
     >>> Friction(["heel", "ball"], 0.6).family
     'friction'
@@ -430,7 +433,9 @@ class Friction(Constraint):
         friction: float,
         normal: ArrayLike = (0.0, 0.0, 1.0),
         at: Where = "samples",
+        shape: str = "box",
     ) -> None:
+        self.shape = checked_shape(shape, self.family)
         self.forces = [forces] if isinstance(forces, str) else list(forces)
         self.friction, self.at = number(friction, f"coefficient of {self.family}"), at
         self.normal = _normal(normal, AXES, self.family)
@@ -446,16 +451,43 @@ class Friction(Constraint):
         t1 = np.cross(n, np.eye(3)[int(np.abs(n).argmin())])
         t1 /= np.linalg.norm(t1)
         tangents = np.stack([t1, np.cross(n, t1)])
-        sides = np.concatenate([-tangents, tangents]) + self.friction * n
+        directions, mu = sides_of(self.shape, self.friction)
+        cone = self.shape == CONE
+        sides = np.vstack([tangents, self.friction * n]) if cone else mu * n - directions @ tangents
         rows = {}
         for name in self.forces:
             curve = setting.unknowns.curve(PREFIX + name, self.family)
             rows[curve.name] = sides[:, [AXES.index(letter) for letter in curve.labels]]
         s, weight = setting.where(self.at, self.family), setting.mechanism.mass * 9.81
-        labels = [f"side {k + 1} of {' and '.join(self.forces)}" for k in range(4)]
-        low, high, size = np.zeros(4), np.full(4, np.inf), weight or 1.0
-        function = _CombinedBlocks(rows)
+        size, together = weight or 1.0, " and ".join(self.forces)
+        combined = _CombinedBlocks(rows)
+        function: CurveFunction = _BlocksCone(combined, ROUNDING * size) if cone else combined
+        labels = (
+            [f"cone of {together}"] if cone else [f"side {k + 1} of {together}" for k in range(len(sides))]
+        )
+        low, high = np.zeros(function.size), np.full(function.size, np.inf)
         return [Rows(function, s, low, high, self.family, labels, "N", size, "friction")]
+
+
+def checked_shape(shape: str, family: str) -> str:
+    """The name of a shape of friction."""
+    if shape not in SHAPES:
+        raise InputError(f"{family}: {unknown_name('shape', str(shape), SHAPES)}")
+    return shape
+
+
+def sides_of(shape: str, friction: float) -> tuple[Array, float]:
+    """Directions (k, 2) across the normal that planes of friction bound, and by which coefficient.
+
+    >>> directions, mu = sides_of("octagon", 0.6)
+    >>> len(directions), round(mu, 3)
+    (8, 0.554)
+    """
+    count = {BOX: 4, OCTAGON: 8}.get(shape, 0)
+    angles = 2.0 * np.pi * np.arange(count) / max(count, 1)
+    around = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    around[np.abs(around) < ACROSS] = 0.0
+    return around, friction * (float(np.cos(np.pi / 8.0)) if shape == OCTAGON else 1.0)
 
 
 class _CombinedBlocks(CurveFunction):
@@ -479,6 +511,39 @@ class _CombinedBlocks(CurveFunction):
     @override
     def bend(self, at: At, weight: Array) -> None:
         pass  # they are linear
+
+
+class _BlocksCone(CurveFunction):
+    """c_3 - (sqrt(c_1^2 + c_2^2 + rounding^2) - rounding) of three combinations c of blocks."""
+
+    size = 1
+
+    def __init__(self, combined: _CombinedBlocks, rounding: float) -> None:
+        self.combined, self.rounding, self.reads = combined, rounding, combined.reads
+
+    def _parts(self, at: At) -> tuple[Array, Array]:
+        c = self.combined.values(at)
+        return c, np.sqrt((c[:, :2] ** 2).sum(axis=1, keepdims=True) + self.rounding**2)
+
+    @override
+    def values(self, at: At) -> Array:
+        c, size = self._parts(at)
+        return c[:, 2:] - size + self.rounding
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        c, size = self._parts(at)
+        pull = np.concatenate([-c[:, :2] / size, np.ones_like(size)], axis=1)[:, None]
+        return {name: pull @ rows for name, rows in self.combined.rows.items()}
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        c, size = self._parts(at)
+        x = c[:, :2] / size
+        second = -(weight / size)[:, :, None] * (np.eye(2) - x[:, :, None] * x[:, None])
+        for first, rows in self.combined.rows.items():
+            for other, columns in self.combined.rows.items():
+                at.add_curved(first, other, rows[:2].T @ second @ columns[:2])
 
 
 class SquaredForce(Objective):

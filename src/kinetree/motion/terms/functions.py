@@ -190,6 +190,57 @@ class TorquePower(TorqueEnergy):
         return (p * (p - 1.0) * self.weights / self.sizes**2) * np.abs(f / self.sizes) ** (p - 2.0)
 
 
+class TorqueCone(Function):
+    """push . f - (sqrt(|A f|^2 + rounding^2) - rounding) of generalised forces f: 0 or more within a cone."""
+
+    size, reads = 1, (TORQUE,)
+
+    def __init__(self, rows: Integers, across: Array, push: Array, rounding: float) -> None:
+        self.rows, self.A, self.push, self.rounding = rows, across, push, rounding
+
+    def _parts(self, at: At) -> tuple[Array, Array, Array]:
+        """Forces, their part across and its rounded size."""
+        f = at.tau[:, self.rows]
+        across = f @ self.A.T
+        return f, across, np.sqrt((across**2).sum(axis=1, keepdims=True) + self.rounding**2)
+
+    def _pull(self, at: At) -> Array:
+        _, across, size = self._parts(at)
+        return self.push - across / size @ self.A
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        f, _, size = self._parts(at)
+        return (f @ self.push)[:, None] - size + self.rounding
+
+    @override
+    def slopes(self, at: At) -> Array:
+        """Their first derivatives."""
+        return self._pull(at)[:, None, None] @ at.torque_slopes[:, :, self.rows]
+
+    @override
+    def curve_slopes(self, at: At) -> Curves:
+        """Their first derivatives by further blocks."""
+        pull = self._pull(at)[:, None]
+        return {name: pull @ slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives of their weighted sum."""
+        _, across, size = self._parts(at)
+        at.weigh_torques(self.rows, weight * self._pull(at))
+        curves = {name: slopes[:, self.rows] for name, slopes in at.torque_curves.items()}
+        each = np.broadcast_to(-weight / size, across.shape)
+        rows = self.A @ at.torque_slopes[:, :, self.rows]
+        at.add_outer(each, rows, curves={name: self.A @ x for name, x in curves.items()})
+        along = (across / size)[:, None]
+        at.add_outer(
+            weight / size, along[:, None] @ rows,
+            curves={name: along @ (self.A @ x) for name, x in curves.items()},
+        )  # fmt: skip
+
+
 class MotionSquares(Function):
     """sum_i w_i (a_i . q^(r) - target_i)^2 of the moving coordinates, their velocities or accelerations.
 

@@ -23,8 +23,10 @@ from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Acting, Bounded, Constraint, Rows, per_joint, row, two_bounds
 from kinetree.motion.terms.effort import Names, Values
-from kinetree.motion.terms.functions import TorqueSum
+from kinetree.motion.terms.force import CONE, checked_shape, sides_of
+from kinetree.motion.terms.functions import TorqueCone, TorqueSum
 
+CONE_ROUNDING = 1e-3  # weights: of the tip of a friction cone
 LENGTH = 0.1  # m: what counts as 1 of a centre of pressure
 UPRIGHT = 1e-6  # by how much axes of a root may be off the axes of the world
 
@@ -89,8 +91,9 @@ class Support(Constraint):
     For a tree that is rooted at what it stands on. ``force`` names its coordinates that slide along x, y and
     z, ``moment`` those that rotate about x and y of what stands there, in the root's origin. The centre of
     pressure (m, from that origin, in these axes) keeps between ``lower`` and ``upper`` (2,), or (m, 2) for as
-    many instants in ``at``; forces keep within |f_x|, |f_y| <= ``friction`` f_z and 0 <= f_z <= ``largest``
-    times the weight. Multiplied by f_z, all of it is linear in the generalised forces: -moment_y / f_z is x
+    many instants in ``at``; forces keep within ``friction`` of a ``shape``, by default the box |f_x|, |f_y|
+    <= mu f_z (see :class:`Friction`), and 0 <= f_z <= ``largest`` times the weight. Multiplied by f_z, all of
+    it but a cone is linear in the generalised forces: -moment_y / f_z is x
     of the zero-moment point (Vukobratovic and Borovac 2004), moment_x / f_z its y.
 
     >>> Support(("x", "y", "z"), ("roll", "pitch"), lower=(-0.01, -0.035), upper=(0.2, 0.035)).family
@@ -108,8 +111,10 @@ class Support(Constraint):
         friction: float = 0.6,
         largest: float = 3.0,
         at: Where = "samples",
+        shape: str = "box",
     ) -> None:
         self.force, self.moment, self.at = list(force), list(moment), at
+        self.shape = checked_shape(shape, self.family)
         self.lower, self.upper = (
             row(lower, f"lower corner of {self.family}"),
             row(upper, f"upper corner of {self.family}"),
@@ -151,15 +156,25 @@ class Support(Constraint):
             (zero, zero, uy, -one, zero),
         ]
         rows: list[tuple[Array, ...]] = [tuple(x / LENGTH for x in y) for y in edges]
-        rows += [(a * one, b * one, mu * one, zero, zero) for a, b in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+        around, held = sides_of(self.shape, mu)
+        rows += [(-a * one, -b * one, held * one, zero, zero) for a, b in around]
         rows += [(zero, zero, one, zero, zero)]
         matrix = np.moveaxis(np.array(rows), 2, 0) * self._signs(setting, joints) / weight
         labels = ["rear edge", "front edge", "right edge", "left edge"]
-        labels += [f"friction along {x}" for x in ("-x", "+x", "-y", "+y")] + ["vertical force"]
+        labels += [f"friction towards {np.degrees(np.arctan2(b, a)):.0f} degrees" for a, b in around]
+        labels += ["vertical force"]
         high = np.full(len(labels), np.inf)
         high[-1] = self.largest
         function = _varying(setting.own[joints], matrix, s)
-        return [Rows(function, s, np.zeros(len(labels)), high, self.family, labels, "", 1.0, "support")]
+        found: list[Bounded] = [
+            Rows(function, s, np.zeros(len(labels)), high, self.family, labels, "", 1.0, "support")
+        ]
+        if self.shape == CONE:
+            across = np.eye(2, 3) / weight
+            push = np.array([0.0, 0.0, mu * self._signs(setting, joints)[2] / weight])
+            level = TorqueCone(setting.own[joints[:3]], across, push, CONE_ROUNDING)
+            found.append(Rows(level, s, [0.0], [np.inf], self.family, ["friction cone"], "", 1.0, "friction"))
+        return found
 
     def _signs(self, setting: Setting, joints: list[int]) -> Array:
         """1 or -1: whether the joints point along the axes x, y, z, x, y of the world at rest."""
