@@ -8,10 +8,12 @@
 from kinetree.studies.walking.document import document_problem as two_step_problem
 from kinetree.studies.walking.document_walk import TwoStepWalk, two_step_walk
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
+from kinetree.studies.walking.stride import Stride
 from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.walk import Walk, walk
 
 __all__ = [
+    "Stride",
     "TwoStepWalk",
     "Walk",
     "Walker",

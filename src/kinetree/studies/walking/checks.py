@@ -34,15 +34,21 @@ GIVEN_UP = 1.0  # rad or m: it diverged
 NODES = 8  # of polynomials that stand for torques and forces in one piece
 
 
-def checked(who: Walker, prediction: Prediction, *, simulated: bool = False) -> dict[str, Check]:
-    """All checks by name; the simulation only if asked for, since it takes as long as the prediction."""
+def checked(
+    who: Walker, prediction: Prediction, *, simulated: bool = False, alone: bool = False
+) -> dict[str, Check]:
+    """All checks by name; the simulation only if asked for, since it takes as long as the prediction.
+
+    A step ``alone`` has no mirror image that it goes on into.
+    """
     plan = Schedule(who.task)
     found = _finer(who, prediction, plan)
     s = np.linspace(0.0, 1.0, 201)[:-1]
     step = Step(who, prediction, s)
     found["momentum"] = _momentum(who, step)
     found["work_of_the_ground"] = _work(who, prediction, plan)
-    found["mirror_image"] = _mirrored(who, prediction, step)
+    if not alone:
+        found["mirror_image"] = _mirrored(who, prediction, step)
     if simulated:
         found["simulation"] = simulation(who, prediction)
     return found
@@ -53,7 +59,7 @@ def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Che
     s = plan.samples.finer(FINER).s
     step = Step(who, prediction, s)
     tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
-    low, high = (np.array([who.torques[name][k] for name in who.joints]) for k in range(2))
+    low, high = _strength(who, step)
     size = np.array([who.sizes[name] for name in who.joints])
     excess = float((np.maximum(low - tau, tau - high) / size).max())
     both, until = s <= plan.double, s <= plan.ball_off
@@ -77,15 +83,28 @@ def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Che
     }
 
 
+def _strength(who: Walker, step: Step) -> tuple[Array, Array]:
+    """Least and largest torques (m, joints): constant, or by angle and velocity."""
+    low, high = (np.tile([who.torques[name][k] for name in who.joints], (len(step.s), 1)) for k in range(2))
+    if who.strength is not None:
+        columns = [step.column[name] for name in who.strength.names]
+        limits = who.strength.limits(step.q[:, columns], step.qd[:, columns])
+        places = [who.joints.index(name) for name in who.strength.names]
+        low[:, places], high[:, places] = limits.lower, limits.upper
+    return low, high
+
+
 def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
     """Whether the ground only pushes, and whether its friction suffices, foot by foot."""
     force = step.ground().force
     pull = float(np.maximum(-force[..., 2], 0.0).max()) / who.weight
     carries = force[..., 2] > CARRIES * who.weight
-    level = np.abs(force[..., :2]).max(axis=-1)
+    box = who.task.friction_shape == "box"
+    level = np.abs(force[..., :2]).max(axis=-1) if box else np.linalg.norm(force[..., :2], axis=-1)
     used = float((level[carries] / force[..., 2][carries]).max(initial=0.0))
     friction = who.task.friction
-    sentence = f"|f_x|, |f_y| <= {friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
+    size = "|f_x|, |f_y|" if box else "|(f_x, f_y)|"
+    sentence = f"{size} <= {friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
     return {
         "pushing": Check.within(pull, EXACT, "1", "the ground pulls at neither foot, beside the weight"),
         "friction": Check.within(max(used / friction - 1.0, 0.0), SLACK, "1", sentence),

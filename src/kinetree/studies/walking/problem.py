@@ -19,7 +19,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.human.joints import ROOT as LABELS
-from kinetree.model.human.strength import constant_torques
+from kinetree.model.human.strength import MEASURED, Strength, constant_torques, scaled_strength, strength
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
@@ -39,6 +39,7 @@ from kinetree.motion.terms import (
     RelativePosition,
     SquaredAcceleration,
     SquaredSum,
+    StrengthLimits,
     Support,
     Symmetric,
     TorqueCombination,
@@ -136,17 +137,32 @@ class Walker:
         """Least and largest torque of every joint (N m)."""
         task, found = self.task, constant_torques(self.task.sex, self.task.height, self.task.mass)
         for key in task.strength:
-            if not any(_base(name).startswith(key) for name in self.joints):
-                known = sorted({_base(name) for name in self.joints})
+            if not any(_begins(name, key) for name in self.joints):
+                known = sorted({*(_base(name) for name in self.joints), *self.joints, "left", "right"})
                 raise InputError(f"walking: strength: {unknown_name('joint', key, known)}")
-        factor = {
-            name: np.prod([f for key, f in task.strength.items() if _base(name).startswith(key)])
-            for name in self.joints
-        }
+        factor = self.factors
         return {
             name: (float(factor[name] * found[name][0]), float(factor[name] * found[name][1]))
             for name in self.joints
         }
+
+    @cached_property
+    def factors(self) -> dict[str, float]:
+        """What the strength of every joint is multiplied by."""
+        given = self.task.strength
+        return {
+            name: float(np.prod([f for key, f in given.items() if _begins(name, key)]))
+            for name in self.joints
+        }
+
+    @cached_property
+    def strength(self) -> Strength | None:
+        """Strength by angle and velocity of the joints that were measured; None where all is constant."""
+        if self.task.strength_by == "constant":
+            return None
+        names = [name for name in self.joints if _base(name) in MEASURED]
+        given = strength(names, self.task.sex, self.task.height, self.task.mass)
+        return scaled_strength(given, {name: self.factors[name] for name in names})
 
     @cached_property
     def sizes(self) -> dict[str, float]:
@@ -167,6 +183,11 @@ def _base(name: str) -> str:
     return name.removeprefix("left_").removeprefix("right_")
 
 
+def _begins(name: str, key: str) -> bool:
+    """Whether a key of the strength means a joint: by its name with or without its side."""
+    return name.startswith(key) or _base(name).startswith(key)
+
+
 def person_of(task: Walking) -> Mechanism:
     """Who walks with what is carried, 55 degrees of freedom; on slopes gravity is inclined, z the normal."""
     angle = task.slope * DEGREE
@@ -175,10 +196,11 @@ def person_of(task: Walking) -> Mechanism:
     if task.backpack:
         load = Inertia(task.backpack, PACK, task.backpack * PACK_SIZE**2 * np.eye(3))
         person = _carrying(person, "chest", load)
-    if task.hand:
-        for side in ("left", "right"):
+    for side, more in (("left", task.left_hand), ("right", task.right_hand)):
+        mass = task.hand + more
+        if mass:
             body = person.link(f"{side}_hand").body
-            load = Inertia(task.hand, body.inertia.center, task.hand * 0.05**2 * np.eye(3))
+            load = Inertia(mass, body.inertia.center, mass * 0.05**2 * np.eye(3))
             person = _carrying(person, body.name, load)
     return person
 
@@ -247,18 +269,27 @@ class Schedule:
         return np.stack([rear, -side], axis=1), np.stack([front, side], axis=1)
 
 
-def walking_problem(task: Walking | None = None, who: Walker | None = None) -> Problem:
-    """The problem of one step; see :func:`kinetree.studies.walking.walk.walk`."""
+def walking_problem(
+    task: Walking | None = None, who: Walker | None = None, *, alone: bool = False
+) -> Problem:
+    """The problem of one step; see :func:`kinetree.studies.walking.walk.walk`.
+
+    A step ``alone`` does not go on mirrored: what comes before and after it is said elsewhere.
+    """
     task = task or Walking()
+    if task.asymmetric and not alone:
+        raise InputError(
+            "walking: left and right differ, so that no step mirrors the one before it; see walk()"
+        )
     who = who or walker(task)
     plan = Schedule(task)
     x, y, z, yaw, roll, _ = ROOT
     frozen = {y: -task.width / 2.0, yaw: -task.toe_out, roll: 0.0}
     return Problem(
         who.mechanism,
-        objective=_objective(task, who),
+        objective=_objective(task, who, alone),
         constraints=[
-            *_motion(task, who, plan),
+            *_motion(task, who, plan, alone),
             *_trailing(task, who, plan),
             *_supporting(task, who, plan),
             *_landmarks(task, who, plan),
@@ -272,26 +303,29 @@ def walking_problem(task: Walking | None = None, who: Walker | None = None) -> P
     )
 
 
-def _objective(task: Walking, who: Walker) -> list[Objective]:
+def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
     """Means over the step: effort, accelerations, posture, an upright trunk, torque rates."""
     share = 1.0 / task.duration
+    goes_on: dict[str, Any] = {} if alone else {"pairs": who.pairs, "mirrored": who.mirrored}
     terms = [
         (task.effort, Effort(task.exponent, who.joints, limits=who.sizes)),
         (task.acceleration, SquaredAcceleration(who.joints)),
         (task.posture, Posture(who.of(*POSTURE))),
         (task.upright, SquaredSum(LEAN)),
-        (task.rate, TorqueRate(who.joints, limits=who.sizes, pairs=who.pairs, mirrored=who.mirrored)),
+        (task.rate, TorqueRate(who.joints, limits=who.sizes, **goes_on)),
     ]
     return [share * weight * term for weight, term in terms if weight]
 
 
-def _motion(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
+def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Constraint]:
     """Splines that go on mirrored, what is held when, ranges and strength."""
     x, _, z, _, _, pitch = ROOT
     ends = {x: (-6.0 * task.slip, 0.0), z: (0.0, 6.0 * task.pad), pitch: (-120.0 * DEGREE, 30.0 * DEGREE)}
     low, high = ({name: bounds[k] for name, bounds in ends.items()} for k in range(2))
+    varies = [] if who.strength is None else [StrengthLimits(who.strength)]
+    constant = [name for name in who.joints if who.strength is None or name not in who.strength.names]
     return [
-        Symmetric(who.pairs, who.mirrored, spline=True),
+        *([] if alone else [Symmetric(who.pairs, who.mirrored, spline=True)]),
         Hold([x, z], during=(plan.landed, 1.0)),
         Hold([pitch], during=(plan.flat, 1.0)),
         Hold(["right_toe"], during=(0.0, task.heel_off)),
@@ -299,10 +333,11 @@ def _motion(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
         JointLimits({"right_toe": 0.0}, joints=["right_toe"], at="points"),  # else the heel would sink
         JointLimits(low, high, list(ends), at="points"),
         TorqueLimits(
-            {name: high for name, (_, high) in who.torques.items()},
-            {name: low for name, (low, _) in who.torques.items()},
-            who.joints,
+            {name: who.torques[name][1] for name in constant},
+            {name: who.torques[name][0] for name in constant},
+            constant,
         ),
+        *varies,
     ]
 
 
@@ -344,7 +379,9 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
             TRAILING, name="toes", axes="z", lower=-LARGEST_TWIST * weight, upper=LARGEST_TWIST * weight,
             during=both, **common,
         ),
-        Friction(["ball_medial", "ball_lateral", "toe_tip"], task.friction, at=plan.both),
+        Friction(
+            ["ball_medial", "ball_lateral", "toe_tip"], task.friction, at=plan.both, shape=task.friction_shape
+        ),
         *(
             GroundClearance(body, point, plan.heights, at=plan.swing)
             for body, point in (who.points[f"left_{name}"] for name in ("heel", "ball", "toe_tip"))
@@ -366,7 +403,7 @@ def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     s = plan.samples.s[1:]
     lower, upper = plan.support(who, s)
     return [
-        Support((x, y, z), (roll, pitch), lower, upper, task.friction, at=s),
+        Support((x, y, z), (roll, pitch), lower, upper, task.friction, at=s, shape=task.friction_shape),
         *(TorqueCombination({name: 1.0}, 0.0, 0.0, size=who.weight, at="start") for name in (x, y, z)),
     ]
 

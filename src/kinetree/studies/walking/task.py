@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -16,15 +16,67 @@ DEGREE = float(np.pi / 180.0)
 SLOWEST, FASTEST = 0.3, 2.2  # m/s: slower is no gait with these phases, faster is running
 LONGEST = 1.15  # step over leg length: further apart the feet of a walker do not touch the ground
 LARGEST_SLOPE = 15.0  # degrees
+STRENGTHS = ("constant", "angle and velocity")
+FRICTIONS = ("box", "octagon", "cone")
+MAY_BE_LEFT_OUT = ("knee_strike", "knee_off", "pitch_strike")
 HEAVIEST = 0.6  # of the body's mass that is carried
+
+
+def _other_side(name: str) -> str:
+    for mine, other in (("left", "right"), ("right", "left")):
+        if name == mine or name.startswith(f"{mine}_"):
+            return other + name.removeprefix(mine)
+    return name
+
+
+def check_kinds(task: Any) -> None:
+    """An error where a setting is of a wrong kind: text, a number, two numbers, or yes and no."""
+    for spec in fields(task):
+        value, name, default = getattr(task, spec.name), spec.name, spec.default
+        what = f"walking: {name}"
+        if name == "strength":
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                raise InputError(
+                    f"{what} must map names of joints to factors, such as {{'knee': 0.8}}, got {value!r}"
+                )
+            for key, factor in value.items():
+                number(factor, f"walking: strength of '{key}'")
+        elif isinstance(default, bool):
+            if not isinstance(value, bool):
+                raise InputError(f"{what} must be true or false, got {value!r}")
+        elif isinstance(default, str):
+            if not isinstance(value, str):
+                raise InputError(f"{what} must be text, got {value!r}")
+        elif isinstance(default, tuple):
+            if value is None and spec.name in MAY_BE_LEFT_OUT:
+                continue
+            if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != len(default):
+                raise InputError(f"{what} must be {len(default)} numbers, got {value!r}")
+            whole = all(type(x) is int for x in default)
+            for x in value:
+                number(x, what)
+                if whole and type(x) is not int:
+                    raise InputError(f"{what} must be integers, got {value!r}")
+        elif type(default) is int:
+            if type(value) is not int:
+                raise InputError(f"{what} must be an integer, got {value!r}")
+        elif not np.isfinite(number(value, what)):
+            raise InputError(f"{what} must be finite, got {value!r}")
+    for name, choices in (("strength_by", STRENGTHS), ("friction_shape", FRICTIONS)):
+        if getattr(task, name) not in choices:
+            raise InputError(f"walking: {name}: {unknown_name('choice', getattr(task, name), choices)}")
 
 
 @dataclass(frozen=True)
 class Walking:
     """Who walks and how; lengths in m, masses in kg, speeds in m/s, angles in rad but for the slope (deg).
 
-    ``slope`` is positive uphill. ``backpack`` hangs behind the chest, ``hand`` is carried in each hand.
-    ``strength`` multiplies the torque limits of joints whose names begin with a key, on both sides alike.
+    ``slope`` is positive uphill. ``backpack`` hangs behind the chest, ``hand`` is carried in each hand,
+    ``left_hand`` and ``right_hand`` beside it in one. ``strength`` multiplies the torque limits of joints
+    whose names begin with a key, on both sides alike, or on one side if the key begins with it, such as
+    "left_knee" or "left". Where both sides differ, a stride of two different steps is predicted.
+    ``strength_by`` is "constant", or "angle and velocity" for flexion of hip, knee and ankle (Anderson et al.
+    2007). ``friction_shape``: "box", "octagon" or "cone" (:class:`kinetree.terms.Friction`).
 
     Shares of the step: ``double`` support, ``flat`` (from when on the foot is flat), ``heel_off``; ``ball``
     is the share of double support in which the ball of the trailing foot still carries. ``points`` are
@@ -44,10 +96,14 @@ class Walking:
     slope: float = 0.0
     backpack: float = 0.0
     hand: float = 0.0
+    left_hand: float = 0.0
+    right_hand: float = 0.0
     strength: Mapping[str, float] = field(default_factory=dict)
+    strength_by: str = "constant"
     width: float = 0.10  # between the heels
     toe_out: float = 5.0 * DEGREE
     friction: float = 0.6
+    friction_shape: str = "box"
     double: float = 0.26
     flat: float = 1.0 / 6.0
     heel_off: float = 0.70
@@ -76,8 +132,7 @@ class Walking:
     wrist: float = 0.0  # m, least sideways distance of the wrists from the middle of the hips
 
     def __post_init__(self) -> None:
-        for name in ("speed", "step", "height", "mass", "slope", "backpack", "hand", "width", "friction"):
-            number(getattr(self, name), f"walking: {name}")
+        check_kinds(self)
         self._check_pace()
         self._check_loads()
         self._check_schedule()
@@ -126,10 +181,13 @@ class Walking:
     def _check_loads(self) -> None:
         if abs(self.slope) > LARGEST_SLOPE:
             raise InputError(f"walking: slope must be within {LARGEST_SLOPE:g} degrees, got {self.slope:g}")
-        for name, value in (("backpack", self.backpack), ("hand", 2.0 * self.hand)):
-            if not 0.0 <= value <= HEAVIEST * self.mass:
+        for name, count in (("backpack", 1), ("hand", 2), ("left_hand", 1), ("right_hand", 1)):
+            value = getattr(self, name)
+            if not 0.0 <= count * value <= HEAVIEST * self.mass:
+                each = " together" if count > 1 else ""
                 raise InputError(
-                    f"walking: {name} must be from 0 to {HEAVIEST:.0%} of the body's mass, got {value:g} kg"
+                    f"walking: {name} must be from 0 to {HEAVIEST:.0%} of the body's mass{each}, got "
+                    f"{value:g} kg"
                 )
         if not 0.0 < self.friction <= 2.0 or not 0.0 <= self.width <= 0.5:
             raise InputError(
@@ -156,9 +214,24 @@ class Walking:
         if self.closure < 2 or self.clearances < 1:
             raise InputError("walking: closure needs at least 2 instants, clearances at least 1")
 
+    @property
+    def asymmetric(self) -> bool:
+        """Whether one side differs from the other, so that steps do."""
+        return self.left_hand != self.right_hand or self.mirrored().strength != self.strength
+
+    def mirrored(self) -> Walking:
+        """The same with left and right exchanged.
+
+        >>> Walking(strength={"left_knee": 0.5}).mirrored().strength
+        {'right_knee': 0.5}
+        """
+        strength = {_other_side(name): x for name, x in self.strength.items()}
+        return replace(self, left_hand=self.right_hand, right_hand=self.left_hand, strength=strength)
+
     def changed(self, **changes: Any) -> Walking:
         """The same with some of it replaced."""
         known = [x.name for x in fields(self)]
+        changes = {name: tuple(x) if isinstance(x, list) else x for name, x in changes.items()}
         for name in changes:
             if name not in known:
                 raise InputError(f"walking: {unknown_name('setting', name, known)}")

@@ -21,6 +21,7 @@ from kinetree.result.variables import Variable
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.ground import FEET, Ground, Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
+from kinetree.studies.walking.stride import Stride, plain, stride
 from kinetree.studies.walking.task import Walking
 
 
@@ -107,11 +108,6 @@ def with_ground(result: Result, ground: Ground, task: dict[str, Any], checks: di
     )
 
 
-def plain(task: dict[str, Any]) -> dict[str, Any]:
-    """Settings as a file holds them."""
-    return {name: list(x) if isinstance(x, tuple) else x for name, x in task.items()}
-
-
 def walk(
     task: Walking | None = None,
     *,
@@ -125,23 +121,31 @@ def walk(
     simulated: bool = False,
     progress: bool | Callable[[Progress], object] | None = None,
     **changes: Any,
-) -> Walk:
+) -> Walk | Stride:
     """One step of a walking human, predicted from q = 0 and verified; ``changes`` are those of the task.
 
     Effort, accelerations, posture and torque rates are least; the trailing toes rest until they lift off,
     the leading heel lands with speed and rolls on, the centre of pressure keeps within the sole, friction
     holds, torques keep within strength, and the next step mirrors this one. The search begins standing
     upright unless a ``start`` is given, and with ``starts`` > 1 also at random motions. ``simulated`` adds a
-    forward simulation of the free human to the checks.
+    forward simulation of the free human to the checks. Where left and right differ in strength or in what
+    hands carry, two different steps are predicted, a :class:`Stride`.
 
     >>> import kinetree as kt
     >>> kt.walking.Walking(speed=1.0, step=0.5).duration
     0.5
     """
     begun = perf_counter()
-    task = (task or Walking()).changed(**changes) if changes else task or Walking()
-    if not isinstance(task, Walking):
+    if task is not None and not isinstance(task, Walking):
         raise InputError(f"walk needs a Walking, got {shown(task)}")
+    task = (task or Walking()).changed(**changes)
+    if not isinstance(simulated, bool):
+        raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
+    if task.asymmetric:
+        return stride(
+            task, simulated=simulated, start=start, tolerance=tolerance, starts=starts, seed=seed,
+            solver=solver, max_iterations=max_iterations, time_limit=time_limit, progress=progress,
+        )  # fmt: skip
     who = walker(task)
     problem = walking_problem(task, who)
     made = perf_counter()

@@ -17,6 +17,7 @@ from kinetree.study.values import Gains, Numbers, Positive, Seed, Whole, choice
 
 PERSON = ("sex", "height", "mass")
 SOLVERS = ("auto", "interior", "ipopt")
+STRENGTHS, FRICTIONS = ("constant", "angle and velocity"), ("box", "octagon", "cone")
 FORMULATIONS, SHARINGS = ("foot", "two_step"), ("zmp", "time")
 HOW = ("formulation", "sharing")
 SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
@@ -30,11 +31,20 @@ class WalkTable(Table):
     slope: Number = Field(0.0, description="Slope of the ground, uphill positive (degrees).")
     backpack: Number = Field(0.0, description="Mass that is carried on the back (kg).")
     hand: Number = Field(0.0, description="Mass that is carried in each hand (kg).")
+    left_hand: Number = Field(0.0, description="Mass that the left hand carries beside that (kg).")
+    right_hand: Number = Field(0.0, description="Mass that the right hand carries beside that (kg).")
     strength: Gains | None = Field(
-        None, description="Factors on torque limits by joint, such as { knee = 0.8 } (no unit)."
+        None,
+        description="Factors on torque limits by joint, such as { knee = 0.8, left_ankle = 0.5 } (no unit).",
+    )
+    strength_by: choice("strength", lambda: STRENGTHS) = Field(  # type: ignore[valid-type]
+        "constant", description='Whether strength is "constant" or by "angle and velocity".'
     )
     width: Positive = Field(0.10, description="Distance between the heels, sideways (m).")
     friction: Positive = Field(0.6, description="Coefficient of friction (no unit).")
+    friction_shape: choice("shape", lambda: FRICTIONS) = Field(  # type: ignore[valid-type]
+        "box", description="Of the friction cone: box round it, octagon within it, or the cone itself."
+    )
     double: Positive = Field(0.26, description="Share of the step in double support (no unit).")
     heel_off: Positive = Field(0.70, description="Share of the step after which the heel lifts (no unit).")
     points: Whole = Field(12, description="Control points of each joint in a step.")
@@ -101,7 +111,16 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
 
     own = {name: x for name, x in asked.items() if name in (*table.model_fields_set, *PERSON)}
     with work.origin.blamed("walk"):
-        for name in ("nodes", "exponent", "arms", "wrist", "friction", "simulated"):
+        for name in (
+            "nodes",
+            "exponent",
+            "arms",
+            "wrist",
+            "friction",
+            "friction_shape",
+            "strength_by",
+            "simulated",
+        ):
             if name in table.model_fields_set:
                 raise InputError(f'{name} is for formulation = "foot": [Barman2020], chapter V, has its own')
         task = DOCUMENT.changed(**{**own, "strength": asked["strength"]})
