@@ -212,6 +212,8 @@ def test_command_prints_and_saves(folder):
     assert "arnold5" in outcome.stdout and "opencap10" in outcome.stdout and "1.000" in outcome.stdout
     saved = json.loads((folder / "walk_gait.json").read_text())
     assert saved["arnold5"]["missed"] == [] and set(saved) == {"arnold5", "opencap10"}
+    assert kinetree("validate", "gait", "walk.nc").exit_code == 0  # its own scores may be written again
+    (folder / "walk_gait.json").write_text("mine")
     again = kinetree("validate", "gait", "walk.nc")
     assert again.exit_code == 2 and "exists already" in again.output
     outcome = kinetree("validate", "gait", "walk.nc", "--force", "--json", "--data", "arnold5")

@@ -45,7 +45,8 @@ def export(
     """Write a result as a table, a movie, for OpenSim, or its model.
 
     By the suffix of FILE: .csv a table; .mp4 or .gif a movie; .mot the coordinates for OpenSim (angles in
-    degrees), .sto a variable for OpenSim (SI units); .urdf or .toml the mechanism. With --variable
+    degrees; those of a human by the names of its gait models, rooted at the pelvis), .sto a variable for
+    OpenSim (SI units); .urdf or .toml the mechanism. With --variable
     ground_reaction a .mot or .sto file has the forces on both feet, where they act, and moments, in OpenSim's
     axes.
 
@@ -90,6 +91,12 @@ def _write(
             write_text(path, ground_text(result), force)
             return
         motion = suffix == ".mot"
+        if motion and variable == "q":
+            from kinetree.studies.gait.opensim import is_human, opensim_motion
+
+            if is_human(result.mechanism):  # however it is rooted
+                write_text(path, opensim_motion(result), force)
+                return
         write_text(path, opensim_text(result, degrees=motion, variable=variable), force)
     elif suffix in MODELS:
         _save_model(result, path, force)

@@ -63,11 +63,12 @@ def validate_gait(
     from kinetree.studies.gait.measured import DATA_SETS
 
     path = Path(f"{result.stem}_gait.json") if output is None else output
+    again = output is None and _own_scores(path)  # what this command wrote before it may write again
     if path.suffix.lower() not in SCORES:
         raise FileError(f"{path}: scores can be written as {' or '.join(SCORES)}")
     if picture is not None:
         check_picture(picture)
-    check_output([path, *([picture] if picture else [])], force)
+    check_output([*([] if again else [path]), *([picture] if picture else [])], force)
     names = list(dict.fromkeys(data or DATA_SETS))
     for name in names:
         if name not in DATA_SETS:
@@ -81,7 +82,7 @@ def validate_gait(
     scores = [gait_score(cycle, name) for name in names]
     told_scores = {score.data: score.as_dict() for score in scores}
     text = json.dumps(told_scores, indent=2) + "\n" if path.suffix.lower() == ".json" else _csv(told_scores)
-    write_text(path, text, force)
+    write_text(path, text, force or again)
     if picture is not None:
         _draw(cycle, names[0], picture)
     if as_json:
@@ -91,6 +92,19 @@ def validate_gait(
         for file in (path, picture):
             if file is not None:
                 told(f"Wrote {file}")
+
+
+def _own_scores(path: Path) -> bool:
+    """Whether a file has nothing but scores, as this command writes them."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return (
+        isinstance(found, dict)
+        and bool(found)
+        and all(isinstance(x, dict) and {"data", "curves", "stance"} <= set(x) for x in found.values())
+    )
 
 
 def _print(scores: list[GaitScore]) -> None:

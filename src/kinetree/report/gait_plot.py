@@ -15,7 +15,7 @@ from kinetree.report.panel import quiet_frame
 from kinetree.result.result import Result
 from kinetree.studies.gait.curves import ANGLES, FORCES, MOMENTS, POWERS, REACTIONS, CurveKind
 from kinetree.studies.gait.cycle import GaitCycle, gait_cycle
-from kinetree.studies.gait.measured import Measured, measured_walking
+from kinetree.studies.gait.measured import Measured, mean_powers, measured_walking
 from kinetree.studies.gait.score import GaitScore, gait_score
 
 if TYPE_CHECKING:
@@ -39,8 +39,9 @@ def plot_gait(
     moments, powers and sizes of joint forces, as far as the gait has them.
 
     ``gait`` is a result of walking or its cycle. Grey bands are one and two standard deviations round the
-    mean of the measured ``data`` ("arnold5", "opencap10" or None), which has no powers and joint forces; r is
-    the correlation with the mean. A thin line marks the end of stance.
+    mean of the measured ``data`` ("arnold5", "opencap10" or None); r is the correlation with the mean. Powers
+    have no band: the data are means and deviations of angles and moments, so a dotted line shows the power of
+    the mean curves. Joint forces were not measured. A thin line marks the end of stance.
     """
     cycle = gait_cycle(gait, leg) if isinstance(gait, Result) else gait
     measured = measured_walking(data) if isinstance(data, str) else data
@@ -79,6 +80,9 @@ def _draw(
         ax.plot(data.percent, mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), gid="mean")
         if score is not None and key in cycle.curves:
             title += f"   r = {score[key].r:.2f}" + (" (doubtful)" if score[key].doubtful else "")
+    elif data is not None and key in POWERS and key in (powers := mean_powers(data)):
+        ax.plot(data.percent, powers[key], color=INK, linewidth=0.9, linestyle=(0, (1, 2)), gid="of means")
+        title += "   (dotted: means)"
     if key in cycle.curves:
         ax.plot(cycle.percent, cycle[key], color=LINE_COLORS[0], linewidth=1.8, gid=key)
     ax.axhline(0.0, color=GROUND, linewidth=0.6, zorder=0)

@@ -61,14 +61,17 @@ def ground_text(result: Result) -> str:
         for what, values in (("force_v", force), ("force_p", point), ("torque_", moment)):
             names += [f"{foot}_ground_{what}{axis}" for axis in "xyz"]
             columns.append(values[:, k])
-    return _rows(f"{result.mechanism.name} {GROUND}", result, names, np.concatenate(columns, axis=1), False)
+    return opensim_table(
+        f"{result.mechanism.name} {GROUND}", result, names, np.concatenate(columns, axis=1), False
+    )
 
 
 def _text(title: str, result: Result, values: Array, degrees: bool) -> str:
-    return _rows(title, result, [str(name) for name in result["joint"].values], values, degrees)
+    return opensim_table(title, result, [str(name) for name in result["joint"].values], values, degrees)
 
 
-def _rows(title: str, result: Result, labels: list[str], values: Array, degrees: bool) -> str:
+def opensim_table(title: str, result: Result, labels: list[str], values: Array, degrees: bool) -> str:
+    """Columns (m, k) over the times of a result as OpenSim reads them."""
     names = ["_".join(label.split()) for label in labels]
     twice = [name for name in names if ["time", *names].count(name) > 1]
     if twice:

@@ -87,7 +87,7 @@ def report_html(result: Result, meshes: PathLike | None = None, *, bare: bool = 
     body = element(
         "body",
         "" if bare else _header(result),
-        element("main", _stage(result), *_sections(result)),
+        element("main", _stage(result), _card("Beside measured walking", gait(result)), *_sections(result)),
         _header(result) if bare else "",
         _footer(result),
         element("script", data, type="application/json", id="kinetree-data"),
@@ -272,7 +272,6 @@ def _sections(result: Result) -> list[Html]:
     study = result.settings.get("study", {})
     settings = {key: value for key, value in result.settings.items() if key != "study"}
     left = [
-        _card("Beside measured walking", gait(result)),
         _card("Audit", audit_list(result.audit)),
         _card("Numbers", motion_table(result), price_table(result.statistics), long=True),
         _card("What happened", event_table(result), long=True),

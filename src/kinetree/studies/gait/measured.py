@@ -11,7 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import InputError, unknown_name
-from kinetree.studies.gait.curves import ALL, FORCES
+from kinetree.studies.gait.curves import ALL, ANGLES, FORCES, MOMENTS, POWERS
 
 DATA = files("kinetree.studies.gait") / "data"
 DATA_SETS = ("arnold5", "opencap10")
@@ -27,8 +27,8 @@ DOUBTFUL = {"arnold5": (), "opencap10": ("ankle_flexion", "ankle_moment", *FORCE
 class Measured:
     """Measured walking: ``mean`` and ``sd`` (101,) of every curve over ``percent`` of the cycle.
 
-    ``stance`` (% of the cycle) and ``speed`` (m/s) are means over trials. Curves that are ``doubtful`` have
-    known faults and are shown, but count for nothing.
+    ``stance`` (% of the cycle), ``speed`` (m/s) and ``cycle`` (s) are means over trials. Curves that are
+    ``doubtful`` have known faults and are shown, but count for nothing.
     """
 
     name: str
@@ -39,6 +39,31 @@ class Measured:
     stance: float
     speed: float
     doubtful: tuple[str, ...]
+    cycle: float = float("nan")
+
+
+def mean_powers(data: Measured) -> dict[str, Array]:
+    """Powers (W/kg) of the mean cycle: mean moments times rates of mean angles, by name of the curve.
+
+    The published data are means and standard deviations over subjects, not curves of trials: how powers
+    differ between people does not follow from them, and the mean of products is not quite the product of
+    means. So there is a line to look at, no band, and no score.
+
+    >>> float(mean_powers(measured_walking())["ankle_power"].max().round(1))
+    2.4
+    """
+    duration = data.cycle
+    found = {}
+    for key, kind in POWERS.items():
+        angle, moment = (
+            next(x for x, other in kinds.items() if other.source == kind.source)
+            for kinds in (ANGLES, MOMENTS)
+        )
+        if angle in data.mean and moment in data.mean and duration > 0.0:
+            t = data.percent / 100.0 * duration
+            rate = np.gradient(np.radians(data.mean[angle]), t, edge_order=2)
+            found[key] = data.mean[moment] * rate
+    return found
 
 
 @cache
@@ -64,6 +89,7 @@ def measured_walking(name: str = "arnold5") -> Measured:
         round(float(np.mean([float(row["toe_off_pct"]) for row in mine])), 2),
         float(np.mean([float(row["mean_speed_m_per_s"]) for row in mine])),
         DOUBTFUL[name],
+        float(np.mean([float(row["cycle_time_s"]) for row in mine])),
     )
 
 
