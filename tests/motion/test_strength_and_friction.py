@@ -5,7 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.motion.terms.force import sides_of
-from kinetree.terms import Friction, HumanStrength, SquaredTorque, StrengthLimits, Support, UnknownForce
+from kinetree.motion.terms.strength import StrengthLimits
+from kinetree.terms import Friction, HumanStrength, SquaredTorque, Support, UnknownForce
 
 PERSON = kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused()
 STANDING = PERSON.rooted_at("right_foot", point="right_heel")

@@ -28,7 +28,7 @@ from kinetree.motion.terms.reach import (
 from kinetree.motion.terms.reaction import ReactionLimit, SquaredReaction, ZeroMomentPoint
 from kinetree.motion.terms.smoothness import Jerk, Tracking
 from kinetree.motion.terms.speed import PointSpeed, PointVelocity
-from kinetree.motion.terms.strength import HumanStrength, StrengthLimits
+from kinetree.motion.terms.strength import HumanStrength
 from kinetree.motion.terms.support import JointSprings, Support, TorqueCombination
 
 __all__ = [
@@ -66,7 +66,6 @@ __all__ = [
     "SquaredSum",
     "SquaredTorque",
     "StrengthLimit",
-    "StrengthLimits",
     "Support",
     "Symmetric",
     "Time",

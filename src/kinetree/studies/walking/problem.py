@@ -39,7 +39,6 @@ from kinetree.motion.terms import (
     RelativePosition,
     SquaredAcceleration,
     SquaredSum,
-    StrengthLimits,
     Support,
     Symmetric,
     TorqueCombination,
@@ -50,6 +49,7 @@ from kinetree.motion.terms import (
     VelocityLimits,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
+from kinetree.motion.terms.strength import StrengthLimits
 from kinetree.studies.walking.task import DEGREE, Walking
 
 GRAVITY = 9.81
