@@ -73,7 +73,9 @@ def predict_phases(
     return found
 
 
-def _first_start(phases: Phases, start: PhasedPrediction | Result | Array | Sequence[Prediction] | None) -> Start:
+def _first_start(
+    phases: Phases, start: PhasedPrediction | Result | Array | Sequence[Prediction] | None
+) -> Start:
     if isinstance(start, list | tuple) and all(isinstance(x, Prediction) for x in start):
         if len(start) != len(phases.problems):
             raise InputError(f"start has {len(start)} predictions for {len(phases.problems)} phases")
