@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ class LoopCase(Case):
     """A motion of a mechanism with closed loops, from positions q0 (n,) and velocities qd0 (n,)."""
 
     qd0: Array | None = None
+    torque: Mapping[str, float] | None = None
 
     @property
     def rates(self) -> Array:
@@ -33,6 +34,10 @@ class LoopCase(Case):
         simulator = self.simulator(mechanism, method="dop853", rtol=REFERENCE_TOLERANCE)
         return final_positions(simulator.run(self.q0, self.rates))
 
+    def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.Simulator:
+        """A prepared simulation that tells the final state."""
+        return super().simulator(mechanism, torque=self.torque, **options)
+
     def public(self, method: str, tolerance: float) -> Any:
         """The public call with everything that it tells."""
         return kt.simulate(
@@ -40,6 +45,7 @@ class LoopCase(Case):
             self.q0,
             self.rates,
             duration=self.duration,
+            torque=self.torque,
             method=method,
             rtol=tolerance,
             atol=tolerance,
@@ -74,8 +80,19 @@ def bricard() -> LoopCase:
     return LoopCase("A04, Bricard", linkage, np.zeros(5), 10.0, "falls 10 s from rest at q = 0")
 
 
+def andrews() -> LoopCase:
+    """Problem A03 of the IFToMM library: Andrews' squeezing mechanism (Schiehlen 1990)."""
+    beta, gamma, delta = -0.0617138900142764, 0.45527981916307, 0.487364979543843
+    phi, epsilon = 0.222668390165886, 1.23054744454982
+    start = np.array([beta, 0.0, gamma, delta, phi, epsilon, -phi])
+    squeezer = kt.zoo.andrews_squeezer()
+    words = "0.03 s from rest under 0.033 N m at its crank, with its spring"
+    return LoopCase("A03, Andrews", squeezer, start, 0.03, words, torque={"beta": 0.033})
+
+
 CASES: dict[str, Callable[[], LoopCase]] = {
     "four_bar": four_bar, "three_rrr": three_rrr, "two_four_bars": two_four_bars, "bricard": bricard,
+    "andrews": andrews,
 }  # fmt: skip
 
 

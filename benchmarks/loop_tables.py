@@ -33,7 +33,8 @@ def _timings(results: dict[str, Any]) -> Table:
         "by singular values, relative to the largest of them, and of inverse dynamics what forward dynamics "
         "makes of its torques. Pinocchio has its joints depth first, one point for each planar hinge, and "
         "the proximal terms 1e-8 (constraintDynamics) and 1e-6 (lcaba), with which it is most exact; it has "
-        "no inverse dynamics with loops."
+        "no inverse dynamics with loops: its rnea and the Jacobian of its constraints, solved by NumPy, "
+        "stand beside ours, and their error is the difference."
     )
     remark = results.get("loop_remark", "")
     return Table("Closed loops: one state, batches", f"{note} {remark}".strip(), head, rows)

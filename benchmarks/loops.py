@@ -118,8 +118,28 @@ def _torques(mechanism: kt.Mechanism, name: str, plan: Plan) -> list[Row]:
     back = kt.forward_dynamics(mechanism, at.q, at.qd, tau)
     error = {"kinetree": np.abs(back - at.qdd).max() / np.abs(at.qdd).max()}
     call = partial(kt.inverse_dynamics, mechanism, at.q, at.qd, at.qdd, threads=1)
-    who = {("inverse dynamics", BATCH): [Contestant("kinetree", call, BATCH)]}
+    one = cycle(zip(at.q, at.qd, at.qdd, strict=True))
+    alone = [Contestant("kinetree", lambda: kt.inverse_dynamics(mechanism, *next(one)))]
+    if (peer := _peer("pinocchio_loops")) is not None and not _is_redundant(mechanism):
+        model, inputs = peer.PinocchioLoops(mechanism), (at.q, at.qd, at.qdd)
+        answer = model.torques(mechanism.driven)
+        ordered = [np.ascontiguousarray(x[:, model.order]) for x in inputs]
+        found = np.array([answer(*one) for one in zip(*(x[:CHECKED] for x in ordered), strict=True)])
+        size = np.abs(tau).max()
+        error["pinocchio rnea + NumPy"] = np.abs(found - tau[:CHECKED, model.order]).max() / size
+        alone.append(
+            Contestant("pinocchio rnea + NumPy", partial(_next_of, cycle(zip(*ordered, strict=True)), answer))
+        )
+    who = {
+        ("inverse dynamics", None): alone,
+        ("inverse dynamics", BATCH): [Contestant("kinetree", call, BATCH)],
+    }
     return _raced(mechanism, name, who, error, plan.seconds)
+
+
+def _is_redundant(mechanism: kt.Mechanism) -> bool:
+    """Whether points of cut joints say the same more than once, so that there is no square system."""
+    return any(loop.joint.kind != "spherical" for loop in mechanism.loops)
 
 
 def _raced(
@@ -196,6 +216,8 @@ def _points(case: LoopCase, plan: Plan) -> list[Point]:
         ):
             line = [Runner(contestant, method, x, calls(method, x), final_positions) for x in plan.tolerances]
             found += curve(case, line, sharp)
+    if case.mechanism.springs:  # peers have no springs between points of bodies, short of callbacks
+        return found
     if (pinocchio := _peer("pinocchio_loops")) is not None:
         for line in pinocchio.runners(case, plan.tolerances).values():
             found += curve(case, line, sharp)

@@ -36,7 +36,7 @@ class Plan:
         *("six axes, reaction limits", "seven axes around a sphere"),
     )
     loops: tuple[str, ...] = ("four_bar", "bricard", "stewart", "ladder of 40")
-    loop_motions: tuple[str, ...] = ("four_bar", "three_rrr", "two_four_bars", "bricard")
+    loop_motions: tuple[str, ...] = ("four_bar", "three_rrr", "two_four_bars", "bricard", "andrews")
     loop_growth: tuple[tuple[str, int], ...] = (
         *(("ladder", n) for n in (10, 40, 160, 1000)),
         *(("series", n) for n in (10, 20, 40)),

@@ -87,6 +87,26 @@ class PinocchioLoops:
 
         return answer
 
+    def torques(self, driven: Any) -> Callable[[Array, Array, Array], Array]:
+        """answer(q, v, a) with torques of the drives, in Pinocchio's order of joints, of one state.
+
+        It has no inverse dynamics with loops: ``rnea`` and the Jacobian of its constraints leave
+        J_u^T lambda = tau_u of joints without drives to NumPy.
+        """
+        data, model, constraints = self.model.createData(), self.model, self.constraints
+        datas = pin.StdVec_RigidConstraintData()
+        datas.extend([constraint.createData() for constraint in constraints])
+        drives = np.asarray(driven)[self.order]
+
+        def answer(q: Array, v: Array, a: Array) -> Array:
+            tau = np.array(pin.rnea(model, data, q, v, a))
+            pin.computeJointJacobians(model, data, q)
+            J = pin.getConstraintsJacobian(model, data, constraints, datas)
+            tau -= J.T @ np.linalg.solve(J[:, ~drives].T, tau[~drives])
+            return tau
+
+        return answer
+
 
 def depth_first(tree: Tree) -> Array:
     """The axes so that all beyond one follow it at once."""

@@ -12,7 +12,7 @@ from kinetree.model.joint_kind import KINDS
 
 
 def tables(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {"MechanismTable": schema, **schema["$defs"]}
+    return dict(schema["$defs"])
 
 
 def test_schema_describes_every_key_and_refuses_others() -> None:
@@ -53,3 +53,13 @@ def test_schema_requires_only_what_has_no_default() -> None:
     assert required["LoopTable"] == {"name", "kind", "a", "b"}
     assert required["ContactTable"] == {"name", "body"}
     assert required["DhRowTable"] == set()
+
+
+def test_schema_tells_graphs_from_trees() -> None:
+    schema = json_schema()
+    assert schema["if"] == {"required": ["joint"]}
+    graph, tree = (schema["$defs"][schema[key]["$ref"].rsplit("/", 1)[1]] for key in ("then", "else"))
+    assert {"joint", "cut"} <= set(graph["properties"])
+    assert not {"joint", "cut"} & set(tree["properties"])
+    assert set(graph["required"]) == {"name", "body", "joint"}
+    assert "free" in schema["$defs"]["GraphJointTable"]["properties"]["kind"]["enum"]

@@ -7,8 +7,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.analysis.inverse import bias_torque, mass_matrix
-from kinetree.analysis.loops import program as preparation
 from kinetree.analysis.loops.compiled import LoopStates
+from kinetree.analysis.loops.draft import Draft, random_motion
 from kinetree.analysis.loops.elimination import elimination
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.program import loop_program
@@ -158,9 +158,9 @@ def test_segments_change_no_answer(mechanism, depth):
     q, qd, tau = state(mechanism, 4)
     expected = by_singular_values(mechanism, q, qd, tau)
     rows, kept = loop_rows(mechanism), loop_program(mechanism).kept.tolist()
-    present, motion = preparation._random_motion(rows, kept)
+    present, motion = random_motion(rows, kept)
     for some in (0, depth):
-        draft = preparation._Draft(rows, kept, present, motion, some)
+        draft = Draft(rows, kept, present, motion, some)
         assert (draft.segments.count > 1) == (some > 0)
         qdd = LoopStates(mechanism.tree, draft.tables()).answer(q, qd, tau).qdd
         assert (size(qdd - expected) / size(expected)).max() < 1e-9

@@ -132,6 +132,94 @@ def test_limits_and_given_forces_of_a_cut_joint_are_those_of_a_joint_of_the_tree
     assert ends[0] == pytest.approx(ends[1], abs=1e-8)
 
 
+RAMP = ([0.0, 0.1, 0.3], [0.0, 0.9, -0.4])
+LAWS = {
+    "table": lambda robot: {"B": RAMP},
+    "feedback": lambda robot: {"B": kt.control.PD([1.3], kp=6.0, kd=0.4, limits=0.8)},
+    "function": lambda robot: {
+        "B": lambda t, q, qd: 0.8 * np.sin(9.0 * t) - 0.1 * qd[robot.joint_index("A")]
+    },
+    "all at once": lambda robot: {"O": 0.2, "A": lambda t, q, qd: 0.1 * t, "B": RAMP},
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_law_of_a_motor_does_the_same_at_a_cut_joint_as_at_one_of_the_tree(law):
+    ends, forces = [], []
+    for cut in "BC":
+        robot = four_bar([cut], driven=True, viscous=0.2)
+        q, qd, _ = pose(robot)
+        run = kt.simulate(robot, q, qd, 0.3, times=7, rtol=1e-10, torque=LAWS[law](robot), reactions=True)
+        assert run.passed
+        ends.append(run["q"].values[-1, robot.joint_index("O")])
+        if cut == "B":
+            assert run["cut_tau"].coords["cut_joint"].values.tolist() == ["B"]
+            forces.append(run["cut_tau"].values[:, 0])
+            first = run["loop_force"].sel(loop="B").values
+        else:
+            forces.append(run["tau"].values[:, robot.joint_index("B")])
+            on_rocker = run["reaction"].sel(body="rocker").values
+            hinge = run["loop_force"].sel(loop="C").values
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)  # steps do not end where a motor meets its limit
+    np.testing.assert_allclose(forces[0], forces[1], atol=1e-7)
+    assert np.abs(forces[0]).max() > 0.1
+    assert np.isfinite(on_rocker[:, [0, 1, 5]]).all()
+    assert np.isfinite(hinge[:, [0, 1, 5]]).all()
+    total = forces[1] - 0.2 * _rate_of_b(law)  # the motor's torque less friction, as B transmits them
+    np.testing.assert_allclose(-first[:, 5], total, atol=1e-7)
+
+
+def _rate_of_b(law):
+    """Rates of the angle B where it is a joint of the tree."""
+    robot = four_bar(["C"], driven=True, viscous=0.2)
+    q, qd, _ = pose(robot)
+    run = kt.simulate(robot, q, qd, 0.3, times=7, rtol=1e-10, torque=LAWS[law](robot))
+    return run["qd"].values[:, robot.joint_index("B")]
+
+
+def test_a_motor_at_a_cut_joint_works_beside_a_controller():
+    ends = []
+    for cut in "BC":
+        robot = four_bar([cut], driven=True)
+        q, qd, _ = pose(robot)
+        want = np.where(np.array(robot.joint_names) == "O", 0.9, 0.0)
+        gains = {name: (3.0 if name == "O" else 0.0) for name in robot.joint_names if name in ("O", "B")}
+        law = kt.control.PD(want, kp=gains, kd=gains)
+        if cut == "C":  # B belongs to the controller, so its torque comes from a function
+            run = kt.simulate(
+                robot,
+                q,
+                qd,
+                0.2,
+                times=3,
+                rtol=1e-9,
+                controller=lambda t, q, qd, robot=robot, law=law: (
+                    law.torque(robot, t, q, qd) + 0.5 * (np.array(robot.joint_names) == "B")
+                ),
+            )
+        else:
+            run = kt.simulate(robot, q, qd, 0.2, times=3, rtol=1e-9, controller=law, torque={"B": 0.5})
+        ends.append(run["q"].values[-1, robot.joint_index("O")])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+def test_wrong_laws_of_motors_are_refused():
+    robot = four_bar(["B"], driven=True)
+    q, qd, _ = pose(robot)
+    for torque, message in (
+        ({"B": kt.control.PD([0.1, 0.2], kp=1.0)}, "a PD of one joint has a trajectory of one coordinate"),
+        ({"B": kt.control.GravityCompensation()}, "GravityCompensation is no law of a single joint"),
+        ({"B": lambda t, q, qd: np.nan}, "must be one number, got nan"),
+        ({"B": ([0.0, 1.0], [[1.0], [2.0]])}, r"must be numbers \(k,\)"),
+        ({"B": "much"}, "torque of 'B'"),
+        ({"D": 1.0}, "unknown joint 'D'"),
+    ):
+        with pytest.raises(kt.InputError, match=message):
+            kt.simulate(robot, q, qd, 0.1, torque=torque)
+    with pytest.raises(kt.InputError, match="beside a controller, torque may name coordinates of cut joints"):
+        kt.simulate(robot, q, qd, 0.1, torque={"O": 1.0}, controller=kt.control.PD(q, kp=1.0))
+
+
 def test_plain_joints_are_cut():
     assert [loop.name for loop in four_bar().loops] == ["B"]
     assert [loop.name for loop in four_bar(**FORCES).loops] == ["A"]
@@ -211,3 +299,51 @@ def test_a_continuous_angle_does_not_jump():
     whole = [pose(robot, theta)[0] for theta in turns]
     found = kt.loops.cut_coordinates(robot, np.array(whole), continuous=True)
     np.testing.assert_allclose(found.values[:, 0], turns, atol=1e-12)
+
+
+def carried_four_bar(floating):
+    """A four-bar whose frame is a body, on the world or floating."""
+    bodies = [
+        rod("frame", 0.9, 3.0),
+        rod("crank", 0.3, 1.0),
+        rod("coupler", 0.8, 2.0),
+        rod("rocker", 0.6, 1.5),
+    ]
+    base = kt.Joint.of_kind("base", "free" if floating else "fixed")
+    joints = [
+        kt.Loop(base, "world", "frame"),
+        kt.Loop(pin("O", driven=True), "frame", "crank"),
+        kt.Loop(pin("A"), "crank", "coupler", at(0.3)),
+        kt.Loop(pin("B"), "coupler", "rocker", at(0.8), at(0.6)),
+        kt.Loop(pin("C"), "frame", "rocker", at(0.9)),
+    ]
+    return kt.from_graph("carried", bodies, joints, cut=["B"], gravity=GRAVITY)
+
+
+def test_a_base_floats_in_a_graph():
+    """Without gravity it keeps its momentum; held in place, it moves as the one on the world."""
+    floating, fixed = carried_four_bar(True), carried_four_bar(False)
+    assert floating.n_dof == 9
+    assert floating.links[0].floats
+    assert kt.loops.mobility(floating) == 7
+    q, qd, _ = pose(fixed)
+    still = np.zeros(6)
+    whole = np.concatenate([still, q]), np.concatenate([still, qd])
+    qdd = kt.forward_dynamics(fixed, q, qd, np.zeros(3))
+    pushed = kt.inverse_dynamics(floating, *whole, np.concatenate([still, qdd]))
+    assert np.abs(pushed[6:]).max() < 1e-10
+    assert np.abs(pushed[:2]).max() > 1.0  # the world's reaction
+    run = kt.simulate(floating.with_gravity((0, 0, 0)), *whole, 0.4, times=5, rtol=1e-10)
+    momentum = kt.momentum(floating, run.q.values, run.qd.values)
+    assert np.abs(momentum - momentum[0]).max() < 1e-9
+    assert run.passed
+
+
+def test_free_joints_only_let_bases_float():
+    free, hinge = kt.Joint.of_kind("base", "free"), kt.Loop(pin("j"), "world", "a")
+    bodies = [rod("a", 1.0, 1.0), rod("b", 1.0, 1.0)]
+    with pytest.raises(kt.ModelError, match="a free joint lets a base float, so that its body a is the"):
+        kt.from_graph("x", bodies, [hinge, kt.Loop(free, "a", "b")])
+    joints = [hinge, kt.Loop(free, "world", "b"), kt.Loop(pin("k"), "a", "b")]
+    with pytest.raises(kt.ModelError, match="unknown cut joint 'free'"):
+        kt.from_graph("x", bodies, joints, cut=["base"])

@@ -363,6 +363,9 @@ def test_batches_have_the_bits_of_single_motions():
     mechanism, q0, qd0 = four_bars(2, 0.4, 0.3)
     starts = np.outer([1.0, 0.7, -0.4], q0), np.outer([1.0, -0.5, 0.8], qd0)
     together = kt.simulate_batch(mechanism, *starts, duration=0.4, times=3, rtol=1e-9, threads=2)
+    assert {"loop_gap", "loop_rate", "loop_drift"} <= set(together.audit)
+    assert together.passed
+    assert together.loop_error.dims == ("rollout", "time", "loop")
     for k, (q, qd) in enumerate(zip(*starts, strict=True)):
         alone = kt.simulate(mechanism, q, qd, duration=0.4, times=3, rtol=1e-9, method="dop853")
         assert np.array_equal(together.q.values[k], alone.q.values)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.control.controller import Controller
 from kinetree.control.desired_motion import Desired, desired_motion
 from kinetree.control.fitted import Recipe
 from kinetree.control.per_joint import PerJoint, checked, critical
+from kinetree.errors import InputError
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +36,18 @@ class PD(Controller):
         kd = critical(kp) if self.kd is None else checked(self.kd, "kd")
         self._set(trajectory=desired.source, kp=kp, kd=kd)
         return Recipe(desired, kp, kd)
+
+    def joint_law(self, what: str) -> tuple[PiecewisePolynomial, float, float, float]:
+        """Desired motion, gains and limit of a law of one coordinate, such as that of a cut joint."""
+        assert self._recipe.desired is not None
+        values = self._recipe.kp, self._recipe.kd, np.inf if self.limits is None else self.limits
+        if self._recipe.desired.n != 1 or not all(isinstance(x, float) for x in values) or self.period:
+            raise InputError(
+                f"{what}: a PD of one joint has a trajectory of one coordinate, numbers as gains and limits, "
+                f"and no period; got {self!r}"
+            )
+        kp, kd, limit = values
+        return self._recipe.desired.table, kp, kd, limit  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

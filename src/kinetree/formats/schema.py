@@ -16,12 +16,14 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from kinetree.formats.file_values import Angle, Ends, Matrix, Moment, NameOrIndex, Number, Vector
 from kinetree.formats.schema_parts import (
     EACH,
+    GRAPH_KINDS,
     ORIGIN,
     AboutOriginTable,
     BentRodTable,
     BoxTable,
     CutKind,
     CylinderTable,
+    GraphKind,
     JointDirections,
     JointParameters,
     Kind,
@@ -117,7 +119,9 @@ class GraphJointTable(JointParameters, JointDirections):
     """A joint between bodies a and b, in a mechanism drawn as a graph."""
 
     name: str = Field(description="Name of the joint.")
-    kind: CutKind = Field(description=f"Kind of joint: {', '.join(CUT_KINDS)}.")
+    kind: GraphKind = Field(
+        description=f"Kind of joint: {', '.join(GRAPH_KINDS)}; a free one on the world lets a body float."
+    )
     a: EndTable = Field(description="Where the joint sits in body a.")
     b: EndTable = Field(description="Where the joint, after its motion, sits in body b.")
     length: Number | None = Field(
@@ -311,6 +315,24 @@ class FileSchema(GenerateJsonSchema):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of a mechanism file, with a description and the unit of every key."""
-    schema = MechanismTable.model_json_schema(schema_generator=FileSchema)
-    return {"$schema": GenerateJsonSchema.schema_dialect, **schema}
+    """The JSON schema of a mechanism file, with a description and the unit of every key.
+
+    A file with [[joint]] tables draws a graph, any other one has bodies with their joints, or a DH table.
+    """
+    both = {name: _parts(table) for name, table in (("graph", GraphTable), ("tree", MechanismTable))}
+    drawn = {"required": ["joint"]}
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "title": "Mechanism",
+        "type": "object",
+        "if": drawn,
+        "then": {"$ref": f"#/$defs/{GraphTable.__name__}"},
+        "else": {"$ref": f"#/$defs/{MechanismTable.__name__}"},
+        "$defs": both["tree"] | both["graph"],
+    }
+
+
+def _parts(table: type[Table]) -> dict[str, Any]:
+    """The schema of a table and of those in it, by name."""
+    schema = table.model_json_schema(schema_generator=FileSchema)
+    return {**schema.pop("$defs", {}), table.__name__: schema}

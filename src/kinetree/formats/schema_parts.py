@@ -28,6 +28,8 @@ ORIGIN = [0.0, 0.0, 0.0]
 EACH = "one number, or one per degree of freedom"
 Kind = Annotated[str, Field(json_schema_extra={"enum": list(KINDS)})]
 CutKind = Annotated[str, Field(json_schema_extra={"enum": list(CUT_KINDS)})]
+GRAPH_KINDS = tuple(dict.fromkeys((*KINDS, *CUT_KINDS)))
+GraphKind = Annotated[str, Field(json_schema_extra={"enum": list(GRAPH_KINDS)})]
 EulerSequence = Annotated[
     str, Field(json_schema_extra={"enum": [*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES]})
 ]

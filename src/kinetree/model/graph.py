@@ -45,7 +45,7 @@ def from_graph(
     ``placement_b`` in body b. A spanning tree on the world is found, the other joints are cut; or ``cut``
     names them. A body reached from its other side is carried by the joint the other way round, whose
     coordinates keep names and signs. In the mechanism the frame of a body is that of the joint which carries
-    it; shapes, springs and points are moved along.
+    it; shapes, springs and points are moved along. A free joint on the world lets a body float.
 
     >>> import kinetree as kt
     >>> bar = kt.Inertia.rod(1.0, end=(1, 0, 0))
@@ -95,6 +95,11 @@ def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
                 f"mechanism '{name}': more than one joint is called '{joint.name}'; names must differ"
             )
         taken.add(joint.name)
+        if joint.joint.is_free and joint.body_a != WORLD:
+            raise ModelError(
+                f"joint '{joint.name}': a free joint lets a base float, so that its body a is the world; got "
+                f"'{joint.body_a}'"
+            )
         for body in (joint.body_a, joint.body_b):
             if body != WORLD and body not in seen:
                 raise ModelError(f"joint '{joint.name}': {unknown_name('body', body, (WORLD, *bodies))}")
@@ -112,7 +117,8 @@ def _can_carry(joint: Loop) -> bool:
 
 def _must_carry(joint: Loop, followed: set[str]) -> bool:
     """Whether it cannot be cut: its coordinate is needed."""
-    return joint.joint.mimic is not None or joint.name in followed or "armature" in joint.joint.parameters()
+    known = joint.joint.mimic is not None or joint.name in followed or joint.joint.is_free
+    return known or "armature" in joint.joint.parameters()
 
 
 def _is_plain(joint: Loop) -> bool:
@@ -138,7 +144,7 @@ def _cuts(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> list[str]
         elif must:
             raise ModelError(
                 f"mechanism '{name}': no joint can be cut in the loop of '{joint.name}' and "
-                f"{listed(x.name for x in inside)}: all have armature or belong to mimic joints"
+                f"{listed(x.name for x in inside)}: all are free, have armature or belong to mimic joints"
             )
     return [joint.name for joint in joints if joint.name not in tree]
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, unknown_name
+from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
 from kinetree.model.joint import Joint
-from kinetree.model.joint_kind import CUT_KINDS
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,7 @@ class Loop:
     The closed joint has the given kind and axes; its frame is placed at ``placement_a`` in body a and, moved
     by the joint, at ``placement_b`` in body b. A revolute cut joint leaves one of six relative motions free.
     A spherical one with a ``length`` (m) is a massless rod with a ball at each end: it keeps the distance.
+    In a graph (:func:`kinetree.from_graph`) it is any joint, and a free one lets a base float.
     """
 
     joint: Joint
@@ -33,8 +33,6 @@ class Loop:
         checked_name(self.body_b, f"loop '{self.name}': body b")
         if self.body_a == self.body_b:
             raise ModelError(f"loop '{self.name}' ties body '{self.body_a}' to itself; it needs two bodies")
-        if self.joint.is_free:
-            raise ModelError(f"loop '{self.name}': {unknown_name('cut joint', self.joint.kind, CUT_KINDS)}")
         if self.length is not None and not self.joint.is_ball:
             raise ModelError(
                 f"loop '{self.name}': only a spherical cut joint takes a length (a rod), "

@@ -21,6 +21,7 @@ from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import LONGEST
 from kinetree.model.joint import Joint
+from kinetree.model.joint_kind import CUT_KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.modules import Module, automatic_modules, checked_modules
 from kinetree.model.named_state import NamedState, NamedStates
@@ -346,6 +347,8 @@ def faults(
 
 def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
     """What a cut joint cannot have: its coordinate is none of the tree's, whose mass matrix is M."""
+    if loop.joint.is_free:
+        yield f"loop '{loop.name}': {unknown_name('cut joint', loop.joint.kind, CUT_KINDS)}"
     given = ["armature"] if "armature" in loop.joint.parameters() else []
     for what in given + ["mimic"] * (loop.joint.mimic is not None):
         yield (

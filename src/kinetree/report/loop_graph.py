@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TALL, WIDE = 0.75, 2.1  # inches for a row and a column of bodies
+BEND, MOST_BEND = 0.2, 0.7  # of lines of cut joints beside their length, and in rows at most
 Places = dict[str, tuple[float, float]]
 
 
@@ -28,7 +29,7 @@ def graph_of(mechanism: Mechanism) -> Figure:
     places = _places(mechanism)
     columns = 1 + max(x for x, _ in places.values())
     rows = 1 + max(y for _, y in places.values())
-    figure = Figure(figsize=(max(WIDE * columns, 5.0), max(TALL * rows + 0.9, 3.0)))
+    figure = Figure(figsize=(max(WIDE * columns, 5.0), max(TALL * (rows + 0.5) + 0.9, 3.0)))
     FigureCanvasAgg(figure)
     ax: Any = figure.add_axes((0.01, 0.01, 0.98, 0.9))
     for link in mechanism.links:
@@ -37,7 +38,7 @@ def graph_of(mechanism: Mechanism) -> Figure:
         _edge(ax, places[link.parent], places[link.body.name], link.joint.name, style)
     for loop in mechanism.loops:
         ends = places[loop.body_a], places[loop.body_b]
-        _edge(ax, *ends, loop.name, {"color": ALERT, "lw": 1.4, "ls": "--"}, bend=0.12)
+        _edge(ax, *ends, loop.name, {"color": ALERT, "lw": 1.4, "ls": "--"}, bend=BEND)
     for name, (x, y) in places.items():
         box = {"boxstyle": "round,pad=0.35", "fc": PAPER, "ec": INK, "lw": 2.0 if name == WORLD else 1.0}
         ax.text(x, -y, name, ha="center", va="center", fontsize=9, color=INK, bbox=box, zorder=4)
@@ -52,7 +53,8 @@ def graph_of(mechanism: Mechanism) -> Figure:
     lines = [Line2D([], [], label=label, **style) for style, label in legend]
     figure.legend(handles=lines, loc="upper right", ncols=len(lines), frameon=False, fontsize=9)
     figure.text(0.02, 0.985, mechanism.name, va="top", fontsize=12, color=INK)
-    ax.set(xlim=(-0.5, columns - 0.5), ylim=(-rows + 0.4, 0.6))
+    above = MOST_BEND if mechanism.loops else 0.0  # lines of cut joints pass above the bodies between
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(-rows + 0.4, 0.6 + above))
     ax.set_axis_off()
     return figure
 
@@ -88,13 +90,13 @@ def _edge(
     style: dict[str, Any],
     bend: float = 0.0,
 ) -> None:
-    """A line between two bodies with the joint's name at its middle."""
+    """A line between two bodies, bent aside if asked, with the joint's name at its middle."""
     (x0, y0), (x1, y1) = a, b
-    span = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
-    side = bend * max(span, 1.0)
+    span = max(((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5, 1e-9)
+    side = min(bend * max(span, 1.0), MOST_BEND)
     t = [k / 24 for k in range(25)]
-    x = [x0 + (x1 - x0) * s + 4 * s * (1 - s) * side for s in t]
-    y = [y0 + (y1 - y0) * s for s in t]
+    x = [x0 + (x1 - x0) * s + 4 * s * (1 - s) * side * (y1 - y0) / span for s in t]
+    y = [y0 + (y1 - y0) * s - 4 * s * (1 - s) * side * abs(x1 - x0) / span for s in t]
     ax.plot(x, [-v for v in y], zorder=1, **style)
     mark = {"fc": PAPER, "ec": "none", "pad": 0.6}
     ax.text(

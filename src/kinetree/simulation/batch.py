@@ -23,6 +23,7 @@ from kinetree.simulation.audit import energies, energy_check, energy_tolerance
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
@@ -64,13 +65,13 @@ def simulate_batch(
     motion; ``controller`` and ``ground``: one for all, or a list of m. ``masses`` (m, n_bodies) in kg: those
     of the bodies in each motion, whose moments of inertia change with them; models inside controllers keep
     the mechanism's own. The answer has the dimensions rollout, time, joint, with energies and an audit of
-    the worst balance among the motions. Four motions share their steps, so a motion's last digits depend on
-    its neighbours, never on the number of threads; with closed loops each has steps of its own. No events
-    are watched for, no Euler sequences switched: a motion must not start within a degree of gimbal lock; the
-    nearer it comes to it, the smaller its steps, and with fixed steps it is an error there, which is watched
-    for one motion at a time. Methods as for :func:`kinetree.simulate`, but "auto" is always explicit: ask
-    for "radau" where the system is stiff. Of the verdicts those on positions and velocities are given, in
-    the audit and in the messages.
+    the worst among the motions: balance of energy, and how well loops stay closed. Four motions share their
+    steps, so a motion's last digits depend on its neighbours, never on the number of threads; with closed
+    loops each has steps of its own. No events are watched for, no Euler sequences switched: a motion must
+    not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with
+    fixed steps it is an error there, which is watched for one motion at a time. Methods as for
+    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff. Of
+    the verdicts those on positions and velocities are given, in the audit and in the messages.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
@@ -93,10 +94,9 @@ def simulate_batch(
     else:
         with ThreadPoolExecutor(count) as pool:
             found = list(pool.map(_Job.run, jobs))
-    works = jobs[0].system.parts.works
-    return _result(
-        mechanism, options, found, works, varied, perf_counter() - began, allowed, stops is not None
-    )
+    works, drift = jobs[0].system.parts.works, max(job.drift for job in jobs)
+    seconds = perf_counter() - began
+    return _result(mechanism, options, found, works, varied, drift, seconds, allowed, stops is not None)
 
 
 class _Job:
@@ -125,7 +125,7 @@ class _Job:
         self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
         self._told = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
-        self.options, self.masses = options, masses
+        self.options, self.masses, self.drift = options, masses, 0.0
 
     def run(self) -> dict[str, Any]:
         """Positions, velocities, work and states of components (m, k, ...) of its motions, by name."""
@@ -145,6 +145,7 @@ class _Job:
             self._advance(self.rows[here])
             target = own[here]
             target[:] = out[: len(target)]
+            self.drift = max(self.drift, loop_drift(self.system))
             self.system.close_loops(target)
         at = self.system.at
         moving = {name: own[..., at.places[name]] for name in ("q", "qd", "work")}
@@ -254,6 +255,7 @@ def _result(
     pieces: list[dict[str, Any]],
     works: tuple[str, ...],
     masses: Masses | None,
+    drift: float,
     seconds: float,
     allowed: Verdicts,
     stops: bool,
@@ -267,6 +269,11 @@ def _result(
     rollouts = ((ROLLOUT,), np.arange(len(q)), "1", "number of the motion")
     found = energies(mechanism, q, qd, work, works, masses)
     known = {"q": q, "qd": qd, **found.variables()}
+    audit = {"energy_balance": energy_check(found, energy_tolerance(options))}
+    if mechanism.loops:
+        known["loop_error"] = loop_errors(mechanism, q)
+        states = (-1, mechanism.n_dof)
+        audit |= closure_checks(mechanism, q.reshape(states), qd.reshape(states), drift, options)
     shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
     shown |= own | found.of_components()
     told = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
@@ -277,7 +284,7 @@ def _result(
         {"time": options.times, **told},
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
-        audit={"energy_balance": energy_check(found, energy_tolerance(options)), **judged},
+        audit=audit | judged,
         messages=[check.sentence for check in judged.values() if not check.passed],
         seconds=seconds,
     )

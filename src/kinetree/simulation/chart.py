@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from kinetree.algebra.three_turns import LOCKED, ThreeTurns
 from kinetree.analysis.inverse import joint_reactions
 from kinetree.errors import SimulationError
 from kinetree.simulation.audit import Energies, energies
+from kinetree.simulation.cut_law import LawFunction
 from kinetree.simulation.options import Trigger
 from kinetree.simulation.system import Observation, System
-from kinetree.simulation.torque import Law, LawFunction
+from kinetree.simulation.torque import Law
+
+if TYPE_CHECKING:
+    from kinetree.simulation.loop_audit import LoopEfforts
 
 UNEXPLAINED = 1e-9  # share of a torque that a law may exert about an axis that gimbal lock has taken away
 
@@ -144,6 +148,8 @@ class View:
     def law(self, law: Law) -> Law:
         """The same law for the present coordinates."""
         function = law.function
+        if law.cut is not None:
+            law = replace(law, cut=law.cut.seen(self))
         return law if function is None else replace(law, function=self._law_function(function))
 
     def _law_function(self, function: LawFunction) -> LawFunction:
@@ -190,24 +196,37 @@ class Piece:
             self.view.known = dict(zip(self.times.tolist(), states, strict=True))
         seen = self.system.observe(self.times, self.own)
         energy = energies(mechanism, q[:, 0], qd[:, 0], self.own[:, 0, at.work], self.system.parts.works)
-        reaction = self._reactions(seen) if reactions else None
+        efforts = self._efforts(reactions=reactions)
+        reaction = self._reactions(seen, efforts) if reactions else None
+        if efforts is not None:
+            seen = replace(seen, cut_tau=efforts.driven)
         if self.view is not None:
             chart = self.view.chart
             qdd = chart.user_accelerations(q, qd, seen.qdd, q_user, qd_user)
             seen = replace(seen, tau=chart.user_torques(q, seen.tau, q_user), qdd=qdd)
         return seen, energy, reaction
 
-    def _reactions(self, seen: Observation) -> Reactions:
+    def _efforts(self, *, reactions: bool) -> LoopEfforts | None:
+        """Forces of loops and of drives at cut joints, where they are asked for or there are any."""
+        if not self.system.mechanism.loops:
+            return None
+        from kinetree.simulation.loop_audit import cut_joint_component, loop_efforts
+
+        joints = cut_joint_component(self.system)
+        if not reactions and (joints is None or not joints[1].has_drives):
+            return None
+        return loop_efforts(self.system, self.times, self.own)
+
+    def _reactions(self, seen: Observation, efforts: LoopEfforts | None) -> Reactions:
         """What the joints transmit, in the piece's own coordinates."""
         system, mechanism = self.system, self.system.mechanism
         acting, own = system.wrenches(seen.contact[:, 0]), self.own[:, 0]
         state = own[:, system.at.q], own[:, system.at.qd], seen.qdd[:, 0]
-        if not mechanism.loops:
+        if efforts is None:
             return Reactions(joint_reactions(mechanism, *state, acting or None), np.zeros((len(own), 0, 6)))
-        from kinetree.simulation.loop_audit import loop_reactions, loop_torques
+        from kinetree.simulation.loop_audit import loop_reactions
 
-        torque = loop_torques(system, self.times, self.own)
-        return Reactions(*loop_reactions(mechanism, state, torque, acting))
+        return Reactions(*loop_reactions(mechanism, state, efforts, acting))
 
 
 def observe(pieces: Sequence[Piece], *, reactions: bool) -> tuple[Observation, Energies, Reactions | None]:

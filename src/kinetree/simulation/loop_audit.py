@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import e
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.result.records import Check, Event
+from kinetree.simulation.compiled.cut_joints import CutJointForces
 from kinetree.simulation.compiled.loops import MOST_PASSAGES, ClosedLoops, Passage
 from kinetree.simulation.options import Options
 from kinetree.simulation.system import System
@@ -149,30 +150,50 @@ def loop_errors(mechanism: Mechanism, q: Array) -> Array:
     return errors
 
 
-def loop_torques(system: System, times: Array, states: Array) -> Array:
-    """Generalized forces J^T lambda (k, n_dof) of the loops at times (k,) and states (k, 1, size)."""
-    found = loop_component(system)
+class LoopEfforts(NamedTuple):
+    """What loops do at times (k,): J^T lambda (k, n_dof); forces of drives and all at cut joints, (k, c)."""
+
+    torque: Array
+    driven: Array
+    pushed: Array
+
+
+def cut_joint_component(system: System) -> tuple[int, CutJointForces] | None:
+    """The component of forces at cut joints with its place among all; None without."""
+    for k, part in enumerate(system.parts.components):
+        if isinstance(part, CutJointForces):
+            return k, part
+    return None
+
+
+def loop_efforts(system: System, times: Array, states: Array) -> LoopEfforts:
+    """Forces of the loops at times (k,) and states (k, 1, size)."""
+    found, joints = loop_component(system), cut_joint_component(system)
     assert found is not None
     part, own = found
     rows = list(part.kept)
     J = constraints(system.mechanism, states[:, 0, system.at.q]).J[:, rows]
     torque = np.zeros((len(times), system.n))
+    driven, pushed = np.zeros((2, len(times), 0 if joints is None else len(joints[1].names)))
     for k in range(len(times)):
         system.observe(times[k : k + 1], states[k : k + 1])
         torque[k] = J[k].T @ part.multipliers(own)
-    return torque
+        if joints is not None:
+            driven[k], pushed[k] = joints[1].forces_in(system, joints[0])
+    return LoopEfforts(torque, driven, pushed)
 
 
 def loop_reactions(
-    mechanism: Mechanism, state: tuple[Array, Array, Array], torque: Array, wrenches: Sequence[Wrench]
+    mechanism: Mechanism, state: tuple[Array, Array, Array], efforts: LoopEfforts, wrenches: Sequence[Wrench]
 ) -> tuple[Array, Array]:
     """Reactions (k, n_bodies, 6) and wrenches of the cut joints (k, loops, 6) of a motion (k, n_dof).
 
     Components that redundant constraints leave undetermined are NaN, and so are all in a singular position.
     """
+    torque, pushed = efforts.torque, efforts.pushed if efforts.pushed.size else None
     try:
-        forces = forces_of(mechanism, constraints(mechanism, *state[:2]), torque).wrench
-        return reactions_of(mechanism, state, torque, wrenches)[0], forces
+        forces = forces_of(mechanism, constraints(mechanism, *state[:2]), torque, pushed=pushed).wrench
+        return reactions_of(mechanism, state, torque, wrenches, pushed=pushed)[0], forces
     except SingularityError:
         pass
     J = constraints(mechanism, state[0]).J
@@ -183,7 +204,8 @@ def loop_reactions(
     whole = np.full((len(torque), mechanism.n_bodies, 6), np.nan)
     cuts = np.full((len(torque), len(mechanism.loops), 6), np.nan)
     q, qd, qdd = (x[good] for x in state)
-    whole[good], cuts[good] = loop_reactions(mechanism, (q, qd, qdd), torque[good], some)
+    fewer = LoopEfforts(*(x[good] for x in efforts))
+    whole[good], cuts[good] = loop_reactions(mechanism, (q, qd, qdd), fewer, some)
     return whole, cuts
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.compiled.component import Component
+from kinetree.simulation.cut_law import CutLaw
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench, independent_axes
 
@@ -21,7 +22,56 @@ POINTER = ctypes.c_void_p
 FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, *[POINTER] * 4)
 
 
-class PythonLaw(Component):
+class Called(Component):
+    """A component some of whose functions are Python; what they raise is kept by the system."""
+
+    system: System
+    _keep: dict[str, Any]
+
+    def join(self, system: System) -> None:
+        """The system whose states it reads, and which keeps what it raises."""
+        self.system = system
+
+    def address(self, function: str, lanes: int) -> int:
+        """Where its functions are."""
+        made = self._keep.get(function)
+        return 0 if made is None else int(ctypes.cast(made, POINTER).value or 0)
+
+    def _guarded(self, call: Callable[..., None]) -> Callable[..., int]:
+        def guarded(*arguments: Any) -> int:
+            try:
+                call(*arguments)
+            except BaseException as problem:
+                self.system.problem = problem
+                return 1
+            return 0
+
+        return guarded
+
+
+class PythonCutLaw(Called):
+    """Functions of (t, q, qd) that give forces of drives at cut joints.
+
+    They are put where ``joints``, the component of cut joints at a ``place`` among all, reads them.
+    """
+
+    name = "law of cut joints"
+
+    def __init__(self, law: CutLaw, joints: Any, place: int) -> None:
+        self.law, self.joints, self.place = law, joints, place
+        self._keep = {"law": FUNCTION(self._guarded(self._fill))}
+
+    def _fill(self, t: float, y: int, given: int, context: int, own: int) -> None:
+        system = self.system
+        state, at = numbers_at(y, system.size), system.at
+        forces = self.joints.given_in(system, self.place)
+        if not np.isfinite(state).all():
+            forces[:] = np.nan
+            return
+        forces[:] = self.law.called(t, state[at.q].copy(), state[at.qd].copy())
+
+
+class PythonLaw(Called):
     """A function of (t, q, qd), or a controller that cannot run compiled, with its integrals of errors.
 
     An exception is kept by the system, and the integration stops. States that are not finite never reach
@@ -39,19 +89,10 @@ class PythonLaw(Component):
         if integrates:
             self._keep["rates"] = FUNCTION(self._guarded(self._integrate))
 
-    def join(self, system: System) -> None:
-        """The system whose states it reads, and which keeps what it raises."""
-        self.system = system
-
     @property
     def has_slopes(self) -> bool:
         """Torques that are held between sampling instants have no slopes."""
         return self.law.is_sampled and not self.n_state
-
-    def address(self, function: str, lanes: int) -> int:
-        """Where "law" and, with integrals, "rates" are."""
-        made = self._keep.get(function)
-        return 0 if made is None else int(ctypes.cast(made, POINTER).value or 0)
 
     def _fill(self, t: float, y: int, given: int, context: int, own: int) -> None:
         torques = numbers_at(given, self.system.parts.tree.n)
@@ -81,17 +122,6 @@ class PythonLaw(Component):
             return
         tau = self.system.context.rows("command")[0][self.free]
         rates[:] = self.law.controller.integral_rate(self.mechanism, t, state[at.q].copy(), tau)
-
-    def _guarded(self, call: Callable[..., None]) -> Callable[..., int]:
-        def guarded(*arguments: Any) -> int:
-            try:
-                call(*arguments)
-            except BaseException as problem:
-                self.system.problem = problem
-                return 1
-            return 0
-
-        return guarded
 
 
 def numbers_at(address: int, count: int) -> Array:

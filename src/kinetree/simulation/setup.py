@@ -23,9 +23,10 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import ContextParts
+from kinetree.simulation.cut_law import JointDrive
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import Options, Stops, Trigger
-from kinetree.simulation.python_law import PythonLaw
+from kinetree.simulation.python_law import PythonCutLaw, PythonLaw
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
 from kinetree.state import Wrench, independent_axes
@@ -100,7 +101,10 @@ def components(
         from kinetree.simulation.loops import closed_loops
 
         found.append(closed_loops(mechanism, baumgarte))
-        found += _cut_joint_forces(mechanism, law, stops, slow)
+        forces = _cut_joint_forces(mechanism, law, stops, slow)
+        found += forces
+        if law.cut is not None and law.cut.is_python:
+            found.append(PythonCutLaw(law.cut, forces[0], len(found) - 1))
     if mechanism.tree.springs is not None:
         from kinetree.simulation.compiled.springs import SpringForces
 
@@ -109,7 +113,7 @@ def components(
         from kinetree.simulation.compiled.coupled import MimicJoints
 
         found.append(MimicJoints())
-    if law.is_python:
+    if law.is_called:
         found.append(PythonLaw(mechanism, law))
     if law.servos is not None:
         from kinetree.simulation.compiled.servos import Servos
@@ -135,14 +139,14 @@ def _cut_joint_forces(mechanism: Mechanism, law: Law, stops: Stops | None, slow:
     from kinetree.analysis.loops.coordinates import cut_table
 
     table = cut_table(mechanism)
-    given = np.zeros(len(table.names)) if law.cut is None else law.cut
-    if not (table.passive.any() or given.any() or table.limited.any()):
+    if not (table.passive.any() or law.cut is not None or table.limited.any()):
         return []
     from kinetree.simulation.compiled.cut_joints import CutJointForces
 
     strength = None if stops is None else (stops.stiffness, stops.damping)
     ends = {key: np.clip(table.columns[key], -ENDLESS, ENDLESS) for key in ("lower", "upper")}
-    return [CutJointForces(table.names, table.columns | ends, table.limited, strength, slow, given)]
+    drives = (JointDrive(),) * len(table.names) if law.cut is None else law.cut.drives
+    return [CutJointForces(table.names, table.columns | ends, table.limited, strength, slow, drives)]
 
 
 def context_parts(

@@ -43,6 +43,8 @@ from kinetree.simulation.verdicts import (
 )
 from kinetree.state import Wrench, coordinates, hint_at_degrees
 
+CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
+
 
 class AccuracyWarning(KinetreeWarning):
     """The energy balance of a simulation is off by more than its tolerance."""
@@ -78,9 +80,11 @@ def simulate(
     """The motion of a mechanism from a state of rest or motion, with energies and an audit.
 
     ``q0`` and ``qd0`` (n_dof,); at rest unless ``qd0`` is given. ``duration`` (s). ``torque``: a vector
-    (n_dof,), a table (times, torques), a :class:`PiecewisePolynomial`, or a function of (t, q, qd);
-    ``controller``: one of :mod:`kinetree.control`, among them joints that move as prescribed
-    (:class:`kinetree.control.Prescribed`), or such a function. ``ground`` meets the contact points;
+    (n_dof,), a table (times, torques), a :class:`PiecewisePolynomial`, a function of (t, q, qd), or a
+    dictionary from names of joints, driven cut ones included, to numbers, tables (times, values), a PD of one
+    coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, among them joints
+    that move as prescribed (:class:`kinetree.control.Prescribed`), or such a function; beside it ``torque``
+    may name cut joints. ``ground`` meets the contact points;
     ``loads`` are constant wrenches; ``stops`` meet joints at their limits. Dry friction is a straight line
     up to ``friction_speed`` (rad/s or m/s).
 
@@ -123,11 +127,6 @@ def simulate(
     judging = read_verdicts(verdicts)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
-    if reactions and any(part.name == "cut_joints" for part in system.parts.components):
-        raise InputError(
-            f"mechanism '{mechanism.name}': forces act at cut joints, so that simulations cannot tell "
-            "reactions yet; ask kinetree.loops.reactions, or cut the loops at other joints"
-        )
     charts = Charts(system, law, options, make)
     check_closed(mechanism, *start, options.baumgarte)
     y0 = charts.begin(*start)
@@ -256,6 +255,7 @@ def _result(
         variables["loop_error"] = loop_errors(mechanism, q)
         if reaction is not None:
             variables["loop_force"] = reaction.cuts
+    labels = _cut_variables(system, seen, variables)
     told = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
     wrong = [f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed]
     verdicts = judge.checks(mechanism, run.times, q, qd, seen.tau[:, 0])
@@ -265,6 +265,7 @@ def _result(
         "simulate",
         mechanism,
         variables,
+        coordinates=labels,
         settings=settings,
         audit=checks,
         events=run.events,
@@ -274,6 +275,18 @@ def _result(
         stop_reason=run.reason,
         seconds=seconds,
     )
+
+
+def _cut_variables(system: System, seen: Observation, variables: dict[str, Any]) -> dict[str, Any]:
+    """Add forces of drives at cut joints, if there are any; the names of their coordinates."""
+    from kinetree.simulation.loop_audit import cut_joint_component
+
+    joints = cut_joint_component(system) if seen.cut_tau.size else None
+    if joints is None or not joints[1].has_drives:
+        return {}
+    long_name = "torque or force of drives at cut joints (N m, N)"
+    variables["cut_tau"] = (("time", CUT_JOINT), seen.cut_tau, "N m or N", long_name)
+    return {CUT_JOINT: ((CUT_JOINT,), list(joints[1].names), "", "coordinate of a cut joint")}
 
 
 def _contact_variables(system: System, ground: Ground | None, seen: Observation) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class Observation:
     tau: Array
     qdd: Array
     contact: Array  # (k, lanes, points, 7): see `kernels.ground`
+    cut_tau: Array = field(default_factory=lambda: np.zeros((0, 0)))  # of drives at cut joints, (k, c)
 
 
 class System:

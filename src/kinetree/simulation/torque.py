@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, number, numbers
+from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.functions import check_takes
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, SimulationError, listed, shown, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
+from kinetree.simulation.cut_law import CutLaw, JointDrive, LawFunction, by_name, read_drive
 from kinetree.state import coordinates
 
-LawFunction = Callable[[float, Array, Array], Any]
 FITS = 1e-6  # rad, m, rad/s or m/s by which a start may be off a prescribed motion, beside its size
 
 
@@ -38,7 +38,7 @@ class Law:
     name: str = "none"
     settings: dict[str, Any] | None = None
     controller: Any = None  # one of kinetree's that cannot run compiled
-    cut: Array | None = None  # constant forces on all coordinates of cut joints
+    cut: CutLaw | None = None  # forces on all coordinates of cut joints
     servos: dict[str, Array] | None = None  # actuators of the mechanism's own: arguments of `compiled.servos`
     prescribed: Prescription | None = None  # joints that move as told, and how
     running: Any = None  # a law with a memory: ``reset()`` before a start, ``sense(names, rows)`` of contact
@@ -56,6 +56,11 @@ class Law:
     @property
     def is_python(self) -> bool:
         """Whether it is called back while a simulation runs."""
+        return self.is_called or (self.cut is not None and self.cut.is_python)
+
+    @property
+    def is_called(self) -> bool:
+        """Whether torques of the tree's joints come from Python."""
         return self.function is not None or self.controller is not None
 
     def followed(self, mechanism: Mechanism, times: Array) -> tuple[Array, Flags] | None:
@@ -81,14 +86,15 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     """The law out of the arguments ``torque`` and ``controller`` of a simulation.
 
     A torque is None, a vector (n_dof,), a mapping from names of joints or of driven coordinates of cut joints
-    (:func:`kinetree.loops.cut_coordinates`) to constants, a :class:`PiecewisePolynomial` of time, a pair
-    (times (k,), torques (k, n_dof)) with straight lines between, or a function of (t, q, qd). A controller is
-    an object with ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and ``commanded``,
-    such a torque or controller, one with ``prescribed_parts(mechanism)`` and ``commanded`` for the joints
-    that are not prescribed, or any function of (t, q, qd).
+    (:func:`kinetree.loops.cut_coordinates`) to what `read_drive` takes, a :class:`PiecewisePolynomial` of
+    time, a pair (times (k,), torques (k, n_dof)) with straight lines between, or a function of (t, q, qd). A
+    controller is an object with ``law_parts(mechanism)``, an actuator with ``drive_parts(mechanism)`` and
+    ``commanded``, such a torque or controller, one with ``prescribed_parts(mechanism)`` and ``commanded`` for
+    the joints that are not prescribed, or any function of (t, q, qd). Beside a controller, torques of cut
+    joints may be given, by name.
     """
     if torque is not None and controller is not None:
-        raise InputError("give either a torque or a controller, not both")
+        return _beside(mechanism, torque, controller)
     if hasattr(controller, "prescribed_parts"):
         return _prescribed(mechanism, controller)
     if hasattr(controller, "drive_parts"):
@@ -113,24 +119,58 @@ def read_law(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
 
 
 def _by_names(mechanism: Mechanism, torque: Mapping[str, Any]) -> Law:
-    """Constant torques by names of joints and of driven coordinates of cut joints."""
-    values, cut, driven = np.zeros(mechanism.n_dof), None, dict[str, int]()
-    if mechanism.loops:
-        from kinetree.analysis.loops.coordinates import cut_table
-
-        table = cut_table(mechanism)
-        cut = np.zeros(len(table.names))
-        driven = {name: k for k, name in enumerate(table.names) if table.driven[k]}
+    """Torques by names of joints and of driven coordinates of cut joints."""
+    constant, moving, cut = np.zeros(mechanism.n_dof), dict[int, JointDrive](), dict[str, JointDrive]()
     known = {name: k for k, name in enumerate(mechanism.joint_names)}
+    driven = _driven_cuts(mechanism)
     for name, value in torque.items():
-        force = number(value, f"torque of '{name}'")
-        if name in known:
-            values[known[name]] = force
-        elif cut is not None and name in driven:
-            cut[driven[name]] = force
-        else:
+        if name not in known and name not in driven:
             raise InputError(f"torque: {unknown_name('joint', name, [*known, *driven])}")
-    return Law(passive_parts(mechanism.n_dof), values, None, "constant", cut=cut)
+        drive = read_drive(value, name)
+        if name in driven:
+            cut[name] = drive
+        elif drive.is_constant:
+            constant[known[name]] = drive.constant
+        else:
+            moving[known[name]] = drive
+    law = Law(passive_parts(mechanism.n_dof), constant, None, "constant", cut=_cut_law(mechanism, cut))
+    breaks = {t for drive in (*moving.values(), *cut.values()) for t in drive.breaks if t > 0.0}
+    law = replace(law, parts=replace(law.parts, breaks=tuple(sorted(breaks))))
+    if not moving and all(drive.is_constant for drive in cut.values()):
+        return law
+    return replace(law, function=by_name(moving) if moving else None, name="by name")
+
+
+def _driven_cuts(mechanism: Mechanism) -> tuple[str, ...]:
+    """Names of the coordinates of cut joints that have drives."""
+    if not mechanism.loops:
+        return ()
+    from kinetree.analysis.loops.coordinates import cut_table
+
+    table = cut_table(mechanism)
+    return tuple(name for name, flag in zip(table.names, table.driven, strict=True) if flag)
+
+
+def _cut_law(mechanism: Mechanism, drives: Mapping[str, JointDrive]) -> CutLaw | None:
+    """The drives of all coordinates of cut joints; None without any."""
+    if not drives:
+        return None
+    from kinetree.analysis.loops.coordinates import cut_table
+
+    names = cut_table(mechanism).names
+    return CutLaw(names, tuple(drives.get(name, JointDrive()) for name in names))
+
+
+def _beside(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
+    """The law of a controller, with torques of cut joints beside it."""
+    if not isinstance(torque, Mapping) or set(torque) & set(mechanism.joint_names):
+        raise InputError(
+            "give either a torque or a controller, not both; beside a controller, torque may name "
+            "coordinates of cut joints only"
+        )
+    law, cut = read_law(mechanism, None, controller), _by_names(mechanism, torque)
+    breaks = tuple(sorted({*law.parts.breaks, *cut.parts.breaks}))
+    return replace(law, parts=replace(law.parts, breaks=breaks), cut=cut.cut)
 
 
 def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFunction:
@@ -157,10 +197,13 @@ def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFu
 
 def check_beginning(law: Law, q: Array, qd: Array) -> None:
     """Ask the user's function once at the start (n,): a wrong answer there is a wrong input."""
-    if law.function is None or law.running is not None:
+    if (law.function is None and law.cut is None) or law.running is not None:
         return
     try:
-        law.function(0.0, q.copy(), qd.copy())
+        if law.function is not None:
+            law.function(0.0, q.copy(), qd.copy())
+        if law.cut is not None:
+            law.cut.called(0.0, q.copy(), qd.copy())
     except SimulationError as error:
         raise InputError(str(error)) from None
 

@@ -148,6 +148,7 @@ class CutTable:
 
 
 _known: WeakKeyDictionary[Tree, CutTable] = WeakKeyDictionary()
+_felt: WeakKeyDictionary[Tree, bool] = WeakKeyDictionary()
 
 
 def cut_table(mechanism: Mechanism) -> CutTable:
@@ -172,13 +173,13 @@ class CutForces:
     torque: Array
     drives: Array
 
-    def wrench(self, D: Array, given: Array | None = None) -> Array:
+    def wrench(self, D: Array, given: Array | None = None, pushed: Array | None = None) -> Array:
         """Force and moment on body a at its frame of each cut joint, (..., loops, 6), in world axes.
 
-        ``given`` (..., d) are forces of the drives beside springs and friction; D (..., loops, 3) leads from
-        frame a to frame b, where both act.
+        ``given`` (..., d) are forces of the drives beside springs and friction, or ``pushed`` (..., k) all
+        forces; D (..., loops, 3) leads from frame a to frame b, where both act.
         """
-        table, force = self.table, np.array(self.force)
+        table, force = self.table, np.array(self.force if pushed is None else pushed)
         if given is not None:
             force[..., table.driven] += given
         F, N = (-force[..., None] * x for x in (self.found.F, self.found.N))
@@ -202,11 +203,14 @@ def cut_forces(mechanism: Mechanism, motion: AxisMotion) -> CutForces:
 
 def has_cut_forces(mechanism: Mechanism) -> bool:
     """Whether a cut joint has a spring or friction."""
-    return any(
-        key in loop.joint.parameters()
-        for loop in mechanism.loops
-        for key in ("stiffness", "viscous", "coulomb")
-    )
+    found = _felt.get(mechanism.tree)
+    if found is None:
+        found = _felt[mechanism.tree] = any(
+            key in loop.joint.parameters()
+            for loop in mechanism.loops
+            for key in ("stiffness", "viscous", "coulomb")
+        )
+    return found
 
 
 def has_cut_drives(mechanism: Mechanism) -> bool:
@@ -247,6 +251,13 @@ def cut_axis_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
     found = table.measured(motion)
     torque: Array = (table.resistance(found)[..., None, :] @ table.jacobian(motion, found))[..., 0, :]
     return torque
+
+
+def cut_torques(mechanism: Mechanism, q: Array, qd: Array) -> Array:
+    """The same on the mechanism's coordinates, for states (..., n_dof)."""
+    tree = mechanism.tree
+    torque = cut_axis_torques(mechanism, all_axes(tree, q), all_rates(tree, qd))
+    return torque if tree.coupling is None else torque @ tree.coupling.matrix
 
 
 def cut_energy(mechanism: Mechanism, q: Array) -> Array:

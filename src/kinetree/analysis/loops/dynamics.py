@@ -16,7 +16,8 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.acceleration import loop_accelerations
-from kinetree.analysis.loops.coordinates import cut_forces, has_cut_drives, has_cut_forces
+from kinetree.analysis.loops.coordinates import cut_forces, cut_torques, has_cut_drives, has_cut_forces
+from kinetree.analysis.loops.drives import compiled_drives
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.recursion import recursive_torque
 from kinetree.analysis.loops.structure import assembled_poses, structure
@@ -115,6 +116,13 @@ def drive_torque(
 ) -> Array:
     """Torques of the drives alone, (..., n_dof): subsystem by subsystem where that is possible."""
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
+    if not has_cut_drives(mechanism):
+        needed = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches, threads=threads)
+        if has_cut_forces(mechanism):
+            needed = needed - cut_torques(mechanism, q, qd)
+        tau = compiled_drives(mechanism, q, qd, qdd, needed, threads)
+        if tau is not None:
+            return tau
     found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
     if has_cut_drives(mechanism):
         return _with_cut_drives(mechanism, found, tau_tree, np.ones(mechanism.n_dof))[0]
@@ -250,16 +258,23 @@ def cut_determined(found: Constraints) -> Flags:
 
 
 def forces_of(
-    mechanism: Mechanism, found: Constraints, torque: Array, drive: Array | None = None
+    mechanism: Mechanism,
+    found: Constraints,
+    torque: Array,
+    drive: Array | None = None,
+    pushed: Array | None = None,
 ) -> LoopForces:
-    """Multipliers of least norm with J^T lambda = torque, as wrenches with a mask."""
+    """Multipliers of least norm with J^T lambda = torque, as wrenches with a mask.
+
+    ``drive`` (..., d) are forces of drives at cut joints, or ``pushed`` (..., k) all forces there.
+    """
     rows, names = found.rows, tuple(loop.name for loop in found.rows.loops)
     wrench = rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
     determined = cut_determined(found)
-    if not (has_cut_forces(mechanism) or has_cut_drives(mechanism)):
+    if pushed is None and not (has_cut_forces(mechanism) or has_cut_drives(mechanism)):
         return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined)
     cut = cut_forces(mechanism, found.motion)
-    wrench = wrench + cut.wrench(found.cut.D, drive)
+    wrench = wrench + cut.wrench(found.cut.D, drive, pushed)
     drive_names = tuple(name for name, flag in zip(cut.table.names, cut.table.driven, strict=True) if flag)
     drive = np.zeros((*torque.shape[:-1], len(drive_names))) if drive is None else drive
     return LoopForces(names, torque, np.where(determined, wrench, np.nan), determined, drive_names, drive)

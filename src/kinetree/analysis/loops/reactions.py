@@ -86,18 +86,19 @@ def reactions_of(
     wrenches: Wrenches = None,
     frame: Frame = "body",
     drive: Array | None = None,
+    pushed: Array | None = None,
 ) -> tuple[Array, Flags]:
     """Reactions (..., n_bodies, 6) and what of them is determined, with the generalized forces J^T lambda.
 
     ``state`` is (q, qd, qdd), ``torque`` as they are (..., n_dof), ``drive`` the forces of drives at cut
-    joints, if there are any.
+    joints, if there are any; ``pushed`` (..., k) all forces on coordinates of cut joints, if they are known.
     """
     found = constraints(mechanism, *state[:2])
     rotation, position = body_poses(mechanism.tree, found.motion)
     axes = swapped(rotation) if frame == "body" else None
     cut = found.rows.wrenches_on_A(found.cut, multipliers(found, torque)[..., 0])
-    if has_cut_forces(mechanism) or has_cut_drives(mechanism):
-        cut = cut + cut_forces(mechanism, found.motion).wrench(found.cut.D, drive)
+    if pushed is not None or has_cut_forces(mechanism) or has_cut_drives(mechanism):
+        cut = cut + cut_forces(mechanism, found.motion).wrench(found.cut.D, drive, pushed)
     of_tree = joint_reactions(mechanism.opened(), *state, wrenches, frame)
     wrench = of_tree + _carried(found.rows, found.cut, position, cut, axes)
     determined = _determined(found, position, axes)

@@ -11,6 +11,8 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.state import State, random_state
 
 POSES = 8  # different poses among many states; each takes a search
+SPARE = 2  # more of them, for those near a singular position
+REGULAR = 1e-5  # smallest singular value of the loops beside the largest of a pose that is far from one
 
 
 def fitting_state(mechanism: Mechanism, batch: int, seed: int = 0) -> State:
@@ -27,8 +29,7 @@ def fitting_state(mechanism: Mechanism, batch: int, seed: int = 0) -> State:
     rng = np.random.default_rng(seed)
     if not mechanism.loops:
         return random_state(mechanism, rng, batch=batch)
-    poses = assembled_poses(mechanism, min(batch, POSES), seed)
-    q = np.resize(poses, (batch, mechanism.n_dof))
+    q = np.resize(_regular_poses(mechanism, min(batch, POSES), seed), (batch, mechanism.n_dof))
     J = constraints(mechanism, q).J
     inverse = np.linalg.pinv(J, rcond=RANK)
 
@@ -40,3 +41,22 @@ def fitting_state(mechanism: Mechanism, batch: int, seed: int = 0) -> State:
     bias = constraints(mechanism, q, qd).rate
     qdd = kept(rng.standard_normal(q.shape)) - (inverse @ bias[..., None])[..., 0]
     return State(q, qd, qdd)
+
+
+def _regular_poses(mechanism: Mechanism, count: int, seed: int) -> Array:
+    """Closed poses (count, n_dof) that are not next to a singular position, as far as some are found.
+
+    Neither one of the loops, nor one in which the drives do not determine the motion.
+    """
+    poses = assembled_poses(mechanism, count + SPARE, seed)
+    _, size, Vt = np.linalg.svd(constraints(mechanism, poses).J, full_matrices=True)
+    ranks = (size > RANK * size[:, :1]).sum(axis=-1)
+    usual = int(ranks.max())
+    loops = (ranks == usual) & (size[:, usual - 1] > REGULAR * size[:, 0]) if usual else ranks == usual
+    felt = np.linalg.svd(Vt[:, usual:][..., mechanism.driven], compute_uv=False)
+    drives = felt.min(axis=-1, initial=1.0) > REGULAR
+    for good in (loops & drives, loops):
+        if good.any():
+            some: Array = poses[good][:count]
+            return some
+    return poses[:count]

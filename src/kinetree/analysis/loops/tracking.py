@@ -12,9 +12,11 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.checks import unchecked
-from kinetree.analysis.inverse import bias_torque, gravity_torque, mass_matrix
+from kinetree.analysis.inverse import bias_torque, gravity_torque, inverse_dynamics, mass_matrix
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.assembly import assemble, completed
+from kinetree.analysis.loops.coordinates import cut_torques, has_cut_drives, has_cut_forces
+from kinetree.analysis.loops.drives import compiled_drives, following_accelerations
 from kinetree.analysis.loops.dynamics import drive_map
 from kinetree.analysis.loops.linear import constrained
 from kinetree.analysis.loops.system import constraints
@@ -33,6 +35,9 @@ def tracking_torque(
     sum of squared torques is least.
     """
     q, qd, alpha = same_batch(q, qd, alpha)
+    quickly = _compiled_torque(mechanism, q, qd, alpha, driven, wrenches)
+    if quickly is not None:
+        return quickly
     drives = np.flatnonzero(driven)
     M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd, wrenches)
     unit = np.broadcast_to(np.eye(mechanism.n_dof)[drives], (*q.shape[:-1], len(drives), mechanism.n_dof))
@@ -44,9 +49,33 @@ def tracking_torque(
         return drive_map(mechanism, found, force, np.ones(mechanism.n_dof), driven)[..., 0]
 
 
+def _compiled_torque(
+    mechanism: Mechanism, q: Array, qd: Array, alpha: Array, driven: Flags, wrenches: Wrenches
+) -> Array | None:
+    """The same with as many drives as freedoms, far from singular positions; else None.
+
+    Accelerations follow those of the drives; inverse dynamics of the tree tells what these need.
+    """
+    if not (driven == mechanism.driven).all() or has_cut_drives(mechanism):
+        return None
+    qdd = following_accelerations(mechanism, q, qd, alpha, ajar=True)
+    if qdd is None:
+        return None
+    needed = inverse_dynamics(mechanism.opened(), q, qd, qdd, wrenches=wrenches)
+    if has_cut_forces(mechanism):
+        needed = needed - cut_torques(mechanism, q, qd)
+    return compiled_drives(mechanism, q, qd, qdd, needed, ajar=True)
+
+
 def holding_torque(mechanism: Mechanism, q: Array, driven: Flags) -> Array:
     """Torques (..., n_dof) of driven joints that hold closed loops against gravity as well as they can."""
-    on_joints = gravity_torque(mechanism.opened(), q)[..., None]
+    needed = gravity_torque(mechanism.opened(), q)
+    if (driven == mechanism.driven).all() and not has_cut_drives(mechanism):
+        rest = np.zeros_like(q)
+        quickly = compiled_drives(mechanism, q, rest, rest, needed, ajar=True)
+        if quickly is not None:
+            return quickly
+    on_joints = needed[..., None]
     with unchecked():
         found = constraints(mechanism, q)
         return drive_map(mechanism, found, on_joints, np.ones(mechanism.n_dof), driven)[..., 0]
