@@ -151,6 +151,21 @@ def test_the_soft_stage_brings_a_motion_near():
     assert soft._worst(after) < 0.05 * before and after.total < 1.0
 
 
+def test_the_soft_stage_keeps_its_objective_in_sight():
+    """A start a million times dearer than the end: the objective's unit follows, and the end is as near."""
+    problem = crouch()
+    program = problem.program
+    z = program.reduced(random_start(problem, np.random.default_rng(3)))
+    ends = []
+    for wild in (1.0, 1e6):
+        program.scale = 1.0 / (wild * program.objective(z) / program.scale)
+        soft = Soft(program, z, Watch(program, Settings()))
+        assert soft.run()
+        ends.append((soft._worst(soft._cost(soft.z)), program.objective(soft.z) / program.scale))
+    (near, f), (near_too, f_too) = ends
+    assert near_too == pytest.approx(near, rel=0.5) and f_too == pytest.approx(f, rel=0.5)
+
+
 def test_a_search_can_be_stopped_in_the_soft_stage_and_after():
     problem = crouch()
     for limit in (2, 9):

@@ -34,8 +34,6 @@ from kinetree.motion.solvers.soft import STEPS, Soft
 FAR = 0.1  # largest scaled violation at a start that needs no soft stage
 PATIENT, IMPATIENT = 200, 120  # iterations of the merit and of the filter search before the other is tried
 NOTHING = 1e-9  # objectives below this are no measure of size
-ROUNDS = 3  # of the soft stage
-USUAL_FALL, USUAL = 0.03, 0.3  # of an objective in it; what is less than this part of that is less than usual
 
 
 class InteriorPoint(Solver):
@@ -102,7 +100,8 @@ class _Run:
         program, start, scale = self.program, self.start, self.program.scale
         try:
             if start.multipliers is None and infeasibility(program, start.z) > FAR:
-                soft = self._softened(settings, done)
+                soft = Soft(program, start.z, self.watch, done)
+                soft.run(min(STEPS, settings.max_iterations - done))
                 if self.watch.stopped is not None:
                     return _stopped(program, soft, self.watch.stopped)
                 start, done = Start(soft.z), soft.iteration
@@ -113,18 +112,6 @@ class _Run:
         finally:
             program.scale = scale
         return _outcome(search, program.n, np.full(program.m, back), back, status, message)
-
-    def _softened(self, settings: Settings, done: int) -> Soft:
-        """A soft stage; again in another scale where the objective at its beginning was no measure."""
-        program, z = self.program, self.start.z
-        for _ in range(ROUNDS):
-            soft = Soft(program, z, self.watch, done)
-            goes_on = soft.run(min(STEPS, settings.max_iterations - done))
-            z, done, size = soft.z, soft.iteration, abs(program.objective(soft.z))
-            if not goes_on or size > USUAL * USUAL_FALL:
-                break
-            program.scale *= USUAL_FALL / max(size, NOTHING)
-        return soft
 
     def filtered(self, settings: Settings, done: int) -> Outcome:
         """The filter search, steep rows scaled."""

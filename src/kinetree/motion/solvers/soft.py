@@ -19,7 +19,9 @@ from kinetree.motion.solvers.interface import Watch
 
 EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
 NARROW = 0.3  # violations of bounds count relative to the distance of these, if that is between this and 1
-STEPS = 20
+STEPS = 60
+LEAST_SIZE = 0.03  # of the objective: where it falls below, it is measured by a smaller unit from then on
+NOTHING = 1e-9  # an objective below this is no measure of size
 LONGEST = 0.6  # change of one unknown in one step (rad, m)
 TOO_LONG, MOST_ADDED = 20.0, 0.1  # times that: so long a step is damped first, up to this
 SLOW, PATIENCE = 2e-2, 2  # gain relative to the cost that two steps in turn must exceed to go on
@@ -60,10 +62,24 @@ class Soft:
                 self.iteration += 1
                 last, self.z, cost = cost.total, found, self._cost(found)
                 slow = slow + 1 if last - cost.total < SLOW * cost.total else 0
+                if self._enlarged(cost):
+                    cost = self._cost(self.z)
         finally:
             program.ease(False)
         self.z = np.clip(self.z, program.x_lower, program.x_upper)
         return goes_on
+
+    def _enlarged(self, cost: _Cost) -> bool:
+        """Measure the objective by a smaller unit if it has become small, also beside the penalties.
+
+        A wild start may cost a million times what its end does. Divided by that, the objective would no
+        longer decide what the rows leave open, and steps into such directions have no end.
+        """
+        size = abs(self.program.objective(self.z))
+        if not NOTHING < size < min(LEAST_SIZE, cost.total - size):
+            return False
+        self.program.scale *= LEAST_SIZE / size
+        return True
 
     def _cost(self, z: Array) -> _Cost:
         program = self.program
