@@ -62,6 +62,22 @@ def test_a_ball_is_thrown():
     assert v[:3] == pytest.approx([1.5, 2.0, 0.0], abs=1e-5)
 
 
+def test_a_point_may_be_asked_to_move_at_least_so_fast():
+    """The cheapest hand that leaves upwards with 2 m/s or more has just these 2 m/s."""
+    start, end = Boundary("start", [0.0, -2.0], 0.0), Boundary("end", [1.0, -1.0])
+    leaves = PointVelocity("link2", lower=(0.0, 2.0, 0.0), point=TIP, axes="y")
+    found = predict(
+        minimum_time(objective=SquaredTorque(), constraints=[start, end, leaves], duration=1.0),
+        solver="interior",
+    )
+    assert found.solved
+    v = kt.jacobian(found.problem.mechanism, found.q[-1], "link2", TIP) @ found.qd[-1]
+    assert v[1] == pytest.approx(2.0, abs=1e-3)
+    for given in ({}, {"velocity": [0, 0, 0], "lower": 0.0}, {"lower": 1.0, "upper": 0.0}, {"lower": [1, 2]}):
+        with pytest.raises(kt.errors.InputError, match="link2"):
+            PointVelocity("link2", **given)
+
+
 def test_periodic_motions_take_few_iterations():
     """Equations of large and small slopes side by side."""
     constraints = [Periodic(rates=3), Boundary(0.0, [0.0, -1.0]), Boundary(0.5, [1.0, -1.5])]

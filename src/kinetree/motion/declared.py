@@ -338,8 +338,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
         "PointVelocity", "point_velocity", "a point of a body that must have a velocity",
         (
             _body(),
-            Parameter("velocity", "vector", "Its velocity in the world", unit="m/s"),
+            Parameter("velocity", "vector", "Its velocity in the world", None, "m/s"),
             _POINT,
+            Parameter("lower", "corner", "Least velocity, by axes, instead", None, "m/s"),
+            Parameter("upper", "corner", "Largest velocity, by axes", None, "m/s"),
             _AXES,
             _at("end"),
             Parameter("slack", "number", "By how much it may differ", 0.0, "m/s", "default 0"),

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from kinetree.algebra.arrays import Array, number, vector
+from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import RATES
@@ -40,7 +40,12 @@ class PointSpeed(Constraint):
 class PointVelocity(Constraint):
     """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over, to rest.
 
-    ``axes`` such as "xy" leaves others open; each component may differ by ``slack`` (m/s).
+    ``velocity`` (3,), or what it is between by axes: ``lower`` and ``upper`` (3,), infinite where a direction
+    is free. ``axes`` such as "xy" leaves others open; each component may differ by ``slack`` (m/s).
+
+    >>> up = PointVelocity("foot", lower=(0.0, 0.0, 0.1), axes="z")
+    >>> up.lower.tolist(), up.upper.tolist()
+    ([0.0, 0.0, 0.1], [inf, inf, inf])
     """
 
     family = "end-effector velocity"
@@ -48,9 +53,11 @@ class PointVelocity(Constraint):
     def __init__(
         self,
         body: str,
-        velocity: ArrayLike,
+        velocity: ArrayLike | None = None,
         *,
         point: ArrayLike = ORIGIN,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
         axes: str = AXES,
         at: Where = "end",
         slack: float = 0.0,
@@ -59,7 +66,19 @@ class PointVelocity(Constraint):
         self.slack = number(slack, f"slack of {self.family} of '{body}'")
         if self.slack < 0.0:
             raise InputError(f"{self.family} of '{body}': slack must be 0 or more, got {slack}")
-        self.velocity = vector(velocity, 3, f"velocity of '{body}'")
+        if velocity is not None:
+            if lower is not None or upper is not None:
+                raise InputError(f"{self.family} of '{body}': give a velocity, or lower and upper, not both")
+            self.lower = self.upper = vector(velocity, 3, f"velocity of '{body}'")
+        elif lower is None and upper is None:
+            raise InputError(f"{self.family} of '{body}': give a velocity, or lower and upper")
+        else:
+            self.lower, self.upper = _corner(lower, -np.inf, body), _corner(upper, np.inf, body)
+        if (self.lower > self.upper).any():
+            raise InputError(
+                f"{self.family} of '{body}': a lower bound is above the upper one: {self.lower.tolist()} and "
+                f"{self.upper.tolist()} m/s"
+            )
         if not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
@@ -68,11 +87,19 @@ class PointVelocity(Constraint):
     def bounded(self, setting: Setting) -> list[Bounded]:
         """What is bounded, between what, and where."""
         place = Place(setting.extended, setting.body(self.body, self.family), self.point)
-        s, wanted = setting.where(self.at, self.family), self.velocity[self.axes]
+        s = setting.where(self.at, self.family)
+        low, high = self.lower[self.axes] - self.slack, self.upper[self.axes] + self.slack
         labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
         function = Velocity(setting, place, self.axes)
-        low, high = wanted - self.slack, wanted + self.slack
         return [Rows(function, s, low, high, self.family, labels, "m/s", 1.0, "velocity")]
+
+
+def _corner(values: ArrayLike | None, free: float, body: str) -> Array:
+    """Bounds by axes (3,), infinite where there is none."""
+    given = np.full(3, free) if values is None else numbers(values, f"velocity bounds of '{body}'")
+    if given.shape not in ((), (3,)) or np.isnan(given).any():
+        raise InputError(f"velocity of '{body}': bounds are one or three numbers, got {shown(values)}")
+    return given * np.ones(3)
 
 
 class Velocity(Function):
