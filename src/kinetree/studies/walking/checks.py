@@ -27,6 +27,7 @@ SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre
 SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
 EXACT = 1e-8  # relative, of momentum and of mirror images
+PULLS = 1e-3  # of the weight: what the ground may pull between the instants of the rows
 GIVES = 0.5  # J per step that the ground may give
 SAME_MOTION = 1e-6  # rad or m: what a simulation of a piece may stray
 LONGEST_PIECE = 1e-2  # s: under the ground's push toes leave any motion at some 700 per second
@@ -66,9 +67,9 @@ def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Che
     tip, ball, side = (step.place(f"left_{name}") for name in ("toe_tip", "ball", "ball_medial"))
     rests = [np.abs(tip[both] - tip[0]).max(), np.abs(tip[both, 2]).max()]
     rests += [np.abs(point[until, 2]).max() for point in (ball, side)]
-    feet = [step.place(f"left_{name}")[s > plan.double, 2] for name in ("heel", "ball", "toe_tip")]
-    feet += [step.place(f"right_{name}")[:, 2] for name in ("heel", "ball", "toe_tip")]
-    feet += [step.place("left_heel")[both, 2]]
+    free = {"heel": s >= 0.0, "ball": ~until, "ball_medial": ~until, "ball_lateral": ~until, "toe_tip": ~both}
+    feet = [step.place(f"left_{name}")[instants, 2] for name, instants in free.items()]
+    feet += [step.place(f"right_{name}")[:, 2] for name in free]
     lowest = min(float(z.min()) for z in feet)
     return {
         "torques": Check.within(
@@ -76,7 +77,7 @@ def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Che
         ),
         "contact": Check.within(max(rests), SLIPS, "m", "points of the trailing foot stay where they rest"),
         "clearance": Check(
-            lowest, -SLIPS, lowest >= -SLIPS, "m", "no point of either foot is below the ground"
+            lowest, -SINKS, lowest >= -SINKS, "m", "no point of either foot is below the ground"
         ),
         "support": _support(who, step, plan),
         **_ground_forces(who, step),
@@ -106,7 +107,7 @@ def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
     size = "|f_x|, |f_y|" if box else "|(f_x, f_y)|"
     sentence = f"{size} <= {friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
     return {
-        "pushing": Check.within(pull, EXACT, "1", "the ground pulls at neither foot, beside the weight"),
+        "pushing": Check.within(pull, PULLS, "1", "the ground pulls at neither foot, beside the weight"),
         "friction": Check.within(max(used / friction - 1.0, 0.0), SLACK, "1", sentence),
     }
 

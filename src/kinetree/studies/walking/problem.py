@@ -56,9 +56,9 @@ GRAVITY = 9.81
 ROOT = tuple(f"root.{label}" for label in LABELS)
 SUPPORTING, TRAILING = "right_toes", "left_toes"
 POSTURE = (
-    "ankle", "hip.adduction", "hip.rotation", "lumbar", "waist", "chest", "shoulder.adduction",
-    "shoulder.rotation", "elbow",
+    "ankle", "lumbar", "waist", "chest", "shoulder.adduction", "shoulder.rotation", "elbow",
 )  # fmt: skip
+PELVIS = 0.3  # of the weight of posture: what rotation of the hips costs, by which the pelvis lengthens steps
 LEAN = {
     "root.pitch": 1.0, "right_toe": 1.0, "right_ankle.flexion": 1.0, "right_knee": -1.0,
     "right_hip.flexion": 1.0, "lumbar.flexion": 1.0, "waist.flexion": 1.0, "chest.flexion": 1.0,
@@ -66,7 +66,8 @@ LEAN = {
 BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.01, 0.03, 0.16  # m, centre of pressure while the foot rolls over its heel
 HEEL_OFF = 0.6  # of the way from heel to ball: how far back the centre of pressure may be after heel off
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
-BELOW = 0.003  # m, by which its sides may tilt
+LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
+HELD = 0.87  # of the time in which the ball carries: it is held at least until then
 FORCE_DEGREE = 4
 LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
 PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
@@ -240,6 +241,8 @@ class Schedule:
         self.samples = self._samples()
         angles = np.pi * np.arange(task.closure) / (task.closure - 1)
         self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
+        last = np.flatnonzero(self.closure <= self.ball_off)[-1]
+        self.closure[last] = max(self.closure[last], HELD * self.ball_off)
         inside = np.linspace(0.0, 1.0, task.clearances + 2)[1:-1]
         self.swing = self.double + inside * (1.0 - self.double)
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
@@ -311,6 +314,7 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
         (task.effort, Effort(task.exponent, who.joints, limits=who.sizes)),
         (task.acceleration, SquaredAcceleration(who.joints)),
         (task.posture, Posture(who.of(*POSTURE))),
+        (PELVIS * task.posture, Posture(who.of("hip.rotation"))),
         (task.upright, SquaredSum(LEAN)),
         (task.rate, TorqueRate(who.joints, limits=who.sizes, **goes_on)),
     ]
@@ -362,6 +366,7 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
         PointVelocity(TRAILING, np.zeros(3), point=tip, at="start"),
         PointVelocity(TRAILING, np.zeros(3), point=ball, axes="yz", at="start"),
         PointVelocity(TRAILING, np.zeros(3), point=side, axes="z", at="start"),
+        PointVelocity(TRAILING, lower=(0.0, 0.0, LEAVES), point=tip, axes="z", at=plan.double),
         *(
             UnknownForce(
                 TRAILING, who.points[f"left_{name}"][1], name=name, axes="z", lower=0.0,
@@ -388,10 +393,10 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
         ),
     ]  # fmt: skip
     if len(later):
-        for point, low in ((ball, 0.0), (side, -BELOW)):
+        for point in (ball, side):
             found.append(
                 PointPosition(
-                    TRAILING, lower=(0, 0, low), upper=(0, 0, LIFTED), point=point, axes="z", at=later
+                    TRAILING, lower=(0, 0, 0), upper=(0, 0, LIFTED), point=point, axes="z", at=later
                 )
             )
     return found

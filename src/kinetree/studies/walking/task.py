@@ -105,7 +105,7 @@ class Walking:
     friction: float = 0.6
     friction_shape: str = "box"
     double: float = 0.26
-    flat: float = 1.0 / 6.0
+    flat: float = 0.18  # rounded to a knot
     heel_off: float = 0.70
     ball: float = 0.60
     points: int = 12
