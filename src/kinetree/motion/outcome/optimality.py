@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import null_space
+from scipy.linalg import qr, solve_triangular
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.program.nonlinear import NonlinearProgram
+from kinetree.motion.solvers.choice import LARGE
 from kinetree.motion.solvers.interface import Outcome, infeasibility
+from kinetree.motion.solvers.threads import one_thread
 
 USUAL = 100.0  # multipliers of this mean size do not count as large
 ENOUGH = 1e2  # times the tolerance of the search: what counts as solved
@@ -18,6 +21,7 @@ SLIGHT = 1e-6  # slopes below this are none, however steep the objective
 PRICELESS = 1e-6  # multipliers below this fraction of the largest are none
 FLAT = 1e-12  # curvatures below this fraction of the largest are rounding errors
 TINY = 1e-30
+EPSILON = float(np.finfo(np.float64).eps)
 NOTHING = 1e-12  # what an objective counts as if it is less
 
 
@@ -57,7 +61,8 @@ def optimality(program: NonlinearProgram, outcome: Outcome) -> Optimality:
     units[program.durations] = z[program.durations]
     worst = float(np.abs(units * slope).max(initial=0.0)) / max(1.0, mean / USUAL)
     if worst > SLIGHT:
-        worst = min(worst, _newton_step(program, z, slope, size, (y, low, high)))
+        with one_thread() if program.n <= LARGE else nullcontext():
+            worst = min(worst, _newton_step(program, z, slope, size, (y, low, high)))
     return Optimality(worst, gap, infeasibility(program, z, g))
 
 
@@ -83,8 +88,8 @@ def _newton_step(
     H = H + np.tril(H, -1).T
     A, along, change = J[np.ix_(rows, free)], np.eye(len(free)), 0.0
     if len(rows):
-        along = null_space(A)
-        change = float(np.abs(np.linalg.lstsq(A.T, slope[free], rcond=None)[0]).max()) / max(largest, TINY)
+        along, across = _along(A, slope[free])
+        change = float(np.abs(across).max(initial=0.0)) / max(largest, TINY)
     if not along.shape[1]:
         return change
     bent, directions = np.linalg.eigh(along.T @ H[np.ix_(free, free)] @ along)
@@ -93,6 +98,16 @@ def _newton_step(
         return np.inf
     gain = float(0.5 * (pushed**2 / np.maximum(bent, max(FLAT * bent[-1], TINY))).sum())
     return max(sqrt(gain), change)
+
+
+def _along(A: Array, slope: Array) -> tuple[Array, Array]:
+    """Directions (n, k) along rows A (m, n), and multipliers of these rows that fit a slope (n,) best."""
+    Q, R, _ = qr(A.T, pivoting=True)
+    sizes = np.abs(np.diagonal(R))
+    rank = int((sizes > max(A.shape) * EPSILON * sizes.max(initial=0.0)).sum())
+    if rank < len(A):  # of the multipliers that do, the least
+        return Q[:, rank:], np.linalg.lstsq(A.T, slope, rcond=None)[0]
+    return Q[:, rank:], solve_triangular(R[:rank], Q[:, :rank].T @ slope)
 
 
 def _products(multipliers: Array, distances: Array) -> float:
