@@ -60,10 +60,10 @@ def row(name: str, found: Walk, seconds: float, scores: bool) -> str:
 
 def told(found: Walk) -> str:
     """Correlations with measured hip, knee, ankle and vertical force."""
-    from kinetree.gait import gait_score
+    from kinetree.gait import gait_cycle, gait_score
 
-    score = gait_score(found.to_result(), "arnold5")
-    keys = ("hip_flexion", "knee_flexion", "ankle_dorsiflexion", "force_vertical")
+    score = gait_score(gait_cycle(found.to_result()), "arnold5")
+    keys = ("hip_flexion", "knee_flexion", "ankle_flexion", "force_vertical")
     return " ".join(f"{score[key].r:.2f}" for key in keys)
 
 

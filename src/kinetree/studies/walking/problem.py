@@ -242,7 +242,8 @@ class Schedule:
         angles = np.pi * np.arange(task.closure) / (task.closure - 1)
         self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
         last = np.flatnonzero(self.closure <= self.ball_off)[-1]
-        self.closure[last] = max(self.closure[last], HELD * self.ball_off)
+        if last > 0:  # the first one is touch-down
+            self.closure[last] = max(self.closure[last], HELD * self.ball_off)
         inside = np.linspace(0.0, 1.0, task.clearances + 2)[1:-1]
         self.swing = self.double + inside * (1.0 - self.double)
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)

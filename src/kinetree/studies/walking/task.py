@@ -112,7 +112,7 @@ class Walking:
     nodes: tuple[int, int, int, int] = (10, 5, 16, 16)
     closure: int = 5  # instants at which the trailing toes are held
     clearance: float = 0.005  # m, of the swinging foot
-    clearances: int = 9  # instants at which it is asked for
+    clearances: int = 12  # instants at which it is asked for
     pad: float = 0.01  # m, by which the heel sinks after touch-down
     slip: float = 0.01  # m, by which it goes forward
     landing: float = 0.2  # share of the step after which both are over
