@@ -106,7 +106,8 @@ def _along(A: Array, slope: Array) -> tuple[Array, Array]:
     sizes = np.abs(np.diagonal(R))
     rank = int((sizes > max(A.shape) * EPSILON * sizes.max(initial=0.0)).sum())
     if rank < len(A):  # of the multipliers that do, the least
-        return Q[:, rank:], np.linalg.lstsq(A.T, slope, rcond=None)[0]
+        least: Array = np.asarray(np.linalg.lstsq(A.T, slope, rcond=None)[0], dtype=np.float64)
+        return Q[:, rank:], least
     return Q[:, rank:], solve_triangular(R[:rank], Q[:, :rank].T @ slope)
 
 
