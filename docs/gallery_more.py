@@ -66,6 +66,7 @@ def walker(result: kt.Result) -> Page:
 MORE: dict[str, Callable[[kt.Result], Page]] = {
     "walking": person,
     "walking_two_step": person,
+    "walking_speed_step": person,
     "iftomm": benchmark,
     "jansen_walk": walker,
 }

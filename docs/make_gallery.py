@@ -80,13 +80,14 @@ def sections(text: str) -> dict[str, str]:
 
 def section(name: str, page: Page) -> str:
     """Title, text with the documents' figures, command, picture, numbers."""
-    study = read_study(name).tables.study
+    tables = read_study(name).tables
+    study, verb = tables.study, "run" if tables.sweep is None else "sweep"
     lines = [
         f"### {study.title} {{#{name}}}",
         "",
         " ".join(str(study.description).split()),
         "",
-        f"```sh\nkinetree run {name}\n```",
+        f"```sh\nkinetree {verb} {name}\n```",
         "",
         f"![{study.title}: curves of the documents' figures](images/gallery/{name}.png)",
         "",

@@ -141,10 +141,11 @@ def test_the_gallery_has_every_example_as_it_is():
     size = sum(path.stat().st_size for path in (DOCS / "images" / "gallery").glob("*"))
     assert size < LARGEST_GALLERY
     for example in examples():
-        description = " ".join(str(read_study(example.name).tables.study.description).split())
+        tables = read_study(example.name).tables
+        description = " ".join(str(tables.study.description).split())
         part = text.partition(f"### {example.title} {{#{example.name}}}")[2].partition("\n### ")[0]
         assert description in part
-        assert f"kinetree run {example.name}\n" in part
+        assert f"kinetree {'run' if tables.sweep is None else 'sweep'} {example.name}\n" in part
         assert f"images/gallery/{example.name}.png" in part
 
 
