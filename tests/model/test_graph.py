@@ -116,6 +116,7 @@ def test_a_motor_and_stops_at_the_cut_joint():
     assert ends[0] == pytest.approx(ends[1], abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*joint .B. is")  # verdicts on limits that nothing enforces
 def test_limits_and_given_forces_of_a_cut_joint_are_those_of_a_joint_of_the_tree():
     """The same events at the same times, and a force beyond the effort limit is exerted as it is given."""
     told, ends = [], []
