@@ -18,7 +18,7 @@ HEAD = ["item", "place", "state", "where it is here", "shown by"]
 
 def rows(document):
     """The rows of a document's table: item, place, state, where, shown by."""
-    section = re.search(rf"^## {document}\n\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    section = re.search(rf"^## Items of {document}\n\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
     assert section, document
     lines = [line for line in section[1].splitlines() if line.startswith("|")]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
