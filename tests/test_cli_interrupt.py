@@ -178,7 +178,7 @@ def test_torques_to_be_fed_forward_are_kept_as_far_as_they_came(place, monkeypat
     )
     Path("s.toml").write_text(text)
     monkeypatch.setattr(run, "PIECE", 1e-9)
-    monkeypatch.setattr(run, "_moved_on", interrupted_at(2, run._moved_on))
+    monkeypatch.setattr(run, "moved_on", interrupted_at(2, run.moved_on))
     result = kinetree("run", "s.toml")
     assert result.exit_code == 130, result.output
     saved = kt.load_result("s.nc")

@@ -318,7 +318,8 @@ def test_a_fixed_step_on_hard_ground_diverges_with_advice(method):
 
 def test_a_fixed_step_that_events_cut_again_and_again_ends_with_advice():
     robot = kt.zoo.hexapod()
-    ground = kt.Ground(soil=kt.Soil(stiffness=1e7))
+    feet = tuple(f"foot{k}" for k in range(1, 7))  # all deep in the ground: none is still to touch it
+    ground = kt.Ground(soil=kt.Soil(stiffness=1e7), points=feet)
     with pytest.raises(kt.SimulationError, match=r"at t = .*; .* a step shorter than 0\.001 s"):
         kt.simulate(robot, np.zeros(robot.n_dof), duration=0.5, ground=ground, method="rk4", step=1e-3)
 

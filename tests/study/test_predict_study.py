@@ -215,7 +215,8 @@ BAD = {
     "turned duration": (START + END + "duration = [3.0, 2.0]", "lowest not above the highest"),
     "one phase": (START + END + "[[predict.phase]]", "at least two problems"),
     "phases with a fixed duration": (
-        START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]", "durations of their own"
+        START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]",
+        "durations and knots of their own",
     ),
     "unknown place": (
         START + END + '[[predict.point]]\nbody = "link2"\ntarget = [0, 0, 0]\nat = "knot"',

@@ -313,7 +313,7 @@ SPATIAL, TWO = kt.zoo.spatial_biped(), tr.SPATIAL_BIPED
         (lambda: replace(FOUR, stride=0.2), InputError, "stride must be -2 x0 = 0.3 m, got 0.2"),
         (lambda: replace(FOUR, height=-1), InputError, "height must be > 0 m, got -1"),
         (lambda: tr.trot(QUADRUPED, replace(FOUR, height=0.58)), InputError, "step 1, leg 'leg2': the"),
-        (lambda: tr.trot(QUADRUPED, replace(FOUR, y0=0.1), 0), InputError, "steps must be a whole number"),
+        (lambda: tr.trot(QUADRUPED, replace(FOUR, y0=0.1), 0), InputError, "steps must be an integer"),
         (lambda: tr.trot(QUADRUPED, {"stride": 1}), InputError, "parameters must be GaitParameters"),
         (lambda: tr.trot(kt.zoo.hexapod()), InputError, "this gait is for 4 legs; 'hexapod' has 6"),
         (lambda: tr.tripod(kt.zoo.hexapod(), replace(tr.HEXAPOD, y0=0.1)), InputError, "has no hip roll"),

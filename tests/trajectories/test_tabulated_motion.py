@@ -53,7 +53,7 @@ def test_a_file_with_accelerations_as_excel_writes_it(tmp_path):
     ("text", "reason"),
     [
         ("", "is empty; a motion has a header 'time, joint1, ...'"),
-        ("t, hip, knee\n0, 1, 2\n", "line 1: the first column must be 'time', got 't'"),
+        ("t, hip, knee\n0, 1, 2\n", "line 1: is no header 'time, joint1, ...'"),
         ("time, hip, kne\n0, 1, 2\n", "line 1: unknown column 'kne'"),
         ("time, hip, hip\n0, 1, 2\n", "line 1: column 3 has the title of another, 'hip'"),
         ("time, hip, \n0, 1, 2\n", "line 1: column 3 has no title"),
@@ -80,11 +80,11 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path, text, reason):
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    for path, content in ((tmp_path / "none.csv", None), (tmp_path / "bytes.csv", b"\xff\xfe\x00")):
-        if content:
-            path.write_bytes(content)
-        with pytest.raises(FileError, match="cannot read"):
-            tr.read_csv(path)
+    with pytest.raises(FileError, match=r"none\.csv: no such file \(looked in "):
+        tr.read_csv(tmp_path / "none.csv")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileError, match=r"cannot read '.*bytes\.csv'"):
+        tr.read_csv(tmp_path / "bytes.csv")
     only_time = tmp_path / "time.csv"
     only_time.write_text("time\n0\n1\n")
     with pytest.raises(FileError, match="names no joint"):
