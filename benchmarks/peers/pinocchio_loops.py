@@ -90,18 +90,24 @@ class PinocchioLoops:
     def torques(self, driven: Any) -> Callable[[Array, Array, Array], Array]:
         """answer(q, v, a) with torques of the drives, in Pinocchio's order of joints, of one state.
 
-        It has no inverse dynamics with loops: ``rnea`` and the Jacobian of its constraints leave
+        It has no inverse dynamics with loops: ``rnea`` and Jacobians of the points of its constraints leave
         J_u^T lambda = tau_u of joints without drives to NumPy.
         """
         data, model, constraints = self.model.createData(), self.model, self.constraints
-        datas = pin.StdVec_RigidConstraintData()
-        datas.extend([constraint.createData() for constraint in constraints])
         drives = np.asarray(driven)[self.order]
+        ends = [((c.joint1_id, c.joint1_placement), (c.joint2_id, c.joint2_placement)) for c in constraints]
+
+        def point(joint: int, place: Any) -> Any:
+            """Jacobian (3, n) of a point of a joint's body, in the world."""
+            if joint == 0:
+                return np.zeros((3, model.nv))
+            J = pin.getJointJacobian(model, data, joint, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+            return J[:3] - pin.skew(data.oMi[joint].rotation @ place.translation) @ J[3:]
 
         def answer(q: Array, v: Array, a: Array) -> Array:
             tau = np.array(pin.rnea(model, data, q, v, a))
             pin.computeJointJacobians(model, data, q)
-            J = pin.getConstraintsJacobian(model, data, constraints, datas)
+            J = np.vstack([point(*a) - point(*b) for a, b in ends])
             tau -= J.T @ np.linalg.solve(J[:, ~drives].T, tau[~drives])
             return tau
 
