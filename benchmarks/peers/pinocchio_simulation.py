@@ -74,6 +74,7 @@ def _rates_on_ground(case: Case) -> Callable[[float, Array], Array]:
     forces = pin.StdVec_Force()
     forces.extend([pin.Force.Zero() for _ in range(model.njoints)])
     zero, force, nowhere = pin.Force.Zero(), pin.Force, np.zeros(3)
+    pushed = sorted({joint for joint, _ in points})
     frames = [
         model.addFrame(pin.Frame(f"point{k}", joint, place, pin.FrameType.OP_FRAME))
         for k, (joint, place) in enumerate(points)
@@ -84,29 +85,27 @@ def _rates_on_ground(case: Case) -> Callable[[float, Array], Array]:
     def rates(_: float, y: Array) -> Array:
         q, v = y[:n], y[n:]
         pin.forwardKinematics(model, data, q, v)
+        for joint in pushed:
+            forces[joint] = zero
         for (joint, place), frame in zip(points, frames, strict=True):
             pin.updateFramePlacement(model, data, frame)
             height = places[frame].translation[2]
             push = None
             if height < 0.0:
                 push = law(height, *pin.getFrameVelocity(model, data, frame, world).linear)
-            if push is None:
-                forces[joint] = zero
-            else:
+            if push is not None:
                 local = bodies[joint].rotation.T @ np.array(push)
-                forces[joint] = place.act(force(local, nowhere))
+                forces[joint] += place.act(force(local, nowhere))
         return joined((v, pin.aba(model, data, q, v, tau, forces)))
 
     return rates
 
 
 def _points(case: Case) -> list[tuple[int, Array]]:
-    """Axis and place in its frame of every contact point; each on a body of its own."""
+    """Axis and place in its frame of every contact point; a body may have several."""
     tree, found = case.mechanism.tree, []
     for point in case.mechanism.contact_points:
         k = tree.body_names.index(point.body)
         r = tree.body_rotation[k] @ np.asarray(point.position) + tree.body_position[k]
         found.append((int(tree.body_axis[k]), r))
-    if len({axis for axis, _ in found}) < len(found):
-        raise ValueError("only one contact point for each body")
     return found
