@@ -90,7 +90,9 @@ def test_zoo_lists_every_mechanism():
 
 def test_schema_is_json_that_knows_the_keys_of_a_file():
     schema = json.loads(kinetree("schema").output)
-    assert {"name", "gravity", "body", "loop", "contact"} <= schema["properties"].keys()
+    tree, graph = (schema["$defs"][schema[way]["$ref"].split("/")[-1]] for way in ("else", "then"))
+    assert {"name", "gravity", "body", "loop", "contact"} <= tree["properties"].keys()
+    assert {"name", "gravity", "body", "joint", "contact"} <= graph["properties"].keys()
 
 
 def test_draw_writes_a_picture(tmp_path, pendulum):

@@ -68,9 +68,14 @@ def test_what_a_formulation_cannot_do_is_said():
         kt.inverse_dynamics_derivatives(arm, still, still, still, formulation="denoc")
     with pytest.raises(InputError, match="offers no joint_reactions; these do: spatial"):
         kt.joint_reactions(arm, still, still, still, formulation="lagrangian")
-    load = kt.Wrench(arm.body_names[-1], (0, 0, -1))
-    for ask in (kt.inverse_dynamics_derivatives, kt.joint_reaction_derivatives):
-        with pytest.raises(InputError, match="no derivatives with wrenches"):
-            ask(arm, still, still, still, load, formulation="newton_euler")
+    asked = [
+        (kt.joint_reaction_derivatives, arm, kt.Wrench(arm.body_names[-1], (0, 0, -1))),
+        (kt.inverse_dynamics_derivatives, arm, kt.Wrench(arm.body_names[-1], (0, 0, -1), frame="body")),
+        (kt.inverse_dynamics_derivatives, welded(), kt.Wrench("tool", (0, 0, -1))),  # mimic joints
+    ]
+    for ask, robot, load in asked:
+        zero = np.zeros(robot.n_dof)
+        with pytest.raises(InputError, match="derivatives with wrenches of torques alone, without mimic"):
+            ask(robot, zero, zero, zero, load, formulation="newton_euler")
     with pytest.raises(InputError, match="do not fit together"):
         kt.inverse_dynamics(arm, np.zeros((2, 6)), np.zeros((3, 6)), still, formulation="denoc")

@@ -50,7 +50,7 @@ def random_placement(rng: np.random.Generator) -> Placement:
     return Placement.at(rng.normal(size=3) * rng.integers(0, 2, 3), rotation)
 
 
-def random_joint(rng: np.random.Generator, name: str, kind: str) -> Joint:
+def random_joint(rng: np.random.Generator, name: str, kind: str, without: str = "") -> Joint:
     n = KINDS[kind].n_dof
     directions: dict[str, Any] = {}
     if kind in ("revolute", "prismatic", "cylindrical"):
@@ -61,7 +61,7 @@ def random_joint(rng: np.random.Generator, name: str, kind: str) -> Joint:
         directions = {"sequence": str(rng.choice(["ZXZ", "XYZ", "YXZ"]))}
     parameters = {}
     for key, (_, smallest) in PARAMETERS.items():
-        if rng.random() < 0.5:
+        if rng.random() < 0.5 and key != without:
             parameters[key] = np.abs(rng.normal(size=n)) if smallest is not None else rng.normal(size=n)
     if "upper" in parameters:
         parameters["upper"] = np.abs(parameters["upper"]) + 10
@@ -111,7 +111,7 @@ def random_mechanism(seed: int) -> Mechanism:
     links.append(Link(Body("follower"), follower, links[0].body.name))
     loops = [
         Loop(
-            random_joint(rng, f'loop "{kind}"', kind),
+            random_joint(rng, f'loop "{kind}"', kind, without="armature"),  # which cut joints cannot have
             links[k].body.name,
             "world" if k == 2 else "follower",
             random_placement(rng),

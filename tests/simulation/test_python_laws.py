@@ -129,7 +129,8 @@ def test_it_agrees_with_plain_formulas(rng, mimic):
         y[13] *= rng.choice([1.0, 1e-4])  # within the slope of dry friction as well
         dy, touch = plain_rates(system, ground, stops, y)
         seen = system.observe(np.zeros(1), np.array([[y]]))
-        contact = np.concatenate([touch.force, touch.penetration[:, None], touch.velocity], axis=-1)
+        depth, arm = touch.penetration[:, None], touch.position - touch.centre
+        contact = np.concatenate([touch.force, depth, touch.velocity, arm], axis=-1)
         assert seen.contact[0, 0] == pytest.approx(contact, rel=1e-9, abs=1e-9)
         assert rates(system, y) == pytest.approx(dy, rel=1e-9, abs=1e-9)
         assert rates(called, y) == pytest.approx(dy, rel=1e-9, abs=1e-9)

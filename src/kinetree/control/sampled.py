@@ -147,7 +147,7 @@ class RunningLaw:
             self._given.law.reset()
 
     def sense(self, names: tuple[str, ...], rows: Array) -> None:
-        """Take note of what the ground does: rows (p, 7) of force, penetration and velocity of points."""
+        """Take note of what the ground does: rows (p, 7 or more) of force, penetration and velocity."""
         if self._reads_contact:
             self._contact = ContactReading(names, rows[:, :3].copy(), rows[:, 3].copy(), rows[:, 4:7].copy())
 

@@ -62,7 +62,7 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
     >>> robot = kt.zoo.quadruped()
     >>> rest = [0.0] * robot.n_dof
     >>> kt.contact_forces(robot, kt.Ground(origin=(0, 0, -0.3)), rest, rest).force.shape
-    (4, 3)
+    (12, 3)
     """
     q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))
     names = ground.contact_names(mechanism)
