@@ -28,7 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "zoo": ("models", "List the mechanisms that come with Kinetree."),
         "info": ("models", "Show a mechanism (tree, joints, modules, mobility) or a result."),
         "draw": ("models", "Draw a mechanism into a picture file."),
-        "convert": ("models", "Convert TOML, URDF, MJCF and DH tables to TOML or URDF."),
+        "convert": ("models", "Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF."),
         "verify": ("verify", "Compare all formulations of dynamics on a mechanism."),
         "derivatives": ("verify", "Compare the exact derivatives with numerical ones."),
         "bench": ("verify", "Time every quantity of a mechanism on this machine."),
