@@ -25,7 +25,7 @@ FAULTS = (WRONG, TRACEBACK, CRASH, HANG)
 BATCH = 200  # cases of one child, unless one of them ends it
 MEMORY = 8 << 30  # bytes of address space
 SECONDS = 60  # of one case
-LONGEST = 400  # characters of what is told about a fault
+LONGEST = 400  # characters of what is reported of a fault
 
 
 class WrongAnswerError(Exception):

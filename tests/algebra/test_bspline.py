@@ -97,7 +97,7 @@ def test_fit_finds_a_curve_of_the_space(basis, rng):
     ("make", "message"),
     [
         (lambda: BSplineBasis.uniform(0), "from 1 to 100000, got 0"),
-        (lambda: BSplineBasis.uniform(2.0), "whole number"),
+        (lambda: BSplineBasis.uniform(2.0), "integer"),
         (lambda: BSplineBasis.uniform(2, degree=0), "degree must be .* got 0"),
         (lambda: BSplineBasis.on([0, 0.7, 0.5, 1]), "ascend"),
         (lambda: BSplineBasis.on([0, 0, 0.5, 1]), "neither end repeated"),

@@ -96,7 +96,7 @@ def test_hold_keeps_each_value_until_the_next():
             "qd must have the shape of the positions, (2, 2)",
         ),
         (lambda: PiecewisePolynomial.hold([0.0], [[1.0]]).at(np.nan), "time must be finite"),
-        (lambda: PiecewisePolynomial.hold([0.0], [[1.0]]).at(0.0, -1), "derivative must be a whole number"),
+        (lambda: PiecewisePolynomial.hold([0.0], [[1.0]]).at(0.0, -1), "derivative must be an integer"),
     ],
 )
 def test_refuses(call, reason):

@@ -182,7 +182,7 @@ def test_point_of_momentum(about, message):
 
 @pytest.mark.parametrize("threads", [0, -1])
 def test_threads(threads):
-    with pytest.raises(kt.InputError, match=f"threads must be a whole number of at least 1, got {threads}"):
+    with pytest.raises(kt.InputError, match=f"threads must be an integer of at least 1, got {threads}"):
         kt.inverse_dynamics(ARM, np.zeros((8, 2)), NONE, NONE, threads=threads)
 
 

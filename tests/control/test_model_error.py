@@ -106,8 +106,8 @@ def test_a_model_of_the_same_structure_is_accepted_and_others_are_not():
         ({"center": -1.0}, "center must be >= 0 m, got -1"),
         ({"tilt": np.nan}, "tilt must be finite, got nan"),
         ({"friction": 2.0}, "friction must be a part"),
-        ({"seed": -1}, "seed must be a whole number >= 0 or a random generator, got -1"),
-        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"seed": -1}, "seed must be an integer >= 0 or a random generator, got -1"),
+        ({"seed": 0.5}, "seed must be an integer"),
     ],
 )
 def test_bad_ranges(options, message):

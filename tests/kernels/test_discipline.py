@@ -112,7 +112,7 @@ def offenders(offences):
 
 
 def is_integer(node, known):
-    """Whether an expression is made of model integers, loop counters, lengths and whole numbers only."""
+    """Whether an expression is made of model integers, loop counters, lengths and literal integers only."""
     match node:
         case ast.Constant():
             return type(node.value) is int

@@ -255,7 +255,7 @@ def test_bad_studies_are_refused_before_solving(tmp_path, name):
 @pytest.mark.parametrize(
     ("setting", "reason"),
     [
-        ({"segments": 100_000_000}, "segments must be a whole number from 1 to 100000, got 100000000"),
+        ({"segments": 100_000_000}, "segments must be an integer from 1 to 100000, got 100000000"),
         (
             {"objective": "mixed", "torque_weight": 2},
             "torque weight u must be between 0",

@@ -50,7 +50,7 @@ def test_a_busy_port_is_named_with_what_to_do(busy):
 
 @pytest.mark.parametrize("port", [-1, 65536, 80.5, "8080", True, None])
 def test_a_port_is_a_number(port):
-    with pytest.raises(kt.InputError, match="port must be a whole number"):
+    with pytest.raises(kt.InputError, match="port must be an integer"):
         check_address("127.0.0.1", port)
 
 

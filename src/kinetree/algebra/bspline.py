@@ -69,7 +69,7 @@ class BSplineBasis:
         """
         if type(segments) is not int or not 1 <= segments <= MOST_SEGMENTS:
             raise InputError(
-                f"segments must be a whole number from 1 to {MOST_SEGMENTS}, got {shown(segments)}"
+                f"segments must be an integer from 1 to {MOST_SEGMENTS}, got {shown(segments)}"
             )
         return cls.on(np.arange(segments + 1) / segments, degree, clamped=clamped)
 
@@ -147,7 +147,7 @@ class BSplineBasis:
         if s.ndim != 1 or ((s < 0.0) | (s > 1.0)).any():
             raise InputError(f"s must be a vector of numbers from 0 to 1, got {shown(s)}")
         if type(derivatives) is not int or derivatives < 0:
-            raise InputError(f"derivatives must be a whole number of at least 0, got {shown(derivatives)}")
+            raise InputError(f"derivatives must be an integer of at least 0, got {shown(derivatives)}")
         p, t = self.degree, self.knots
         span = np.searchsorted(t, s, side="right") - 1
         span = np.minimum(span, int(np.searchsorted(t, 1.0, side="left")) - 1)
@@ -225,7 +225,7 @@ class BSplineBasis:
 
 def _checked_degree(degree: object) -> int:
     if type(degree) is not int or not 1 <= degree <= HIGHEST_DEGREE:
-        raise InputError(f"degree must be a whole number from 1 to {HIGHEST_DEGREE}, got {shown(degree)}")
+        raise InputError(f"degree must be an integer from 1 to {HIGHEST_DEGREE}, got {shown(degree)}")
     return degree
 
 

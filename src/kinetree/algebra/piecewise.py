@@ -60,7 +60,7 @@ class PiecewisePolynomial:
     def at(self, t: ArrayLike, derivative: int = 0) -> Array:
         """The values, or one of their derivatives, (..., n) at times (...)."""
         if type(derivative) is not int or derivative < 0:
-            raise InputError(f"derivative must be a whole number of at least 0, got {shown(derivative)}")
+            raise InputError(f"derivative must be an integer of at least 0, got {shown(derivative)}")
         time = finite(numbers(t, "time"), "time")
         i = np.clip(np.searchsorted(self.breaks, time, side="right") - 1, 0, len(self.breaks) - 2)
         first, last = self.breaks[0], self.breaks[-1]

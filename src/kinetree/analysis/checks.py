@@ -70,5 +70,5 @@ def check_finite(results: Sequence[Array]) -> None:
 def check_threads(threads: object) -> bool:
     """True if it is a number of threads, or None for as many as there are cores; an error otherwise."""
     if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"threads must be a whole number of at least 1, got {shown(threads)}")
+        raise InputError(f"threads must be an integer of at least 1, got {shown(threads)}")
     return True

@@ -91,7 +91,7 @@ def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> Non
         raise InputError(f"tolerance must be > 0, got {tolerance:g}")
     for value, what, least in ((max_iterations, "max_iterations", 1), (restarts, "restarts", 0)):
         if type(value) is not int or value < least:
-            raise InputError(f"{what} must be a whole number of at least {least}, got {shown(value)}")
+            raise InputError(f"{what} must be an integer of at least {least}, got {shown(value)}")
 
 
 def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:

@@ -88,7 +88,7 @@ def _generator(seed: int | np.random.Generator) -> np.random.Generator:
     if isinstance(seed, np.random.Generator):
         return seed
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InputError(f"seed must be a whole number >= 0 or a random generator, got {shown(seed)}")
+        raise InputError(f"seed must be an integer >= 0 or a random generator, got {shown(seed)}")
     return np.random.default_rng(seed)
 
 

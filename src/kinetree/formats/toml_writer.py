@@ -29,7 +29,7 @@ Table = dict[str, Any]
 HEAD = "# Kinetree mechanism. SI units: m, kg, s, N, rad.\n"
 WIDTH = 110  # longer tables and matrices are broken into lines
 BARE = re.compile("[A-Za-z0-9_-]+")  # keys without quotes
-EXACT_INTEGERS = 1e15  # whole numbers below are written without a point
+EXACT_INTEGERS = 1e15  # integers below are written without a point
 
 
 def toml_text(mechanism: Mechanism) -> str:

@@ -224,7 +224,7 @@ def watches_locks(mechanism: Mechanism, options: Options) -> bool:
 
 def _threads(threads: Any) -> int:
     if not isinstance(threads, int) or threads < 1:
-        raise InputError(f"threads must be a whole number of at least 1, got {shown(threads)}")
+        raise InputError(f"threads must be an integer of at least 1, got {shown(threads)}")
     return threads
 
 

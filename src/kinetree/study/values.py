@@ -32,9 +32,9 @@ def as_allowed(value: object) -> float | bool:
 
 
 def as_whole(value: object, least: int = 1) -> int:
-    """A whole number."""
+    """An integer."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"must be a whole number of at least {least}, got {reprlib.repr(value)}")
+        raise ValueError(f"must be an integer of at least {least}, got {reprlib.repr(value)}")
     return value
 
 

@@ -104,7 +104,7 @@ def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
     [0.75, 1.5]
     """
     if type(times) is not int or times < 1:
-        raise InputError(f"times must be a whole number of at least 1, got {shown(times)}")
+        raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
     _check_parts((part,))
     gain = _end(part) - part.at(0.0).q
     worst = int(np.argmax(np.abs(gain)))

@@ -69,5 +69,5 @@ def half_turn(n_dof: int, duration: float = 10.0) -> Cycloid:
     True
     """
     if type(n_dof) is not int or n_dof < 1:
-        raise InputError(f"n_dof must be a whole number of at least 1, got {shown(n_dof)}")
+        raise InputError(f"n_dof must be an integer of at least 1, got {shown(n_dof)}")
     return cycloid(np.zeros(n_dof), np.full(n_dof, np.pi), duration)

@@ -79,7 +79,7 @@ def _rows(values: ArrayLike, what: str) -> Array:
 def _degree(degree: int, count: int, what: str) -> int:
     if type(degree) is not int or not 1 <= degree < count:
         raise InputError(
-            f"degree must be a whole number from 1 to {count - 1} for {count} {what}, got {shown(degree)}"
+            f"degree must be an integer from 1 to {count - 1} for {count} {what}, got {shown(degree)}"
         )
     return degree
 

@@ -19,11 +19,11 @@ def check_address(host: str, port: int, *, public: bool = False) -> None:
     >>> check_address("127.0.0.1", 0)
     >>> check_address("127.0.0.1", -1)
     Traceback (most recent call last):
-    kinetree.errors.InputError: port must be a whole number from 0 (any free one) to 65535, got -1
+    kinetree.errors.InputError: port must be an integer from 0 (any free one) to 65535, got -1
     """
     if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= LARGEST_PORT:
         raise InputError(
-            f"port must be a whole number from 0 (any free one) to {LARGEST_PORT}, got {shown(port)}"
+            f"port must be an integer from 0 (any free one) to {LARGEST_PORT}, got {shown(port)}"
         )
     if not isinstance(host, str) or not host.strip():
         raise InputError(f"host must be an address such as 127.0.0.1, got {shown(host)}")

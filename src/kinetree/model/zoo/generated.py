@@ -59,7 +59,7 @@ def random_tree(
 
 def _count(n: int, what: str, least: int = 1) -> int:
     if isinstance(n, bool) or not isinstance(n, Integral) or n < least:
-        raise InputError(f"{what} must be a whole number >= {least}, got {shown(n)}")
+        raise InputError(f"{what} must be an integer >= {least}, got {shown(n)}")
     return int(n)
 
 

@@ -345,7 +345,7 @@ def _samples(bases: Sequence[BSplineBasis], samples: int | ArrayLike) -> Array:
         return spread(bases, samples)
     s = finite(numbers(samples, "samples"), "samples")
     if s.ndim != 1 or len(s) < 2 or s[0] < 0.0 or s[-1] > 1.0 or (np.diff(s) <= 0.0).any():
-        raise InputError(f"samples must be a whole number or ascend within [0, 1], got {shown(samples)}")
+        raise InputError(f"samples must be an integer or ascend within [0, 1], got {shown(samples)}")
     return s
 
 

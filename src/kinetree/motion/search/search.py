@@ -46,7 +46,7 @@ def checked_settings(
     if not 0.0 < small < 0.1:
         raise InputError(f"tolerance must be between 0 and 0.1, got {small}")
     if type(max_iterations) is not int or max_iterations < 1:
-        raise InputError(f"max_iterations must be a whole number of at least 1, got {shown(max_iterations)}")
+        raise InputError(f"max_iterations must be an integer of at least 1, got {shown(max_iterations)}")
     limit = np.inf if time_limit is None else number(time_limit, "time_limit")
     if limit <= 0.0:
         raise InputError(f"time_limit must be positive, got {limit}")
@@ -56,7 +56,7 @@ def checked_settings(
 def searched_from(settings: Settings, solver: str, starts: int, seed: int) -> dict[str, Any]:
     """What a result says about the search, checked."""
     if type(starts) is not int or starts < 1:
-        raise InputError(f"starts must be a whole number of at least 1, got {shown(starts)}")
+        raise InputError(f"starts must be an integer of at least 1, got {shown(starts)}")
     limit = settings.time_limit
     return {
         "solver": solver,
