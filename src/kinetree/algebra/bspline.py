@@ -68,9 +68,7 @@ class BSplineBasis:
         [-0.5, 0.0, 0.5, 1.0, 1.5]
         """
         if type(segments) is not int or not 1 <= segments <= MOST_SEGMENTS:
-            raise InputError(
-                f"segments must be an integer from 1 to {MOST_SEGMENTS}, got {shown(segments)}"
-            )
+            raise InputError(f"segments must be an integer from 1 to {MOST_SEGMENTS}, got {shown(segments)}")
         return cls.on(np.arange(segments + 1) / segments, degree, clamped=clamped)
 
     @classmethod

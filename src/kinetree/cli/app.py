@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -54,6 +55,14 @@ FloatingBase = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+Plot = Annotated[
+    Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
+]
+Page = Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")]
+AllowCode = Annotated[
+    list[str] | None,
+    typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
+]
 
 
 def output_option(about: str, metavar: str = "FILE") -> Any:

@@ -12,8 +12,11 @@ import typer
 
 from kinetree.cli.app import (
     BAD_INPUT,
+    AllowCode,
     AsJson,
     Force,
+    Page,
+    Plot,
     Quiet,
     app,
     console,
@@ -48,10 +51,8 @@ def run(
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")] = None,
+    plot: Plot = None,
+    report: Page = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,10 +61,7 @@ def run(
             metavar="KEY=VALUE",
         ),
     ] = None,
-    allow_code: Annotated[
-        list[str] | None,
-        typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
-    ] = None,
+    allow_code: AllowCode = None,
     only_inside: Annotated[
         bool, typer.Option("--only-inside", help="Refuse files outside the folder of the study.")
     ] = False,

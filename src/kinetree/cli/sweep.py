@@ -12,8 +12,11 @@ import typer
 from kinetree.cli.app import (
     FAILED,
     INTERRUPTED,
+    AllowCode,
     AsJson,
     Force,
+    Page,
+    Plot,
     Quiet,
     app,
     console,
@@ -72,20 +75,15 @@ def sweep(
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
-    plot: Annotated[
-        Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
-    ] = None,
-    report: Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")] = None,
+    plot: Plot = None,
+    report: Page = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set", help="A key to set otherwise, e.g. sweep.samples=64; repeatable.", metavar="KEY=VALUE"
         ),
     ] = None,
-    allow_code: Annotated[
-        list[str] | None,
-        typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
-    ] = None,
+    allow_code: AllowCode = None,
 ) -> None:
     """Run many cases of a study: grids, samples, starts, weights.
 

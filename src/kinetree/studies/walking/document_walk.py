@@ -35,6 +35,7 @@ from kinetree.studies.walking.document import (
 )
 from kinetree.studies.walking.ground import LIGHT, Ground, centre_of_pressure
 from kinetree.studies.walking.task import Walking
+from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
 FINER = 10
@@ -46,7 +47,7 @@ EXACT = 1e-6  # beside the weight: the error of that difference
 
 
 @dataclass(frozen=True, eq=False)
-class TwoStepWalk:
+class TwoStepWalk(Verified):
     """A step predicted by the document's own formulation: who walked, the prediction, all checks by name."""
 
     who: Pedestrian
@@ -60,16 +61,6 @@ class TwoStepWalk:
         """What was asked."""
         return self.who.task
 
-    @property
-    def solved(self) -> bool:
-        """Whether the search converged."""
-        return bool(self.prediction.solved)
-
-    @property
-    def passed(self) -> bool:
-        """Whether it is solved and every check passed."""
-        return self.solved and all(check.passed for check in self.checks.values())
-
     @cached_property
     def ground(self) -> Ground:
         """Pushes of the ground on both feet at the prediction's own samples."""
@@ -79,9 +70,6 @@ class TwoStepWalk:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
         task = asdict(self.task) | {"formulation": "two_step", "sharing": self.sharing}
         return with_ground(self.prediction.to_result(), self.ground, task, self.checks)
-
-    def __str__(self) -> str:
-        return "\n".join([repr(self), *(f"  {name:20} {check}" for name, check in self.checks.items())])
 
     def __repr__(self) -> str:
         task, word = self.task, self.prediction.outcome.status.name.lower()

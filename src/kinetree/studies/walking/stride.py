@@ -31,6 +31,7 @@ from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.ground import FEET, Step
 from kinetree.studies.walking.problem import ROOT, Walker, walker, walking_problem
 from kinetree.studies.walking.task import Walking
+from kinetree.studies.walking.verified import Verified
 
 CONTINUES = 1e-3  # rad, 1e-2 rad/s: what steps may differ by where they meet
 FREE = 1e-6  # beside the weight: what the free pelvis may need
@@ -38,7 +39,7 @@ ACROSS = np.array([1.0, -1.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Stride:
+class Stride(Verified):
     """Two predicted steps: who took them (the second as a mirror image), the predictions, all checks."""
 
     task: Walking
@@ -46,16 +47,6 @@ class Stride:
     prediction: PhasedPrediction
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def solved(self) -> bool:
-        """Whether the search converged."""
-        return bool(self.prediction.solved)
-
-    @property
-    def passed(self) -> bool:
-        """Whether it is solved and every check passed."""
-        return self.solved and all(check.passed for check in self.checks.values())
 
     @property
     def steps(self) -> tuple[Prediction, Prediction]:
@@ -85,9 +76,6 @@ class Stride:
             "predict", self.walkers[0].person, joined | more, coordinates=labels, settings=settings,
             audit=audit, statistics=_statistics(self.prediction), seconds=self.prediction.seconds,
         )  # fmt: skip
-
-    def __str__(self) -> str:
-        return "\n".join([repr(self), *(f"  {name:28} {check}" for name, check in self.checks.items())])
 
     def __repr__(self) -> str:
         task = self.task

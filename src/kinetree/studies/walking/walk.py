@@ -23,10 +23,11 @@ from kinetree.studies.walking.ground import FEET, Ground, Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 from kinetree.studies.walking.stride import Stride, plain, stride
 from kinetree.studies.walking.task import Walking
+from kinetree.studies.walking.verified import Verified
 
 
 @dataclass(frozen=True, eq=False)
-class Walk:
+class Walk(Verified):
     """A predicted step: who walked, the prediction, and all checks by name."""
 
     walker: Walker
@@ -38,16 +39,6 @@ class Walk:
     def task(self) -> Walking:
         """What was asked."""
         return self.walker.task
-
-    @property
-    def solved(self) -> bool:
-        """Whether the search converged."""
-        return bool(self.prediction.solved)
-
-    @property
-    def passed(self) -> bool:
-        """Whether it is solved and every check passed."""
-        return self.solved and all(check.passed for check in self.checks.values())
 
     @cached_property
     def step(self) -> Step:
@@ -62,11 +53,6 @@ class Walk:
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
         return with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
-
-    def __str__(self) -> str:
-        lines = [repr(self)]
-        lines += [f"  {name:20} {check}" for name, check in self.checks.items()]
-        return "\n".join(lines)
 
     def __repr__(self) -> str:
         task, word = self.task, self.prediction.outcome.status.name.lower()
