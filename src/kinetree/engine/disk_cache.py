@@ -123,10 +123,10 @@ def first_choice() -> Path:
 
 
 def _user_cache() -> Path:
-    """The user's cache, wherever the process runs: folders that are not told from the root are ignored."""
+    """The user's cache, wherever the process runs: folders that do not begin at the root are ignored."""
     found = platformdirs.user_cache_path("kinetree", appauthor=False)
-    told = os.environ.get("XDG_CACHE_HOME") or ""
-    if found.is_absolute() and (os.path.isabs(told) or not told):
+    wanted = os.environ.get("XDG_CACHE_HOME") or ""
+    if found.is_absolute() and (os.path.isabs(wanted) or not wanted):
         return found
     home = os.path.expanduser("~")
     if not os.path.isabs(home):

@@ -11,7 +11,7 @@ from types import TracebackType
 VARIABLE = "KINETREE_NOTICE"  # 0: nothing is said of compilations
 ONCE = "kinetree: compiling machine code, once for this version; the next call and the next process find it\n"
 _hushed: list[None] = []  # not empty while someone else shows what is compiled
-_told: list[None] = []  # not empty once a stream that is no terminal has been told
+_announced: list[None] = []  # not empty once a stream that is no terminal has had the notice
 
 
 class Notice:
@@ -27,8 +27,8 @@ class Notice:
         if sys.stderr.isatty():
             self._shown = True
             sys.stderr.write(f"compiling {self.name} (once) ...")
-        elif not _told:  # notebooks, pipes, files
-            _told.append(None)
+        elif not _announced:  # notebooks, pipes, files
+            _announced.append(None)
             sys.stderr.write(ONCE)
         sys.stderr.flush()
 

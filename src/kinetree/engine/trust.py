@@ -18,11 +18,11 @@ def suspicion_of(kernel: Kernel, lanes: int) -> Any:
     ``views`` are rows of lanes, ``plain`` the same memory as one row per array, where all states of the
     block follow each other.
     """
-    told, inputs, count = kernel.suspicion or no_suspicion, kernel.inputs, kernel.inputs + kernel.outputs
+    suspicion, inputs, count = kernel.suspicion or no_suspicion, kernel.inputs, kernel.inputs + kernel.outputs
     look_before, look_after = excess_of_rows(0, inputs, lanes), doubt_of_rows(inputs, count, lanes)
 
     def suspect(tree, work, views, plain):
-        return summed(told(tree, work, *views[inputs:])) + (look_before(plain) + look_after(plain))
+        return summed(suspicion(tree, work, *views[inputs:])) + (look_before(plain) + look_after(plain))
 
     return numba.extending.register_jitable(**INLINE)(suspect)
 

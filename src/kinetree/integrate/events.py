@@ -34,7 +34,7 @@ RECORD, RESTART, STOP, SWITCH = range(4)  # actions; the last restarts and is no
 # often in a row it has happened at once
 OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, EVENT_ROWS = range(10)
 NEVER = 2.0
-HAPPENED, ANEW = 1.25, 2.0  # what f is told of an event; signs are 1.0 and -1.0
+OCCURRED, RESET = 1.25, 2.0  # signals to f about an event; signs are 1.0 and -1.0
 AHEAD = 2.0**-20  # share of a step over which rates are taken
 CLOSE = 0.25  # share of the smaller end value below which an extremum is looked at
 LOOKS = 6  # at an extremum
@@ -83,7 +83,7 @@ def switch_modes(s, memory, g):
     if s.switch == 0:
         return 0
     for i in range(s.lanes * s.n_events):
-        g[TRIAL, i] = ANEW if s.start == JUMP else HAPPENED * g[FIRED, i]
+        g[TRIAL, i] = RESET if s.start == JUMP else OCCURRED * g[FIRED, i]
         if g[FIRED, i] != 0.0:
             s.jolt = 1
     answer = call(s.switch, s.t, (address_of(memory, Y), address_of(g, TRIAL), s.context))
@@ -95,7 +95,7 @@ def switch_modes(s, memory, g):
 
 @compiled
 def begin_events(s, memory, g):
-    """The sides at a start, as told or by sight; an event that brought the state here has none yet."""
+    """The sides at a start, as signalled or by sight; an event that brought the state here has none yet."""
     s.has_trends = 0
     if s.n_events == 0:
         return 0

@@ -20,7 +20,7 @@ def start(s, memory):
 
 @compiled
 def equal_step(s):
-    """A whole number of equal steps up to the target, none longer than wanted."""
+    """An integer number of equal steps up to the target, none longer than wanted."""
     rest = s.target - s.t
     count = max(1.0, math.ceil(rest / min(s.step, s.max_step) - 1e-9))
     s.h = rest / count

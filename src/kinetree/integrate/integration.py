@@ -36,11 +36,11 @@ class Events:
     """Event functions g(t, y): where they are, how many, and what to do about each.
 
     ``address`` of events(t, y*, g*, context*), which fills (lanes, count) numbers. ``action``: 0 record the
-    crossing, 1 locate it and restart there, 2 locate it and stop, 3 restart there and tell nobody.
-    ``direction`` of g: -1, 0 (both) or 1. ``switch``: address of switch(t, y*, told*, context*), called at
+    crossing, 1 locate it and restart there, 2 locate it and stop, 3 restart there without a record.
+    ``direction`` of g: -1, 0 (both) or 1. ``switch``: address of switch(t, y*, signals*, context*), called at
     every start with 1.25 for events that have just happened and 2 for all of them at a new state; f may
-    change then, and what is told is replaced by the signs that g has from now on, or left
-    where g itself tells.
+    change then, and each signal is replaced by the signs that g has from now on, or left
+    where g itself decides.
     """
 
     address: int
@@ -51,7 +51,7 @@ class Events:
 
 
 @dataclass(frozen=True)
-class Happening:
+class EventRecord:
     """An event that happened: when, which, in which lane, the direction of g, and the lane's state."""
 
     t: float
@@ -261,7 +261,7 @@ class Integration:
         self._g = np.zeros((EVENT_ROWS, total))
         self._log = np.zeros((LOG_LENGTH + total, 1 + self.size))
         self._log_index = np.zeros((LOG_LENGTH + total, 3), np.int64)
-        self.event_log: list[Happening] = []
+        self.event_log: list[EventRecord] = []
         if events is not None:
             self._rules[0], self._rules[1] = events.action, events.direction
             self._set(n_events=count, events=events.address, switch=events.switch)
@@ -286,8 +286,8 @@ class Integration:
     def _drain_log(self) -> None:
         for k in range(int(self._s["n_log"][0])):
             numbers, (index, lane, direction) = self._log[k], self._log_index[k].tolist()
-            self.event_log.append(Happening(float(numbers[0]), index, lane, direction, numbers[1:].copy()))
+            self.event_log.append(EventRecord(float(numbers[0]), index, lane, direction, numbers[1:].copy()))
         self._set(n_log=0)
 
 
-__all__ = ["METHODS", "Events", "Happening", "Integration", "Status"]
+__all__ = ["METHODS", "EventRecord", "Events", "Integration", "Status"]

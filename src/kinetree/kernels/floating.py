@@ -1,7 +1,7 @@
 """Inverse dynamics of a floating base: the base acceleration follows from the motion of the joints.
 
 Accelerating the base adds one rigid field A to the acceleration of every body. The composite body must be
-free of other forces, I A = -F, which gives A; then the joint torques follow (004, section 7.1.1).
+free of other forces, I A = -F, which gives A; then the joint torques follow ([Shah2013], section 7.1.1).
 """
 
 from kinetree.kernels.axes import inward, outward, passive_torque

@@ -182,10 +182,10 @@ def moment_chain(tree, work, loads, i, k, chain):
 
 
 @lanewise
-def told_chain(tree, work, asked, i, r, F, lever, moving, chain):
+def given_chain(tree, work, asked, i, r, F, lever, moving, chain):
     """The same force (at r in the frame of axis i) or moment as a law's model meets it.
 
-    The model is told it in the frame of the axis: it keeps that direction in the posture that the model is
+    The model takes it in the frame of the axis: it keeps that direction in the posture that the model is
     asked about, whose place is in `asked` and which moves with q or not. ``lever``: 1 for forces.
     """
     R, to = work.R[i], asked.R[i]

@@ -1,4 +1,4 @@
-"""Contact of points with a ground plane: visco-elastic normal force, pseudo-Coulomb friction (004, app. D).
+"""Contact of points with a plane: visco-elastic normal force, pseudo-Coulomb friction ([Shah2013], app. D).
 
 Firm ground has a spring and a damper whose coefficient, while the point rises, falls off with a cubic ramp in
 the penetration; dusty ground has a layer without a spring and no damper while the point rises.
@@ -54,7 +54,7 @@ REGION = Layout(
     friction=1,
     slipping=1,  # N s/m: slope of the friction force at rest
 )
-# what is told of each point: force in the world (3), penetration, velocity (normal, 2 along), and from it to
+# output of each point: force in the world (3), penetration, velocity (normal, 2 along), and from it to
 # the place where it touches (3), in the world
 CONTACT = 10
 INSIDE, PUSHING, RISING, DEEP, FLAGS = 0, 1, 2, 3, 4  # 1 or 0: what a step takes for granted of each point
@@ -121,7 +121,7 @@ def push(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered):
 def normal_force(depth, speed, k, c, ramp, rising, layer, lowered):
     """F = k s - c(depth) speed, never pulling; depth > 0 is below the ground, speed > 0 out of it.
 
-    (004, D.1-D.4, D.6 with its inequalities exchanged.)
+    ([Shah2013], D.1-D.4, D.6 with its inequalities exchanged.)
     """
     rises, deep = is_rising(speed), is_deep(depth, layer)
     force = push(depth, speed, rises, deep, k, c, ramp, rising, layer, lowered)
@@ -130,7 +130,7 @@ def normal_force(depth, speed, k, c, ramp, rising, layer, lowered):
 
 @lanewise
 def friction_force(normal, speed, mu, slope):
-    """F = -mu N (2 / pi) atan(pi slope speed / (2 mu N)) (004, D.5); odd in N, which may be held below 0."""
+    """F = -mu N (2 / pi) atan(pi slope speed / (2 mu N)) ([Shah2013], D.5); odd in N."""
     most = TWO_OVER_PI * mu * normal
     size = where_less(most, 0.0, -most, most)
     return -most * arctan(slope * speed / where_less(TINY, size, size, 1.0))
@@ -186,38 +186,38 @@ def under_point(head, work, plane, points, regions, k):
 
 
 @lanewise
-def switch_point(head, work, plane, points, regions, k, told, flags):
-    """New flags of a point, after what is told of its guards: 1 it has happened, 2 begin anew.
+def switch_point(head, work, plane, points, regions, k, signal, flags):
+    """New flags of a point, after the signals of its guards: 1 it fired, 2 set the flags from the state.
 
-    What is told is replaced by the signs that the guards have from now on.
+    The signals are replaced by the signs that the guards have from now on.
     """
     depth, up, ground = under_point(head, work, plane, points, regions, k)
     stiffness, c, ramp, rising, layer, lowered = ground
     n = head.n_points[0]
-    anew = where_less(1.5, told[k], 1.0, 0.0)
+    reset = where_less(1.5, signal[k], 1.0, 0.0)
     inside = where_less(0.0, depth, 1.0, where_less(depth, 0.0, 0.0, 1.0 - where_less(0.0, up, 1.0, 0.0)))
-    inside = blend(anew, inside, flipped(flags[FLAGS * k], told[k]))
-    anew = anew + inside * (1.0 - flags[FLAGS * k])  # what is held of points in the air is old
-    rises = blend(anew, is_rising(up), flipped(flags[FLAGS * k + RISING], told[n + k]))
-    deep = blend(anew, is_deep(depth, layer), flipped(flags[FLAGS * k + DEEP], told[3 * n + k]))
+    inside = blend(reset, inside, flipped(flags[FLAGS * k], signal[k]))
+    reset = reset + inside * (1.0 - flags[FLAGS * k])  # what is held of points in the air is old
+    rises = blend(reset, is_rising(up), flipped(flags[FLAGS * k + RISING], signal[n + k]))
+    deep = blend(reset, is_deep(depth, layer), flipped(flags[FLAGS * k + DEEP], signal[3 * n + k]))
     force = push(depth, up, rises, deep, stiffness, c, ramp, rising, layer, lowered)
-    turned = anew + told[n + k] + told[3 * n + k]
+    turned = reset + signal[n + k] + signal[3 * n + k]
     pushing = blend(
-        turned, where_less(0.0, force, 1.0, 0.0), flipped(flags[FLAGS * k + PUSHING], told[2 * n + k])
+        turned, where_less(0.0, force, 1.0, 0.0), flipped(flags[FLAGS * k + PUSHING], signal[2 * n + k])
     )
     pushing = inside * blend(rises, pushing, 1.0)
     flags[FLAGS * k], flags[FLAGS * k + PUSHING] = inside, pushing
     flags[FLAGS * k + RISING], flags[FLAGS * k + DEEP] = rises, deep
     held = inside * rises
-    told[k], told[n + k] = 1.0 - 2.0 * inside, blend(inside, 2.0 * rises - 1.0, 1.0)
-    told[2 * n + k] = blend(held, 2.0 * pushing - 1.0, 1.0)
-    told[3 * n + k] = where_less(0.0, inside * layer, 1.0 - 2.0 * deep, 1.0)
+    signal[k], signal[n + k] = 1.0 - 2.0 * inside, blend(inside, 2.0 * rises - 1.0, 1.0)
+    signal[2 * n + k] = blend(held, 2.0 * pushing - 1.0, 1.0)
+    signal[3 * n + k] = where_less(0.0, inside * layer, 1.0 - 2.0 * deep, 1.0)
 
 
 @lanewise
-def flipped(flag, told):
+def flipped(flag, signal):
     """The other value if something has happened."""
-    return blend(told, 1.0 - flag, flag)
+    return blend(signal, 1.0 - flag, flag)
 
 
 @lanewise

@@ -89,7 +89,7 @@ def desire(head, memory, t, want, want_d, want_dd):
 
 @lanewise
 def servo(head, axes, y, q, qd, want, want_d, want_dd, out):
-    """kp e + kd ed + ki (integral of e): torques, or accelerations beside the desired ones (004, 9.11)."""
+    """kp e + kd ed + ki (integral of e): torques, or added accelerations ([Shah2013], 9.11)."""
     n = len(q)
     for i in range(n):
         x = 0.0 * q[i]
@@ -203,24 +203,24 @@ def event_values(head, axes, work, plane, points, regions, locks, q, flags, g):
 
 
 @lanewise
-def switch_modes(head, axes, work, plane, points, regions, q, told, flags, stops):
+def switch_modes(head, axes, work, plane, points, regions, q, signal, flags, stops):
     """What the next steps hold of points and stops; see `kernels.ground.switch_point`."""
     place, n = GUARDS * head.n_points[0], len(q)
     for k in range(head.n_points[0]):
-        switch_point(head, work, plane, points, regions, k, told, flags)
+        switch_point(head, work, plane, points, regions, k, signal, flags)
     for i in range(n):
-        above, below = told[place + i], told[place + n + i]
-        told[place + i], told[place + n + i] = 0.0, 0.0
+        above, below = signal[place + i], signal[place + n + i]
+        signal[place + i], signal[place + n + i] = 0.0, 0.0
         if axes.stopped[i] == 1:
             up, low = axes.upper[i], axes.lower[i]
             stops[2 * i] = switched(stops[2 * i], above, where_less(up, q[i], 1.0, 0.0))
             stops[2 * i + 1] = switched(stops[2 * i + 1], below, where_less(q[i], low, 1.0, 0.0))
-            told[place + i], told[place + n + i] = 1.0 - 2.0 * stops[2 * i], 1.0 - 2.0 * stops[2 * i + 1]
+            signal[place + i], signal[place + n + i] = 1.0 - 2.0 * stops[2 * i], 1.0 - 2.0 * stops[2 * i + 1]
     for k in range(head.n_locks[0]):
-        told[place + 2 * n + k] = 0.0
+        signal[place + 2 * n + k] = 0.0
 
 
 @lanewise
-def switched(flag, told, anew):
-    """The flag after what is told: 0 nothing, 1 it has happened, 2 begin anew."""
-    return where_less(1.5, told, anew, where_less(0.5, told, 1.0 - flag, flag))
+def switched(flag, signal, reset):
+    """The flag after a signal: 0 nothing, 1 the event occurred, 2 set it from the state."""
+    return where_less(1.5, signal, reset, where_less(0.5, signal, 1.0 - flag, flag))

@@ -1,7 +1,7 @@
 """Built-in torque laws: given torques, tables of time, PID about a desired motion, model-based terms.
 
 tau = given + table(t) + kp e + kd ed + ki (integral of e) + model term, limited, on actuated axes;
-e = q_desired - q (004, eqs. 9.2-9.13). Springs, friction and stops of the joints are here as well.
+e = q_desired - q ([Shah2013], eqs. 9.2-9.13). Springs, friction and stops of the joints are here as well.
 """
 
 from kinetree.kernels.floating import floating_inverse
@@ -40,7 +40,7 @@ def ramp_sign(x, width):
 
 @lanewise
 def model_torque(tree, work, base_work, floating, q, qd, qdd, wrench, base, check, tau):
-    """Torques by inverse dynamics; those of a floating base are zero and its acceleration free (004, 9.8)."""
+    """Torques by inverse dynamics; a floating base has none and accelerates freely ([Shah2013], 9.8)."""
     if floating:
         floating_inverse(tree, base_work, q, qd, qdd, wrench, base, tau, check)
     else:

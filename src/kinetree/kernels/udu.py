@@ -1,7 +1,7 @@
 """The mass matrix as U D U^T, and its inverse.
 
 Eliminating from the tips inward keeps the tree's sparsity: U_ji is zero unless j is an ancestor of i, so the
-factors fit into the packed places of M itself (002, eqs. 28-33; 004, section 5.3).
+factors fit into the packed places of M itself ([Mohan2007], eqs. 28-33; [Shah2013], section 5.3).
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward, upward

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.integrate.integration import Happening, Integration, Status
+from kinetree.integrate.integration import EventRecord, Integration, Status
 from kinetree.simulation.options import AUTO, Options
 from kinetree.simulation.stiffness import is_stiff
 from kinetree.simulation.system import System
@@ -77,7 +77,7 @@ class Course:
         return sum(x.n_out for x in (*self._before, self._now))
 
     @property
-    def event_log(self) -> list[Happening]:
+    def event_log(self) -> list[EventRecord]:
         """All that happened."""
         return [happening for x in (*self._before, self._now) for happening in x.event_log]
 

@@ -15,8 +15,8 @@ from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.compiled.loops import Passage
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
+from kinetree.simulation.event_records import event_place, is_end, is_reported, reported, watched_events
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
-from kinetree.simulation.happenings import event_place, is_end, is_told, told, watched_events
 from kinetree.simulation.loop_audit import loop_drift, passage_events, passages
 from kinetree.simulation.options import AUTO, FIXED, Options
 from kinetree.simulation.progress import Progress
@@ -131,7 +131,7 @@ def integrate(
     run.messages, run.method = (*integration.messages, *charts.messages()), integration.method
     run.times = joined([piece.times for piece in run.pieces])
     run.statistics = integration.statistics | {"gimbal_switches": len(charts.switches)}
-    happened = [told(system, x) for x in integration.event_log if is_told(system, x)]
+    happened = [reported(system, x) for x in integration.event_log if is_reported(system, x)]
     if system.mechanism.loops:
         happened += _loop_story(run, charts)
     run.events = sorted(happened + charts.switches, key=lambda event: event.time)
@@ -253,7 +253,7 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> 
         run.reason = str(run.problem) if isinstance(run.problem, KinetreeError) else repr(run.problem)
     elif status is Status.EVENT:
         ends = (x for x in reversed(integration.event_log) if is_end(system, charts.options, x))
-        last = told(system, next(ends))
+        last = reported(system, next(ends))
         run.reason = f"stopped by {last.kind} of '{last.name}'"
     else:
         run.failed = True

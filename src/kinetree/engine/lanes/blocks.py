@@ -1,6 +1,6 @@
 """From lanes, one state in each, to the states of plain arrays: gather, transpose, store past the caches.
 
-A full array (a matrix of every state, say) is told by *places*: which packed number each of its entries is.
+A full array (a matrix of every state, say) is described by *places*: the packed number of each entry.
 """
 
 from llvmlite import ir

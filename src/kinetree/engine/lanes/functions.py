@@ -37,7 +37,7 @@ _abs = _unary("fabs")
 def _turned(typing, bits, s, c):
     """Sine and cosine, s and c those of what is left of an angle after as many quarter turns.
 
-    ``bits`` is that whole number plus 1.5 * 2**52, which has it in its low bits.
+    ``bits`` is that integer plus 1.5 * 2**52, which has it in its low bits.
     """
 
     def build(context, builder, sig, args):

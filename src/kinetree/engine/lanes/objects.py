@@ -111,7 +111,7 @@ doubles, integers = _arrays_of(types.float64, DOUBLE), _arrays_of(types.int64, I
 
 @intrinsic(prefer_literal=True)
 def rows_by_pairs(typing, pairs, count, first, lanes):
-    """`lanes` consecutive states of each of `count` arrays, told by pairs of words: a tuple of row views.
+    """`lanes` consecutive states of each of `count` arrays, given by pairs of words: a tuple of row views.
 
     Each pair is an array's address and how many numbers one state has.
     """

@@ -46,7 +46,7 @@ class Watched(NamedTuple):
     name: str
     direction: int = 0  # -1, 0 (both) or 1
     is_kink: bool = False  # whether rates jump there, so that a step must end
-    is_limit: bool = False  # whether it is a limit of a joint, of which coming back is not told
+    is_limit: bool = False  # whether it is a limit of a joint, of which coming back is not reported
 
     @property
     def asked(self) -> str:

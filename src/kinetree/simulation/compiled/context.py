@@ -212,7 +212,7 @@ class Context:
                 integers[HEADER.places["motion_own"][0]] = own
 
     def rows(self, name: str, width: int | None = None) -> Array:
-        """A view (lanes, width) of a part; its width is the number of axes unless told."""
+        """A view (lanes, width) of a part; its width is the number of axes unless given."""
         start, width = self.start[name], self.parts.tree.n if width is None else width
         view: Array = self.memory[start : start + self.lanes * width].reshape(self.lanes, width)
         return view
@@ -229,7 +229,7 @@ class Context:
 
     @property
     def contact(self) -> Array:
-        """What is told of the contact points, (lanes, points, 7): see `kernels.ground`."""
+        """Output of the contact points, (lanes, points, 7): see `kernels.ground`."""
         count = len(self.parts.points)
         return self.rows("contact", CONTACT * count).reshape(self.lanes, count, CONTACT)
 

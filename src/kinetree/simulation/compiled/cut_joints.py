@@ -103,14 +103,14 @@ class CutJointForces(Component):
         place, tables = before + count * (DRIVE.width + SCRATCH * LANES), list[Array]()
         drives = list[Array]()
         for drive in self.driving:
-            told: dict[str, Any] = {"kp": drive.kp, "kd": drive.kd, "limit": drive.limit}
+            row: dict[str, Any] = {"kp": drive.kp, "kd": drive.kd, "limit": drive.limit}
             for what, table in (("table", drive.table), ("desired", drive.desired)):
-                told |= {what: place, f"{what}_count": 0, f"{what}_order": 0}
+                row |= {what: place, f"{what}_count": 0, f"{what}_order": 0}
                 if table is not None:
                     tables.append(_flat(table))
-                    told |= {f"{what}_count": len(table.breaks) - 1, f"{what}_order": table.order}
+                    row |= {f"{what}_count": len(table.breaks) - 1, f"{what}_order": table.order}
                     place += len(tables[-1])
-            drives.append(layout_rows(DRIVE, 1, **told).ravel())
+            drives.append(layout_rows(DRIVE, 1, **row).ravel())
         known = [head.ravel(), rows.ravel(), np.repeat(given, LANES), given, *drives]
         return np.concatenate([*known, np.zeros(count * SCRATCH * LANES), *tables])
 

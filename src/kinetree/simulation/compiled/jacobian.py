@@ -16,9 +16,9 @@ from kinetree.kernels.force_slopes import (
     add_chain,
     add_rolling,
     contact_chain,
+    given_chain,
     load_chain,
     moment_chain,
-    told_chain,
 )
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION, point_motion
 from kinetree.kernels.model_table import TREE
@@ -58,7 +58,7 @@ def _gradient(tree, work, packed, q, qd, qdd, tau):
 
 @inline
 def _law_slopes(memory, head, asked, packed, spare, law):
-    """Slopes of the law's model before the forces that it is told; its posture stays in `asked`."""
+    """Slopes of the law's model before the forces that it is given; its posture stays in `asked`."""
     n, mode = head.n[0], head.mode[0]
     model, axes = fields(memory, TREE, 1, head.model[0]), fields(memory, AXIS, 1, head.axes[0])
     at_q, at_qd = row_at(memory, head.at_q[0], n, 1), row_at(memory, head.at_qd[0], n, 1)
@@ -75,10 +75,10 @@ def _law_slopes(memory, head, asked, packed, spare, law):
 
 @inline
 def _tell(memory, head, work, asked, a, r, F, lever, chain, law):
-    """The law's model opposes a force that it is told."""
+    """The law's model opposes a force that it is given."""
     model = fields(memory, TREE, 1, head.model[0])
     moving = 0 if head.mode[0] == DESIRED else 1
-    told_chain(model, work, asked, a, r, F, lever, moving, chain)
+    given_chain(model, work, asked, a, r, F, lever, moving, chain)
     add_chain(model, chain, a, -1.0, head.n[0], law)
 
 

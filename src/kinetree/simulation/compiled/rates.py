@@ -259,20 +259,20 @@ def events() -> Any:
 
 @functools.cache
 def switch() -> Any:
-    """The C callback (t, y*, told*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
+    """The C callback (t, y*, signals*, context*) of `kernels.rates.switch_modes`; modes are held after it."""
     look, holding = surroundings(), HEADER.places["holding"][0]
 
-    def run(t, y_, told_, context_):
+    def run(t, y_, signals_, context_):
         memory = carray(context_, (1,))
         head = fields(memory, HEADER, 1, 0)
         count = GUARDS * head.n_points[0] + 2 * head.n[0] + head.n_locks[0]
-        y, told = (
+        y, signals = (
             row_at(carray(y_, (1,)), 0, head.size[0], 1),
-            row_at(carray(told_, (1,)), 0, count, 1),
+            row_at(carray(signals_, (1,)), 0, count, 1),
         )
         axes, work, plane, points, regions, q, flags = look(memory, head, y)
         stops = row_at(memory, head.stops[0], 2 * head.n[0], 1)
-        switch_modes(head, axes, work, plane, points, regions, q, told, flags, stops)
+        switch_modes(head, axes, work, plane, points, regions, q, signals, flags, stops)
         memory.view(np.int64)[holding] = 1
         return 0
 

@@ -1,4 +1,4 @@
-"""What can happen on the way of an integration: contact, limits, the user's events; which of it is told."""
+"""Events on the way of an integration: contact, limits, the user's own; which of them are reported."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import InputError, unknown_name
-from kinetree.integrate.integration import Events, Happening
+from kinetree.integrate.integration import EventRecord, Events
 from kinetree.kernels.rates import GUARDS
 from kinetree.kernels.torque_law import AXIS
 from kinetree.result.records import Event
@@ -86,46 +86,46 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
     raise IndexError(index)
 
 
-def is_told(system: System, happening: Happening) -> bool:
+def is_reported(system: System, record: EventRecord) -> bool:
     """Whether an event is the user's business: no gimbal lock, no return from a stop, no foot at rest."""
-    family, _ = event_place(system, happening.index)
-    if family == "lock" or _holds_from_start(family, happening):
+    family, _ = event_place(system, record.index)
+    if family == "lock" or _holds_from_start(family, record):
         return False
-    return not (_is_limit(system, happening) and happening.direction > 0)
+    return not (_is_limit(system, record) and record.direction > 0)
 
 
-def _is_limit(system: System, happening: Happening) -> bool:
+def _is_limit(system: System, record: EventRecord) -> bool:
     """Whether a joint, of the tree or a cut one, meets one of its limits."""
-    family, k = event_place(system, happening.index)
+    family, k = event_place(system, record.index)
     return family in LIMITS or (family == "component" and system.parts.watched[k].is_limit)
 
 
-def _holds_from_start(family: str, happening: Happening) -> bool:
+def _holds_from_start(family: str, record: EventRecord) -> bool:
     """Whether a point touches down where it started."""
-    return family == "contact" and happening.direction < 0 and happening.t <= FROM_START
+    return family == "contact" and record.direction < 0 and record.t <= FROM_START
 
 
-def told(system: System, happening: Happening) -> Event:
+def reported(system: System, record: EventRecord) -> Event:
     """An event in words."""
-    family, k = event_place(system, happening.index)
+    family, k = event_place(system, record.index)
     if family == "contact":
-        kind = TOUCH_DOWN if happening.direction < 0 else LIFT_OFF
-        return Event(happening.t, kind, system.contact_names[k])
+        kind = TOUCH_DOWN if record.direction < 0 else LIFT_OFF
+        return Event(record.t, kind, system.contact_names[k])
     if family in LIMITS:
-        return Event(happening.t, f"{JOINT_LIMIT}_{family}", system.parts.tree.axis_names[k])
+        return Event(record.t, f"{JOINT_LIMIT}_{family}", system.parts.tree.axis_names[k])
     if family == "component":
         event = system.parts.watched[k]
-        return Event(happening.t, event.kind, event.name)
-    return Event(happening.t, "event", system.triggers[k].name)
+        return Event(record.t, event.kind, event.name)
+    return Event(record.t, "event", system.triggers[k].name)
 
 
-def is_end(system: System, options: Options, happening: Happening) -> bool:
+def is_end(system: System, options: Options, record: EventRecord) -> bool:
     """Whether an event ends the simulation; gimbal lock does not."""
-    family, _ = event_place(system, happening.index)
-    if _holds_from_start(family, happening):
+    family, _ = event_place(system, record.index)
+    if _holds_from_start(family, record):
         return False
     if family == "contact":
-        return (TOUCH_DOWN if happening.direction < 0 else LIFT_OFF) in options.stop_at
-    if _is_limit(system, happening) and happening.direction > 0:
+        return (TOUCH_DOWN if record.direction < 0 else LIFT_OFF) in options.stop_at
+    if _is_limit(system, record) and record.direction > 0:
         return False
-    return family != "lock" and _rules(system, options)[0][happening.index] == STOP
+    return family != "lock" and _rules(system, options)[0][record.index] == STOP
