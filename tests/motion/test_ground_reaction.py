@@ -23,6 +23,9 @@ WAYS = {
     "by the zero-moment point": GroundReaction(
         ["foot1", "foot2"], between=[[0.0, 0.1], [0.2, -0.1]], during=(0.0, 0.6)
     ),
+    "each at its own place": GroundReaction(
+        ["foot1", "foot2"], between=[[0.0, 0.1], [0.2, -0.1]], during=(0.0, 0.6), apart=True
+    ),
     "three bodies": GroundReaction(
         ["foot1", "foot2", "shank2"], [[0.2, 0.5, 0.3], [0, 0.5, 0.5]], between=[[0.0, 0.1], [0.2, -0.1]]
     ),
@@ -86,6 +89,26 @@ def test_two_feet_share_by_where_the_zero_moment_point_is(rng):
     assert (np.sign(np.diff(share[both])) == np.sign(np.diff(way[both]))).all()
 
 
+def test_feet_apart_carry_their_parts_at_their_own_places(rng):
+    """Moved along the line between them: sums are the resultant's, and neither place has a moment across."""
+    asked = problem(WAYS["each at its own place"])
+    s, x = np.linspace(0.0, 0.6, 31), somewhere(asked, rng)
+    at = asked.evaluation(s, x)
+    F, own = at.tau[:, asked.setting.reaction("world")], asked.setting.own
+    poses = kt.forward_kinematics(ROBOT, at.motion.q[:, own])
+    places = [poses[load.body][1] for load in at.pushes]
+    moments = [load.moment + np.cross(p, load.force) for p, load in zip(places, at.pushes, strict=True)]
+    assert np.allclose(sum(load.force for load in at.pushes), F[:, :3])
+    assert np.allclose(sum(moments), F[:, 3:])
+    a, b = np.array([0.0, 0.1]), np.array([0.2, -0.1])
+    share = at.pushes[0].force[:, 2] / F[:, 2]
+    inside = (share > 0.2) & (share < 0.8)
+    assert inside.any()
+    for place, load, moment in zip((a, b), at.pushes, moments, strict=True):
+        point = np.stack([-moment[:, 1], moment[:, 0]], axis=1) / load.force[:, 2:3]
+        assert np.abs((point - place) @ (b - a))[inside].max() < 0.01 * (b - a) @ (b - a)
+
+
 def test_a_point_at_rest_may_move_by_its_slack():
     (rows,) = PointVelocity("foot1", np.zeros(3), axes="xz", slack=0.1).bounded(
         problem(WAYS["one foot"]).setting
@@ -106,6 +129,7 @@ def test_a_point_at_rest_may_move_by_its_slack():
         (lambda: GroundReaction(["foot1", "foot2"], between=[[0, 0], [0, 0]]), "must differ"),
         (lambda: GroundReaction(["foot1", "foot2"], between=[0, 0]), "shape"),
         (lambda: GroundReaction("foot1", during=(0.5, 0.2)), "two ascending s"),
+        (lambda: GroundReaction("foot1", apart=True), "share between places alone"),
         (lambda: problem(GroundReaction("hoof")), "unknown body 'hoof'"),
         (lambda: problem(GroundReaction("world")), "world has no feet"),
         (lambda: problem(WAYS["one foot"], UnknownForce("foot2")), "stands alone"),

@@ -16,6 +16,7 @@ from kinetree.motion.terms import (
     GroundClearance,
     Hold,
     Jerk,
+    JointCombination,
     JointLimits,
     JointProduct,
     JointSprings,
@@ -108,6 +109,7 @@ CONSTRAINTS = {
     "symmetric": Symmetric({"joint1": "joint2", "joint3": "joint3"}, mirrored=["joint3"]),
     "held": Hold("joint4", 0.3, during=(0.4, 0.7)),
     "combination of torques": TorqueCombination({"joint1": 1.0, "joint3": np.arange(7.0)}, 0.0, size=100.0),
+    "combination of joints": JointCombination({"joint1": 1.0, "joint3": -2.0}, -0.5, 0.5, at="knots"),
     "product of joints": JointProduct("joint2", "joint4", upper=0.3, rest={"joint4": 0.2}),
     "relative position": RelativePosition(HAND, UPPER, lower=(0, 0, 0), point=(0.1, 0, 0), axes="xz"),
     "springs": JointSprings(30.0, {"joint2": 0.3}, ["joint2", "joint4", "joint6"]),
@@ -328,3 +330,24 @@ def test_bad_weights_are_named(weight):
         problem(SquaredTorque(weights=np.nan))
     with pytest.raises(kt.InputError, match="weights of jerk must not be NaN"):
         problem(Jerk(weights={"joint1": np.nan}))
+
+
+def test_joints_that_follow_others_are_no_unknowns_and_sums_hold_at_every_instant(rng):
+    """q3 = 2 q1 takes the control points of one joint away; q2 + q4 = 0.4 is kept between samples, too."""
+    plain = problem()
+    follow = JointCombination({"joint1": 2.0, "joint3": -1.0}, 0.0, 0.0)
+    tied = problem(constraint=follow)
+    assert plain.n_variables - tied.n_variables == plain.basis.n_control
+    asked = problem(
+        constraint=JointCombination({"joint2": 1.0, "joint4": 1.0, "joint6": 2.0}, 0.4, 0.4),
+        objective=SquaredTorque(),
+        frozen={"joint6": 0.1},
+        duration=1.0,
+    )
+    found = kt.predict(asked)
+    q = found.at(np.linspace(0.0, found.duration, 501))[0]
+    assert found.solved and np.abs(q[:, 1] + q[:, 3] - 0.2).max() < 1e-6
+    with pytest.raises(kt.InputError, match="frozen"):
+        problem(constraint=JointCombination({"joint6": 1.0}, 0.0), frozen={"joint6": 0.1})
+    with pytest.raises(kt.InputError, match="at least one joint"):
+        JointCombination({}, 0.0)

@@ -8,7 +8,7 @@ Nothing heavy is imported here, for every study file is read with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 NEEDED: Final = ...  # the default of a parameter that has none
@@ -490,6 +490,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
                 None, "m",
             ),
             _DURING,
+            Parameter("apart", "flag", "Whether these two carry their parts at their own places", False),
         ),
     ),
     Declared(
@@ -521,6 +522,15 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("stiffness", "gains", "Their stiffness", unit="N m/rad, N/m"),
             Parameter("rest", "positions", "Where they rest", 0.0, "rad, m", "default 0"),
             _JOINTS,
+        ),
+    ),
+    Declared(
+        "JointCombination", "joint_combination", "a weighted sum of joints keeps between bounds",
+        (
+            Parameter("coefficients", "gains", "What joints are multiplied by, by name (no unit)"),
+            Parameter("lower", "number", "Lower bound", None, "rad, m", "default none"),
+            Parameter("upper", "number", "Upper bound", None, "rad, m", "default none"),
+            replace(_AT_OR_POINTS, default="points", said='default "points"'),
         ),
     ),
     Declared(

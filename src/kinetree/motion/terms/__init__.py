@@ -16,7 +16,13 @@ from kinetree.motion.terms.effort import (
 from kinetree.motion.terms.force import Friction, SquaredForce, UnknownForce, UnknownMoment
 from kinetree.motion.terms.ground import GroundReaction
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
-from kinetree.motion.terms.posture import JointProduct, Posture, SquaredAcceleration, SquaredSum
+from kinetree.motion.terms.posture import (
+    JointCombination,
+    JointProduct,
+    Posture,
+    SquaredAcceleration,
+    SquaredSum,
+)
 from kinetree.motion.terms.power import Power, StrengthLimit
 from kinetree.motion.terms.reach import (
     GroundClearance,
@@ -46,6 +52,7 @@ __all__ = [
     "Hold",
     "HumanStrength",
     "Jerk",
+    "JointCombination",
     "JointLimits",
     "JointProduct",
     "JointSprings",

@@ -49,6 +49,11 @@ class GroundReaction(Constraint):
     gives the same motion of the root, but other torques of the legs. Nothing is sought: the ground does what
     it must, also pull, unless a :class:`ZeroMomentPoint` forbids it.
 
+    All feet carry their part at the common zero-moment point, as the documents have it. With ``apart`` the
+    two feet that share by places carry it at their own ones, moved there along the line d = b - a between
+    them: to the part c_k (f, m) come the moments -c_a c_b d x f of the first foot and c_a c_b d x f of the
+    second, which cancel.
+
     >>> GroundReaction("right_foot").family
     'ground reaction'
     """
@@ -62,7 +67,14 @@ class GroundReaction(Constraint):
         s: ArrayLike | None = None,
         between: ArrayLike | None = None,
         during: Sequence[float] = (0.0, 1.0),
+        apart: bool = False,
     ) -> None:
+        if not isinstance(apart, bool) or (apart and (between is None or shares is not None)):
+            raise InputError(
+                f"{self.family}: apart is true or false, and for two feet that share between places alone; "
+                f"got {apart!r}"
+            )
+        self.apart = apart
         self.feet = [feet] if isinstance(feet, str) else list(feet)
         self.during = tuple(number(x, f"{self.family}: during") for x in during)
         if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
@@ -147,10 +159,11 @@ class Shared(NamedTuple):
 
 
 class _Now(NamedTuple):
-    """What is known at the samples of one motion."""
+    """What is known at the samples of one motion; ``moved`` is c_a c_b of feet that carry apart."""
 
     F: Array  # (m, 6)
     shared: Shared
+    moved: Shared | None
 
 
 class GroundPush(Acting):
@@ -168,13 +181,18 @@ class GroundPush(Acting):
         self.moving = setting.profiles.varying
         self.weight = setting.mechanism.mass * float(np.linalg.norm(setting.mechanism.gravity)) or 1.0
         self._known: tuple[Evaluation, _Now] | None = None
+        self.arms: list[Array] = []  # by which the part of each of two feet is moved, (3,)
+        if term.apart and term.between is not None:
+            d = np.append(term.between[1] - term.between[0], 0.0)
+            self.arms = [-d, d]
 
     # ---- resultant and shares ------------------------------------------------------------------------
     def _now(self, at: At) -> _Now:
         evaluation = at.evaluation
         if self._known is None or self._known[0] is not evaluation:
             F = evaluation.mechanics.torques(evaluation.motion.part(at.part))[:, self.rows]
-            self._known = evaluation, _Now(F, self.shared(at.s, F))
+            shared = self.shared(at.s, F)
+            self._known = evaluation, _Now(F, shared, _product(shared) if self.term.apart else None)
         return self._known[1]
 
     def shared(self, s: Array, F: Array) -> Shared:
@@ -203,11 +221,14 @@ class GroundPush(Acting):
     @override
     def wrenches(self, at: At) -> list[Wrench]:
         """The ground's push on every foot, at the origin of its frame."""
-        F, shared = self._now(at)
+        F, shared, moved = self._now(at)
         found = []
         for k, (name, place, _) in enumerate(self.feet):
             own, p = shared.values[:, k, None], place.position_of(at.all_frames)
-            found.append(Wrench(name, own * F[:, :3], own * _moment(F, p)))
+            moment = own * _moment(F, p)
+            if moved is not None and k < len(self.arms):
+                moment = moment + moved.values * cross(self.arms[k], F[:, :3])
+            found.append(Wrench(name, own * F[:, :3], moment))
         return found
 
     @override
@@ -218,7 +239,7 @@ class GroundPush(Acting):
     @override
     def add_motion_slopes(self, at: At, slopes: Array) -> None:
         """What the change of the resultant, of its shares and of the feet's places adds."""
-        F, shared = self._now(at)
+        F, shared, moved = self._now(at)
         by_motion = self._resultant_slopes(at)
         frames = at.all_frames
         for k, (_, place, spin) in enumerate(self.feet):
@@ -229,6 +250,8 @@ class GroundPush(Acting):
             moment = own * (by_motion[:, :, 3:] - _crossed(p, by_motion[:, :, :3]))
             moment += _moment(F, p)[:, None, :, None] * change
             moment[:, 0] -= own[:, 0] * _columns_cross(P, F[:, :3])
+            if moved is not None and k < len(self.arms):
+                moment += _lever_slopes(self.arms[k], F, by_motion, moved)
             slopes -= np.swapaxes(place.slopes(frames), 1, 2)[:, None] @ force
             slopes -= np.swapaxes(spin.slopes(frames), 1, 2)[:, None] @ moment
         slopes[:, :, self.rows] = by_motion
@@ -243,7 +266,7 @@ class GroundPush(Acting):
     def bend_torques(self, at: At, weight: Array) -> None:
         """Second derivatives that the kernels with given pushes do not have."""
         evaluation, frames = at.evaluation, at.all_frames
-        F, shared = self._now(at)
+        F, shared, moved = self._now(at)
         by_motion = self._resultant_slopes(at)
         joints, ground = np.array(weight), np.zeros_like(weight)
         joints[:, self.rows], ground[:, self.rows] = 0.0, weight[:, self.rows]
@@ -259,14 +282,21 @@ class GroundPush(Acting):
             T = np.concatenate([v + cross(p, w), w], axis=1)
             top = dv + _columns_cross(P, w) + np.swapaxes(cross(p[:, None], np.swapaxes(dw, 1, 2)), 1, 2)
             dT = np.concatenate([top, dw], axis=1)
-            h, dh = (F * T).sum(axis=1), (F[:, None] @ dT)[:, 0]
-            u += c[:, None] * T + h[:, None] * g
-            cross_slopes += c[:, None, None] * dT + g[:, :, None] * dh[:, None]
-            outer = g[:, :, None] * T[:, None]
-            square += outer + np.swapaxes(outer, 1, 2) + h[:, None, None] * shared.bends[:, k]
+            parts = [(T, dT, c, g, shared.bends[:, k])]
+            if moved is not None and k < len(self.arms):  # w . (arm x f) = f . (w x arm)
+                lever, by_q = np.zeros_like(T), np.zeros_like(dT)
+                lever[:, :3] = cross(w, self.arms[k])
+                by_q[:, :3] = _columns_cross(dw, np.broadcast_to(self.arms[k], (m, 3)))
+                parts.append((lever, by_q, moved.values[:, 0], moved.slopes[:, 0], moved.bends[:, 0]))
+            for T, dT, c, g, twice in parts:
+                h, dh = (F * T).sum(axis=1), (F[:, None] @ dT)[:, 0]
+                u += c[:, None] * T + h[:, None] * g
+                cross_slopes += c[:, None, None] * dT + g[:, :, None] * dh[:, None]
+                outer = g[:, :, None] * T[:, None]
+                square += outer + np.swapaxes(outer, 1, 2) + h[:, None, None] * twice
             mixed = -np.swapaxes(_columns_cross(P, f), 1, 2) @ dw
             turned = place.bend(frames, -cross(f, w))[:, self.moving][:, :, self.moving]
-            bent += c[:, None, None] * (mixed + np.swapaxes(mixed, 1, 2) + turned)
+            bent += shared.values[:, k, None, None] * (mixed + np.swapaxes(mixed, 1, 2) + turned)
         full = np.zeros((m, 3, 6, n))
         full[:, 0] = cross_slopes
         at.add_outer(np.full((m, 6), -2.0), full, by_motion)
@@ -278,6 +308,23 @@ class GroundPush(Acting):
             evaluation.mechanics.bend(motion, -ground, half, evaluation.pushes)
         ground[:, self.rows] -= u
         evaluation.mechanics.bend(motion, ground, half)
+
+
+def _product(shared: Shared) -> Shared:
+    """c_a c_b of the first two feet, with its derivatives by F, as that of one foot."""
+    (a, b), (by_a, by_b) = shared.values.T[:2], np.moveaxis(shared.slopes, 1, 0)[:2]
+    outer = by_a[:, :, None] * by_b[:, None]
+    bends = a[:, None, None] * shared.bends[:, 1] + b[:, None, None] * shared.bends[:, 0]
+    slopes = a[:, None] * by_b + b[:, None] * by_a
+    return Shared((a * b)[:, None], slopes[:, None], (bends + outer + np.swapaxes(outer, 1, 2))[:, None])
+
+
+def _lever_slopes(arm: Array, F: Array, by_motion: Array, moved: Shared) -> Array:
+    """Slopes (m, 3, 3, n) of c arm x f for a share c of resultants F with slopes by_motion (m, 3, 6, n)."""
+    change = moved.slopes[:, None] @ by_motion  # of the share, (m, 3, 1, n)
+    push = _crossed(np.broadcast_to(arm, (len(F), 3)), by_motion[:, :, :3])
+    found: Array = moved.values[:, :, None, None] * push
+    return found + cross(arm, F[:, :3])[:, None, :, None] * change
 
 
 def _moment(F: Array, p: Array) -> Array:

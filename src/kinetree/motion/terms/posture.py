@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, listed
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
@@ -16,6 +16,7 @@ from kinetree.motion.terms.contract import (
     Bounded,
     Constraint,
     Function,
+    LinearRows,
     Objective,
     Rows,
     per_joint,
@@ -23,6 +24,7 @@ from kinetree.motion.terms.contract import (
 )
 from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import MotionSquares
+from kinetree.motion.terms.limits import POINTS
 
 
 class SquaredAcceleration(Objective):
@@ -107,6 +109,61 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
     matrix = np.zeros((len(chosen), len(setting.profiles.varying)))
     matrix[np.arange(len(chosen)), [setting.column[j] for j in chosen]] = 1.0
     return matrix, weights, chosen
+
+
+class JointCombination(Constraint):
+    """A weighted sum of joints keeps between bounds: lower <= sum_j c_j q_j <= upper (rad, m).
+
+    The angles of a chain in one plane add up, so that equal bounds keep a hand level, and ``{"left": 1.0,
+    "right": -1.0}`` lets one joint follow another. ``at`` as elsewhere, or "points": what holds for control
+    points holds at every instant, and two joints with equal bounds become one unknown.
+
+    >>> JointCombination({"left_knee": 1.0, "right_knee": -1.0}, 0.0, 0.0, at="points").family
+    'combination of joints'
+    """
+
+    family = "combination of joints"
+
+    def __init__(
+        self,
+        coefficients: Mapping[str, float],
+        lower: float | None = None,
+        upper: float | None = None,
+        at: Where = POINTS,
+    ) -> None:
+        self.coefficients, self.at = dict(coefficients), at
+        self.lower, self.upper = two_bounds(lower, upper, self.family)
+        if not self.coefficients:
+            raise InputError(f"{self.family}: give at least one joint with its coefficient")
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """What is bounded, between what, and where."""
+        moving, fixed = {}, 0.0
+        for name, value in self.coefficients.items():
+            (joint,) = setting.joints(name, self.family)
+            factor = number(value, f"coefficient of '{name}'")
+            if joint in setting.column:
+                moving[name] = factor
+            else:
+                fixed += factor * setting.frozen_at(joint)
+        if not moving:
+            raise InputError(f"{self.family}: all of {listed(self.coefficients)} are frozen")
+        chosen = setting.spline_joints(list(moving), self.family)
+        own, factors = [setting.column[j] for j in chosen], np.array(list(moving.values()))
+        on_points = isinstance(self.at, str) and self.at == POINTS
+        if on_points:
+            s = np.clip(setting.profiles.basis.greville, 0.0, 1.0)
+            columns = setting.unknowns.points(np.arange(len(s))[:, None], np.array(own))
+            values = np.broadcast_to(factors, columns.shape).copy()
+        else:
+            s = setting.where(self.at, self.family)
+            columns, values = (x.reshape(len(s), -1) for x in setting.curve_rows(s, own))
+            values = values * np.repeat(factors, values.shape[1] // len(own))
+        low, high = (np.full(len(s), side - fixed) for side in (self.lower, self.upper))
+        unit = setting.units(chosen, "rad", "m")[0]
+        label = [" and ".join(moving)]
+        return [LinearRows(columns, values, s, low, high, self.family, label, unit, eliminate=on_points)]
 
 
 class JointProduct(Constraint):
