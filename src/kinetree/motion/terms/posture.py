@@ -158,7 +158,8 @@ class JointCombination(Constraint):
             values = np.broadcast_to(factors, columns.shape).copy()
         else:
             s = setting.where(self.at, self.family)
-            columns, values = (x.reshape(len(s), -1) for x in setting.curve_rows(s, own))
+            places, weights = setting.curve_rows(s, own)
+            columns, values = places.reshape(len(s), -1), weights.reshape(len(s), -1)
             values = values * np.repeat(factors, values.shape[1] // len(own))
         low, high = (np.full(len(s), side - fixed) for side in (self.lower, self.upper))
         unit = setting.units(chosen, "rad", "m")[0]
