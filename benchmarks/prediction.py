@@ -25,7 +25,7 @@ from benchmarks.prediction_tables import prediction_tables
 from benchmarks.terminal import rich_table
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.refine import events, refine
+from kinetree.motion.refinement import events, refine
 from kinetree.motion.terms import (
     Boundary,
     Constraint,

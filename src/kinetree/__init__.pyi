@@ -1,9 +1,14 @@
 """The public names of Kinetree and where they stand: read by type checkers, and by the package itself."""
 
+from . import analysis as analysis
 from . import control as control
+from . import errors as errors
 from . import gait as gait
 from . import human as human
 from . import loops as loops
+from . import model as model
+from . import motion as motion
+from . import simulation as simulation
 from . import sweeps as sweeps
 from . import terms as terms
 from . import trajectories as trajectories
@@ -20,6 +25,8 @@ from .analysis.energy import momentum as momentum
 from .analysis.energy import potential_energy as potential_energy
 from .analysis.floating import floating_base_inverse_dynamics as floating_base_inverse_dynamics
 from .analysis.forward import forward_dynamics as forward_dynamics
+from .analysis.hessian import TorqueHessian as TorqueHessian
+from .analysis.hessian import torque_hessian as torque_hessian
 from .analysis.hybrid import HybridDynamics as HybridDynamics
 from .analysis.hybrid import HybridDynamicsDerivatives as HybridDynamicsDerivatives
 from .analysis.hybrid import hybrid_dynamics as hybrid_dynamics
@@ -37,6 +44,7 @@ from .analysis.kinematics import body_accelerations as body_accelerations
 from .analysis.kinematics import body_velocities as body_velocities
 from .analysis.kinematics import forward_kinematics as forward_kinematics
 from .analysis.kinematics import jacobian as jacobian
+from .analysis.moment_point import zero_moment_point as zero_moment_point
 from .analysis.peer_coordinates import coordinates_from as coordinates_from
 from .analysis.peer_coordinates import coordinates_to as coordinates_to
 from .analysis.reaction_sensitivity import JointReactionDerivatives as JointReactionDerivatives
@@ -48,9 +56,6 @@ from .analysis.sensitivity import ForwardDynamicsDerivatives as ForwardDynamicsD
 from .analysis.sensitivity import InverseDynamicsDerivatives as InverseDynamicsDerivatives
 from .analysis.sensitivity import forward_dynamics_derivatives as forward_dynamics_derivatives
 from .analysis.sensitivity import inverse_dynamics_derivatives as inverse_dynamics_derivatives
-from .analysis.torque_hessian import TorqueHessian as TorqueHessian
-from .analysis.torque_hessian import torque_hessian as torque_hessian
-from .analysis.zero_moment_point import zero_moment_point as zero_moment_point
 from .derivations.equations_of_motion import SymbolicEquations as SymbolicEquations
 from .derivations.equations_of_motion import equations_of_motion as equations_of_motion
 from .errors import AssemblyError as AssemblyError
@@ -81,14 +86,14 @@ from .model.mechanism import Mechanism as Mechanism
 from .model.spring import Spring as Spring
 from .motion.outcome.phased_prediction import PhasedPrediction as PhasedPrediction
 from .motion.outcome.prediction import Prediction as Prediction
+from .motion.phased import predict_phases as predict_phases
 from .motion.predict import predict as predict
-from .motion.predict_phases import predict_phases as predict_phases
 from .motion.problem.instants import GaussSamples as GaussSamples
 from .motion.problem.phases import Junction as Junction
 from .motion.problem.phases import Phases as Phases
 from .motion.problem.problem import Problem as Problem
-from .motion.refine import refine as refine
-from .motion.refine import tighten as tighten
+from .motion.refinement import refine as refine
+from .motion.refinement import tighten as tighten
 from .report.draw import draw as draw
 from .result.netcdf import load_result as load_result
 from .result.result import Result as Result

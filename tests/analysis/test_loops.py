@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.analysis.derivative_check import check_derivatives
-from kinetree.analysis.zero_moment_point import inertial_wrench
+from kinetree.analysis.moment_point import inertial_wrench
 from kinetree.cli.app import app
 from kinetree.derivations.denoc.matrices import denoc_matrices
 from kinetree.studies.forced_simulation import check_run

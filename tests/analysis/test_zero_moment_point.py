@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.analysis.zero_moment_point import inertial_wrench, zero_moment_point
+from kinetree.analysis.moment_point import inertial_wrench, zero_moment_point
 from kinetree.errors import InputError, SingularityError
 from support.reference import mechanism as build
 from support.reference import read

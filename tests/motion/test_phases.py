@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.predict_phases import predict_phases
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Status
 from kinetree.motion.terms import Boundary, SquaredTorque, Time, TorqueLimits, time_and_torque

@@ -10,7 +10,7 @@ import pytest
 import kinetree as kt
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.refine import events, refine, tighten
+from kinetree.motion.refinement import events, refine, tighten
 from kinetree.motion.terms import (
     Boundary,
     CustomConstraint,

@@ -10,7 +10,7 @@ from kinetree.motion.outcome.optimality import optimality
 from kinetree.motion.outcome.prediction_result import all_control_points
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.refine import tighten
+from kinetree.motion.refinement import tighten
 from kinetree.motion.search import progress, saving
 from kinetree.motion.solvers.interface import Progress, Settings
 from kinetree.motion.terms import CustomObjective, ReactionLimit, SquaredTorque

@@ -5,8 +5,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
+from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.predict_phases import predict_phases
 from kinetree.motion.problem.phases import Phases
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.unknowns import Curve, Duration, Unknowns

@@ -7,7 +7,7 @@ import pytest
 
 import kinetree as kt
 import kinetree.trajectories as tr
-from kinetree.analysis.zero_moment_point import zero_moment_point
+from kinetree.analysis.moment_point import zero_moment_point
 from kinetree.errors import InputError, ModelError
 from kinetree.trajectories.legs import standing_posture, walking_axes
 from support.reference import read

@@ -1,1 +1,12 @@
-"""Motion prediction: the best motion by optimisation of B-spline joint profiles."""
+"""Motion prediction: the best motion by optimisation of B-spline joint profiles.
+
+``kt.Problem`` and ``kt.predict`` suffice at first; phases, refinements and the kinds of answers are here.
+
+>>> import kinetree as kt
+>>> kt.motion.Phases.__name__
+'Phases'
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -19,8 +19,8 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.model.mechanism import closed_loops
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.predict_phases import predict_phases
 from kinetree.motion.problem.phases import Junction, Phases
 from kinetree.motion.problem.problem import LONGEST, SHORTEST, Problem
 from kinetree.motion.problem.profile import RATES

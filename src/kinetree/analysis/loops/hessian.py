@@ -18,13 +18,13 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.batches import batch_shape
 from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, all_rates
+from kinetree.analysis.hessian import TorqueHessian, torque_hessian
 from kinetree.analysis.loads import Wrenches
 from kinetree.analysis.loops.jets import RowJets
 from kinetree.analysis.loops.linear import solved, swapped
 from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
 from kinetree.analysis.loops.structure import Blocks, block_form
 from kinetree.analysis.loops.system import loop_rows
-from kinetree.analysis.torque_hessian import TorqueHessian, torque_hessian
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 

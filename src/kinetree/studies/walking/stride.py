@@ -19,8 +19,8 @@ from kinetree.analysis.rooting import change_root
 from kinetree.model.human.joints import mirror_image
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.predict_phases import predict_phases
 from kinetree.motion.problem.phases import Junction, Phases
 from kinetree.result.build import build_result
 from kinetree.result.records import Check

@@ -37,10 +37,10 @@ def prepare(work: Assignment) -> Work:
 
     def run() -> Result:
         from kinetree.motion.free_knots import free_knots
+        from kinetree.motion.phased import predict_phases
         from kinetree.motion.predict import predict
-        from kinetree.motion.predict_phases import predict_phases
         from kinetree.motion.problem.problem import Problem
-        from kinetree.motion.refine import refine
+        from kinetree.motion.refinement import refine
 
         search: dict[str, Any] = {key: getattr(table, key) for key in SEARCH}
         search["progress"] = history = History(work.progress)

@@ -1,0 +1,8 @@
+"""Parts of mechanisms, one step below the package: links, loops, frames, shapes, couplings."""
+
+from .actuator import Actuator as Actuator
+from .body import Shape as Shape
+from .frame import Frame as Frame
+from .joint import Mimic as Mimic
+from .loop import Loop as Loop
+from .mechanism import Link as Link

@@ -1,0 +1,14 @@
+"""Settings and classes of simulations, one step below the package: soils, triggers, stops, batches."""
+
+from .batch import simulate_batch as simulate_batch
+from .contact import ContactForces as ContactForces
+from .contact import contact_forces as contact_forces
+from .ground import Region as Region
+from .ground import Soil as Soil
+from .options import Stops as Stops
+from .options import Trigger as Trigger
+from .simulate import AccuracyWarning as AccuracyWarning
+from .simulator import Motion as Motion
+from .simulator import Simulator as Simulator
+from .verdicts import Verdicts as Verdicts
+from .verdicts import VerdictWarning as VerdictWarning
