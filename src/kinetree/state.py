@@ -16,6 +16,7 @@ from kinetree.model.mechanism import Mechanism
 
 Frame = Literal["world", "body"]
 FRAMES: tuple[Frame, ...] = ("world", "body")
+COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")  # of a wrench: its force (N), then its moment (N m)
 
 
 @dataclass(frozen=True, eq=False)

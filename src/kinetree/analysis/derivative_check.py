@@ -19,7 +19,7 @@ from kinetree.analysis.sensitivity import forward_dynamics_derivatives, inverse_
 from kinetree.derivations import module_of
 from kinetree.errors import SingularityError
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import State
+from kinetree.state import COMPONENTS, State
 
 OFFSETS = np.array([-3, -2, -1, 1, 2, 3])
 WEIGHTS = np.array([-1, 9, -45, 45, -9, 1]) / 60.0  # central differences of sixth order
@@ -28,7 +28,6 @@ CLOSED_STEP = 1e-4  # along loops, whose other joints may move much faster
 COMPLEX_STEP = 1e-30  # no cancellation, so the step can be tiny
 LIMITS = {"complex step": 1e-9, "differences": 1e-6}  # relative errors that the method explains
 SLOWEST = 0.05  # rad/s, m/s: dry friction has no slope at rest
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 Progress = Callable[[float], None]
 
 FLATTEST = 1e-4  # of the quantity: slopes below are taken for rounding

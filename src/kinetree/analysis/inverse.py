@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,19 @@ from kinetree.analysis.checks import check_threads, given
 from kinetree.analysis.coupling import all_axes, axis_state, coupled, independent
 from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
 from kinetree.analysis.kinematics import axis_motion
+from kinetree.analysis.labels import labelled_wrenches
 from kinetree.analysis.loads import Wrenches, axis_loads, body_loads, with_springs
 from kinetree.analysis.question import Question
 from kinetree.analysis.springs import lift_torques, spring_torques
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import FRAMES, Frame
+
+if TYPE_CHECKING:
+    from xarray import DataArray
 
 
 def inverse_dynamics(
@@ -194,6 +198,7 @@ _MASS_MATRIX = Question(
 )
 
 
+@overload
 def joint_reactions(
     mechanism: Mechanism,
     q: ArrayLike,
@@ -203,7 +208,35 @@ def joint_reactions(
     frame: Frame = "body",
     *,
     formulation: str | None = None,
-) -> Array:
+    labelled: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def joint_reactions(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    frame: Frame = "body",
+    *,
+    formulation: str | None = None,
+    labelled: Literal[True],
+) -> DataArray: ...
+
+
+def joint_reactions(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches = None,
+    frame: Frame = "body",
+    *,
+    formulation: str | None = None,
+    labelled: bool = False,
+) -> Array | DataArray:
     """Wrench that each body's parent exerts on it through the joint, (..., n_bodies, 6): force, moment.
 
     About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes.
@@ -212,13 +245,34 @@ def joint_reactions(
     the cut joints transmit; components that redundant constraints leave undetermined are NaN
     (:func:`kinetree.loops.reactions` has them as a mask).
 
+    With ``labelled`` the answer is an xarray.DataArray that knows bodies and components by name.
+
     >>> import kinetree as kt
     >>> still = [0, 0, 0, 0]
     >>> kt.joint_reactions(kt.zoo.gripper(), still, still, still)[0].round(3).tolist()
     [0.0, 9.81, 0.0, 0.0, 0.0, 0.932]
+    >>> named = kt.joint_reactions(kt.zoo.gripper(), still, still, still, labelled=True)
+    >>> round(float(named.sel(body="link1", component="fy")), 3)
+    9.81
     """
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
+    if not isinstance(labelled, bool):
+        raise InputError(f"labelled must be True or False, got {shown(labelled)}")
+    found = _reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
+    return labelled_wrenches(mechanism, found, frame) if labelled else found
+
+
+def _reactions(
+    mechanism: Mechanism,
+    q: ArrayLike,
+    qd: ArrayLike,
+    qdd: ArrayLike,
+    wrenches: Wrenches,
+    frame: Frame,
+    formulation: str | None,
+) -> Array:
+    """The wrenches as a plain array."""
     if mechanism.loops:
         from kinetree.analysis.loops.verbs import closed_reactions
 

@@ -15,11 +15,11 @@ from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, ModelError, listed, unknown_name
 from kinetree.model.actuator import Actuator
-from kinetree.model.body import WORLD, Body, checked_name
+from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
-from kinetree.model.inertia import LONGEST
+from kinetree.model.inertia import LONGEST, Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.joint_kind import CUT_KINDS
 from kinetree.model.loop import Loop
@@ -275,6 +275,56 @@ class Mechanism:
         from kinetree.model.simpler import fused
 
         return fused(self)
+
+    def with_payload(
+        self,
+        on: str,
+        mass: float | Inertia,
+        *,
+        center: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        shape: Shape | None = None,
+        name: str = "payload",
+    ) -> Mechanism:
+        """The same mechanism that carries a payload or a tool, welded to the body or named frame ``on``.
+
+        ``mass`` (kg), ``center`` of mass (3,) (m) and rotational ``inertia`` about it (kg m^2; 3 numbers are
+        the diagonal) are in the axes of ``on``; without them it is a point mass at its origin. A ``shape``
+        is drawn, and gives center and inertia of the homogeneous solid where they are not given; an
+        :class:`Inertia` may stand for all three. The payload is a body called ``name`` on a fixed joint:
+        coordinates stay as they are, and :func:`kinetree.joint_reactions` has the wrench of its mounting.
+
+        >>> import kinetree as kt
+        >>> arm = kt.zoo.kuka_kr5()
+        >>> loaded = arm.with_payload("link6", 5.0, center=(0, 0, 0.1), inertia=(0.02, 0.02, 0.01))
+        >>> loaded.mass - arm.mass, loaded.joint_names == arm.joint_names
+        (5.0, True)
+        """
+        from kinetree.model.payload import with_payload
+
+        return with_payload(self, on, mass, center=center, inertia=inertia, shape=shape, name=name)
+
+    def with_frame(
+        self,
+        name: str,
+        on: str,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        rotation: ArrayLike | None = None,
+        rpy: ArrayLike | None = None,
+    ) -> Mechanism:
+        """The same mechanism with one more named frame, such as the tool point: (3,) in m on a body.
+
+        ``on`` is a body, another frame or the world; ``rotation`` (3, 3) or roll-pitch-yaw angles ``rpy``
+        (rad) turn the axes. Whatever takes the name of a body takes that of a frame.
+
+        >>> import kinetree as kt
+        >>> arm = kt.zoo.kuka_kr5().with_frame("tool", "link6", (0, 0, 0.2))
+        >>> kt.jacobian(arm, [0.1] * 6, "tool").shape
+        (6, 6)
+        """
+        from kinetree.model.payload import with_frame
+
+        return with_frame(self, name, on, position, rotation, rpy)
 
     @cached_property
     def _open_tree(self) -> Mechanism:

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.model.mechanism import Mechanism
-from kinetree.state import independent_axes
+from kinetree.state import COMPONENTS, independent_axes
 
 Dims = tuple[str, ...]
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 class Variable(NamedTuple):

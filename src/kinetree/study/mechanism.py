@@ -14,8 +14,10 @@ from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import load
 from kinetree.formats.toml_file import mechanism_of
+from kinetree.formats.toml_parts import body_of, placement_of
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.payload import mounted
 from kinetree.state import independent_axes
 from kinetree.study.inside import file_of, is_held_inside
 from kinetree.study.origin import StudyOrigin
@@ -38,7 +40,23 @@ DESCRIBED = ("body", "dh", "loop", "contact")
 
 
 def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, name: str) -> Mechanism:
-    """The mechanism; exactly one of zoo, file and description must be given."""
+    """The mechanism with what it carries; exactly one of zoo, file and description must be given."""
+    bare = _bare_mechanism(table, origin, folder, name)
+    if table.zoo is not None or table.file is not None:  # a description has its frames already
+        for k, frame in enumerate(table.frame):
+            with origin.blamed("mechanism", "frame", k):
+                place = placement_of(frame, f"frame '{frame.name}'")
+                bare = bare.with_frame(frame.name, frame.body, place.position, place.rotation)
+    for k, payload in enumerate(table.payload):
+        with origin.blamed("mechanism", "payload", k):
+            body = body_of(payload)
+            if body.inertia.is_zero:
+                raise InputError(f"payload '{payload.name}' needs a mass, or a solid such as box")
+            bare = mounted(bare, payload.on, body)
+    return bare
+
+
+def _bare_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, name: str) -> Mechanism:
     given = [key for key in ("zoo", "file") if getattr(table, key) is not None]
     given += ["a description"] if any(getattr(table, key) for key in DESCRIBED) else []
     if len(given) != 1:
@@ -56,7 +74,8 @@ def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
     if table.file is not None:
         return _with_gravity(_of_file(table.file, table.parameters, origin, folder), table)
     described = origin.of_mechanism()
-    return mechanism_of(replace(described, table={"name": name, **described.table}))
+    parts = {key: value for key, value in described.table.items() if key != "payload"}
+    return mechanism_of(replace(described, table={"name": name, **parts}))
 
 
 def _of_zoo(name: str, parameters: Mapping[str, Any]) -> Mechanism:

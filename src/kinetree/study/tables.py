@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
 from kinetree.formats.file_values import Angle, Number, Vector
-from kinetree.formats.schema import MechanismTable
+from kinetree.formats.schema import GraphBodyTable, MechanismTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
 from kinetree.simulation.options import METHODS
@@ -38,6 +38,13 @@ EACH = "a number for all, a list, or a table by joint name"
 FUNCTION = "Python function 'file.py:name' in a file beside the study; runs only with --allow-code file.py"
 
 
+class PayloadTable(GraphBodyTable):
+    """A payload or a tool that is welded to a body of the mechanism."""
+
+    name: str = Field("payload", description="Name of its body; default payload.")
+    on: str = Field(description="Name of the body or frame that carries it; center, inertia are in its axes.")
+
+
 class MechanismChoice(MechanismTable):
     """The mechanism: one of the zoo, a file, or described here as in a mechanism file."""
 
@@ -56,6 +63,7 @@ class MechanismChoice(MechanismTable):
     file: str | None = Field(
         None, description="A .toml, .urdf or .xml file, beside the study or on a path from there."
     )
+    payload: list[PayloadTable] = Field([], description="What it carries, each a [[mechanism.payload]].")
 
 
 class InitialTable(Table):

@@ -18,9 +18,9 @@ from kinetree.model.tree import Flags
 from kinetree.motion.problem.profile import RATES, Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns
+from kinetree.state import COMPONENTS
 
 Where = str | ArrayLike
-COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 PLACES = ("samples", "knots", "start", "end")
 
 

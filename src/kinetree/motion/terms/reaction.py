@@ -11,10 +11,11 @@ from typing_extensions import override
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.errors import InputError, shown, unknown_name
-from kinetree.motion.problem.setting import COMPONENTS, Setting, Where
+from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At, Curves
 from kinetree.motion.terms.contract import TORQUE, Bounded, Constraint, Function, Objective, Rows, row
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorqueSum
+from kinetree.state import COMPONENTS
 
 PARTS = {"force": (slice(0, 3), "N"), "moment": (slice(3, 6), "N m")}
 ROUNDING = 1e-4  # of a norm near zero, as a fraction of its limit
