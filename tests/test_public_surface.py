@@ -58,7 +58,7 @@ def test_examples_in_docstrings_run(module):
 
 
 def public_definitions(tree, prefix=""):
-    """Public functions, classes and their public methods of a file; not the signatures of one with several."""
+    """Public functions, classes and their public methods of a file; of several signatures only the last."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
             if any(isinstance(x, ast.Name) and x.id == "overload" for x in node.decorator_list):
