@@ -48,7 +48,12 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAG
 
 
 UNREADABLE = "a text that cannot be read"
-DOORKEEPERS = ("kinetree.motion.outcome.prediction", "kinetree.result.result")  # use the doors upwards
+DOORKEEPERS = (  # use the doors upwards
+    "kinetree.model.mechanism",
+    "kinetree.motion.outcome.prediction",
+    "kinetree.motion.problem.problem",
+    "kinetree.result.result",
+)
 
 
 def room_of(module):

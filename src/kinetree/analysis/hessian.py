@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.coupling import coupled, independent
 from kinetree.analysis.evaluate import as_matrices, evaluate, evaluate_full
@@ -19,7 +20,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 
-class TorqueHessian:
+class TorqueHessian(Shown):
     """Derivatives of weight . tau, first and second.
 
     ``tau``, ``dq``, ``dqd``, ``dqdd`` (..., n_dof): torque and gradient, side by side in ``first``. Second

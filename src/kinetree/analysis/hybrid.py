@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.checks import check_finite, checking, given
 from kinetree.analysis.forward import forward_dynamics, solved
@@ -27,16 +28,16 @@ from kinetree.state import fitting, state_name
 Prescribed = Sequence[str] | None  # names of joints; the driven ones if None
 
 
-@dataclass(frozen=True, eq=False)
-class HybridDynamics:
+@dataclass(frozen=True, eq=False, repr=False)
+class HybridDynamics(Shown):
     """Accelerations ``qdd`` and torques ``tau`` of all joints, (..., n_dof): those given and those found."""
 
     qdd: Array
     tau: Array
 
 
-@dataclass(frozen=True, eq=False)
-class HybridDynamicsDerivatives:
+@dataclass(frozen=True, eq=False, repr=False)
+class HybridDynamicsDerivatives(Shown):
     """Accelerations, torques and derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
     All are (..., n_dof, n_dof) and total. By ``qdd`` are columns of prescribed joints, by ``tau`` those of

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.damped_least_squares import Best, attempt
 from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.targets import Problem, Target, problem_of
@@ -19,8 +20,8 @@ from kinetree.model.tree import Flags, Integers
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
 
-@dataclass(frozen=True, eq=False)
-class InverseKinematics:
+@dataclass(frozen=True, eq=False, repr=False)
+class InverseKinematics(Shown):
     """What was found: joint positions ``q`` (..., n_dof) and how near they come.
 
     ``position_error`` (..., n_targets) in m and ``orientation_error`` (..., n_targets) in rad, zero where

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, all_rates, axis_state
 from kinetree.analysis.evaluate import evaluate
@@ -26,8 +27,8 @@ AT_ORIGIN = (0.0, 0.0, 0.0)
 _ORIGIN = np.zeros(3)
 
 
-@dataclass(frozen=True, eq=False)
-class Poses:
+@dataclass(frozen=True, eq=False, repr=False)
+class Poses(Shown):
     """Where every body is, in the world.
 
     ``rotation`` (..., n_bodies, 3, 3) and ``position`` (..., n_bodies, 3) in m:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.coupling import on_axes
@@ -25,7 +26,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Flags, Tree
 
 
-class JointReactionDerivatives:
+class JointReactionDerivatives(Shown):
     """Joint reactions and their derivatives, numerator first.
 
     ``reaction`` (..., n_bodies, 6): force and moment that the parent exerts on each body, about its origin

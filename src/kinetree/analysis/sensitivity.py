@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.by_formulation import slopes_of
 from kinetree.analysis.coupling import axis_state, coupled, independent
@@ -27,7 +28,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
 
-class InverseDynamicsDerivatives:
+class InverseDynamicsDerivatives(Shown):
     """Torque and its derivatives, numerator first: ``dtau_dq[..., i, k]`` = d tau_i / d q_k.
 
     ``tau`` (..., n_dof); ``dtau_dq`` (stiffness, N m/rad), ``dtau_dqd`` (damping, N m s/rad) and
@@ -121,7 +122,7 @@ _INVERSE_SLOPES = Question(
 )
 
 
-class ForwardDynamicsDerivatives:
+class ForwardDynamicsDerivatives(Shown):
     """Acceleration and its derivatives, numerator first: ``dqdd_dq[..., i, k]`` = d qdd_i / d q_k.
 
     ``qdd`` (..., n_dof); ``dqdd_dq``, ``dqdd_dqd`` and ``dqdd_dtau`` (the inverse mass matrix), each

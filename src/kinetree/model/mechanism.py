@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
+from kinetree.doors import upstairs
 from kinetree.errors import InputError, ModelError, listed, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
@@ -345,6 +346,9 @@ class Mechanism:
 
     def __repr__(self) -> str:
         return f"Mechanism('{self.name}', {self.n_bodies} bodies, {self.n_dof} degrees of freedom)"
+
+    def _repr_html_(self) -> str:
+        return str(upstairs("mechanism_html")(self))
 
 
 def check_open(mechanism: Mechanism, what: str) -> None:

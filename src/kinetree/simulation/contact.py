@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
@@ -16,8 +17,8 @@ from kinetree.simulation.ground import Ground
 from kinetree.state import Wrench, coordinates
 
 
-@dataclass(frozen=True, eq=False)
-class ContactForces:
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactForces(Shown):
     """What happens at p contact points, arrays (..., p) and (..., p, 3).
 
     ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.shown import Shown
 from kinetree.analysis.checks import checking, given
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
@@ -31,8 +32,8 @@ from kinetree.state import Wrench, coordinates
 DETERMINED = 1e-8  # what a redundant combination may change in a component that is called determined
 
 
-@dataclass(frozen=True, eq=False)
-class LoopForces:
+@dataclass(frozen=True, eq=False, repr=False)
+class LoopForces(Shown):
     """Forces of the loops.
 
     ``torque`` (..., n_dof) is J^T lambda, always unique. ``wrench`` (..., loops, 6) is the force (N) and the

@@ -200,3 +200,6 @@ class Prediction(Ended):
             f"Prediction('{self.problem.mechanism.name}': {word}, duration {self.duration:.6g} s, "
             f"objective {self.objective:.6g}, {self.iterations} iterations of {self.outcome.solver})"
         )
+
+    def _repr_html_(self) -> str:
+        return str(upstairs("prediction_html")(self))

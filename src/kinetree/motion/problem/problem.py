@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
+from kinetree.doors import upstairs
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
@@ -227,6 +228,9 @@ class Problem:
             f"Problem('{self.mechanism.name}': {self.n_variables} variables, "
             f"{self.n_constraints} constraints, {self.basis.segments} segments of degree {self.basis.degree})"
         )
+
+    def _repr_html_(self) -> str:
+        return str(upstairs("problem_html")(self))
 
 
 def _refuse_further_loads(acting: Sequence[Acting]) -> None:

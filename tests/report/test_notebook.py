@@ -1,0 +1,88 @@
+"""What notebooks show: short, complete, escaped."""
+
+import re
+from base64 import b64decode
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.algebra.shown import Shown
+
+ENDS = [kt.terms.Boundary("start", [0, 0], 0.0), kt.terms.Boundary("end", [1, 1], 0.0)]
+
+
+def minimum_time():
+    constraints = [*ENDS, kt.terms.TorqueLimits()]
+    return kt.Problem(kt.zoo.two_link(), objective=kt.terms.Time(), constraints=constraints)
+
+
+def parsed(text):
+    """The HTML as XML, with void elements closed; texts that are not escaped would not parse."""
+    return ElementTree.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", text))
+
+
+def pictures(tree):
+    return [b64decode(x.get("src").partition(",")[2]) for x in tree.iter("img")]
+
+
+def test_a_mechanism_shows_its_joints_and_a_picture():
+    tree = parsed(kt.zoo.kuka_kr5()._repr_html_())
+    words = [cell.text for cell in tree.iter("th")]
+    assert words[-6:] == list(kt.zoo.kuka_kr5().joint_names)
+    [picture] = pictures(tree)
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 60_000
+
+
+def test_long_tables_are_cut_and_say_so():
+    text = kt.zoo.chain(40)._repr_html_()
+    assert text.count("<tr>") == 25
+    assert "and 16 more" in text
+
+
+def test_names_are_escaped():
+    builder = kt.Builder("a<b>&c")
+    builder.world.revolute("<script>", axis="z").body("rod", kt.Inertia.rod(1.0, end=(0.1, 0, 0)))
+    text = builder.build()._repr_html_()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+
+
+def test_a_problem_shows_its_families():
+    problem = kt.Problem(
+        kt.zoo.two_link(), objective=kt.terms.Time(), constraints=[*ENDS, kt.terms.TorqueLimits()]
+    )
+    text = " ".join(parsed(problem._repr_html_()).itertext())
+    assert all(family in text for family in problem.families)
+    assert repr(problem) in text
+
+
+def test_a_prediction_shows_words_and_curves():
+    problem = kt.Problem(
+        kt.zoo.two_link(), objective=kt.terms.Time(), constraints=[*ENDS, kt.terms.TorqueLimits()]
+    )
+    tree = parsed(kt.predict(problem)._repr_html_())
+    assert "iterations" in " ".join(tree.itertext())
+    assert len(pictures(tree)) == 1
+
+
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_answers_print_shapes(batch):
+    arm, zero = kt.zoo.kuka_kr5(), np.zeros((*batch, 6))
+    slopes = kt.inverse_dynamics_derivatives(arm, zero, zero, zero)
+    assert f"dtau_dq {slopes.dtau_dq.shape}" in repr(slopes)
+    assert len(repr(slopes)) < 200
+    assert len(list(parsed(slopes._repr_html_()).iter("tr"))) == 5
+
+
+def test_data_that_are_no_arrays_are_left_out():
+    class Answer(Shown):
+        __slots__ = ("_hidden", "count", "names", "other", "share")
+
+        def __init__(self):
+            self.count, self.share, self.names = 3, 0.25, ("a", "b")
+            self.other, self._hidden = {"x": 1}, np.zeros(3)
+
+    assert repr(Answer()) == "Answer(count 3, names a b, share 0.25)"
