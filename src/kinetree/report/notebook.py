@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def _range(joint: Joint) -> str:
     return f"{joint.lower[0]:.4g} to {joint.upper[0]:.4g}"
 
 
-def _shortened(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Html:
+def _shortened(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Html:
     """A table of the first rows, and how many more there are."""
     more = len(rows) - MOST_ROWS
     return Html(
