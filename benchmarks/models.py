@@ -1,7 +1,8 @@
 """``python -m benchmarks.models FOLDER...``: what is read of collections of robots, and does it agree?
 
-Reads every .urdf and MJCF file below the folders once (equal files count once), with Kinetree, Pinocchio and
-MuJoCo, and compares inverse dynamics at random states. Prints a table: read, refused by class, agreement.
+Reads every .urdf, .sdf and MJCF file below the folders once (equal files count once), with Kinetree,
+Pinocchio, Drake (if it is installed) and MuJoCo, and compares inverse dynamics at random states. Prints a
+table: read, refused by class, agreement.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Report:
 def main(arguments: list[str] | None = None) -> int:
     """Read collections and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.models", description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path, help="folders with .urdf and .xml files")
+    parser.add_argument("folders", nargs="+", type=Path, help="folders with .urdf, .sdf and .xml files")
     parser.add_argument("--skip", action="append", default=[], help="leave out paths with this text")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
@@ -64,6 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"'{folder}' is not a folder")
     reports = [
         examined("URDF", "pinocchio", urdf_files(options.folders, options.skip), _pinocchio),
+        examined("SDF", "drake", sdf_files(options.folders, options.skip), _drake),
         examined("MJCF", "mujoco", mjcf_files(options.folders, options.skip), _mujoco),
     ]
     if options.json:
@@ -101,6 +103,11 @@ def table(reports: list[Report]) -> Table:
 def urdf_files(folders: list[Path], skip: list[str]) -> Iterator[Path]:
     """URDF files, equal ones once."""
     yield from _distinct(folders, skip, ".urdf", b"<robot")
+
+
+def sdf_files(folders: list[Path], skip: list[str]) -> Iterator[Path]:
+    """SDF files, equal ones once."""
+    yield from _distinct(folders, skip, ".sdf", b"<sdf")
 
 
 def mjcf_files(folders: list[Path], skip: list[str]) -> Iterator[Path]:
@@ -209,6 +216,61 @@ def _pinocchio(path: Path) -> Any:
             for name, value in zip(names, tau, strict=True):
                 expected[ours.joint_index(name)] = value
             worst = max(worst, _relative(_torques(ours, q, qd, qdd), expected))
+        return worst
+
+    return difference
+
+
+def _drake(path: Path) -> Any:
+    """A function of our mechanism that returns the difference of torques, or None if it is not read.
+
+    A floating base rests at the pose of the file, where torques of all other joints are compared.
+    """
+    try:
+        from pydrake.multibody.parsing import Parser
+        from pydrake.multibody.plant import MultibodyPlant
+        from pydrake.multibody.tree import MultibodyForces_
+    except ImportError:
+        return None
+    plant = MultibodyPlant(0.0)
+    try:
+        Parser(plant).AddModels(str(path))
+        plant.Finalize()
+    except RuntimeError:
+        return None
+
+    def difference(ours: kt.Mechanism) -> float | None:
+        if ours.loops or ours.tree.coupling is not None:
+            return None
+        free = {name for link in ours.links if link.floats for name in link.joint.dof_names}
+        joints = {plant.get_joint(i).name(): plant.get_joint(i) for i in plant.GetJointIndices()}
+        moving = [name for name in ours.joint_names if name not in free]
+        plain = {name: name.rpartition("::")[2] for name in moving}
+        if not all(x in joints and joints[x].num_velocities() == 1 for x in plain.values()):
+            return None
+        plant.mutable_gravity_field().set_gravity_vector(ours.gravity)
+        context, worst = plant.CreateDefaultContext(), 0.0
+        for name in plain.values():
+            joints[name].SetDampingVector(context, np.zeros(1))
+        for q, qd, qdd in _states(ours):
+            for k, name in enumerate(ours.joint_names):
+                if name in free:
+                    q[k] = qd[k] = qdd[k] = 0.0
+            positions = plant.GetDefaultPositions()
+            velocities, accelerations = np.zeros((2, plant.num_velocities()))
+            for name in moving:
+                joint, k = joints[plain[name]], ours.joint_index(name)
+                positions[joint.position_start()] = q[k]
+                velocities[joint.velocity_start()] = qd[k]
+                accelerations[joint.velocity_start()] = qdd[k]
+            plant.SetPositions(context, positions)
+            plant.SetVelocities(context, velocities)
+            gravity = MultibodyForces_[float](plant)
+            plant.CalcForceElementsContribution(context, gravity)
+            tau = plant.CalcInverseDynamics(context, accelerations, gravity)
+            expected = np.array([tau[joints[plain[name]].velocity_start()] for name in moving])
+            found = _torques(ours, q, qd, qdd)[[ours.joint_index(name) for name in moving]]
+            worst = max(worst, _relative(found, expected)) if moving else worst
         return worst
 
     return difference

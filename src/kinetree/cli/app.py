@@ -30,7 +30,7 @@ BAD_INPUT, FAILED, INTERRUPTED = 2, 3, 130
 Model = Annotated[
     str,
     typer.Argument(
-        help="Name of a mechanism (see 'zoo'), a .toml, .urdf, .xacro or .xml file, or a study.",
+        help="Name of a mechanism (see 'zoo'), a .toml, .urdf, .xacro, .sdf or .xml file, or a study.",
         metavar="MODEL",
         autocompletion=complete_model,
     ),
@@ -38,19 +38,28 @@ Model = Annotated[
 MeshesFrom = Annotated[
     str | None,
     typer.Option(
-        "--folder", help="Folder around a .urdf or .xml file that its meshes are in.", metavar="FOLDER"
+        "--folder", help="Folder around a .urdf, .sdf or .xml file that its meshes are in.", metavar="FOLDER"
     ),
 ]
 Packages = Annotated[
     list[str] | None,
     typer.Option(
         "--packages",
-        help="Folder of a package:// of a .urdf; may be repeated.",
+        help="Folder of a package:// or model:// of a .urdf or .sdf; may be repeated.",
         metavar="NAME=FOLDER",
     ),
 ]
 FloatingBase = Annotated[
-    bool, typer.Option("--floating-base", help="Put the root of a .urdf on a free joint.")
+    bool | None,
+    typer.Option(
+        "--floating-base/--fixed-base",
+        help="Put the root of a .urdf on a free joint, or fix that of a .sdf to the world.",
+        show_default=False,
+    ),
+]
+Root = Annotated[
+    str | None,
+    typer.Option("--root", help="Root link of a .urdf, or model of a .sdf, of several.", metavar="NAME"),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
@@ -71,7 +80,10 @@ def output_option(about: str, metavar: str = "FILE") -> Any:
 
 
 def read_options(
-    folder: str | None = None, packages: list[str] | None = None, floating_base: bool = False
+    folder: str | None = None,
+    packages: list[str] | None = None,
+    floating_base: bool | None = None,
+    root: str | None = None,
 ) -> dict[str, Any]:
     """Options for reading a model, as the library takes them; only those that were given."""
     named = {}
@@ -80,7 +92,7 @@ def read_options(
         if not (name and equals and place):
             raise InputError(f"--packages takes NAME=FOLDER, got '{text}'")
         named[name] = place
-    given = {"folder": folder, "packages": named or None, "floating_base": floating_base or None}
+    given = {"folder": folder, "packages": named or None, "floating_base": floating_base, "root": root}
     return {key: value for key, value in given.items() if value is not None}
 
 

@@ -14,6 +14,7 @@ from kinetree.cli.app import (
     MeshesFrom,
     Packages,
     Quiet,
+    Root,
     app,
     read_options,
     told,
@@ -36,7 +37,7 @@ def check(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Mechanism (.toml, .urdf, .xml) or study files (.toml), or names of examples.",
+            help="Mechanism (.toml, .urdf, .sdf, .xml) or study files (.toml), or names of examples.",
             metavar="FILE",
             autocompletion=complete_file_or_example,
         ),
@@ -44,7 +45,8 @@ def check(
     strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     rules: Annotated[
@@ -63,7 +65,7 @@ def check(
     from kinetree.lint.finding import ERROR
     from kinetree.lint.study import check_file
 
-    options = read_options(folder, packages, floating_base)
+    options = read_options(folder, packages, floating_base, root)
     found = [finding for file in files for finding in check_file(file, **options)]
     errors = sum(finding.severity == ERROR for finding in found)
     if as_json:

@@ -17,6 +17,7 @@ from kinetree.cli.app import (
     Model,
     Packages,
     Quiet,
+    Root,
     app,
     console,
     output_option,
@@ -40,7 +41,8 @@ def info(
     ],
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a mechanism (tree, joints, modules, mobility) or a result.
@@ -49,7 +51,7 @@ def info(
 
     Example: kinetree info four_bar
     """
-    options = read_options(folder, packages, floating_base)
+    options = read_options(folder, packages, floating_base, root)
     if Path(shown).suffix.lower() == ".nc":
         if options:
             raise InputError(f"{shown}: is a result; the options for models are not for it")
@@ -84,7 +86,7 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf, .xacro or .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
+            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
             metavar="IN",
             autocompletion=complete_model,
         ),
@@ -101,11 +103,13 @@ def convert(
         ),
     ] = None,
     allow_unphysical: Annotated[
-        bool, typer.Option("--allow-unphysical", help="Inertias that no body has are meant (.urdf, .xml).")
+        bool,
+        typer.Option("--allow-unphysical", help="Inertias that no body has are meant (.urdf, .sdf, .xml)."),
     ] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -122,7 +126,7 @@ def convert(
     from kinetree.study.convert import convert as converted
 
     check_output([target], force)
-    options = read_options(folder, packages, floating_base)
+    options = read_options(folder, packages, floating_base, root)
     options |= {"allow_unphysical": True} if allow_unphysical else {}
     mechanism, notes = converted(source, target, force, convention, **options)
     if as_json:
@@ -151,7 +155,8 @@ def draw(
     ] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -166,7 +171,7 @@ def draw(
 
     if graph and (q is not None or labels):
         raise InputError("--graph shows bodies and joints, no pose: leave out --q and --labels")
-    mechanism = mechanism_of(model, **read_options(folder, packages, floating_base))
+    mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
-MECHANISM_FILES = (".toml", ".urdf", ".xacro", ".xml")
+MECHANISM_FILES = (".toml", ".urdf", ".xacro", ".sdf", ".world", ".xml")
 
 
 def complete_example(incomplete: str) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, app, read_options, told
+from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, Root, app, read_options, told
 
 
 @app.command()
@@ -25,7 +25,8 @@ def show(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
 ) -> None:
     """Show a mechanism or a result on a page in the browser.
 
@@ -36,7 +37,7 @@ def show(
     from kinetree.viewer.page import view
     from kinetree.viewer.subject import subject_of
 
-    subject = subject_of(shown, **read_options(folder, packages, floating_base))
+    subject = subject_of(shown, **read_options(folder, packages, floating_base, root))
     viewer = view(subject, host, port, browser, public=public, wait=False)
     told(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
     viewer.wait()

@@ -16,6 +16,7 @@ from kinetree.cli.app import (
     Model,
     Packages,
     Quiet,
+    Root,
     app,
     console,
     progress_bar,
@@ -38,7 +39,8 @@ def verify(
     seed: Seed = 0,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     steps: Annotated[
         bool, typer.Option("--steps", help="Show the recursions module by module at one state instead.")
     ] = False,
@@ -60,7 +62,7 @@ def verify(
     from kinetree.analysis.agreement import agreement
     from kinetree.report.terminal_checks import agreement_table
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
     if steps:
         _show_steps(mechanism, seed, as_json, quiet)
         return
@@ -83,7 +85,8 @@ def derivatives(
     seed: Seed = 0,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -99,7 +102,7 @@ def derivatives(
     from kinetree.analysis.derivative_check import check_derivatives
     from kinetree.report.terminal_checks import slope_table
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
     with progress_bar("differentiating", wanted=not (quiet or as_json)) as progress:
         checks = check_derivatives(mechanism, states, seed, progress)
     worst = max((check.error for check in checks), default=0.0)
@@ -118,7 +121,8 @@ def bench(
     batch: Annotated[int, typer.Option(help="States in a batch.", min=1, metavar="NUMBER")] = 1000,
     folder: MeshesFrom = None,
     packages: Packages = None,
-    floating_base: FloatingBase = False,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -132,7 +136,7 @@ def bench(
     from kinetree.report.terminal_checks import speed_table
     from kinetree.study.speed import measure_speed
 
-    mechanism = _movable(model, read_options(folder, packages, floating_base))
+    mechanism = _movable(model, read_options(folder, packages, floating_base, root))
     with progress_bar("timing", wanted=not (quiet or as_json)) as progress:
         rows = measure_speed(mechanism, batch, progress=progress)
     if as_json:

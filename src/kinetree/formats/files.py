@@ -21,7 +21,7 @@ READ_OPTIONS = {
     ".urdf": ("floating_base", "allow_unphysical", "folder", "packages", "root", "strict", "armature"),
     ".xml": ("allow_unphysical", "folder", "strict", "armature"),
 }
-READ_OPTIONS[".xacro"] = READ_OPTIONS[".urdf"]
+READ_OPTIONS[".xacro"] = READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
 
@@ -29,7 +29,7 @@ Format = TypeVar("Format", bound=Callable[..., object])
 def load(
     path: PathLike,
     *,
-    floating_base: bool = False,
+    floating_base: bool | None = None,
     allow_unphysical: bool = False,
     folder: PathLike | None = None,
     packages: Mapping[str, PathLike] | None = None,
@@ -37,15 +37,16 @@ def load(
     armature: float | Mapping[str, float] | None = None,
     strict: bool = False,
 ) -> Mechanism:
-    """Read a mechanism from a .toml, .urdf (.xacro) or .xml (MJCF) file.
+    """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
 
-    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; ``root`` names
-    it where several links have no parent. Shapes keep the paths of mesh files relative to ``folder``, by
-    default the file's own; ``packages`` are folders by the name behind package://. ``armature`` (kg m^2, kg)
-    is given to joints that have none, one number for all or by name, so that joints which move no inertia
-    have forward dynamics. What a URDF or MJCF file has beyond the format, and inertias that no body has, are
-    accepted with a warning; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses both. A
-    TOML file says all that itself.
+    A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; a model of an
+    SDF file that nothing ties to the world floats, unless ``floating_base=False``. ``root`` names the link
+    to start from where several have no parent, or the model of an SDF world. Shapes keep the paths of mesh
+    files relative to ``folder``, by default the file's own; ``packages`` are folders by the name behind
+    package:// and model://. ``armature`` (kg m^2, kg) is given to joints that have none, one number for all
+    or by name, so that joints which move no inertia have forward dynamics. What a URDF, SDF or MJCF file has
+    beyond the format, and inertias that no body has, are accepted with a warning; ``allow_unphysical`` says
+    that the inertias are meant, ``strict`` refuses both. A TOML file says all that itself.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -54,8 +55,7 @@ def load(
     True
     """
     place = checked_path(path)
-    readers = {".toml": _load_toml, ".urdf": _load_urdf, ".xacro": _load_urdf, ".xml": _load_mjcf}
-    reader = by_suffix(place, readers, "read")
+    reader = by_suffix(place, READERS, "read")
     options = {
         "floating_base": floating_base,
         "allow_unphysical": allow_unphysical,
@@ -65,13 +65,18 @@ def load(
         "strict": strict,
         "armature": armature,
     }
-    given = {name: value for name, value in options.items() if value is not False and value is not None}
+    given = {
+        name: value
+        for name, value in options.items()
+        if value is not None and (value is not False or name == "floating_base")
+    }
     for name in given:
-        if name not in READ_OPTIONS[place.suffix.lower()]:
+        if name not in READ_OPTIONS[place.suffix.lower()] and given[name] is not False:
             raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
     check_readable(place)
-    given.pop("armature", None)
-    mechanism = reader(place, **given)
+    known = {name: given[name] for name in READ_OPTIONS[place.suffix.lower()] if name in given}
+    known.pop("armature", None)
+    mechanism = reader(place, **known)
     return mechanism if armature is None else with_armature(mechanism, armature)
 
 
@@ -159,6 +164,22 @@ def _load_mjcf(path: Path, **options: Any) -> Mechanism:
     from kinetree.formats.mjcf import load_mjcf
 
     return load_mjcf(path, **options)
+
+
+def _load_sdf(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.sdf import load_sdf
+
+    return load_sdf(path, **options)
+
+
+READERS: dict[str, Callable[..., Mechanism]] = {
+    ".toml": _load_toml,
+    ".urdf": _load_urdf,
+    ".xacro": _load_urdf,
+    ".sdf": _load_sdf,
+    ".world": _load_sdf,
+    ".xml": _load_mjcf,
+}
 
 
 def _toml_text(mechanism: Mechanism) -> str:

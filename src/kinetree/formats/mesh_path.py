@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, shown
@@ -14,7 +14,8 @@ from kinetree.formats.passed_over import PassedOver
 NOWHERE = Path(os.path.abspath("/the folder of the description"))  # stands for a folder that is not known
 PACKAGE_SCHEMES = ("package", "model")
 FORMS = "'meshes/part.stl', 'package://name/meshes/part.stl' or 'file:///folder/meshes/part.stl'"
-MANIFEST = "package.xml"  # stands in the folder of every ROS package
+MANIFESTS = ("package.xml", "model.config")  # stand in the folder of every package of ROS, model of Gazebo
+MODEL_PATHS = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 HIGHEST = 12  # folders above a description that are searched
 Packages = Mapping[str, str | os.PathLike[str]]
 
@@ -76,13 +77,21 @@ class MeshFolder:
             )
         return kept
 
-    def kept(self, name: str, place: str) -> str:
+    def path(self, name: str, place: str) -> Path:
+        """The absolute path of a model that a description includes, in one of the known folders."""
+        return (self.root or NOWHERE) / self.kept(name, place, "model")
+
+    def beside(self, file: Path) -> MeshFolder:
+        """The same folders for another file, from whose folder relative paths start."""
+        return replace(self, start=Path(os.path.abspath(file)).parent)
+
+    def kept(self, name: str, place: str, what: str = "mesh file") -> str:
         """The path relative to the root folder, with forward slashes; an error if it leaves the folder.
 
         Files of packages elsewhere keep their absolute path. Symbolic links are followed for the check.
-        ``place`` begins the message.
+        ``place`` begins the message, ``what`` says what is meant.
         """
-        base, joined = self._joined(name, place)
+        base, joined = self._joined(name, place, what)
         path, root = Path(os.path.normpath(joined)), self.root or NOWHERE
         true_path, true_root = (Path(os.path.realpath(x)) if self.root else x for x in (path, root))
         if not true_path.is_relative_to(true_root):
@@ -90,26 +99,27 @@ class MeshFolder:
                 return path.as_posix()
             where = f"folder '{self.root}'" if self.root else "folder of the description"
             raise FileError(
-                f"{place}: mesh file '{name}' is outside the {where}; meshes must be inside it, or inside a "
+                f"{place}: {what} '{name}' is outside the {where}; {what.split()[0]}"
+                f"{'es' if what.startswith('mesh') else 's'} must be inside it, or inside a "
                 "folder around it that folder= names, or a package that packages= names"
             )
         kept = path.relative_to(root) if path.is_relative_to(root) else true_path.relative_to(true_root)
         if kept == Path():
-            raise FileError(f"{place}: mesh file '{name}' names a folder; allowed: {FORMS}")
+            raise FileError(f"{place}: {what} '{name}' names a folder; allowed: {FORMS}")
         return kept.as_posix()
 
-    def _joined(self, name: str, place: str) -> tuple[Path | None, str]:
+    def _joined(self, name: str, place: str, what: str) -> tuple[Path | None, str]:
         """The package that a file must be in, if any, and its absolute path, '..' not yet resolved."""
         root = self.root or NOWHERE
         scheme, rest = _split(name)
         if not rest.strip() or "\0" in rest:
-            raise FileError(f"{place}: mesh file '{name}' names no file; allowed: {FORMS}")
+            raise FileError(f"{place}: {what} '{name}' names no file; allowed: {FORMS}")
         if scheme in PACKAGE_SCHEMES:
             package, inside = _package_of(rest)
             base = self._package(package)
             return base, os.path.join(base or root / package, inside)
         if scheme not in ("", "file"):
-            raise FileError(f"{place}: mesh file '{name}' starts with '{scheme}:'; allowed: {FORMS}")
+            raise FileError(f"{place}: {what} '{name}' starts with '{scheme}:'; allowed: {FORMS}")
         return self._own_package(), os.path.join(self.start or root, rest)
 
     def _package(self, package: str) -> Path | None:
@@ -121,23 +131,24 @@ class MeshFolder:
         for above in self._above():
             if above.name == package:
                 return above
-            if (above / package / MANIFEST).is_file():
+            if any((above / package / manifest).is_file() for manifest in MANIFESTS):
                 return above / package
         return _in_environment(package)
 
     def _own_package(self) -> Path | None:
-        """The ROS package that the description is part of, if it is one."""
-        return next((above for above in self._above() if (above / MANIFEST).is_file()), None)
+        """The ROS package, or the model of Gazebo, that the description is part of, if it is one."""
+        return next((above for above in self._above() if any((above / x).is_file() for x in MANIFESTS)), None)
 
     def _above(self) -> tuple[Path, ...]:
         return () if self.start is None else (self.start, *self.start.parents)[:HIGHEST]
 
 
 def _in_environment(package: str) -> Path | None:
-    """The folder of a package in the variables of ROS 1 and ROS 2."""
+    """The folder of a package in the variables of ROS 1, ROS 2 and Gazebo."""
     ros1 = [Path(x) for x in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if x]
     ros2 = [Path(x) / "share" for x in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if x]
-    for place in (*ros1, *ros2):
+    gazebo = [Path(x) for name in MODEL_PATHS for x in os.environ.get(name, "").split(os.pathsep) if x]
+    for place in (*ros1, *ros2, *gazebo):
         for folder in (place / package, *([place] if place.name == package else [])):
             if folder.is_dir():
                 return Path(os.path.abspath(folder))

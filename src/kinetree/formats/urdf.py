@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, ModelError, listed, shown, unknown_name
 from kinetree.formats.mesh_path import MeshFolder, Packages
+from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.urdf_elements import (
     ONE_AXIS_TYPES,
@@ -292,18 +293,7 @@ def _mimics(joints: Named, passed: PassedOver) -> dict[str, Mimic]:
                 "mimic-dropped", "<mimic> that cannot be one", f"{joints[name].place}: {fault}", ModelError
             )
             del written[name]
-    resolved: dict[str, Mimic] = {}
-    for name in written:
-        chain: dict[str, None] = {}
-        last = name
-        while last in written and last not in resolved:
-            if last in chain:
-                circle = listed([*chain, last])
-                raise ModelError(f"{joints[name].place}: joints mimic each other in a circle: {circle}")
-            chain[last] = None
-            last = written[last].joint
-        _resolve(list(chain), written, resolved)
-    return resolved
+    return resolved_mimics(written, lambda name: joints[name].place)
 
 
 def _mimic_fault(name: str, mimic: Mimic, joints: Named) -> str:
@@ -315,13 +305,3 @@ def _mimic_fault(name: str, mimic: Mimic, joints: Named) -> str:
     if joint_type(joints[mimic.joint]) not in ONE_AXIS_TYPES:
         return f"'{name}' mimics '{mimic.joint}', which is no one-DOF joint"
     return ""
-
-
-def _resolve(chain: Sequence[str], written: Mapping[str, Mimic], resolved: dict[str, Mimic]) -> None:
-    """q = m (m' q_other + o') + o along a chain of joints, each mimicking the next."""
-    for name in reversed(chain):
-        mimic = written[name]
-        other = resolved.get(mimic.joint, Mimic(mimic.joint))
-        resolved[name] = Mimic(
-            other.joint, mimic.multiplier * other.multiplier, mimic.multiplier * other.offset + mimic.offset
-        )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from kinetree.algebra.rotation import rotation_to_axis, unit_axis
 from kinetree.errors import FileError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
-from kinetree.formats.xml_file import Element
+from kinetree.formats.xml_file import Element, placed
 from kinetree.model.body import Body, Shape
 from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
@@ -37,7 +36,6 @@ SHAPE_ATTRIBUTES = {
     "mesh": ("filename", "scale"),
 }
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-Made = TypeVar("Made")
 
 
 class Grammar(NamedTuple):
@@ -102,7 +100,7 @@ def link_body(link: Element, folder: MeshFolder, allow_unphysical: bool, passed:
     visual = [_shape(x, folder, passed) for x in link.all("visual")]
     collision = [_shape(x, folder, passed) for x in link.all("collision")]
     shapes = [shape for shape in visual if shape] or [shape for shape in collision if shape]
-    return _placed(link, lambda: Body(link.text("name"), inertia, tuple(shapes)))
+    return placed(link, lambda: Body(link.text("name"), inertia, tuple(shapes)))
 
 
 def _inertia(inertial: Element | None, allow_unphysical: bool, passed: PassedOver) -> Inertia:
@@ -119,10 +117,10 @@ def _inertia(inertial: Element | None, allow_unphysical: bool, passed: PassedOve
     place = placement(inertial)
     allowed = (allow_unphysical or not passed.strict) and bool(physical_fault(moment))
     if place.is_turned:
-        return _placed(
+        return placed(
             inertial, lambda: Inertia(kilograms, moment=moment, allow_unphysical=allowed).moved(place)
         )
-    return _placed(inertial, lambda: Inertia(kilograms, place.position, moment, allowed))
+    return placed(inertial, lambda: Inertia(kilograms, place.position, moment, allowed))
 
 
 def _moment(tensor: Element | None, passed: PassedOver) -> Array:
@@ -172,7 +170,7 @@ def _drawn_shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shap
     else:
         size = [shape.number(key) for key in SHAPE_ATTRIBUTES[shape.tag]]
     place = placement(drawn)
-    return _placed(shape, lambda: Shape(shape.tag, size, place, file))
+    return placed(shape, lambda: Shape(shape.tag, size, place, file))
 
 
 def placement(element: Element) -> Placement:
@@ -197,7 +195,7 @@ def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver) -> Joint
         options["axes"] = list(rotation_to_axis(_axis(element)).T)
     if kind in ("planar", "floating"):
         _mention_unused(element, kind, passed)
-    return _placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
+    return placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
 
 
 def joint_type(element: Element) -> str:
@@ -218,7 +216,7 @@ def mimic_of(element: Element) -> Mimic | None:
         mimic.number("multiplier", 1.0),
         mimic.number("offset", 0.0),
     )
-    return _placed(mimic, lambda: Mimic(name, multiplier, offset))
+    return placed(mimic, lambda: Mimic(name, multiplier, offset))
 
 
 def _axis(element: Element) -> Any:
@@ -264,12 +262,3 @@ def _mention_unused(element: Element, kind: str, passed: PassedOver) -> None:
                 f"{element.place}: <{tag}> not used, as one number cannot serve the lengths and angles of a "
                 f"{kind} joint",
             )
-
-
-def _placed(element: Element, make: Callable[[], Made]) -> Made:
-    """What ``make`` makes; its ModelError gets the place of the element."""
-    try:
-        return make()
-    except ModelError as reason:
-        named = f"{element.tag} '{element.attributes.get('name')}': "
-        raise ModelError(f"{element.place}: {str(reason).removeprefix(named)}") from None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import errors as expat
 
@@ -14,15 +14,20 @@ import defusedxml.ElementTree
 from defusedxml.common import DefusedXmlException
 
 from kinetree.algebra.arrays import Array, frozen
-from kinetree.errors import FileError
+from kinetree.errors import FileError, ModelError, cut
 
 DEEPEST = 100  # elements inside each other; robot descriptions need about ten
 CUT_OFF = {expat.codes[text] for text in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)}
 
+Made = TypeVar("Made")
+
 
 @dataclass(eq=False)
 class Element:
-    """An XML element: tag, attributes, children, and where it stands (``source`` file, ``line``)."""
+    """An XML element: tag, attributes, children, and where it stands (``source`` file, ``line``).
+
+    ``content`` is the text directly inside it, without blanks around it.
+    """
 
     tag: str
     attributes: dict[str, str]
@@ -30,6 +35,7 @@ class Element:
     line: int
     parent: Element | None = None
     children: list[Element] = field(default_factory=list)
+    content: str = ""
 
     @property
     def place(self) -> str:
@@ -82,19 +88,24 @@ class Element:
         """An attribute that is one number; infinity and NaN pass, their owner judges them."""
         if default is not None and key not in self.attributes:
             return default
-        return self._number(key, *self._words(key, 1))
+        return self._number(key, *self._words(key, self.text(key), 1))
 
     def numbers(self, key: str, count: int, default: Collection[float] | None = None) -> Array:
         """An attribute that is a number of numbers separated by blanks."""
         if default is not None and key not in self.attributes:
             return frozen(list(default))
-        return frozen([self._number(key, word) for word in self._words(key, count)])
+        return frozen([self._number(key, word) for word in self._words(key, self.text(key), count)])
 
-    def _words(self, key: str, count: int) -> list[str]:
-        words = self.text(key).split()
+    def inner_numbers(self, count: int) -> Array:
+        """The text inside the element as a number of numbers separated by blanks."""
+        what = f"<{self.tag}>"
+        return frozen([self._number(what, word) for word in self._words(what, self.content, count)])
+
+    def _words(self, key: str, text: str, count: int) -> list[str]:
+        words = text.split()
         if len(words) != count:
             wanted = "one number" if count == 1 else f"{count} numbers separated by blanks"
-            raise FileError(f"{self.place}: {key} must be {wanted}, got '{self.text(key)}'{_comma(words)}")
+            raise FileError(f"{self.place}: {key} must be {wanted}, got '{cut(text)}'{_comma(words)}")
         return words
 
     def _number(self, key: str, word: str) -> float:
@@ -112,6 +123,15 @@ class Element:
     def unknown_children(self, known: Collection[str]) -> list[Element]:
         """Children that are none of the known ones; those with a namespace are extensions."""
         return [child for child in self.children if child.tag not in known and not child.tag.startswith("{")]
+
+
+def placed(element: Element, make: Callable[[], Made]) -> Made:
+    """What ``make`` makes; its ModelError gets the place of the element."""
+    try:
+        return make()
+    except ModelError as reason:
+        named = f"{element.tag} '{element.attributes.get('name')}': "
+        raise ModelError(f"{element.place}: {str(reason).removeprefix(named)}") from None
 
 
 def _comma(words: list[str]) -> str:
@@ -172,6 +192,7 @@ class _Builder:
         self.root: Element | None = None
         self.expat: Any = None
         self._open: list[Element] = []
+        self._texts: list[list[str]] = []
 
     @property
     def line(self) -> int:
@@ -185,11 +206,16 @@ class _Builder:
         else:
             parent.children.append(element)
         self._open.append(element)
+        self._texts.append([])
         if len(self._open) > DEEPEST:
             raise FileError(f"{self.source}, line {self.line}: elements are nested deeper than {DEEPEST}")
 
     def end(self, tag: str) -> None:
-        self._open.pop()
+        self._open.pop().content = "".join(self._texts.pop()).strip()
+
+    def data(self, text: str) -> None:
+        if self._texts:
+            self._texts[-1].append(text)
 
     def close(self) -> None:
         """Nothing to finish: the root is complete when its end tag has been seen."""

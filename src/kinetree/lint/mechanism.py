@@ -12,7 +12,7 @@ from kinetree.lint.finding import WARNING, Finding, in_order, of_error
 
 
 def check_mechanism_file(path: PathLike, **options: Any) -> list[Finding]:
-    """The findings in a .toml, .urdf or .xml (MJCF) file, in the order of its lines.
+    """The findings in a .toml, .urdf, .sdf or .xml (MJCF) file, in the order of its lines.
 
     ``options`` are those of :func:`kinetree.load` for the formats of others.
 
@@ -25,6 +25,7 @@ def check_mechanism_file(path: PathLike, **options: Any) -> list[Finding]:
     try:
         place = checked_path(path)
         checkers = {".toml": _toml, ".urdf": _urdf, ".xacro": _urdf, ".xml": _mjcf}
+        checkers |= {".sdf": _sdf, ".world": _sdf}
         checker = by_suffix(place, checkers, "read")
         check_readable(place)
         return in_order(checker(place, options))
@@ -42,6 +43,12 @@ def _urdf(path: Path, options: dict[str, Any]) -> list[Finding]:
     from kinetree.lint.urdf import check_urdf
 
     return check_urdf(path, **options)
+
+
+def _sdf(path: Path, options: dict[str, Any]) -> list[Finding]:
+    from kinetree.lint.sdf import check_sdf
+
+    return check_sdf(path, **options)
 
 
 def _mjcf(path: Path, options: dict[str, Any]) -> list[Finding]:

@@ -24,7 +24,11 @@ KINDS_OF_TAGS = {"link": "body", "body": "body", "joint": "joint"}
 
 
 def check_urdf(
-    path: Path, folder: PathLike | None = None, packages: Packages | None = None, floating_base: bool = False
+    path: Path,
+    folder: PathLike | None = None,
+    packages: Packages | None = None,
+    floating_base: bool = False,
+    root: str | None = None,
 ) -> list[Finding]:
     """The findings in a URDF file: what makes it unreadable, or what a tolerant reader passes over."""
     file = str(path)
@@ -34,16 +38,16 @@ def check_urdf(
         return of_error(error, file, "syntax")
     home, passed = MeshFolder.around(path, folder, packages), PassedOver(file)
     try:
-        mechanism = read_urdf(path, home, UrdfOptions(floating_base=floating_base), passed)
+        mechanism = read_urdf(path, home, UrdfOptions(floating_base=floating_base, root=root), passed)
     except KinetreeError as error:
         passed = PassedOver(file)
         complaints = list(_complaints(robot, home, passed))
         found = [x for rule, text in complaints for x in of_error(text, file, rule)]
-        return (found or of_error(error, file, "impossible-tree")) + _passed_over(passed, file)
-    return _passed_over(passed, file) + placed(suspicions(mechanism), robot, file)
+        return (found or of_error(error, file, "impossible-tree")) + passed_over(passed, file)
+    return passed_over(passed, file) + placed(suspicions(mechanism), robot, file)
 
 
-def _passed_over(passed: PassedOver, file: str) -> list[Finding]:
+def passed_over(passed: PassedOver, file: str) -> list[Finding]:
     """What a tolerant reader passes over, as warnings."""
     found = []
     for remark in passed.remarks:

@@ -58,10 +58,7 @@ def from_graph(
     >>> kt.from_graph("arch", [kt.Body("crank", bar), kt.Body("rod", bar)], joints).loops[0].name
     'pin'
     """
-    names = [body.name for body in bodies]
-    _check(name, names, joints)
-    chosen = set(_cuts(name, names, joints)) if cut is None else _given_cuts(name, joints, cut)
-    carried = _carried(name, names, [joint for joint in joints if joint.name not in chosen])
+    carried, chosen = spanning_tree(name, [body.name for body in bodies], joints, cut)
     back = {
         body: (joint.placement_b if joint.body_b == body else joint.placement_a).inverse
         for body, joint in carried.items()
@@ -75,6 +72,24 @@ def from_graph(
         tuple(_moved_point(point, back) for point in contact_points),
         tuple(_moved_spring(spring, back) for spring in springs),
     )
+
+
+def spanning_tree(
+    name: str, bodies: Sequence[str], joints: Sequence[Loop], cut: Iterable[str] | None = None
+) -> tuple[dict[str, Loop], set[str]]:
+    """The joint that carries each body, and the names of the joints that are cut; see :func:`from_graph`.
+
+    A body that is the joint's body a hangs on it the other way round.
+
+    >>> import kinetree as kt
+    >>> pin = kt.Loop(kt.Joint.of_kind("pin", "revolute"), "rod", "world")
+    >>> carried, cut = spanning_tree("rod", ["rod"], [pin])
+    >>> carried["rod"].name, cut
+    ('pin', set())
+    """
+    _check(name, bodies, joints)
+    chosen = set(_cuts(name, bodies, joints)) if cut is None else _given_cuts(name, joints, cut)
+    return _carried(name, bodies, [joint for joint in joints if joint.name not in chosen]), chosen
 
 
 def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
@@ -211,26 +226,27 @@ def _given_cuts(name: str, joints: Sequence[Loop], cut: Iterable[str]) -> set[st
 
 def _carried(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> dict[str, Loop]:
     """The joint that carries each body, on the way from the world; an error where the joints form no tree."""
+    at: dict[str, list[Loop]] = {body: [] for body in (WORLD, *bodies)}
+    for joint in joints:
+        at[joint.body_a].append(joint)
+        at[joint.body_b].append(joint)
     found: dict[str, Loop] = {}
-    reached, waiting = {WORLD}, list(joints)
+    passed: set[str] = set()
+    waiting = [WORLD]
     while waiting:
-        left = []
-        for joint in waiting:
-            inside = [joint.body_a in reached, joint.body_b in reached]
-            if all(inside):
+        body = waiting.pop()
+        for joint in at[body]:
+            if joint.name in passed:
+                continue
+            passed.add(joint.name)
+            other = joint.body_b if joint.body_a == body else joint.body_a
+            if other == WORLD or other in found:
                 raise ModelError(
                     f"mechanism '{name}': joint '{joint.name}' closes a loop of joints that are not cut; cut "
                     "one of them"
                 )
-            if any(inside):
-                body = joint.body_a if inside[1] else joint.body_b
-                found[body] = joint
-                reached.add(body)
-            else:
-                left.append(joint)
-        if len(left) == len(waiting):
-            break
-        waiting = left
+            found[other] = joint
+            waiting.append(other)
     lost = [body for body in bodies if body not in found]
     if lost:
         raise ModelError(

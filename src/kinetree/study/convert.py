@@ -25,9 +25,9 @@ def convert(
 ) -> tuple[Mechanism, list[str]]:
     """Read a mechanism and write it in the format of the target's suffix; returns it and the notes.
 
-    ``source`` is a .toml, .urdf, .xacro, .xml (MJCF) or .csv file (a DH table), or a name of the zoo;
-    ``convention`` is that of a DH table in CSV; ``options`` are those of :func:`kinetree.load` for URDF and
-    MJCF files.
+    ``source`` is a .toml, .urdf, .xacro, .sdf, .xml (MJCF) or .csv file (a DH table), or a name of the zoo;
+    ``convention`` is that of a DH table in CSV; ``options`` are those of :func:`kinetree.load` for URDF, SDF
+    and MJCF files.
 
     >>> import tempfile, pathlib
     >>> convert("two_link", pathlib.Path(tempfile.mkdtemp(), "two_link.urdf"))[1][0]
@@ -52,7 +52,7 @@ def _read(source: PathLike, convention: str | None, options: dict[str, Any]) -> 
             raise InputError(f"a convention is for DH tables in .csv files, not for {place}")
         return mechanism_of(str(source), **options)
     if options:
-        raise InputError(f"{listed(options)}: for .urdf and .xml files, not for {place}")
+        raise InputError(f"{listed(options)}: for .urdf, .sdf and .xml files, not for {place}")
     from kinetree.formats.dh_csv import mechanism_from_dh_csv
 
     return mechanism_from_dh_csv(read_text(place), str(place), convention or CONVENTIONS[0], place.stem)

@@ -20,6 +20,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
 from kinetree.state import independent_axes
 from kinetree.study.inside import file_of, is_held_inside
+from kinetree.study.models import FOREIGN
 from kinetree.study.origin import StudyOrigin
 from kinetree.study.tables import MechanismChoice
 from kinetree.study.values import PerJoint
@@ -108,7 +109,7 @@ def _from_the_study(options: Mapping[str, Any], folder: Path, suffix: str) -> di
     found = dict(options)
     if "folder" in found:
         found["folder"] = file_of(folder, found["folder"])
-    elif is_held_inside() and suffix in (".urdf", ".xacro", ".xml"):
+    elif is_held_inside() and suffix in FOREIGN:
         found["folder"] = folder
     if "packages" in found:
         found["packages"] = {name: file_of(folder, str(place)) for name, place in found["packages"].items()}

@@ -8,17 +8,17 @@ from importlib import resources
 from typing import Any
 
 from kinetree.errors import InputError, listed, unknown_name
-from kinetree.formats.files import load
+from kinetree.formats.files import READ_OPTIONS, load
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 
-FILE_SUFFIXES = (".toml", ".urdf", ".xacro", ".xml")
-FOREIGN = (".urdf", ".xacro", ".xml")
+FILE_SUFFIXES = tuple(READ_OPTIONS)
+FOREIGN = tuple(suffix for suffix, options in READ_OPTIONS.items() if options)
 
 
 def mechanism_of(model: str, **options: Any) -> Mechanism:
-    """The mechanism of a zoo name such as ``gripper``, of a .toml, .urdf or .xml file, or of a study.
+    """The mechanism of a zoo name such as ``gripper``, of a .toml, .urdf, .sdf or .xml file, or of a study.
 
     ``options`` are those of :func:`kinetree.load` for the formats of others.
 

@@ -61,7 +61,7 @@ class MechanismChoice(MechanismTable):
         "floating_base, allow_unphysical, strict, folder, packages, root, armature.",
     )
     file: str | None = Field(
-        None, description="A .toml, .urdf or .xml file, beside the study or on a path from there."
+        None, description="A .toml, .urdf, .sdf or .xml file, beside the study or on a path from there."
     )
     payload: list[PayloadTable] = Field([], description="What it carries, each a [[mechanism.payload]].")
 

@@ -26,7 +26,9 @@ class OpenPanel:
         self.button = gui.add_button("Open", icon="folder-open", visible=not public)
         if not public:
             gui.add_html(
-                paragraph("A model (.toml, .urdf, .xml), a result (.nc), or a name of the zoo.", faint=True)
+                paragraph(
+                    "A model (.toml, .urdf, .sdf, .xml), a result (.nc), or a name of the zoo.", faint=True
+                )
             )
         self.zoo.on_update(lambda event: opened(self.zoo.value) if self.zoo.value in zoo.ZOO else None)
         if not public:

@@ -59,7 +59,7 @@ def subject_of(shown: Any, **options: Any) -> Subject:
 def _named(text: str, options: dict[str, Any]) -> Subject:
     if not text:
         raise InputError(
-            "give the path of a model (.toml, .urdf, .xml) or result (.nc), or a name of the zoo"
+            "give the path of a model (.toml, .urdf, .sdf, .xml) or result (.nc), or a name of the zoo"
         )
     if Path(text).suffix.lower() == RESULT_SUFFIX:
         result = load_result(text)
