@@ -173,9 +173,11 @@ def test_load_names_missing_files_folders_and_formats(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     with pytest.raises(FileError, match=r"folder\.toml: is a folder"):
         load(tmp_path / "folder.toml")
-    with pytest.raises(FileError, match=r"the suffix '\.json'; .*\.toml, \.urdf, \.xacro, \.xml"):
+    with pytest.raises(
+        FileError, match=r"the suffix '\.json'; .*\.toml, \.urdf, \.xacro, \.sdf, \.world, \.xml"
+    ):
         load(tmp_path / "arm.json")
-    with pytest.raises(FileError, match=r"no suffix; .*\.toml, \.urdf, \.xacro, \.xml"):
+    with pytest.raises(FileError, match=r"no suffix; .*\.toml, \.urdf, \.xacro, \.sdf, \.world, \.xml"):
         load(tmp_path / "arm")
 
 

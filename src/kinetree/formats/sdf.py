@@ -220,15 +220,14 @@ class _Model:
         for scope in self.scope.all_scopes():
             if _is_static(scope):
                 for link in scope.elements("link"):
-                    self._hold(
-                        scope.full(link.text("name")), f"{scope.full(link.text('name'))}_static", "fixed"
-                    )
+                    name = scope.full(link.text("name"))
+                    self._hold(name, f"{name}_static", floats=False)
 
-    def _hold(self, link: str, name: str, kind: str) -> None:
+    def _hold(self, link: str, name: str, floats: bool) -> None:
         while name in self.joints:
             name += "_"
         self.joints[name] = self.scope.element
-        joint = Joint.of_kind(name, kind, driven=False if kind == "fixed" else None)
+        joint = Joint.of_kind(name, "free" if floats else "fixed")
         self.edges.append(Loop(joint, WORLD, link, self.places[link]))
 
     def _root_all(self) -> None:
@@ -242,7 +241,7 @@ class _Model:
         for head in heads:
             usual = "floating_base" if floats else "fixed_base"
             name = usual if len(heads) == 1 else f"{head}_{usual}"
-            self._hold(head, name, "free" if floats else "fixed")
+            self._hold(head, name, floats)
         self.edges = self.edges[len(self.edges) - len(heads) :] + self.edges[: len(self.edges) - len(heads)]
 
     def _unheld(self) -> list[str]:
