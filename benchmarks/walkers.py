@@ -17,8 +17,10 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.control.sampled import ContactReading
-from kinetree.control.walking.law import Balance
 from kinetree.control.walking.walker import walker_of
+from kinetree.errors import StopSimulation
+from kinetree.formats.toml_file import mechanism_from_toml
+from kinetree.study.new_walker import USUAL, walker_lines
 
 G = 9.81
 
@@ -98,6 +100,10 @@ def random_robot(kind: str, seed: int) -> kt.Mechanism:
     def vary(x: float) -> float:
         return x * (1 + 0.3 * rng.uniform(-1, 1))
 
+    if kind in USUAL:
+        sizes = {name: vary(x) for name, x in USUAL[kind].items()}
+        text = "\n".join([f'name = "{kind}_{seed}"', *walker_lines(kind, sizes)])
+        return mechanism_from_toml(text)
     if kind == "five_link":
         lengths = [vary(x) for x in (0.4, 0.4, 0.6)]
         return five_link(*lengths, tuple(vary(x) for x in (6.8, 3.2, 18.0)))  # type: ignore[arg-type]
@@ -116,7 +122,7 @@ ROBOTS: dict[str, tuple[Callable[[], kt.Mechanism], float]] = {
 def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     """Walk until the steps are done, the robot falls, or the time is up."""
     robot, law = trial.robot, trial.law
-    balance = Balance(walker_of(law.model or robot), law._gait(walker_of(law.model or robot)), True)
+    balance = law.balance(robot)
     walker = walker_of(robot)
     q, qd = law.start(robot), np.zeros(robot.n_dof)
     run = kt.Simulator(
@@ -136,7 +142,12 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             )
             pushed = True
         found = kt.contact_forces(robot, trial.ground, q, qd)
-        tau = balance(t, q, qd, ContactReading(found.names, found.force, found.penetration, found.velocity))
+        reading = ContactReading(found.names, found.force, found.penetration, found.velocity)
+        try:
+            tau = balance(t, q, qd, reading)
+        except StopSimulation:
+            fell = True
+            break
         most = max(most, float(np.abs(tau).max()))
         run.system.set_constant(tau)
         try:

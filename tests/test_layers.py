@@ -136,6 +136,7 @@ COMPILED = (
     "integrate",
     "simulation/compiled",
     "motion/compiled",
+    "control/walking/compiled",
     "analysis/loops/machine",
 )  # folders that are stamped as a whole
 

@@ -56,6 +56,10 @@ class SimulationError(KinetreeError, RuntimeError):
         self.result = result
 
 
+class StopSimulation(KinetreeError):
+    """Raised by a law: the simulation ends here, for the reason that it gives, and is not a failure."""
+
+
 class MissingExtraError(KinetreeError, ImportError):
     """An optional dependency is needed and not installed."""
 

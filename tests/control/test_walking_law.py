@@ -8,7 +8,7 @@ import pytest
 from benchmarks.walkers import five_link, random_robot
 
 import kinetree as kt
-from kinetree.control import SampledLaw, Walking
+from kinetree.control import ContactReading, SampledLaw, Walking
 from kinetree.control.walking.plan import Gait, Plan, minimum_jerk
 from kinetree.control.walking.walker import walker_of
 
@@ -76,18 +76,35 @@ def test_footholds_make_an_inverted_pendulum_walk_at_the_speed():
         )
         landed = plan.begun and plan.phase > plan.T
         loads = np.array([0.0, 0.0])
-        loads[plan.moving] = 1e3 if landed else 0.0
+        moving = plan.moving[0]
+        loads[moving] = 1e3 if landed else 0.0
         if landed:
-            feet[plan.moving] = np.array([*plan.foothold, 0.0])
-            seen.feet[plan.moving].position = feet[plan.moving]
+            feet[moving] = np.array([*plan.foothold, 0.0])
+            seen.feet[moving].position = feet[moving]
         plan.update(k * tick, seen, loads)
-        p = feet[plan.stance][:2]
+        p = feet[plan.stance[0]][:2]
         c, s = math.cosh(w * tick), math.sinh(w * tick)
         x, v = p + (x - p) * c + v / w * s, (x - p) * w * s + v * c
         where.append(x.copy())
     speed = (where[-1][0] - where[rows // 2][0]) / (tick * (rows - 1 - rows // 2))
     assert speed == pytest.approx(0.15 * math.sqrt(G * walker.leg), rel=0.06)
     assert np.ptp(np.array(where)[rows // 2 :, 1]) < 0.15 and plan.steps > 10
+
+
+def unlike_legs():
+    """A biped with a knee in one leg only."""
+    build = kt.Builder("unlike")
+    trunk = build.world.free("base").body("trunk", kt.Inertia.box(5.0, (0.2, 0.2, 0.2)))
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        leg = trunk.universal(f"{side}_hip", sequence="XY", at=(0, y, 0)).body(
+            f"{side}_thigh", kt.Inertia.rod(1.0, end=(0, 0, -0.4))
+        )
+        if side == "left":
+            leg = leg.revolute("knee", axis="y", at=(0, 0, -0.4)).body(
+                "shank", kt.Inertia.rod(1.0, end=(0, 0, -0.4))
+            )
+        leg.contact(f"{side}_foot", at=(0, 0, -0.4 if side == "left" else -0.7))
+    return build.build()
 
 
 def walked(robot, law, duration=2.4, ground=SOIL):
@@ -115,6 +132,97 @@ def test_it_walks_and_stays_up(make):
     assert np.abs(run.tau.values).max() < 0.8 * weight * walker_of(robot).leg
 
 
+@pytest.mark.parametrize("kind", ["planar_biped", "quadruped", "hexapod"])
+def test_robots_of_the_templates_walk_with_other_sizes(kind):
+    """Lengths and masses changed by up to 30 %; more of them in benchmarks.walkers."""
+    robot = random_robot(kind, 1)
+    run, ahead, height, _ = walked(robot, Walking(), duration=2.0)
+    assert run.passed, run.messages
+    assert height.min() > 0.9 * height[0]
+    speed = (0.1 if kind == "planar_biped" else 0.15) * math.sqrt(G * walker_of(robot).leg)
+    assert 0.5 * speed < ahead[-1] / 2.0 < 1.3 * speed
+    assert run.statistics["walk_steps"] >= 4 and 0.0 < run.statistics["torque_share"] < 1.0
+
+
+def test_legs_swing_in_groups_of_neighbors():
+    quadruped, hexapod = walker_of(kt.zoo.quadruped()), walker_of(kt.zoo.hexapod())
+    for walker, count in ((quadruped, 2), (hexapod, 3)):
+        hips = kt.forward_kinematics(walker.mechanism, walker.upright)
+        for group in walker.groups:
+            places = [hips.position[walker.mechanism.body_index(walker.feet[k].hip)] for k in group]
+            assert len(group) == count
+            sides = [np.sign(place[1]) for place in places]
+            assert abs(sum(sides)) == count % 2  # diagonal legs of four; two of one side, one of the other
+            assert len({round(place[0], 6) for place in places}) == count
+
+
+def test_torques_solve_the_equations_of_motion():
+    """What the compiled least squares returns, beside NumPy's dense solution of the same rows."""
+    robot, law = kt.zoo.quadruped(), Walking()
+    balance, q = law.balance(robot), law.start(robot)
+    qd = 0.05 * np.random.default_rng(3).standard_normal(robot.n_dof)
+    found = kt.contact_forces(robot, SOIL, q, qd)
+    reading = ContactReading(found.names, found.force, found.penetration, found.velocity)
+    tau = balance(0.0, q, qd, reading)
+    view, solver = balance.viewer(q, qd), balance.solver
+    G, usual = balance._forces(view, q)
+    n, k = robot.n_dof, len(G)
+    A, b = [], []
+    for row in range(solver.count):
+        who, part, d = solver.body[row], solver.part[row], solver.direction[row]
+        J = d @ view.M[:3] if who < 0 else d @ view.J[who, part : part + 3]
+        root = math.sqrt(solver.weight[row])
+        A.append(np.concatenate([root * J, np.zeros(k)]))
+        b.append(root * solver.aim[row])
+    small = np.diag(np.concatenate([np.full(n, math.sqrt(1e-4)), np.full(k, math.sqrt(solver.light))]))
+    A, b = np.vstack([*A, small]), np.concatenate([b, np.zeros(n), math.sqrt(solver.light) * usual])
+    C = np.hstack([view.M[:6], -G[:, :6].T])
+    K = np.block([[A.T @ A, C.T], [C, np.zeros((6, 6))]])
+    x = np.linalg.solve(K, np.concatenate([A.T @ b, -view.h[:6]]))
+    whole = view.M @ x[:n] + view.h - G.T @ x[n : n + k]
+    np.testing.assert_allclose(whole[:6], 0.0, atol=1e-6)
+    np.testing.assert_allclose(tau[6:], whole[6:], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ground", "law", "first", "advice"),
+    [
+        (
+            kt.Ground(kt.Soil(stiffness=2e4, friction=0.03)),
+            Walking(),
+            "a foot slipped first",
+            "more friction",
+        ),
+        (SOIL, Walking(limits=4.0), "a joint reached its torque limit first", "stronger joints"),
+    ],
+)
+def test_a_fall_is_explained_and_ends_the_motion(ground, law, first, advice):
+    robot = random_robot("quadruped", 1)
+    with pytest.warns(kt.VerdictWarning, match="the robot fell"):
+        run, *_ = walked(robot, law, duration=3.0, ground=ground)
+    check = run.audit["walk"]
+    assert not check.passed and not run.passed and run.stopped_at < 3.0
+    assert first in check.sentence and advice in check.sentence and check.sentence in run.messages
+    assert f"fell at t = {run.stopped_at:.3g} s" in check.sentence
+
+
+def test_heading_and_speed_follow_tables():
+    """A quarter of a turn to the left within 3 s, then a stop; the path is that of a unicycle."""
+    robot = random_robot("quadruped", 1)
+    law = Walking([[0.0, 0.3], [4.0, 0.3], [4.5, 0.0]], heading=[[1.0, 0.0], [4.0, math.pi / 2]])
+    run, _, _, rotation = walked(robot, law, duration=6.0)
+    assert run.passed, run.messages
+    yaw = math.atan2(rotation[-1][1, 0], rotation[-1][0, 0])
+    assert yaw == pytest.approx(math.pi / 2, abs=0.15)
+    t = np.linspace(0.0, 6.0, 6001)
+    speed = np.interp(t, [0.0, 4.0, 4.5], [0.3, 0.3, 0.0])
+    course = np.interp(t, [1.0, 4.0], [0.0, math.pi / 2])
+    path = np.trapezoid(speed * np.array([np.cos(course), np.sin(course)]), t, axis=1)
+    np.testing.assert_allclose(run.q.values[-1, :2], path, atol=0.2)
+    late = run.qd.values[-5:, :2]
+    assert np.abs(late.mean(axis=0)).max() < 0.06
+
+
 def test_the_same_walk_twice():
     robot, law = kt.zoo.spatial_biped(), Walking(0.3, noise=(1e-4, 1e-3), seed=5)
     first, second = (walked(robot, law, duration=0.2)[0] for _ in range(2))
@@ -126,9 +234,14 @@ def test_the_same_walk_twice():
     [
         (lambda: Walking(height=1.2), r"height must be between 0\.5 and 0\.97, got 1\.2"),
         (lambda: Walking(period=0.0), "period"),
+        (lambda: Walking([[1.0, 0.2], [0.5, 0.0]]), r"times of speed must ascend, got \[1\.0, 0\.5\]"),
+        (lambda: Walking(heading=[1.0, 2.0]), r"heading must be a number, rows .* got shape \(2,\)"),
+        (lambda: Walking(legs=[1, 2]), r"legs must be two or more Leg"),
+        (lambda: Walking(heading=1.0).sampled(kt.zoo.planar_biped()), "moves in a plane"),
+        (lambda: Walking().start(kt.zoo.biped_fixed()), "has one leg .* walking needs two or more"),
+        (lambda: Walking().start(unlike_legs()), "legs of 'unlike' are of different kinds.*has 2 degrees"),
         (lambda: Walking(model="robot"), "model must be a Mechanism"),
         (lambda: Walking().start(kt.zoo.kuka_kr5()), "has no contact points, so it has no feet"),
-        (lambda: Walking().start(kt.zoo.quadruped()), "has 4 legs with contact points .* needs two"),
         (
             lambda: Walking(forward=(0, 0, 1)).start(kt.zoo.spatial_biped()),
             "forward must have a horizontal",

@@ -40,6 +40,16 @@ def test_kind(kind):
 def test_which_axes_turn():
     assert kt.Joint.of_kind("j", "planar").turns == (False, False, True)
     assert kt.Joint.of_kind("j", "free").turns == (False,) * 3 + (True,) * 3
+
+
+def test_the_plane_of_a_planar_joint_is_given_by_its_axis():
+    assert kt.Joint.of_kind("j", "planar", axis="y").dof_names == ("j.tx", "j.tz", "j.ry")
+    assert kt.Joint.of_kind("j", "planar", axis="-x").axes.tolist() == [[0, 1, 0], [0, 0, 1], [-1, 0, 0]]
+    slanted = kt.Joint.of_kind("j", "planar", axis=(1.0, 2.0, -2.0)).axes
+    np.testing.assert_allclose(slanted @ slanted.T, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(slanted[2], np.array([1, 2, -2]) / 3, atol=1e-15)
+    with pytest.raises(kt.ModelError, match="only one of 'axis', 'axes'"):
+        kt.Joint.of_kind("j", "planar", axis="y", axes=["x", "z", "y"])
     assert kt.Joint.of_kind("j", "cylindrical").turns == (True, False)
 
 

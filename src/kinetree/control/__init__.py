@@ -11,6 +11,7 @@ from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import Walking
+from kinetree.errors import StopSimulation
 
 __all__ = [
     "LQR",
@@ -27,6 +28,7 @@ __all__ = [
     "ModelActuators",
     "Prescribed",
     "SampledLaw",
+    "StopSimulation",
     "TorqueTable",
     "Walking",
     "gains",

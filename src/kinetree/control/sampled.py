@@ -55,7 +55,8 @@ class SampledLaw:
     ``law`` is a function of (t, q, qd), or of (t, q, qd, contact) with a :class:`ContactReading`, and returns
     the torques of all degrees of freedom (n_dof,) or of the actuated ones. Steps end at multiples of the
     period (s), torques are held between: steps that an integrator repeats or rejects never call the law. Its
-    method ``reset()``, if it has one, is called before each simulation; results keep its ``settings()``.
+    method ``reset()``, if it has one, is called before each simulation; results keep its ``settings()`` and
+    ``statistics()``. It may raise :class:`StopSimulation` to end the motion.
 
     ``limits`` bound the torques as for all controllers ("model": the mechanism's own). ``delay`` (s), a
     multiple of the period, passes before a torque acts, with zero torque until then. ``noise``: standard
@@ -150,6 +151,16 @@ class RunningLaw:
         """Take note of what the ground does: rows (p, 7 or more) of force, penetration and velocity."""
         if self._reads_contact:
             self._contact = ContactReading(names, rows[:, :3].copy(), rows[:, 3].copy(), rows[:, 4:7].copy())
+
+    def walked(self) -> tuple[bool, str] | None:
+        """Whether a robot is on its feet, in words, too; None of laws that do not know."""
+        law = self._given.law
+        told: tuple[bool, str] | None = law.walked() if hasattr(law, "walked") else None
+        return told
+
+    def statistics(self) -> dict[str, float]:
+        """Numbers that the law has for the result; none unless it has a method of this name."""
+        return dict(self._given.law.statistics()) if hasattr(self._given.law, "statistics") else {}
 
     def __call__(self, t: float, q: Array, qd: Array) -> Array:
         """Torques (n_dof,) that act from the instant t (s) on."""

@@ -70,8 +70,8 @@ class JointDirections(Table):
     kind: Kind = Field(description=f"Kind of joint: {', '.join(KINDS)}.")
     axis: Axis | None = Field(
         None,
-        description='Axis of a revolute, prismatic or cylindrical joint in its own frame: "x", "-y", ... or '
-        "a direction of any length (no unit); default z.",
+        description="Axis of a revolute, prismatic or cylindrical joint in its own frame, or across the "
+        'plane of a planar one: "x", "-y", ... or a direction of any length (no unit); default z.',
     )
     axes: list[Axis] | None = Field(
         None,

@@ -161,7 +161,9 @@ def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -
     joint = Joint.of_kind(
         name, keys.kind, keys.axis, keys.axes, keys.sequence, mimic, keys.driven, cut, labels, **given
     )
-    written = keys.axes if keys.axes is not None else [keys.axis] * joint.n_dof
+    one = KINDS[keys.kind].one_axis if keys.kind in KINDS else True
+    alone = [keys.axis] * joint.n_dof if one else [None] * (joint.n_dof - 1) + [keys.axis] * bool(joint.n_dof)
+    written = keys.axes if keys.axes is not None else alone
     exact = [_exact(*pair) for pair in zip(joint.axes, written, strict=True)]
     axes = frozen(exact).reshape(-1, 3)
     return joint if np.array_equal(axes, joint.axes) else replace(joint, axes=axes)

@@ -169,7 +169,7 @@ class BodyHandle:
         return self.joint(name, "spherical", **joint)
 
     def planar(self, name: str, **joint: Any) -> JointHandle:
-        """Attach a planar joint: slides along x and y, then turns about z of the joint frame."""
+        """Attach a planar joint: slides along x and y, then rotates about z; ``axis`` "y": x, z, then y."""
         return self.joint(name, "planar", **joint)
 
     def free(self, name: str, **joint: Any) -> JointHandle:

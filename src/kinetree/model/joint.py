@@ -104,7 +104,8 @@ class Joint:
     ) -> Joint:
         """A checked joint of one of the kinds in ``KINDS``; a ``cut`` joint, of one in ``CUT_KINDS``.
 
-        ``axis`` (default z) is for revolute, prismatic and cylindrical joints; ``sequence`` such as "YXZ"
+        ``axis`` (default z) is for revolute, prismatic and cylindrical joints; that of a planar joint lies
+        across its plane: with "y" it moves along x and z and rotates about y. ``sequence`` such as "YXZ" is
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
         freedom. Parameters are numbers, or one number per degree of freedom. A joint is ``driven`` unless
         told, a cut joint is not. ``labels`` replace the names that degrees of freedom have from their axes.
@@ -203,8 +204,10 @@ def _directions(
 ) -> tuple[Array, str | None]:
     """Unit directions (n_dof, 3) and the Euler sequence if they follow one."""
     of = ALL_KINDS[kind]
-    if axis is not None and not of.one_axis:
-        having = ", ".join(x.name for x in KINDS.values() if x.one_axis)
+    if axis is not None and axes is None and of.slides_in_a_plane:
+        return _plane(unit_axis(axis, f"{what}: axis", ModelError)), None
+    if axis is not None and not (of.one_axis or of.slides_in_a_plane):
+        having = ", ".join(x.name for x in KINDS.values() if x.one_axis or x.slides_in_a_plane)
         raise ModelError(f"{what}: a {kind} joint takes no 'axis'; 'axis' is for {having} joints")
     if sequence is not None and of.sequence is None:
         having = ", ".join(x.name for x in KINDS.values() if x.sequence)
@@ -222,6 +225,19 @@ def _directions(
         letters = "XYZ"[: of.n_dof - len(sequence)] + sequence  # slides come first
         return frozen([AXES[c] for c in letters]), sequence
     return frozen([AXES[c] for c in "XYZ"[: of.n_dof]]).reshape(-1, 3), None
+
+
+def _plane(normal: Array) -> Array:
+    """Two directions across a normal, near coordinate axes in their order, and the normal (3, 3).
+
+    >>> _plane(np.array([0.0, 1.0, 0.0])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    first, second = (k for k in range(3) if k != int(np.argmax(np.abs(normal))))
+    a = np.eye(3)[first] - normal[first] * normal
+    a = a / np.linalg.norm(a)
+    b = np.cross(normal, a)
+    return frozen([a, b * np.sign(b[second]) + 0.0, normal])
 
 
 def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> Array:

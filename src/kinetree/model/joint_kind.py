@@ -79,6 +79,11 @@ class JointKind:
         return SLIDE in self.turns
 
     @property
+    def slides_in_a_plane(self) -> bool:
+        """Whether it is two slides and a rotation about the direction across them."""
+        return self.turns == (SLIDE, SLIDE, TURN)
+
+    @property
     def turns_in_a_plane(self) -> bool:
         """Whether it turns about its last axis alone, after no slide but across it."""
         return sum(self.turns) == 1 and self.turns[-1] is TURN

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 POSITION, VELOCITY, EFFORT = "position_limits", "velocity_limits", "effort_limits"
 TILT, HEIGHT, ABOVE, CONTROL = "tilt", "base_height", "above_ground", "control_error"
+WALK = "walk"  # whether a robot under a walking law stays on its feet
 MODEL_LIMITS = "model_limits"  # of predictions, those that no constraint enforces
-VERDICTS = (TILT, HEIGHT, CONTROL, ABOVE, POSITION, VELOCITY, EFFORT, MODEL_LIMITS)
+VERDICTS = (WALK, TILT, HEIGHT, CONTROL, ABOVE, POSITION, VELOCITY, EFFORT, MODEL_LIMITS)

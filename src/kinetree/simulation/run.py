@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import KinetreeError, SimulationError
+from kinetree.errors import KinetreeError, SimulationError, StopSimulation
 from kinetree.integrate.integration import Integration, Status
 from kinetree.result.records import Event
 from kinetree.simulation.chart import Piece, joined
@@ -248,6 +248,9 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> 
         run.problem, present.problem = present.problem, None
         if isinstance(run.problem, KeyboardInterrupt):
             run.problem, run.reason = None, "interrupted"
+            return
+        if isinstance(run.problem, StopSimulation):
+            run.problem, run.reason = None, str(run.problem)
             return
         run.failed = True
         run.reason = str(run.problem) if isinstance(run.problem, KinetreeError) else repr(run.problem)

@@ -269,7 +269,7 @@ def _result(
         settings=settings,
         audit=checks,
         events=run.events,
-        statistics=run.statistics,
+        statistics=run.statistics | system.law.statistics(),
         messages=(*run.messages, *told, *wrong),
         stopped_at=run.stopped_at,
         stop_reason=run.reason,

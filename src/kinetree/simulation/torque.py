@@ -53,6 +53,15 @@ class Law:
         if self.running is not None:
             self.running.reset()
 
+    def statistics(self) -> dict[str, float]:
+        """What a law with a memory counted."""
+        return {} if self.running is None else dict(self.running.statistics())
+
+    def walked(self) -> tuple[bool, str] | None:
+        """Whether a robot is on its feet, in words, too; None if its law does not know."""
+        found: tuple[bool, str] | None = None if self.running is None else self.running.walked()
+        return found
+
     @property
     def is_python(self) -> bool:
         """Whether it is called back while a simulation runs."""

@@ -12,9 +12,10 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import InputError, KinetreeWarning, shown, unknown_name
 from kinetree.model.body import WORLD
-from kinetree.model.mechanism import Mechanism
+from kinetree.model.joint_kind import KINDS
+from kinetree.model.mechanism import Link, Mechanism
 from kinetree.result.records import Check
-from kinetree.result.verdict_names import ABOVE, CONTROL, EFFORT, HEIGHT, POSITION, TILT, VELOCITY
+from kinetree.result.verdict_names import ABOVE, CONTROL, EFFORT, HEIGHT, POSITION, TILT, VELOCITY, WALK
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import positive
 from kinetree.simulation.torque import Law
@@ -207,11 +208,20 @@ def ground_checks(
     poses = forward_kinematics(mechanism, q)
     found: dict[str, Check] = {}
     first = mechanism.links[0]
-    if law is not None and first.joint.is_free and first.parent == WORLD:
+    if law is not None and first.parent == WORLD and _is_base(first):
         found |= _fall_checks(mechanism, allowed, ground, law, times, q, poses)
+        walked = law.walked()
+        if walked is not None:
+            found = {WALK: Check.within(0.0 if walked[0] else 1.0, 0.5, "1", walked[1])} | found
     if allowed.depth is not None:
         found[ABOVE] = _depth_check(mechanism, allowed.depth, ground, times, poses)
     return found
+
+
+def _is_base(link: Link) -> bool:
+    """Whether a body on the world moves by itself: freely, or in a plane without drives."""
+    joint = link.joint
+    return joint.is_free or (KINDS[joint.kind].slides_in_a_plane and not any(joint.driven))
 
 
 def _fall_checks(

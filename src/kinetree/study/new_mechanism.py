@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kinetree.errors import InputError, unknown_name
+from kinetree.study import new_walker
 
 TEMPLATES = {
     "arm": "a chain of links that turn",
@@ -12,6 +13,7 @@ TEMPLATES = {
     "cart": "a cart on a rail with a pendulum on it",
     "dh": "a chain as a Denavit-Hartenberg table",
     "legged": "a floating trunk on legs with feet that touch the ground",
+    **new_walker.TEMPLATES,
 }
 MOST_LINKS = 50
 
@@ -43,8 +45,20 @@ def mechanism_file(answers: MechanismAnswers) -> str:
     >>> mechanism_from_toml(mechanism_file(MechanismAnswers("mine", links=3)))
     Mechanism('mine', 3 bodies, 3 degrees of freedom)
     """
+    if answers.template in new_walker.TEMPLATES:
+        return "\n".join([*_head(answers), *_walker(answers)]) + "\n"
     body = {"arm": _arm, "pendulum": _pendulum, "cart": _cart, "dh": _dh, "legged": _legged}[answers.template]
     return "\n".join([*_head(answers), *body(answers)]) + "\n"
+
+
+def _walker(a: MechanismAnswers) -> list[str]:
+    sizes = new_walker.scaled(a.template, a.length, a.mass)
+    return [
+        f"# Let it walk:  kinetree new study walk --template walk --model {a.name}.toml",
+        "#               kinetree run walk.toml --report walk.html",
+        "# Lengths and masses may be changed by 30 % and more; its walking law knows them.",
+        *new_walker.walker_lines(a.template, sizes),
+    ]
 
 
 def _head(a: MechanismAnswers) -> list[str]:

@@ -16,6 +16,7 @@ from kinetree.result.verdict_names import (
     POSITION,
     TILT,
     VELOCITY,
+    WALK,
 )
 from kinetree.study.assignment import Study
 
@@ -38,6 +39,7 @@ EXIT_CODES = {
     INTERRUPTED: 130,
 }
 OF_VERDICTS = {
+    WALK: FELL,
     TILT: FELL,
     HEIGHT: FELL,
     CONTROL: CONTROL_DIVERGED,

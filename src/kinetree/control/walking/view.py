@@ -17,61 +17,73 @@ AHEAD = 1e-6  # s over which Jacobians are differenced
 
 @dataclass(eq=False)
 class BodyView:
-    """A point of a body: place and velocity (d,), angular velocity (3,), Jacobians (6, n) and their drift."""
+    """A point of a body: place and velocity (d,), angular velocity (3,), and the body's rotation (3, 3)."""
 
     position: Array
     velocity: Array
     spin: Array
-    J: Array
-    drift: Array  # (6,) dJ/dt qd
     rotation: Array
 
 
 @dataclass(eq=False)
 class View:
-    """A biped in one state."""
+    """A walker in one state; bodies are the feet, then the trunk.
+
+    ``J`` (bodies, 6, n_dof) of their points and ``drift`` (bodies, 6), which is dJ/dt qd.
+    """
 
     M: Array
     h: Array
+    J: Array
+    drift: Array
     center: Array  # (d,) of mass
     velocity: Array  # (d,) of the center of mass
-    J_center: Array  # (d, moving)
     drift_center: Array  # (d,)
-    feet: tuple[BodyView, BodyView]
-    hips: tuple[Array, Array]
+    feet: list[BodyView]
+    hips: list[Array]
     trunk: BodyView
 
-    @classmethod
-    def of(cls, walker: Walker, q: Array, qd: Array) -> View:
+
+class Viewer:
+    """Looks at a walker; what does not change from tick to tick is found once."""
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker, mechanism = walker, walker.mechanism
+        self.bodies = [foot.body for foot in walker.feet] + [walker.trunk]
+        self.places = [mechanism.body_index(body) for body in self.bodies]
+        self.hips = [mechanism.body_index(foot.hip) for foot in walker.feet]
+        self.points = [foot.point for foot in walker.feet] + [np.zeros(3)]
+        self.radii = [foot.radius for foot in walker.feet] + [0.0]
+        d = len(walker.axes)
+        base = walker.moving[:d]  # the base's translations come first
+        self.base = base
+        self.moves = walker.slides[:, :d] / mechanism.mass  # directions of these along the axes
+        self.weightless = walker.axes @ mechanism.gravity
+
+    def __call__(self, q: Array, qd: Array) -> View:
         """All that the law needs in a state (n_dof,)."""
-        mechanism, E, moving = walker.mechanism, walker.axes, walker.moving
+        mechanism, E = self.walker.mechanism, self.walker.axes
         M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
         pose = forward_kinematics(mechanism, q)
-        base = moving[: len(E)]  # the base's translations come first
-        S = walker.slides[:, : len(E)]  # directions of these along the axes
-        J_center = S @ M[base][:, moving] / mechanism.mass
-        drift = S @ h[base] / mechanism.mass + E @ mechanism.gravity
-
-        def seen(body: str, point: Array) -> BodyView:
-            k = mechanism.body_index(body)
-            J = jacobian(mechanism, q, body, point)
-            later = jacobian(mechanism, q + AHEAD * qd, body, point)
-            place = pose.position[k] + pose.rotation[k] @ point
-            moved = J @ qd
-            bend = (later - J) @ qd / AHEAD
-            return BodyView(E @ place, E @ moved[:3], moved[3:], J, bend, pose.rotation[k])
-
-        return cls(
+        later = q + AHEAD * qd
+        J, drift, seen = np.empty((len(self.bodies), 6, len(q))), np.empty((len(self.bodies), 6)), []
+        for k, (body, b) in enumerate(zip(self.bodies, self.places, strict=True)):
+            R, point = pose.rotation[b], self.points[k]
+            if self.radii[k]:
+                point = point - self.radii[k] * (E[-1] @ R)  # where the ball touches
+            J[k] = jacobian(mechanism, q, body, point)
+            moved = J[k] @ qd
+            drift[k] = (jacobian(mechanism, later, body, point) @ qd - moved) / AHEAD
+            seen.append(BodyView(E @ (pose.position[b] + R @ point), E @ moved[:3], moved[3:], R))
+        return View(
             M,
             h,
-            E @ center_of_mass(mechanism, q),
-            J_center @ qd[moving],
-            J_center,
+            J,
             drift,
-            (
-                seen(walker.feet[0].body, walker.feet[0].point),
-                seen(walker.feet[1].body, walker.feet[1].point),
-            ),
-            tuple(E @ pose.position[mechanism.body_index(foot.hip)] for foot in walker.feet),
-            seen(walker.trunk, np.zeros(3)),
+            E @ center_of_mass(mechanism, q),
+            self.moves @ (M[self.base] @ qd),
+            self.moves @ h[self.base] + self.weightless,
+            seen[:-1],
+            [E @ pose.position[b] for b in self.hips],
+            seen[-1],
         )

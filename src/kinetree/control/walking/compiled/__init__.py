@@ -1,0 +1,1 @@
+"""Arithmetic of the walking law as machine code."""

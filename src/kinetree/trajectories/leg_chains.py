@@ -1,0 +1,200 @@
+"""Legs by topology: chains of bodies from the trunk to the outermost bodies with contact points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.coupling import all_axes
+from kinetree.analysis.kinematics import axis_motion, forward_kinematics
+from kinetree.errors import InputError, ModelError, listed, unknown_name
+from kinetree.model.body import WORLD
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.trajectories.legs import Leg
+
+DEEP = 0.6  # of the way from trunk to lowest foot, down to which a limb must reach to be a leg
+ALONG = 0.7  # cosine beyond which an axis counts as lateral, forward or upright
+
+
+@dataclass(frozen=True, eq=False)
+class LegChain:
+    """A leg: its links from the first movable one after the trunk to the foot, and the foot's points."""
+
+    links: tuple[Link, ...]
+    points: tuple[ContactPoint, ...]
+
+    @property
+    def hip(self) -> str:
+        """The first body that moves."""
+        return self.links[0].body.name
+
+    @property
+    def foot(self) -> str:
+        """The body that touches the ground."""
+        return self.links[-1].body.name
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Degrees of freedom from the hip to the foot."""
+        return tuple(name for x in self.links if x.joint.mimic is None for name in x.joint.dof_names)
+
+    @property
+    def middle(self) -> Array:
+        """The mean of the contact points (3,) in the frame of the foot."""
+        mean: Array = np.mean([point.position for point in self.points], axis=0)
+        return mean
+
+
+def leg_chains(mechanism: Mechanism, legs: Sequence[Leg] | None = None) -> tuple[LegChain, ...]:
+    """The legs of a mechanism: limbs of the root with contact points at their ends, or those that are given.
+
+    >>> from kinetree.model import zoo
+    >>> [chain.foot for chain in leg_chains(zoo.quadruped())]
+    ['shank1', 'shank2', 'shank3', 'shank4']
+    """
+    if not mechanism.contact_points:
+        raise ModelError(f"'{mechanism.name}' has no contact points, so it has no feet")
+    if legs is not None:
+        return tuple(_given(mechanism, leg) for leg in legs)
+    touching = {point.body for point in mechanism.contact_points}
+    tips = [
+        link.body.name
+        for link in mechanism.links[1:]
+        if link.body.name in touching and not _beyond(mechanism, link.body.name, touching)
+    ]
+    chains = [_chain(mechanism, tip) for tip in tips]
+    found = [chain for chain in chains if chain is not None]
+    if not found:
+        raise ModelError(
+            f"'{mechanism.name}' has no legs: no joint lies between its trunk "
+            f"'{mechanism.links[0].body.name}' and a body with contact points (which are on "
+            f"{listed(sorted(touching))})"
+        )
+    return tuple(found)
+
+
+def found_legs(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes: Array) -> tuple[Leg, ...]:
+    """Legs with their joints told apart by the directions of axes in a standing posture.
+
+    Of the joints that rotate about the lateral axis the first is the pitch of the hip, the next the knee and
+    a third the pitch of the ankle; rolls are about the forward axis. ``axes`` (3, 3): columns forward, left
+    and up.
+    """
+    tree = mechanism.tree
+    rest = np.zeros(tree.n)
+    z = axis_motion(tree, all_axes(tree, q), rest, rest).rotation[:, :, 2] @ axes
+    legs = []
+    for chain in chains:
+        rows = [(name, tree.axis_names.index(name)) for name in chain.joints]
+        turning = [(name, z[i]) for name, i in rows if tree.turns[i]]
+        pitch = [name for name, d in turning if abs(d[1]) > ALONG]
+        roll = [name for name, d in turning if abs(d[0]) > ALONG]
+        if len(pitch) < 2:
+            raise ModelError(
+                f"the leg of '{mechanism.name}' to '{chain.foot}' has no hip and knee that rotate about the "
+                f"lateral axis, but {listed(chain.joints)}; describe its legs by Leg(...) instead"
+            )
+        order = [name for name, _ in turning]
+        before = [name for name in roll if order.index(name) < order.index(pitch[0])]
+        has_ankle = len(pitch) > 2
+        after = [name for name in roll if has_ankle and order.index(name) > order.index(pitch[2])]
+        points = tuple(point.name for point in chain.points)
+        legs.append(
+            Leg(
+                chain.foot,
+                pitch[0],
+                pitch[1],
+                points if has_ankle else points[:1],
+                before[0] if before else None,
+                pitch[2] if has_ankle else None,
+                after[0] if after else None,
+            )
+        )
+    return tuple(legs)
+
+
+def alternating(places: Sequence[Array], left: Array, ahead: Array) -> tuple[int, ...]:
+    """Groups 0 and 1 of legs that swing together: neighbors alternate along each side.
+
+    ``places`` (3,) of the hips. That is a walk on two legs, a trot on four, a tripod gait on six.
+
+    >>> hips = [np.array([x, y, 0.0]) for x in (0.5, -0.5) for y in (0.2, -0.2)]
+    >>> alternating(hips, np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0]))
+    (0, 1, 1, 0)
+    """
+    across = np.array([float(left @ x) for x in places])
+    middle = 0.5 * (across.max() + across.min())
+    sides = [bool(y > middle or (y == middle and k % 2 == 0)) for k, y in enumerate(across)]
+    groups = []
+    for k, x in enumerate(places):
+        before = sum(
+            side == sides[k] and float(ahead @ (y - x)) > 1e-9 for y, side in zip(places, sides, strict=True)
+        )
+        groups.append((before + (not sides[k])) % 2)
+    return tuple(groups)
+
+
+# ---- helpers ---------------------------------------------------------------------------------------------
+
+
+def _beyond(mechanism: Mechanism, body: str, touching: set[str]) -> bool:
+    """Whether a body further out touches the ground."""
+    parents = {link.body.name: link.parent for link in mechanism.links}
+    for other in touching:
+        above = parents[other]
+        while above != WORLD:
+            if above == body:
+                return True
+            above = parents[above]
+    return False
+
+
+def _chain(mechanism: Mechanism, tip: str) -> LegChain | None:
+    """The leg that ends at a body; None if no joint moves it against the trunk."""
+    by_name = {link.body.name: link for link in mechanism.links}
+    root = mechanism.links[0].body.name
+    links = [by_name[tip]]
+    while links[0].parent not in (WORLD, root):
+        links.insert(0, by_name[links[0].parent])
+    while links and links[0].joint.is_fixed:
+        links.pop(0)
+    points = tuple(point for point in mechanism.contact_points if point.body == tip)
+    return LegChain(tuple(links), points) if links else None
+
+
+def _given(mechanism: Mechanism, leg: Leg) -> LegChain:
+    """The chain of a leg that the user describes."""
+    points = {point.name: point for point in mechanism.contact_points}
+    for name in leg.contact_points:
+        if name not in points:
+            raise InputError(f"leg '{leg.name}': {unknown_name('contact point', name, points)}")
+    bodies = {points[name].body for name in leg.contact_points}
+    if len(bodies) != 1:
+        raise InputError(
+            f"leg '{leg.name}': the contact points of a foot belong to one body, got {sorted(bodies)}"
+        )
+    chain = _chain(mechanism, bodies.pop())
+    joints = () if chain is None else chain.joints
+    for name in (leg.hip_pitch, leg.knee):
+        if name not in joints:
+            raise InputError(f"leg '{leg.name}': {unknown_name('joint of its chain', name, joints)}")
+    assert chain is not None
+    return LegChain(chain.links, tuple(points[name] for name in leg.contact_points))
+
+
+def reaching_down(
+    mechanism: Mechanism, chains: Sequence[LegChain], q: Array, up: Array
+) -> tuple[LegChain, ...]:
+    """The chains that end about as low as the lowest one: legs, not arms."""
+    pose = forward_kinematics(mechanism, q)
+    root = up @ pose.position[0]
+    low = []
+    for chain in chains:
+        k = mechanism.body_index(chain.foot)
+        low.append(float(root - up @ (pose.position[k] + pose.rotation[k] @ chain.middle)))
+    deepest = max(low)
+    return tuple(chain for chain, depth in zip(chains, low, strict=True) if depth >= DEEP * deepest)
