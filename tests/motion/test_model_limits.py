@@ -88,7 +88,7 @@ def test_a_sentence_that_says_solved_has_no_violations_below_it():
         segments=6,
         samples=1,
     )
-    found = kt.predict(rough)
+    found = kt.predict(rough, between=None)
     told = found.explanation
     assert told.violated and told.status.startswith("Solved at the samples") and "%" in told.status
     tight = kt.tighten(found)

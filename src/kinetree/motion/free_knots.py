@@ -21,6 +21,7 @@ from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
+from kinetree.motion.problem.instants import given_samples
 from kinetree.motion.problem.phases import Junction, Phases
 from kinetree.motion.problem.problem import LONGEST, SHORTEST, Problem
 from kinetree.motion.problem.profile import RATES
@@ -60,10 +61,10 @@ def free_knots(
     >>> round(equal.duration, 4), round(free.duration, 4)
     (0.3998, 0.3951)
     """
-    problem = prediction.problem
-    check_free_knots(problem, upto, widest)
+    check_free_knots(prediction.problem, upto, widest)
+    problem = prediction.problem.changed(samples=given_samples(prediction.problem.arguments["samples"]))
     phases = Phases(_pieces(problem, prediction.duration, widest), Junction(upto))
-    found = predict_phases(phases, start=_restricted(phases, prediction), **arguments)
+    found = predict_phases(phases, start=_restricted(phases, prediction), **{**arguments, "between": None})
     best = _one_spline(problem, found, upto, arguments)
     if not best.solved or best.objective >= prediction.objective:
         return prediction
@@ -126,7 +127,7 @@ def check_free_knots(problem: Problem, upto: str = UPTO[-1], widest: float = WID
         raise InputError(f"free knots are for motions alone, not for '{setting.unknowns.curves[0].name}' too")
     if callable(problem.arguments["loads"]):
         raise InputError("free knots need loads that do not vary with time")
-    if not isinstance(problem.arguments["samples"], int):
+    if not isinstance(given_samples(problem.arguments["samples"]), int):
         raise InputError("free knots need a number of samples per segment, which move with the knots")
     for term in problem.constraints:
         if isinstance(term, (Periodic, Symmetric)) or _place(term) not in PLACES:

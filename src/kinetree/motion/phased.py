@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.formats.files import PathLike
+from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.problem.phases import Phases
@@ -20,20 +21,24 @@ from kinetree.motion.search.search import Search, checked_settings, searched_fro
 from kinetree.motion.search.start import given_motion, regridded
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
+from kinetree.motion.tightening import checked_part, tightened_within
 from kinetree.result.result import Result
+
+Given = PhasedPrediction | Result | Start | Array | Sequence[Prediction] | None
 
 
 def predict_phases(
     phases: Phases | Sequence[Problem],
     *,
     solver: str = "auto",
-    start: PhasedPrediction | Result | Array | Sequence[Prediction] | None = None,
+    start: Given = None,
     starts: int = 1,
     seed: int = 0,
     tolerance: float = 1e-6,
     max_iterations: int = 1000,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
+    between: float | None = BETWEEN_SAMPLES,
     progress: bool | Callable[[Progress], object] | None = None,
     save: PathLike | None = None,
     force: bool = False,
@@ -58,7 +63,8 @@ def predict_phases(
     asked = phases if isinstance(phases, Phases) else Phases(phases)
     program, rng = asked.program, np.random.default_rng(seed)
     solvers = chosen_solvers(solver, program, options)
-    told = searched_from(settings, solver, starts, seed)
+    allowed = checked_part(between)
+    told = searched_from(settings, solver, starts, seed) | {"between": allowed}
     trials: list[Trial] = []
 
     def made(outcome: Outcome) -> PhasedPrediction:
@@ -68,14 +74,24 @@ def predict_phases(
     search = Search(program, solvers, settings, saver, begun, asked.conflicts)
     first = _first_start(asked, start)
     found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
+
+    def again(asked: Phases, **own: Any) -> PhasedPrediction:
+        more: dict[str, Any] = {
+            "solver": solver,
+            "tolerance": tolerance,
+            "options": options,
+            "progress": progress,
+        }
+        return predict_phases(asked, between=None, **more, **own)
+
+    found = tightened_within(found, allowed, settings, again)
+    found.asked = told
     if saver is not None:
         saver.write(found)
     return found
 
 
-def _first_start(
-    phases: Phases, start: PhasedPrediction | Result | Array | Sequence[Prediction] | None
-) -> Start:
+def _first_start(phases: Phases, start: Given) -> Start:
     if isinstance(start, list | tuple) and all(isinstance(x, Prediction) for x in start):
         if len(start) != len(phases.problems):
             raise InputError(f"start has {len(start)} predictions for {len(phases.problems)} phases")
@@ -83,6 +99,8 @@ def _first_start(
         return Start(_from_predictions(phases, start), np.zeros(phases.program.m), (nothing, nothing.copy()))
     if start is None:
         return Start(phases.straight_start())
+    if isinstance(start, Start):
+        return start
     if isinstance(start, np.ndarray) and start.shape == (phases.program.n,):  # its own free unknowns
         return Start(start)
     if isinstance(start, Result):

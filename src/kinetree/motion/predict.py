@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.errors import AssemblyError, InputError, shown
 from kinetree.formats.files import PathLike
+from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.problem import Problem
@@ -20,9 +21,10 @@ from kinetree.motion.search.search import Search, checked_settings, searched_fro
 from kinetree.motion.search.start import given_motion, random_start, regridded, result_motion, straight_line
 from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
+from kinetree.motion.tightening import checked_part, tightened_within
 from kinetree.result.result import Result
 
-Given = Prediction | Result | tuple[ArrayLike, ArrayLike] | str | None
+Given = Prediction | Result | Start | tuple[ArrayLike, ArrayLike] | str | None
 RANDOM = "random"
 
 
@@ -37,6 +39,7 @@ def predict(
     max_iterations: int = 1000,
     time_limit: float | None = None,
     options: Mapping[str, Any] | None = None,
+    between: float | None = BETWEEN_SAMPLES,
     progress: bool | Callable[[Progress], object] | None = None,
     save: PathLike | None = None,
     force: bool = False,
@@ -47,6 +50,11 @@ def predict(
     or result, or (times, positions), or "random", or by default a straight line; with ``starts`` > 1 also
     from random motions, and the best counts. ``tolerance`` is for optimality and for violations relative to
     the bounds.
+
+    Constraints are enforced at samples and verified between them, too. Where a bound is exceeded there by
+    more than ``between`` of its size, samples are added and the search goes on, at most three times
+    (:func:`tighten` goes further); None leaves the samples as they are. The first sentence of the outcome
+    says what holds where.
 
     ``progress``: a function that is called with every iteration, or whether to show a line on the terminal
     (default: if there is one). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for
@@ -66,7 +74,8 @@ def predict(
         raise InputError(f"predict needs a Problem, got {shown(problem)}")
     settings = checked_settings(tolerance, max_iterations, time_limit, options)
     solvers = chosen_solvers(solver, problem.program, options)
-    asked = searched_from(settings, solver, starts, seed)
+    allowed = checked_part(between)
+    asked = searched_from(settings, solver, starts, seed) | {"between": allowed}
     trials: list[Trial] = []
 
     def made(outcome: Outcome) -> Prediction:
@@ -86,6 +95,18 @@ def predict(
     )
     _refuse_open_start(problem, first)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))
+
+    def again(asked: Problem, **own: Any) -> Prediction:
+        more: dict[str, Any] = {
+            "solver": solver,
+            "tolerance": tolerance,
+            "options": options,
+            "progress": progress,
+        }
+        return predict(asked, between=None, **more, **own)
+
+    found = tightened_within(found, allowed, settings, again)
+    found.asked = asked
     if saver is not None:
         saver.write(found)
     return found
@@ -107,6 +128,8 @@ def _first_start(problem: Problem, start: Given) -> Start:
     program = problem.program
     if start is None:
         return Start(program.reduced(straight_line(problem)))
+    if isinstance(start, Start):
+        return start
     if isinstance(start, Prediction):
         same = start.problem.program
         if (same.n, same.m) == (program.n, program.m) and problem.setting.unknowns.same_splines(

@@ -8,18 +8,19 @@ follow the smooth stretches between.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
+from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem, spread
-from kinetree.motion.terms.contract import Rows
+from kinetree.motion.solvers.interface import Start
+from kinetree.motion.tightening import ROUNDS, bounded_values, checked_part, tightened
 
 SATURATED = 0.02  # nearer to a bound than this, in its scale, counts as at the bound
 FINE = 20  # points per segment between which nothing is looked for
@@ -66,11 +67,12 @@ def refine(
     problem = prediction.problem
     degree = max(degree, problem.basis.degree)
     segments = problem.basis.segments
+    between = checked_part(arguments.pop("between", BETWEEN_SAMPLES))
     best, tight = prediction, {"tolerance": min(1e-8, SHARPER * wanted), **arguments}
     for _ in range(rounds):
         breaks = event_breaks(events(best), segments, degree)
         finer = problem.changed(breaks=breaks, degree=degree, samples=samples)
-        found = predict(finer, start=best, **tight)
+        found = predict(finer, start=best, between=None, **tight)
         change = abs(found.objective - best.objective) / max(abs(best.objective), 1e-12)
         found.seconds += best.seconds
         if not found.solved:
@@ -82,7 +84,7 @@ def refine(
             break
         if best is not prediction and change < 1e-3:
             segments = min(2 * segments, 4 * problem.basis.segments)
-    return best
+    return best if between is None else _tightened(best, between, ROUNDS, tight)
 
 
 def tighten(
@@ -100,20 +102,17 @@ def tighten(
     >>> tighten(predict(problem)).max_violation < 1e-4
     True
     """
-    wanted = number(tolerance, "tolerance")
-    best = prediction
-    for _ in range(rounds):
-        if best.max_violation <= wanted:
-            break
-        samples = np.union1d(best.problem.setting.samples, _peaks(best, wanted))
-        if len(samples) == len(best.problem.setting.samples):
-            break
-        found = predict(best.problem.changed(samples=samples), start=best, **arguments)
-        found = replace(found, seconds=found.seconds + best.seconds)
-        if not found.solved:
-            break
-        best = found
-    return best
+    return _tightened(prediction, number(tolerance, "tolerance"), rounds, arguments)
+
+
+def _tightened(prediction: Prediction, allowed: float, rounds: int, arguments: dict[str, Any]) -> Prediction:
+    def search(problem: Problem, start: Start) -> Prediction:
+        return predict(problem, start=start, **{**arguments, "between": None})
+
+    found = tightened(prediction, allowed, search, rounds)
+    if found is not prediction:
+        found.asked = {**found.asked, "between": prediction.asked.get("between")}
+    return found
 
 
 def events(prediction: Prediction) -> list[Event]:
@@ -122,7 +121,7 @@ def events(prediction: Prediction) -> list[Event]:
     s = spread(problem.setting.bases, FINE)
     step = 1.0 / problem.basis.segments
     found: list[Event] = []
-    for rows, values in _sampled(problem, prediction.x, s):
+    for rows, values in bounded_values(problem, prediction.x, s):
         low, high = (
             np.broadcast_to(np.asarray(b, dtype=np.float64), values.shape[1:])
             for b in (rows.lower, rows.upper)
@@ -134,14 +133,6 @@ def events(prediction: Prediction) -> list[Event]:
             for at, switch in _changes(s, values[:, k], state, (low[k], high[k]), SHORT * step):
                 found.append(Event(at, rows.family, label, switch))
     return sorted(found, key=lambda event: event.s)
-
-
-def _sampled(problem: Problem, x: Array, s: Array) -> Iterator[tuple[Rows, Array]]:
-    """Values of every function with constant bounds at samples, at s."""
-    at = problem.evaluation(s, x).everywhere
-    for rows in problem.bounded:
-        if isinstance(rows, Rows) and rows.s is problem.setting.samples and np.ndim(rows.lower) < 2:
-            yield rows, rows.function.values(at)
 
 
 def _changes(
@@ -194,17 +185,3 @@ def event_breaks(found: list[Event], segments: int, degree: int) -> Array:
         base = base[~near]
     repeated = [np.full(degree - 1 if event.switch else max(1, degree - 2), event.s) for event in kept]
     return np.sort(np.concatenate([base, *repeated]))
-
-
-def _peaks(prediction: Prediction, tolerance: float) -> Array:
-    """Local maxima of violations on the fine grid."""
-    problem, s = prediction.problem, fine_grid(prediction.problem)
-    found = []
-    for rows, values in _sampled(problem, prediction.x, s):
-        excess = np.maximum(np.asarray(rows.lower) - values, values - np.asarray(rows.upper)) / np.asarray(
-            rows.scale
-        )
-        padded = np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)
-        peak = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
-        found.append(s[peak.any(axis=1)])
-    return np.concatenate([np.zeros(0), *found])

@@ -115,6 +115,16 @@ def as_number_or_numbers(value: object) -> float | list[float]:
     return as_number(value, infinite=True)
 
 
+def as_part(value: object) -> float | None:
+    """A part between 0 and 1, None for false."""
+    if value is False or value is None:
+        return None
+    part = as_number(value)
+    if not 0.0 < part < 1.0:
+        raise ValueError(f"must lie between 0 and 1, or be false, got {part}")
+    return part
+
+
 def as_sign(value: object) -> int:
     """1 or -1."""
     if isinstance(value, bool) or value not in (1, -1):
@@ -326,6 +336,11 @@ class PredictTable(MotionTable):
     tolerance: Positive = Field(1e-6, description="Of optimality and relative violations.")
     max_iterations: Whole = Field(1000, description="Limit of iterations.")
     time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    between: _checked_by(as_part, {"anyOf": [_S, {"const": False}]}) = Field(
+        0.01,
+        description="Part of a bound by which it may be exceeded between samples before samples are added "
+        "there and the search goes on; false leaves the samples as they are.",
+    )
     refine: bool = Field(
         False, description="Whether knots are put to where limits begin and end until nothing changes."
     )

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
 from kinetree.motion.solvers.interface import Outcome, Start, Status
 
+BETWEEN_SAMPLES = 1e-2  # part of a bound by which it may be exceeded where it is not enforced
+NOTHING = 1e-4  # part that is not worth a word
 
-class Ended:
+
+def sentence(status: Status, between: float, allowed: float = BETWEEN_SAMPLES) -> str:
+    """How a search ended; what holds at the samples need not hold ``between`` them, a part of the bounds.
+
+    >>> sentence(Status.SOLVED, 0.003)
+    'Solved: the motion satisfies all constraints (between samples to 0.3 %) and no nearby motion is better.'
+    """
+    if status is not Status.SOLVED or between <= min(NOTHING, allowed):
+        return status.value
+    if between > allowed:
+        exceeded = f"between them bounds are exceeded by up to {100.0 * between:.2g} %."
+        return f"Solved at the samples: the motion is the best that keeps all constraints there; {exceeded}"
+    plain: str = status.value
+    return plain.replace(" and ", f" (between samples to {100.0 * between:.2g} %) and ", 1)
+
+
+class Ended(ABC):
     """Whatever has an outcome."""
 
     outcome: Outcome
+    asked: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def max_violation(self) -> float:
+        """Largest violation of any constraint on the fine grid, relative to its bound or scale."""
+
+    @property
+    def allowed_between(self) -> float:
+        """The part of a bound by which it may be exceeded between samples."""
+        return float(self.asked.get("between") or BETWEEN_SAMPLES)
 
     @property
     def solved(self) -> bool:
@@ -17,8 +50,8 @@ class Ended:
 
     @property
     def status(self) -> str:
-        """How it ended, in a sentence."""
-        return self.outcome.status.value
+        """How it ended, in a sentence that says what holds at samples and what between them."""
+        return sentence(self.outcome.status, self.max_violation, self.allowed_between)
 
     @property
     def exit_code(self) -> int:

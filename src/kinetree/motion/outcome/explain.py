@@ -9,6 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.active import ACTIVE, ActiveBound
 from kinetree.motion.outcome.beyond import beyond_limits
 from kinetree.motion.outcome.conflicts import TORQUE_LIMIT, strained
+from kinetree.motion.outcome.ended import BETWEEN_SAMPLES, sentence
 from kinetree.motion.outcome.hints import swinging, too_weak, undriven, whirling
 from kinetree.motion.outcome.verify import Check, Violation
 from kinetree.motion.problem.problem import Problem
@@ -17,8 +18,6 @@ from kinetree.motion.terms.effort import Time
 
 WORTH = 1e-6  # multipliers below this fraction of the largest are not named
 MOST = 6  # lines of each kind
-BETWEEN_SAMPLES = 0.05  # part by which bounds may be exceeded where they are not enforced
-LISTED = 1e-2  # part by which they are exceeded from which they are listed
 CROWDED = 0.7  # equations per unknown from which few motions are left
 HURRIED = {"torque limit", "velocity limit", "acceleration limit", "strength limit", "torque rate limit"}
 HURRIED |= {"joint reaction limit", "end-effector speed limit", "unknown force", "friction cone"}
@@ -51,36 +50,33 @@ class Explanation:
 
 
 def explained(
-    problem: Problem, x: Array, outcome: Outcome, check: Check, active: list[ActiveBound]
+    problem: Problem,
+    x: Array,
+    outcome: Outcome,
+    check: Check,
+    active: list[ActiveBound],
+    allowed: float = BETWEEN_SAMPLES,
 ) -> Explanation:
-    """Words for the user."""
+    """Words for the user; bounds may be exceeded by the part ``allowed`` between samples."""
     T = problem.setting.unknowns.duration_of(x)
     summary = (
         f"Duration {T:.6g} s, objective {check.objective:.6g}, {outcome.iterations} iterations of "
         f"{outcome.solver}; largest violation {check.at_samples:.1e} at the samples, "
         f"{check.anywhere:.1e} between them (relative to the bounds)."
     )
-    most = LISTED if outcome.status is Status.SOLVED else 1e-4
+    most = allowed if outcome.status is Status.SOLVED else 1e-4
     serious = [v for v in check.violations if v.relative > most]
     t = check.s * T
     if outcome.status is Status.INFEASIBLE:  # what is between samples follows from what is at them
         serious = [v for v in serious if not v.between] or serious
     return Explanation(
-        _status(outcome, check),
+        sentence(outcome.status, check.anywhere, allowed),
         summary,
         tuple(str(v) for v in serious[:MOST]),
         tuple(_reached(problem, outcome, active)),
         tuple(_advice(problem, outcome, check, serious, x)),
         tuple(x.sentence for x in beyond_limits(problem, t, check.q, check.qd, check.tau)[:MOST]),
     )
-
-
-def _status(outcome: Outcome, check: Check) -> str:
-    """How it ended; what holds at the samples need not hold between them."""
-    if outcome.status is Status.SOLVED and check.anywhere > LISTED:
-        exceeded = f"between them bounds are exceeded by up to {100.0 * check.anywhere:.2g} %."
-        return f"Solved at the samples: the motion is the best that keeps all constraints there; {exceeded}"
-    return outcome.status.value
 
 
 def _reached(problem: Problem, outcome: Outcome, active: list[ActiveBound]) -> Iterator[str]:
@@ -147,9 +143,9 @@ def _advice(
     if outcome.status in UNFINISHED:
         yield "Go on from here: predict(problem, start=prediction), with a higher limit."
         return
-    for sentence in too_weak(problem, x, violated):
-        if not any(sentence.split(":")[0] == other.split(":")[0] for other in held):
-            yield sentence
+    for hint in too_weak(problem, x, violated):
+        if not any(hint.split(":")[0] == other.split(":")[0] for other in held):
+            yield hint
     still = undriven(problem)
     families = {v.family for v in violated if v.family != TORQUE_LIMIT or v.label not in still}
     yield from _too_many_equations(problem)

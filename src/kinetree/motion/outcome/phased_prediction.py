@@ -12,7 +12,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.ended import Ended
-from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, MOST, Explanation
+from kinetree.motion.outcome.explain import MOST, Explanation
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.prediction_result import (
@@ -222,7 +222,7 @@ class PhasedPrediction(Ended):
                 apart, most, "rad or m, per s", "each phase goes on from the one before"
             ),
             "between_samples": Check.within(
-                self.max_violation, BETWEEN_SAMPLES, "1", "bounds hold between samples, beside the bound"
+                self.max_violation, self.allowed_between, "1", "bounds hold between samples, beside the bound"
             ),
             "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
             "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),

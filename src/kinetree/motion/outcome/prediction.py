@@ -150,7 +150,7 @@ class Prediction(Ended):
     @cached_property
     def explanation(self) -> Explanation:
         """The outcome in words."""
-        return explained(self.problem, self.x, self.outcome, self.check, self.active)
+        return explained(self.problem, self.x, self.outcome, self.check, self.active, self.allowed_between)
 
     # ---- the ways out --------------------------------------------------------------------------------
     @cached_property

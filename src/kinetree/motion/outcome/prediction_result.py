@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.beyond import beyond_limits, limits_check
-from kinetree.motion.outcome.explain import BETWEEN_SAMPLES, Explanation, objective_apart
+from kinetree.motion.outcome.explain import Explanation, objective_apart
 from kinetree.motion.outcome.optimality import ENOUGH, optimality
 from kinetree.motion.problem.description import described
 from kinetree.motion.problem.unknowns import Curve
@@ -168,7 +168,10 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
     return {
         "solved": Check(worst, most, prediction.solved and worst <= most, "1", prediction.status),
         "between_samples": Check.within(
-            prediction.max_violation, BETWEEN_SAMPLES, "1", "bounds hold between samples, beside the bound"
+            prediction.max_violation,
+            prediction.allowed_between,
+            "1",
+            "bounds hold between samples, beside the bound",
         ),
         "objective": Check.within(apart, same, "1", "another quadrature gives the same objective"),
         "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem, quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
 from kinetree.motion.program.evaluation import At
@@ -83,7 +83,7 @@ def verified(problem: Problem, x: Array) -> Check:
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
     integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
-    given = problem.arguments["samples"]
+    given = given_samples(problem.arguments["samples"])
     if isinstance(given, GaussSamples):  # phases have nodes of their own, also where they end within segments
         points, weights = given.finer(2).s, given.finer(2).weights
     else:

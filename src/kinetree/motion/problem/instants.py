@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.errors import InputError, shown
@@ -73,3 +75,26 @@ class GaussSamples:
     def finer(self, factor: int) -> GaussSamples:
         """The same phases with so many times the nodes."""
         return GaussSamples(self.ends, [factor * k for k in self.counts], self.start)
+
+
+@dataclass(frozen=True)
+class AddedSamples:
+    """Samples as they were ``given``, and ``more`` instants (m,) at which constraints hold as well.
+
+    Objectives are integrated as with the given samples alone.
+
+    >>> AddedSamples(2, (0.3,)).with_more([0.3, 0.7]).more
+    (0.3, 0.7)
+    """
+
+    given: Any
+    more: Sequence[float]
+
+    def with_more(self, s: ArrayLike) -> AddedSamples:
+        """The same with further instants."""
+        return AddedSamples(self.given, tuple(np.union1d(self.more, np.asarray(s)).tolist()))
+
+
+def given_samples(samples: Any) -> Any:
+    """Samples as they were given, before any were added."""
+    return samples.given if isinstance(samples, AddedSamples) else samples

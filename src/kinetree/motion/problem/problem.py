@@ -17,7 +17,7 @@ from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
 from kinetree.motion.problem.branch import Branch, closed_profiles, first_pose
-from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_samples
 from kinetree.motion.problem.model_limits import Limits, model_terms
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.reaction_axes import own_rows, with_reaction_axes
@@ -34,7 +34,7 @@ from kinetree.state import Wrench
 SHORTEST, LONGEST = 1e-3, 1e3  # durations of a motion whose duration is free and not bounded (s)
 GAUSS = 3  # quadrature points in each segment
 MOST_SAMPLES = 1_000_000  # of a motion
-Samples = int | ArrayLike | GaussSamples
+Samples = int | ArrayLike | GaussSamples | AddedSamples
 LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | None
 
 
@@ -301,9 +301,14 @@ def _setting(
         profiles = closed_profiles(mechanism, closed, basis, own, branch, stays, curves)
     unknowns = Unknowns(profiles, Duration(*duration), tuple(curves))
     bases = [basis, *(curve.basis for curve in curves)]
-    if isinstance(samples, GaussSamples):
-        return Setting(mechanism, extended, unknowns, samples.s, (samples.s, samples.weights))
-    return Setting(mechanism, extended, unknowns, _samples(bases, samples), quadrature(bases))
+    given = given_samples(samples)
+    if isinstance(given, GaussSamples):
+        instants, integral = given.s, (given.s, given.weights)
+    else:
+        instants, integral = _samples(bases, given), quadrature(bases)
+    if isinstance(samples, AddedSamples):
+        instants = np.union1d(instants, samples.more)
+    return Setting(mechanism, extended, unknowns, instants, integral)
 
 
 def _sizes(mechanism: Mechanism, sizes: Mapping[str, float] | None, moving: Sequence[str]) -> Array | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 
 FUNCTION_OF = "s, q, qd, qdd, tau"  # arguments of the user's functions
-SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit")
+SEARCH = ("solver", "starts", "seed", "tolerance", "max_iterations", "time_limit", "between")
 
 
 def prepare(work: Assignment) -> Work:

@@ -1,0 +1,134 @@
+"""Bounds that are exceeded between samples: where, and a bounded search again with samples there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.errors import InputError
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.outcome.verify import fine_grid
+from kinetree.motion.problem.instants import AddedSamples, GaussSamples
+from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.solvers.interface import Settings, Start
+from kinetree.motion.terms.contract import Rows
+
+ROUNDS = 3  # searches that follow the first by themselves
+PATIENT = 2  # times the iterations of the first search that each of them may take
+FEWEST = 50  # iterations that each of them may take in any case
+
+Found = TypeVar("Found", Prediction, PhasedPrediction)
+
+
+def checked_part(between: float | None) -> float | None:
+    """The part of a bound by which it may be exceeded between samples, checked."""
+    if between is None:
+        return None
+    part = number(between, "between")
+    if not 0.0 < part < 1.0:
+        raise InputError(f"between must lie between 0 and 1, or be None, got {part}")
+    return part
+
+
+def tightened(
+    found: Found, allowed: float, search: Callable[[Any, Start], Found], rounds: int = ROUNDS
+) -> Found:
+    """The motion found again with samples where bounds are exceeded by more than the part ``allowed``.
+
+    ``search(problem, start)`` solves the problem, or phases, with samples added. Where that fails, or so many
+    ``rounds`` do not suffice, it is the best before.
+    """
+    best = found
+    for _ in range(rounds):
+        if not best.solved or best.max_violation <= allowed:
+            break
+        asked = _with_samples(best, allowed)
+        if asked is None:
+            break
+        again = search(asked, _near(asked, best))
+        if not again.solved:
+            break
+        outcome = replace(again.outcome, iterations=again.iterations + best.iterations)
+        seconds = again.seconds + best.seconds
+        best = replace(again, outcome=outcome, seconds=seconds, trials=found.trials)
+    return best
+
+
+def tightened_within(
+    found: Found, between: float | None, settings: Settings, search: Callable[..., Found]
+) -> Found:
+    """A prediction tightened by itself, within what is left of its limits of time and iterations.
+
+    Motions whose samples are the nodes of integrals (:class:`GaussSamples`) are left as they are.
+    ``search(problem, start=, max_iterations=, time_limit=)`` solves again.
+    """
+    problems = [found.problem] if isinstance(found, Prediction) else found.phases.problems
+    if between is None or any(isinstance(x.arguments["samples"], GaussSamples) for x in problems):
+        return found
+    most = min(settings.max_iterations, max(FEWEST, PATIENT * found.iterations))
+    spent = [found.seconds]
+
+    def again(asked: Any, start: Start) -> Found:
+        left = max(settings.time_limit - sum(spent), 1e-9)
+        limit = None if np.isinf(left) else left
+        more = search(asked, start=start, max_iterations=most, time_limit=limit)
+        spent.append(more.seconds)
+        return more
+
+    return tightened(found, between, again)
+
+
+def _near(asked: Problem | Phases, found: Prediction | PhasedPrediction) -> Start:
+    """The same motion; no bound pushes it away at first, for the best motion is near."""
+    nothing = np.zeros(asked.program.n)
+    return Start(found.outcome.z.copy(), np.zeros(asked.program.m), (nothing, nothing.copy()))
+
+
+def _with_samples(found: Prediction | PhasedPrediction, allowed: float) -> Problem | Phases | None:
+    """What was asked, with samples at the peaks of violations; None where there is nothing to add."""
+    if isinstance(found, Prediction):
+        return _sampled_there(found, allowed)
+    parts = [_sampled_there(part, allowed) for part in found.parts]
+    if not any(parts):
+        return None
+    before = found.phases
+    problems = [new or old for new, old in zip(parts, before.problems, strict=True)]
+    return Phases(problems, before.junctions, before.cycle, before.total)
+
+
+def _sampled_there(found: Prediction, allowed: float) -> Problem | None:
+    problem = found.problem
+    peaks = np.setdiff1d(violation_peaks(found, allowed), problem.setting.samples)
+    if not len(peaks):
+        return None
+    given = problem.arguments["samples"]
+    samples = given if isinstance(given, AddedSamples) else AddedSamples(given, ())
+    return problem.changed(samples=samples.with_more(peaks))
+
+
+def violation_peaks(prediction: Prediction, tolerance: float) -> Array:
+    """Instants s (m,) at which violations on the fine grid are largest, of those above ``tolerance``."""
+    problem, s = prediction.problem, fine_grid(prediction.problem)
+    found = []
+    for rows, values in bounded_values(problem, prediction.x, s):
+        excess = np.maximum(np.asarray(rows.lower) - values, values - np.asarray(rows.upper)) / np.asarray(
+            rows.scale
+        )
+        padded = np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)
+        peak = (excess > tolerance) & (excess >= padded[:-2]) & (excess >= padded[2:])
+        found.append(s[peak.any(axis=1)])
+    return np.concatenate([np.zeros(0), *found])
+
+
+def bounded_values(problem: Problem, x: Array, s: Array) -> Iterator[tuple[Rows, Array]]:
+    """Values of every function with constant bounds at samples, at s."""
+    at = problem.evaluation(s, x).everywhere
+    for rows in problem.bounded:
+        if isinstance(rows, Rows) and rows.s is problem.setting.samples and np.ndim(rows.lower) < 2:
+            yield rows, rows.function.values(at)
