@@ -336,7 +336,7 @@ class PredictTable(MotionTable):
     tolerance: Positive = Field(1e-6, description="Of optimality and relative violations.")
     max_iterations: Whole = Field(1000, description="Limit of iterations.")
     time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
-    between: _checked_by(as_part, {"anyOf": [_S, {"const": False}]}) = Field(
+    between: _checked_by(as_part, {"anyOf": [_S, {"const": False}]}) = Field(  # type: ignore[valid-type]
         0.01,
         description="Part of a bound by which it may be exceeded between samples before samples are added "
         "there and the search goes on; false leaves the samples as they are.",
