@@ -14,7 +14,7 @@ import kinetree as kt
 from kinetree.report import encode
 from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import GroundPlane, frames, positions
-from kinetree.report.movie import ground_lines, interpolated, movie_pictures, movie_times
+from kinetree.report.movie import ground_lines, interpolated, movie_pictures, movie_times, usual_speed
 from support.results import small_result
 
 SMALL = (160, 120)
@@ -36,7 +36,7 @@ def gif_frames(path):
 
 
 def test_a_gif_lasts_as_long_as_the_motion(fall, tmp_path):
-    fall.animate(tmp_path / "fall.gif", fps=15, size=SMALL)
+    fall.animate(tmp_path / "fall.gif", fps=15, size=SMALL, speed=1.0)
     shown = gif_frames(tmp_path / "fall.gif")
     assert shown[0][0].shape == (120, 160, 3)
     assert sum(duration for _, duration in shown) == pytest.approx(1000 * 8 / 15, abs=10)
@@ -50,9 +50,18 @@ def test_slow_motion_has_more_pictures(fall):
     np.testing.assert_allclose(np.diff(slow), 0.25 / 30)
 
 
+@pytest.mark.parametrize(
+    ("duration", "speed"), [(0.2, 0.1), (0.5, 0.25), (1.4, 0.5), (1.5, 1.0), (20.0, 1.0), (1e-9, 1e-4)]
+)
+def test_a_short_motion_is_slowed_down(fall, duration, speed):
+    motion = frames(fall)
+    moving = replace(motion, time=np.linspace(3.0, 3.0 + duration, len(motion.time)))
+    assert usual_speed(moving) == speed
+
+
 def test_an_mp4_is_read_back(fall, tmp_path):
     path = tmp_path / "fall.mp4"
-    fall.animate(path, fps=20, size=SMALL)
+    fall.animate(path, fps=20, size=SMALL, speed=1.0)
     command = [encode.ffmpeg(), "-v", "error", "-i", str(path), "-f", "rawvideo", "-pix_fmt", "rgb24", "-"]
     raw = subprocess.run(command, capture_output=True, check=True).stdout
     shown = np.frombuffer(raw, np.uint8).reshape(-1, 120, 160, 3).astype(int)

@@ -145,7 +145,7 @@ def test_a_mesh_never_leaves_its_folder(tmp_path):
     (home / "link.stl").symlink_to(tmp_path / "secret.stl")
     for name in ("../secret.stl", str(tmp_path / "secret.stl"), "file:///etc/passwd.stl", "link.stl"):
         with pytest.raises(FileError, match="outside"):
-            list(mesh_solids([Shape("mesh", [1, 1, 1], file=name)], home))
+            mesh_solids(Shape("mesh", [1, 1, 1], file=name), home)
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,6 @@ def test_a_mesh_never_leaves_its_folder(tmp_path):
 def test_a_damaged_mesh_is_told(tmp_path, content):
     (tmp_path / "x.obj").write_bytes(content)
     with pytest.raises(FileError, match=r"x\.obj"):
-        list(mesh_solids([Shape("mesh", [1, 1, 1], file="x.obj")], tmp_path))
+        mesh_solids(Shape("mesh", [1, 1, 1], file="x.obj"), tmp_path)
     with pytest.raises(FileError, match=r"none\.stl"):
-        list(mesh_solids([Shape("mesh", [1, 1, 1], file="none.stl")], tmp_path))
+        mesh_solids(Shape("mesh", [1, 1, 1], file="none.stl"), tmp_path)

@@ -35,6 +35,12 @@ Model = Annotated[
         autocompletion=complete_model,
     ),
 ]
+MeshFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--meshes", help="Folder of the mesh files, if they are no longer where they were.", metavar="FOLDER"
+    ),
+]
 MeshesFrom = Annotated[
     str | None,
     typer.Option(

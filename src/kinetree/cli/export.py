@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, output_option, progress_bar, read_result, told
+from kinetree.cli.app import (
+    Force,
+    MeshFolderOption,
+    Quiet,
+    app,
+    output_option,
+    progress_bar,
+    read_result,
+    told,
+)
 from kinetree.cli.names import complete_result
 from kinetree.errors import FileError, InputError, listed
 
@@ -29,7 +38,12 @@ def export(
         str, typer.Option(help="For OpenSim: one over time and joint, e.g. tau.", metavar="NAME")
     ] = "q",
     fps: Annotated[float, typer.Option(help="For movies: pictures per second.", metavar="NUMBER")] = 30.0,
-    speed: Annotated[float, typer.Option(help="For movies: 0.5 is slow motion.", metavar="NUMBER")] = 1.0,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            help="For movies: 0.5 is slow motion, which short motions have by themselves.", metavar="NUMBER"
+        ),
+    ] = None,
     size: Annotated[
         str, typer.Option(help="For movies: size in pixels.", metavar="WIDTHxHEIGHT")
     ] = "800x600",
@@ -39,6 +53,7 @@ def export(
             help="Of walking: so many strides, out of a step and its mirror image.", metavar="NUMBER"
         ),
     ] = None,
+    meshes: MeshFolderOption = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,7 +79,10 @@ def export(
         from kinetree.studies.gait.strides import strides as walk_on
 
         found = walk_on(found, strides)
-    _write(found, path, variable, (fps, speed, size), force, quiet)
+    if path.suffix.lower() in MOVIES:
+        _write_movie(found, path, (fps, speed, _pixels(size)), meshes, force=force, quiet=quiet)
+    else:
+        _write(found, path, variable, force)
     if not quiet:
         told(f"Wrote {path}")
 
@@ -76,9 +94,23 @@ def _only_one(file: Path | None, output: Path | None) -> Path:
     return given[0]
 
 
-def _write(
-    result: Result, path: Path, variable: str, movie: tuple[float, float, str], force: bool, quiet: bool
+def _write_movie(
+    result: Result,
+    path: Path,
+    movie: tuple[float, float | None, list[int]],
+    meshes: Path | None,
+    *,
+    force: bool,
+    quiet: bool,
 ) -> None:
+    from kinetree.report.movie import write_movie
+
+    fps, speed, size = movie
+    with progress_bar("drawing", wanted=not quiet) as progress:
+        write_movie(result, path, fps, size, speed, force=force, progress=progress, meshes=meshes)
+
+
+def _write(result: Result, path: Path, variable: str, force: bool) -> None:
     """Write by the suffix."""
     suffix = path.suffix.lower()
     if suffix in TABLES:
@@ -98,14 +130,8 @@ def _write(
                 write_text(path, opensim_motion(result), force)
                 return
         write_text(path, opensim_text(result, degrees=motion, variable=variable), force)
-    elif suffix in MODELS:
-        _save_model(result, path, force)
     else:
-        from kinetree.report.movie import write_movie
-
-        fps, speed, size = movie
-        with progress_bar("drawing", wanted=not quiet) as progress:
-            write_movie(result, path, fps, _pixels(size), speed, force=force, progress=progress)
+        _save_model(result, path, force)
 
 
 def _save_model(result: Result, path: Path, force: bool) -> None:

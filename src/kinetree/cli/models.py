@@ -150,6 +150,10 @@ def draw(
         str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
+    skeleton: Annotated[
+        bool,
+        typer.Option("--skeleton", help="Draw joints and the links between them, not what bodies look like."),
+    ] = False,
     graph: Annotated[
         bool, typer.Option("--graph", help="Draw bodies and joints as a graph, cut joints dashed.")
     ] = False,
@@ -162,6 +166,9 @@ def draw(
 ) -> None:
     """Draw a mechanism into a picture file.
 
+    Bodies look as their file shows them: meshes (.stl, .obj; .dae and .glb with 'kinetree[meshes]'), shapes
+    and colours.
+
     Example: kinetree draw gripper --q 0,0.5,0.3,0.2 --labels
     """
     from kinetree.report.draw import figure_of
@@ -169,14 +176,14 @@ def draw(
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
 
-    if graph and (q is not None or labels):
-        raise InputError("--graph shows bodies and joints, no pose: leave out --q and --labels")
+    if graph and (q is not None or labels or skeleton):
+        raise InputError("--graph shows bodies and joints, no pose: leave out --q, --labels and --skeleton")
     mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)
     pose = None if q is None else _numbers(q, "--q")
-    figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels)
+    figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels, looks=not skeleton)
     write_file(path, picture_bytes(figure, path.suffix))
     if not quiet:
         told(f"Wrote {path}")

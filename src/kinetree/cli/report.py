@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, output_option, read_result, told
+from kinetree.cli.app import Force, MeshFolderOption, Quiet, app, output_option, read_result, told
 from kinetree.cli.results import ResultFile
 from kinetree.errors import InputError
 
@@ -17,12 +17,7 @@ def report(
     result: ResultFile,
     output: Annotated[Path | None, output_option("Page to write: .html; RESULT.html unless given.")] = None,
     force: Force = False,
-    meshes: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the mechanism's mesh files (.stl, .obj), to draw them.", metavar="FOLDER"
-        ),
-    ] = None,
+    meshes: MeshFolderOption = None,
     case: Annotated[
         int | None,
         typer.Option(help="Of a sweep: the case to show in motion; one is chosen unless given.", metavar="N"),

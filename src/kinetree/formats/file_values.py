@@ -139,6 +139,9 @@ Ends = Annotated[list[float], PlainValidator(as_ends), WithJsonSchema(_list_of(N
 Size = Annotated[
     list[float], PlainValidator(as_list), WithJsonSchema({"type": "array", "items": NUMBER, "minItems": 1})
 ]
+Color = Annotated[
+    list[float], PlainValidator(partial(as_list, length=4)), WithJsonSchema(_list_of(NUMBER, 4))
+]
 Axis = Annotated[str | list[float], PlainValidator(as_axis), WithJsonSchema(_AXIS)]
 Moment = Annotated[
     list[float] | list[list[float]],

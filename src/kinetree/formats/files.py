@@ -149,9 +149,10 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def _load_toml(path: Path, **options: Any) -> Mechanism:
+    from kinetree.formats.mesh_home import with_mesh_folder
     from kinetree.formats.toml_file import mechanism_from_toml
 
-    return mechanism_from_toml(read_text(path), source=str(path))
+    return with_mesh_folder(mechanism_from_toml(read_text(path), source=str(path)), path.parent)
 
 
 def _load_urdf(path: Path, **options: Any) -> Mechanism:

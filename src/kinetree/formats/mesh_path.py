@@ -108,6 +108,12 @@ class MeshFolder:
             raise FileError(f"{place}: {what} '{name}' names a folder; allowed: {FORMS}")
         return kept.as_posix()
 
+    def holding(self, kept: str) -> str | None:
+        """The folder to find a kept file in later: the root, or its own folder if the path is absolute."""
+        if os.path.isabs(kept):
+            return os.path.dirname(kept)
+        return None if self.root is None else str(self.root)
+
     def _joined(self, name: str, place: str, what: str) -> tuple[Path | None, str]:
         """The package that a file must be in, if any, and its absolute path, '..' not yet resolved."""
         root = self.root or NOWHERE

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kinetree.algebra.arrays import frozen
+import numpy as np
+
+from kinetree.algebra.arrays import Array, frozen
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import Shape
 
 DRAWN_GROUPS = (0, 1, 2)  # MuJoCo's viewer hides the others unless asked
+PLAIN = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # a geom's colour unless it is given
+Color = tuple[float, float, float, float]
 
 
 class ShapeReader:
@@ -22,6 +26,7 @@ class ShapeReader:
 
     def __init__(self, compiled: CompiledModel, inside: MeshFolder, elements: list[Element]) -> None:
         self.compiled, self.inside = compiled, inside
+        self._textures: dict[int, Array] = {}
         self.moved = {
             Path(x.attributes.get("file", "")).name
             for x in elements
@@ -29,12 +34,42 @@ class ShapeReader:
         }
 
     def shapes_of(self, b: int) -> tuple[Shape, ...]:
-        """The shapes of body b, of those geoms that MuJoCo draws by itself."""
+        """The shapes of body b, of those geoms that MuJoCo draws by itself.
+
+        Where a body has geoms that only show it, groups with none of these are there for contact alone.
+        """
         m = self.compiled.m
         first = int(m.body_geomadr[b])
         geoms = range(first, first + int(m.body_geomnum[b]))
-        made = [self._shape(g) for g in geoms if m.geom_group[g] in DRAWN_GROUPS]
+        drawn = [g for g in geoms if m.geom_group[g] in DRAWN_GROUPS and self._color(g)[3] > 0.0]
+        shown = {int(m.geom_group[g]) for g in drawn if not (m.geom_contype[g] or m.geom_conaffinity[g])}
+        made = [self._shape(g) for g in drawn if not shown or int(m.geom_group[g]) in shown]
         return tuple(shape for shape in made if shape is not None)
+
+    def _color(self, g: int) -> Color:
+        """The colour of a geom or of its material, which a texture is averaged into."""
+        m = self.compiled.m
+        material = int(m.geom_matid[g])
+        own = np.array(m.geom_rgba[g], dtype=np.float64)
+        if material < 0:
+            return _clipped(own)
+        plain = np.array_equal(own, PLAIN)
+        color = np.array(m.mat_rgba[material], dtype=np.float64) if plain else own
+        texture = next((int(t) for t in np.ravel(m.mat_texid[material]) if t >= 0), -1)
+        if texture >= 0:
+            color[:3] *= self._texture_color(texture)
+        return _clipped(color)
+
+    def _texture_color(self, texture: int) -> Array:
+        """The mean colour (3,) of a texture, from 0 to 1."""
+        if texture not in self._textures:
+            m = self.compiled.m
+            channels, start = int(m.tex_nchannel[texture]), int(m.tex_adr[texture])
+            count = int(m.tex_width[texture]) * int(m.tex_height[texture])
+            pixels = m.tex_data[start : start + channels * count].reshape(-1, channels)
+            mean = np.asarray(pixels, dtype=np.float64).mean(axis=0) / 255.0
+            self._textures[texture] = mean[:3] if channels >= 3 else np.full(3, mean[0])
+        return self._textures[texture]
 
     def _shape(self, g: int) -> Shape | None:
         m = self.compiled.m
@@ -45,7 +80,9 @@ class ShapeReader:
             return self._mesh(g)
         sizes = {"box": (2 * x, 2 * y, 2 * z), "cylinder": (x, 2 * y), "capsule": (x, 2 * y), "sphere": (x,)}
         sizes["ellipsoid"] = (x, y, z)
-        return Shape(kind, frozen(sizes[kind]), place) if kind in sizes else None
+        if kind not in sizes:
+            return None
+        return Shape(kind, frozen(sizes[kind]), place, color=self._color(g))
 
     def _mesh(self, g: int) -> Shape | None:
         """A mesh by its file; MuJoCo moves its frame to the centre of mass, this moves it back."""
@@ -62,4 +99,10 @@ class ShapeReader:
         what = f"mesh '{path}'"
         centred = placement_from(m.mesh_pos[mesh], m.mesh_quat[mesh], what)
         place = placement_from(m.geom_pos[g], m.geom_quat[g], what) @ centred.inverse
-        return Shape("mesh", m.mesh_scale[mesh], place, file.as_posix())
+        kept = file.as_posix()
+        return Shape("mesh", m.mesh_scale[mesh], place, kept, self._color(g), self.inside.holding(kept))
+
+
+def _clipped(values: Array) -> Color:
+    red, green, blue, opacity = (float(x) for x in np.clip(values, 0.0, 1.0))
+    return red, green, blue, opacity

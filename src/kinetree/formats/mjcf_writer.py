@@ -246,6 +246,7 @@ class _Writer:
             size = np.array([size[0], 0.5 * size[1]])
         if size.min() > 0.0:
             attributes = {"type": shape.kind, "size": spaced(size), **_placed(shape.placement), **VISUAL}
+            attributes |= {} if shape.color is None else {"rgba": spaced(shape.color)}
             SubElement(element, "geom", attributes)
 
     def _floor(self, world: Element) -> None:

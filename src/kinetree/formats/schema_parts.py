@@ -11,6 +11,7 @@ from kinetree.formats.file_values import (
     Angle,
     Angles,
     Axis,
+    Color,
     Limit,
     Matrix,
     Moment,
@@ -190,3 +191,4 @@ class ShapeTable(Placed):
         "sphere: [radius] (m); ellipsoid: half axes x, y, z (m); mesh: scale x, y, z (no unit)."
     )
     file: str | None = Field(None, description="File of a mesh.")
+    color: Color | None = Field(None, description="Red, green, blue and opacity, from 0 to 1 (no unit).")

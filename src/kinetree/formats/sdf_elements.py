@@ -133,21 +133,38 @@ def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | No
     """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
     try:
         shape = _only_shape(drawn)
-        place = pose(drawn)
+        place, color = pose(drawn), _color(drawn)
         if shape.tag in UNDRAWN:
             return None
         if shape.tag == "mesh":
             file = folder.found(word(shape, "uri"), shape.place, passed)
             scale = vector(shape, "scale", (1.0, 1.0, 1.0))
-            return None if file is None else placed(shape, lambda: Shape("mesh", scale, place, file))
+            if file is None:
+                return None
+            where = folder.holding(file)
+            return placed(shape, lambda: Shape("mesh", scale, place, file, color, where))
         if shape.tag in SIZES:
             size: Any = vector(shape, *SIZES[shape.tag])
         else:
             size = [number(shape, key, 1.0) for key in ROUND[shape.tag]]
-        return placed(shape, lambda: Shape(shape.tag, size, place))
+        return placed(shape, lambda: Shape(shape.tag, size, place, color=color))
     except (FileError, ModelError) as reason:
         passed.note("missing-element", f"<{drawn.tag}> that cannot be drawn", str(reason), type(reason))
         return None
+
+
+def _color(drawn: Element) -> tuple[float, float, float, float] | None:
+    """What <material><diffuse> says; one that cannot be read changes no answer and is none."""
+    for material in drawn.all("material"):
+        words = word(material, "diffuse", "").split()
+        try:
+            values = [min(max(float(x), 0.0), 1.0) for x in words]
+        except ValueError:
+            return None
+        if len(values) in (3, 4) and all(map(np.isfinite, values)):
+            red, green, blue, opacity = (*values, 1.0)[:4]
+            return red, green, blue, opacity
+    return None
 
 
 # ---- joints -------------------------------------------------------------------------------------------

@@ -127,7 +127,8 @@ def placement_of(table: Placed, what: str) -> Placement:
 def shape_of(table: ShapeTable) -> Shape:
     """What a body looks like."""
     size: Any = table.size
-    return Shape(table.kind, size, placement_of(table, f"shape '{table.kind}'"), table.file)
+    color: Any = table.color
+    return Shape(table.kind, size, placement_of(table, f"shape '{table.kind}'"), table.file, color)
 
 
 def inertia_of(table: GraphBodyTable) -> Inertia:

@@ -163,8 +163,9 @@ def _placement(placement: Placement) -> Table:
 
 
 def _shape(shape: Shape) -> Table:
-    file = {} if shape.file is None else {"file": shape.file}
-    return {"kind": shape.kind, "size": shape.size.tolist(), **file, **_placement(shape.placement)}
+    more: Table = {} if shape.file is None else {"file": shape.file}
+    more |= {} if shape.color is None else {"color": list(shape.color)}
+    return {"kind": shape.kind, "size": shape.size.tolist(), **more, **_placement(shape.placement)}
 
 
 def _loop(loop: Loop) -> Table:

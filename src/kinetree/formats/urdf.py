@@ -18,6 +18,7 @@ from kinetree.errors import FileError, InputError, ModelError, listed, shown, un
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
+from kinetree.formats.urdf_colors import material_colors
 from kinetree.formats.urdf_elements import (
     ONE_AXIS_TYPES,
     check_grammar,
@@ -123,8 +124,9 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
     root = _root(robot, links, carriers, options.root)
     kept = _reached(root, carriers) if options.root is not None else set(links)
     carriers = {child: joint for child, joint in carriers.items() if child in kept - {root}}
+    colors = material_colors(robot)
     bodies = {
-        name: link_body(x, folder, options.allow_unphysical, passed)
+        name: link_body(x, folder, options.allow_unphysical, passed, colors)
         for name, x in links.items()
         if name in kept and not is_world(x, root, passed)
     }

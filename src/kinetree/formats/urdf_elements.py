@@ -12,6 +12,7 @@ from kinetree.algebra.rotation import rotation_to_axis, unit_axis
 from kinetree.errors import FileError, ModelError, listed, unknown_name
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.urdf_colors import Colors, color_of
 from kinetree.formats.xml_file import Element, placed
 from kinetree.model.body import Body, Shape
 from kinetree.model.inertia import Inertia, physical_fault
@@ -94,11 +95,20 @@ def check_grammar(element: Element, passed: PassedOver) -> None:
 # ---- links ------------------------------------------------------------------------------------
 
 
-def link_body(link: Element, folder: MeshFolder, allow_unphysical: bool, passed: PassedOver) -> Body:
-    """The body of a <link>; it is drawn with its visual shapes, or its collision shapes if it has none."""
+def link_body(
+    link: Element,
+    folder: MeshFolder,
+    allow_unphysical: bool,
+    passed: PassedOver,
+    colors: Colors | None = None,
+) -> Body:
+    """The body of a <link>; it is drawn with its visual shapes, or its collision shapes if it has none.
+
+    ``colors`` are those of the file's materials by name.
+    """
     inertia = _inertia(link.one("inertial"), allow_unphysical, passed)
-    visual = [_shape(x, folder, passed) for x in link.all("visual")]
-    collision = [_shape(x, folder, passed) for x in link.all("collision")]
+    visual = [_shape(x, folder, passed, colors or {}) for x in link.all("visual")]
+    collision = [_shape(x, folder, passed, {}) for x in link.all("collision")]
     shapes = [shape for shape in visual if shape] or [shape for shape in collision if shape]
     return placed(link, lambda: Body(link.text("name"), inertia, tuple(shapes)))
 
@@ -141,16 +151,16 @@ def _moment(tensor: Element | None, passed: PassedOver) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
+def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver, colors: Colors) -> Shape | None:
     """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
     try:
-        return _drawn_shape(drawn, folder, passed)
+        return _drawn_shape(drawn, folder, passed, colors)
     except (FileError, ModelError) as reason:
         passed.note("missing-element", f"<{drawn.tag}> that cannot be drawn", str(reason), type(reason))
         return None
 
 
-def _drawn_shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
+def _drawn_shape(drawn: Element, folder: MeshFolder, passed: PassedOver, colors: Colors) -> Shape | None:
     geometry = drawn.needed("geometry")
     shapes = [child for child in geometry.children if child.tag in SHAPE_ATTRIBUTES]
     if len(shapes) != 1:
@@ -159,18 +169,19 @@ def _drawn_shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shap
             f"{geometry.place}: <geometry> must hold one of {listed(SHAPE_ATTRIBUTES)}, got {found}"
         )
     shape = shapes[0]
-    file = None
+    file = where = None
     if shape.tag == "mesh":
         file = folder.found(shape.text("filename"), shape.place, passed)
         if file is None:
             return None
         size: Any = shape.numbers("scale", 3, (1.0, 1.0, 1.0))
+        where = folder.holding(file)
     elif shape.tag == "box":
         size = shape.numbers("size", 3)
     else:
         size = [shape.number(key) for key in SHAPE_ATTRIBUTES[shape.tag]]
-    place = placement(drawn)
-    return placed(shape, lambda: Shape(shape.tag, size, place, file))
+    place, color = placement(drawn), color_of(drawn, colors)
+    return placed(shape, lambda: Shape(shape.tag, size, place, file, color, where))
 
 
 def placement(element: Element) -> Placement:

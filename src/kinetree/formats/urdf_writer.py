@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
@@ -143,8 +144,8 @@ def _simple_shapes(shape: Shape) -> list[Shape]:
     radius, length = shape.size
     ends = [shape.placement @ Placement.at((0.0, 0.0, z)) for z in (-0.5 * length, 0.5 * length)]
     return [
-        Shape("cylinder", shape.size, shape.placement),
-        *(Shape("sphere", np.array([radius]), end) for end in ends),
+        replace(shape, kind="cylinder"),
+        *(Shape("sphere", np.array([radius]), end, color=shape.color) for end in ends),
     ]
 
 
@@ -161,6 +162,8 @@ def _write_shape(link: Element, shape: Shape) -> None:
     else:
         radius, length = shape.size
         SubElement(geometry, shape.kind, radius=written(radius), length=written(length))
+    if shape.color is not None:
+        SubElement(SubElement(visual, "material", name=""), "color", rgba=spaced(shape.color))
 
 
 # ---- joints -----------------------------------------------------------------------------------

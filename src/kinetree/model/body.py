@@ -6,6 +6,8 @@ import reprlib
 from dataclasses import dataclass, field
 from unicodedata import category
 
+from numpy.typing import ArrayLike
+
 from kinetree.algebra.arrays import Array, array_key, number, same_arrays, vector
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, shown, unknown_name
@@ -46,12 +48,20 @@ class Shape:
     ``kind`` and ``size`` (m): box (x, y, z); cylinder and capsule (radius, length along z, a capsule's
     without its caps); sphere (radius,); ellipsoid (half axes x, y, z);
     mesh (scale x, y, z) with the ``file`` it is stored in.
+
+    ``color`` is red, green, blue and opacity, each from 0 to 1; a mesh without one, and any .dae or .glb
+    mesh, has the colours of its file. ``folder`` is where a relative ``file`` is found and ``digest`` the
+    SHA-256 of what it held when a result was written; both say where a shape comes from, not what it is, so
+    equality leaves them out.
     """
 
     kind: str
     size: Array
     placement: Placement = field(default_factory=Placement)
     file: str | None = None
+    color: tuple[float, float, float, float] | None = None
+    folder: str | None = None
+    digest: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SHAPE_SIZES:
@@ -62,16 +72,30 @@ class Shape:
         if (self.file is not None) != (self.kind == "mesh"):
             raise ModelError(f"a {self.kind} {'needs' if self.kind == 'mesh' else 'takes no'} mesh file")
         object.__setattr__(self, "size", size)
+        if self.color is not None:
+            object.__setattr__(self, "color", checked_color(self.color, f"color of a {self.kind}"))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Shape)
-            and (self.kind, self.placement, self.file) == (other.kind, other.placement, other.file)
-            and same_arrays([(self.size, other.size)])
-        )
+        if not isinstance(other, Shape):
+            return False
+        mine, theirs = ((x.kind, x.placement, x.file, x.color) for x in (self, other))
+        return mine == theirs and same_arrays([(self.size, other.size)])
 
     def __hash__(self) -> int:
-        return hash((self.kind, array_key(self.size), self.placement, self.file))
+        return hash((self.kind, array_key(self.size), self.placement, self.file, self.color))
+
+
+def checked_color(color: ArrayLike, what: str) -> tuple[float, float, float, float]:
+    """Red, green, blue and opacity from 0 to 1; ``what`` names it in messages.
+
+    >>> checked_color([1, 0.5, 0, 1], "color")
+    (1.0, 0.5, 0.0, 1.0)
+    """
+    values = vector(color, 4, what, ModelError)
+    if ((values < 0.0) | (values > 1.0)).any():
+        raise ModelError(f"{what} must be four numbers from 0 to 1, got {values.tolist()}")
+    red, green, blue, opacity = (float(x) for x in values)
+    return red, green, blue, opacity
 
 
 @dataclass(frozen=True)

@@ -33,11 +33,13 @@ class Canvas:
         height: float | None = None,
         seen: tuple[float, float] = (1.0, 1.0),
         also: Array | None = None,
+        marks: bool = False,
     ) -> None:
         """``height`` of the ground (m); ``seen``: the parts of the square axes' sides that are on paper;
-        ``also``: points (k, 3) that are to be within the picture, too.
+        ``also``: points (k, 3) that are to be within the picture, too; ``marks``: draw those of joints and
+        centres of mass also over bodies that are drawn as they look.
         """
-        self.ax, self.seen = ax, np.array(seen)
+        self.ax, self.seen, self.marks = ax, np.array(seen), marks
         points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
         self.size = extent(points)
         self.normal = shots[0].normal if all(shot.normal is not None for shot in shots) else None
@@ -146,12 +148,35 @@ class Canvas:
     def skeleton(self, shot: Skeleton, strength: float = 1.0, layer: int = 0) -> None:
         """One pose; below full strength it is a faint one without marks for points."""
         base = 2.0 + 3.0 * layer
+        self._looks(shot, strength, base + 0.5)
         for body in shot.bodies:
             self._body(body, strength, base)
         for joint in shot.joints:
-            self._joint(joint, strength, base)
+            if self.marks or not joint.covered:
+                self._joint(joint, strength, base)
         if strength == 1.0:
             self._points(shot, base + 2.0)
+
+    def _looks(self, shot: Skeleton, strength: float, zorder: float) -> None:
+        """Bodies as their description shows them, together, so that the nearer hides what is behind it."""
+        from matplotlib.colors import to_rgb
+
+        from kinetree.report.solids_artist import placed_solids
+
+        parts = [
+            (
+                solid,
+                x.place.rotation,
+                x.place.position,
+                np.array(to_rgb(solid.color or module_color(x.module))),
+            )
+            for x in shot.bodies
+            if x.look is not None
+            for solid in x.look.solids
+        ]
+        artist = placed_solids(parts, strength, zorder)
+        if artist is not None:
+            self.ax.add_artist(artist)
 
     def labels(self, shot: Skeleton) -> None:
         """The joints' names beside them; those in one place share a label."""
@@ -167,6 +192,8 @@ class Canvas:
         from matplotlib.patheffects import Normal, Stroke
         from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
+        if body.look is not None:
+            return
         color = module_color(body.module)
         if len(body.faces) > FLAT and all(len(face) == 4 for face in body.faces):
             self._skin(np.array(body.faces), color, strength, base)
@@ -236,14 +263,14 @@ class Canvas:
 
     def _points(self, shot: Skeleton, zorder: float) -> None:
         style: dict[str, Any] = {"depthshade": False, "zorder": zorder}
-        heavy = [body for body in shot.bodies if body.mass > 0]
+        heavy = shot.weights(self.marks)
         if heavy:
             masses = np.array([body.mass for body in heavy])
             centers = np.array([body.center for body in heavy]).T
             self.ax.scatter(
                 *centers, s=self.pen**2 * (4 + 12 * masses / masses.max()), c=INK, linewidths=0, **style
             )
-        if len(shot.contacts):
+        if len(shot.contacts) and (self.marks or not shot.has_looks):
             self.ax.scatter(*shot.contacts.T, marker="v", s=16 * self.pen**2, c=ALERT, linewidths=0, **style)
         for spring in shot.springs:
             line = zigzag(spring.at_a, spring.at_b, self.towards, 0.02 * self.size)

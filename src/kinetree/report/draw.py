@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import numbers
 from kinetree.errors import InputError, shown
+from kinetree.formats.files import PathLike
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.canvas import Canvas
+from kinetree.report.looks import looks as described_looks
 from kinetree.report.palette import INK
 from kinetree.report.skeleton import Skeleton, skeleton
 
@@ -27,14 +29,18 @@ def draw(
     legend: bool = True,
     ground: bool = True,
     view: tuple[float, float] | None = None,
+    looks: bool = True,
+    meshes: PathLike | None = None,
 ) -> Any:
     """Draw a mechanism in the pose q (n_dof,) and return the matplotlib 3-D axes.
 
     Without ``q`` the allowed pose nearest to zero is drawn; without ``ax`` a new pyplot figure is made.
-    Links have the colours of their modules ([Shah2013], section 4.1). Bodies without shapes are drawn as
-    lines between their joints, as plates if attached in three points or more, and where they float as the box
-    of equal inertia; meshes are not drawn. ``labels`` writes the joints' names; ``view`` is elevation and
-    azimuth (deg). A planar mechanism is seen along its normal.
+    Bodies are drawn as their description shows them, with meshes (.stl, .obj; .dae and .glb need the extra
+    ``meshes``) and shapes in their colours; ``meshes`` is a folder to read mesh files from instead of where
+    the description had them. Bodies without shapes, or all if ``looks`` is False, are lines between their
+    joints, plates if attached in three points or more, and where they float the box of equal inertia, in the
+    colours of their modules ([Shah2013], section 4.1). ``labels`` writes the joints' names; ``view`` is
+    elevation and azimuth (deg). A planar mechanism is seen along its normal.
 
     >>> from matplotlib.figure import Figure
     >>> import kinetree as kt
@@ -42,7 +48,7 @@ def draw(
     >>> ax.get_title()
     'gripper'
     """
-    shot = skeleton(mechanism, q)
+    shot = skeleton(mechanism, q, described_looks(mechanism, meshes) if looks else None)
     return _drawn(mechanism, [shot], ax, labels=labels, legend=legend, ground=ground, view=view)
 
 
@@ -55,31 +61,42 @@ def strobe(
     legend: bool = False,
     ground: bool = True,
     view: tuple[float, float] | None = None,
+    looks: bool = True,
+    meshes: PathLike | None = None,
 ) -> Any:
     """Draw the poses q (k, n_dof) of a motion into one picture, the earlier the fainter; see :func:`draw`."""
     rows = numbers(q, "q")
     if rows.ndim != 2 or not len(rows):
         raise InputError(f"q must have shape (k, {mechanism.n_dof}) with k >= 1, got shape {rows.shape}")
-    shots = [skeleton(mechanism, row) for row in rows]
+    known = described_looks(mechanism, meshes) if looks else None
+    shots = [skeleton(mechanism, row, known) for row in rows]
     return _drawn(mechanism, shots, ax, labels=labels, legend=legend, ground=ground, view=view)
 
 
 def figure_of(
-    mechanism: Mechanism, q: ArrayLike | None = None, *, labels: bool = False, inches: float = 6.0
+    mechanism: Mechanism,
+    q: ArrayLike | None = None,
+    *,
+    labels: bool = False,
+    inches: float = 6.0,
+    looks: bool = True,
+    meshes: PathLike | None = None,
+    view: tuple[float, float] | None = None,
 ) -> Figure:
     """A figure with one picture, made without any screen; smaller ones have larger letters beside it.
 
-    Poses q (k, n_dof) are overlaid as in :func:`strobe`.
+    Poses q (k, n_dof) are overlaid as in :func:`strobe`; for the other arguments see :func:`draw`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     rows = [q] if q is None or np.ndim(q) != 2 else [*numbers(q, "q")]
-    shots = [skeleton(mechanism, row) for row in rows]
+    known = described_looks(mechanism, meshes) if looks else None
+    shots = [skeleton(mechanism, row, known) for row in rows]
     figure = Figure(figsize=(inches, 1.05 * inches))
     FigureCanvasAgg(figure)
     ax: Any = figure.add_axes((0.0, 0.0, 1.0, 1.0 / 1.05), projection="3d")
-    _drawn(mechanism, shots, ax, labels=labels, legend=len(shots) == 1, ground=True, view=None)
+    _drawn(mechanism, shots, ax, labels=labels, legend=len(shots) == 1, ground=True, view=view)
     return figure
 
 
@@ -94,7 +111,7 @@ def _drawn(
     view: tuple[float, float] | None,
 ) -> Any:
     ax = _axes(ax)
-    canvas = Canvas(ax, shots, mechanism.gravity, view)
+    canvas = Canvas(ax, shots, mechanism.gravity, view, marks=labels)
     if ground:
         canvas.ground()
     faint = np.linspace(0.12, 0.5, len(shots) - 1)

@@ -26,6 +26,9 @@ class Form(NamedTuple):
     plate: list[Array]
 
 
+NO_FORM = Form(NO_LINES, (), [])
+
+
 def body_form(mechanism: Mechanism, link: Link) -> Form:
     """Lines and faces of a body without shapes.
 

@@ -21,16 +21,19 @@ WIDTH, HEIGHT = 0.2, 0.5  # where a corner begins, from the middle (0) to the ed
 
 def draw_legend(canvas: Canvas, shot: Skeleton) -> None:
     """The marks that occur, with their names."""
-    kinds = dict.fromkeys(joint.kind for joint in shot.joints if not joint.kind.is_free)
+    marked = [joint for joint in shot.joints if canvas.marks or not joint.covered]
+    kinds = dict.fromkeys(joint.kind for joint in marked if not joint.kind.is_free)
     entries = [_entry(x.name, x.marker, INK if x.marker_filled else PAPER, INK, 6.0) for x in kinds]
-    if any(body.mass > 0 for body in shot.bodies):
+    if shot.weights(canvas.marks):
         entries.append(_entry("centre of mass", "o", INK, None, 3.5))
-    if len(shot.contacts):
+    if len(shot.contacts) and (canvas.marks or not shot.has_looks):
         entries.append(_entry("contact point", "v", ALERT, None, 4.5))
     if shot.springs:
         entries.append(Line2D([], [], label="spring", color=INK, linewidth=1.1))
     if shot.loops:
         entries.append(_entry("loop", "o", "none", ALERT, 7.0))
+    if not entries:
+        return
     style: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "labelcolor": INK}
     place = free_corner(canvas)
     canvas.ax.legend(handles=entries, loc=place, handletextpad=0.2, borderaxespad=0.1, **style)

@@ -3,80 +3,115 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError
 from kinetree.formats.files import PathLike
+from kinetree.formats.mesh_home import LARGEST_MESH, file_digest
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.model.body import Shape
-from kinetree.report.shapes import hull_solid
+from kinetree.report.mesh_scene import dae_solids, glb_solids
+from kinetree.report.solid import Solid, compact, hex_color
 
-LARGEST_FILE = 50_000_000  # bytes
-MOST_TRIANGLES = 2000  # a finer mesh is shown as its convex hull
+MOST_TRIANGLES = 1_000_000  # of one file
+OWN_COLORS = (".dae", ".glb")  # whose colours count before those of the description
 STL_HEAD, STL_RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
+PLACE = "a mesh"
 
 
-def mesh_solids(shapes: Sequence[Shape], folder: PathLike | None) -> Iterator[tuple[Array, np.ndarray]]:
-    """Corners (k, 3) in the body frame and triangles (m, 3) of the shapes that are meshes.
+def mesh_solids(shape: Shape, folder: PathLike | None = None) -> list[Solid]:
+    """The surfaces of a mesh in the frame of its body, in the colours of the file or of the shape.
 
-    Without a folder there are none. Files other than .stl and .obj are left out; one that is missing or
-    cannot be read is an error.
+    It is looked for in ``folder``, or else in the shape's own; an error says why it cannot be drawn.
     """
-    if folder is None:
-        return
-    home = MeshFolder.only(folder)
-    for shape in shapes:
-        if shape.kind != "mesh" or Path(str(shape.file)).suffix.lower() not in READERS:
-            continue
-        assert home.root is not None
-        path = home.root / home.kept(str(shape.file), "mesh")
-        corners, triangles = _simplified(*_read(path))
-        yield (corners * shape.size) @ shape.placement.rotation.T + shape.placement.position, triangles
+    path = _path(shape, folder)
+    suffix = path.suffix.lower()
+    given = None if shape.color is None else hex_color(np.array(shape.color))
+    place, mirrored = shape.placement, bool(np.prod(shape.size) < 0.0)
+    made = []
+    for part in _read(path):
+        corners = (part.corners * shape.size) @ place.rotation.T + place.position
+        triangles = part.triangles[:, ::-1] if mirrored else part.triangles
+        color = (part.color or given) if suffix in OWN_COLORS else (given or part.color)
+        made.append(Solid(corners, triangles, color))
+    return made
 
 
-def _read(path: Path) -> tuple[Array, np.ndarray]:
+def _path(shape: Shape, folder: PathLike | None) -> Path:
+    """Where the file of a mesh is, never outside its folder; one that a result remembers is unchanged."""
+    where = shape.folder if folder is None else folder
+    if where is None:
+        raise FileError(f"mesh file '{shape.file}': it is not known which folder it is in")
+    home = MeshFolder.only(where)
+    assert home.root is not None
+    path = home.root / home.kept(str(shape.file), PLACE)
+    if path.suffix.lower() not in READERS:
+        raise FileError(f"{path}: meshes are read from {', '.join(READERS)} files")
+    if folder is None and shape.digest is not None and path.is_file() and file_digest(path) != shape.digest:
+        raise FileError(f"{path}: is not the file that the result was made with; name its folder to draw it")
+    return path
+
+
+def _read(path: Path) -> list[Solid]:
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise FileError(f"{path}: has more than {LARGEST_FILE} bytes; use a coarser mesh")
-        corners, triangles = READERS[path.suffix.lower()](path.read_bytes())
+        found = path.stat()
+        if found.st_size > LARGEST_MESH:
+            raise FileError(f"{path}: has more than {LARGEST_MESH} bytes; use a coarser mesh")
+        return list(_solids(str(path), found.st_mtime_ns, found.st_size))
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, IndexError, struct.error):
+
+
+@lru_cache(maxsize=256)
+def _solids(name: str, changed: int, size: int) -> tuple[Solid, ...]:
+    """The surfaces of a file as it was at one time, equal corners joined."""
+    path = Path(name)
+    try:
+        found = READERS[path.suffix.lower()](path.read_bytes(), path)
+    except (ValueError, IndexError, struct.error, OverflowError):
         raise FileError(f"{path}: is no mesh file that can be read") from None
-    inside = len(triangles) > 0 and triangles.min() >= 0 and triangles.max() < len(corners)
-    if not inside or not np.isfinite(corners).all():
+    count = sum(len(x.triangles) for x in found)
+    if count > MOST_TRIANGLES:
+        raise FileError(f"{path}: has {count} triangles; at most {MOST_TRIANGLES} are drawn")
+    if not count or not all(_is_sound(x) for x in found):
         raise FileError(f"{path}: is damaged: it has no triangles, or corners that do not exist")
-    return corners, triangles
+    return tuple(_joined(x) for x in found)
 
 
-def _simplified(corners: Array, triangles: np.ndarray) -> tuple[Array, np.ndarray]:
-    """The mesh with equal corners joined, or its hull if it is very fine."""
-    if len(triangles) > MOST_TRIANGLES:
-        corners, triangles = hull_solid(corners, 1e-3 * float(np.ptp(corners, axis=0).max()))
-    distinct, number = np.unique(corners, axis=0, return_inverse=True)
-    return distinct, number.reshape(-1)[triangles]
+def _is_sound(solid: Solid) -> bool:
+    inside = solid.triangles.min(initial=0) >= 0 and solid.triangles.max(initial=-1) < len(solid.corners)
+    return bool(inside and np.isfinite(solid.corners).all())
 
 
-def _stl(content: bytes) -> tuple[Array, np.ndarray]:
+def _joined(solid: Solid) -> Solid:
+    """The surface with equal corners joined."""
+    distinct, number = np.unique(solid.corners.astype(np.float32), axis=0, return_inverse=True)
+    triangles = number.reshape(-1)[solid.triangles]
+    return Solid(distinct.astype(np.float64), triangles, solid.color)
+
+
+def _stl(content: bytes, path: Path) -> list[Solid]:
     if len(content) >= STL_HEAD:
         (count,) = struct.unpack_from("<I", content, STL_HEAD - 4)
         if len(content) == STL_HEAD + count * STL_RECORD.itemsize:
             corners = np.frombuffer(content, STL_RECORD, count, STL_HEAD)["corners"].astype(np.float64)
-            return corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3)
+            return [Solid(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
     words = (line.split() for line in content.decode("ascii", errors="replace").splitlines())
     rows = [[float(x) for x in row[1:4]] for row in words if len(row) == 4 and row[0].lower() == "vertex"]
-    return np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3)
+    return [Solid(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
 
 
-def _obj(content: bytes) -> tuple[Array, np.ndarray]:
-    """Vertices and faces, those with more corners than three as fans."""
+def _obj(content: bytes, path: Path) -> list[Solid]:
+    """Vertices and faces, those with more corners than three as fans, one surface per material."""
     corners: list[list[float]] = []
-    triangles: list[tuple[int, int, int]] = []
+    faces: dict[str, list[tuple[int, int, int]]] = {}
+    colors: dict[str, str] = {}
+    material = ""
     for line in content.decode("utf-8", errors="replace").splitlines():
         key, *words = line.split() or [""]
         if key == "v":
@@ -84,8 +119,49 @@ def _obj(content: bytes) -> tuple[Array, np.ndarray]:
         elif key == "f":
             found = [int(word.partition("/")[0]) for word in words]
             around = [k - 1 if k > 0 else len(corners) + k for k in found]
-            triangles += [(around[0], b, c) for b, c in pairwise(around[1:])]
-    return np.array(corners).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+            faces.setdefault(material, []).extend((around[0], b, c) for b, c in pairwise(around[1:]))
+        elif key == "usemtl":
+            material = " ".join(words)
+        elif key == "mtllib":
+            colors |= _materials(path, " ".join(words))
+    points = np.array(corners).reshape(-1, 3)
+    made = [
+        Solid(points, np.array(x, dtype=np.int64).reshape(-1, 3), colors.get(n)) for n, x in faces.items()
+    ]
+    return [compact(x) if _is_sound(x) else x for x in made]
 
 
-READERS = {".stl": _stl, ".obj": _obj}
+def _materials(path: Path, name: str) -> dict[str, str]:
+    """Colours by material of an .mtl file beside an .obj file; none if it is not there or elsewhere."""
+    found: dict[str, str] = {}
+    place = path.with_name(Path(name).name)
+    try:
+        if place.suffix.lower() != ".mtl" or place.stat().st_size > LARGEST_MESH:
+            return {}
+        lines = place.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    material = ""
+    for line in lines:
+        key, *words = line.split() or [""]
+        if key == "newmtl":
+            material = " ".join(words)
+        elif key == "Kd" and len(words) >= 3:
+            found[material] = hex_color(np.array([float(x) for x in words[:3]], dtype=np.float64))
+    return found
+
+
+def _dae(content: bytes, path: Path) -> list[Solid]:
+    return dae_solids(content, str(path))
+
+
+def _glb(content: bytes, path: Path) -> list[Solid]:
+    return glb_solids(content, str(path))
+
+
+READERS: dict[str, Callable[[bytes, Path], list[Solid]]] = {
+    ".stl": _stl,
+    ".obj": _obj,
+    ".dae": _dae,
+    ".glb": _glb,
+}

@@ -15,6 +15,7 @@ from kinetree.report.arrows import force_arrows
 from kinetree.report.canvas import Canvas
 from kinetree.report.encode import check_movie, movie_bytes
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names, positions
+from kinetree.report.looks import looks
 from kinetree.report.output import write_file
 from kinetree.report.palette import GROUND, INK
 from kinetree.report.skeleton import Skeleton, extent, skeleton
@@ -24,8 +25,11 @@ SIZE = (800, 600)
 LARGEST = 4096  # pixels along a side
 MOST_PICTURES = 20_000
 MOST_SAMPLES = 3 * MOST_PICTURES  # that pictures are taken from; between them poses are on straight lines
+MOST_TRIANGLES = 60_000  # of a mechanism drawn many times
 DPI = 100
 HEAD = 36  # pixels above for name and time, and as many below
+SHORT = 1.5  # s; a shorter motion is shown in slow motion
+SLOWER = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.001, 1e-4)
 LONGEST_ARROW = 0.25  # beside the mechanism's size
 Progress = Callable[[float], None]
 
@@ -35,11 +39,12 @@ def write_movie(
     path: PathLike,
     fps: float = 30.0,
     size: Sequence[int] = SIZE,
-    speed: float = 1.0,
+    speed: float | None = None,
     *,
     motion: int = 0,
     force: bool = False,
     progress: Progress | None = None,
+    meshes: PathLike | None = None,
 ) -> None:
     """Write the motion of a result as .mp4 or .gif; see :meth:`Result.animate`.
 
@@ -51,10 +56,24 @@ def write_movie(
     if not motion_names(result):
         raise InputError(f"the {result.task} result has no q over time, so there is no motion to show")
     moving = frames(result, motion, most=MOST_SAMPLES)
-    times = movie_times(moving, fps, speed)
+    pace = usual_speed(moving) if speed is None else speed
+    times = movie_times(moving, fps, pace)
     q = positions(result, motion)[moving.rows]
-    pictures = movie_pictures(result.mechanism, moving, q, times, size, progress)
+    pictures = movie_pictures(result.mechanism, moving, q, times, size, progress, meshes, pace)
     write_file(place, movie_bytes(pictures, place.suffix, float(fps)))
+
+
+def usual_speed(motion: Frames) -> float:
+    """The speed of a movie unless it is given: 1, or slow motion where all would be over in a moment.
+
+    >>> import kinetree as kt
+    >>> usual_speed(frames(kt.simulate(kt.zoo.gripper(), [-1, 0, 0, 0], duration=0.2)))
+    0.1
+    """
+    duration = float(motion.time[-1] - motion.time[0])
+    if not 0.0 < duration < SHORT:
+        return 1.0
+    return next((x for x in SLOWER if duration / x >= SHORT), SLOWER[-1])
 
 
 def movie_times(motion: Frames, fps: float = 30.0, speed: float = 1.0) -> Array:
@@ -86,23 +105,28 @@ def movie_pictures(
     times: Array,
     size: Sequence[int] = SIZE,
     progress: Progress | None = None,
+    meshes: PathLike | None = None,
+    speed: float = 1.0,
 ) -> Iterator[np.ndarray]:
     """Pictures (height, width, 3) of bytes, one for each of the times (s); ``q`` (T, n_dof) of the frames."""
     paper_size = _checked_size(size)
-    shots = [skeleton(mechanism, row) for row in interpolated(motion.time, q, times)]
+    known = looks(mechanism, meshes, MOST_TRIANGLES)
+    shots = [skeleton(mechanism, row, known) for row in interpolated(motion.time, q, times)]
     extents = extent(np.concatenate([points for shot in shots for points in (shot.points, shot.corners)]))
     arrows = [
         (x.color, interpolated(motion.time, x.at, times), interpolated(motion.time, x.vector, times))
         for x in force_arrows(motion, LONGEST_ARROW * extents)
     ]
     tips = np.concatenate([np.zeros((0, 3)), *((at + vector).reshape(-1, 3) for _, at, vector in arrows)])
+    pace = "" if speed == 1.0 else f"   speed {speed:.3g}"
+    digits = 2 if speed > 0.2 else 3
     paper = _Paper(mechanism, motion.ground, shots, paper_size, tips)
     for k, shot in enumerate(shots):
         paper.begin()
         paper.canvas.skeleton(shot)
         for color, at, vector in arrows:
             paper.canvas.arrows(at[k], vector[k], color)
-        yield paper.finish(f"t = {times[k]:.2f} s")
+        yield paper.finish(f"t = {times[k]:.{digits}f} s{pace}")
         if progress is not None:
             progress((k + 1) / len(shots))
 

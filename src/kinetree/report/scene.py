@@ -5,6 +5,7 @@ The poses they move through are :class:`kinetree.report.frames.Frames`. Pages, v
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,25 +18,19 @@ from kinetree.model.body import WORLD, Shape
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.report.forms import body_form
-from kinetree.report.mesh_file import mesh_solids
+from kinetree.report.looks import Look, is_visible, mesh_looks
 from kinetree.report.palette import module_color
 from kinetree.report.shapes import hull_solid
 from kinetree.report.skeleton import extent, skeleton
+from kinetree.report.solid import Solid
 
 WORLD_INDEX = -1
+MOST_TRIANGLES = 40_000  # of all meshes on a page: together less than 1 MB of it
 THICK, SLENDER, THINNEST = (
     0.026,
     0.13,
     0.009,
 )  # radius of a link: of the size, of its length, at least of the size
-
-
-@dataclass(frozen=True, eq=False)
-class Solid:
-    """A closed surface in a body frame: ``corners`` (k, 3) in m, ``triangles`` (m, 3) seen from outside."""
-
-    corners: Array
-    triangles: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +54,8 @@ class SceneJoint:
     """A joint: it sits at the origin of ``body``, and at ``seat`` (3,) in the frame of ``parent``.
 
     Both are indices of bodies, -1 is the world; seat and origin differ if the joint slides. ``axis`` (3,) in
-    the body frame is that of a joint with just one. ``grounded``: it stands on the world.
+    the body frame is that of a joint with just one. ``grounded``: it stands on the world; ``covered``: it is
+    inside bodies that are shown as they look.
     """
 
     name: str
@@ -69,6 +65,7 @@ class SceneJoint:
     seat: Array
     axis: Array | None
     grounded: bool
+    covered: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,29 +102,31 @@ class Scene:
         return any(joint.grounded for joint in self.joints)
 
 
-def scene(mechanism: Mechanism, meshes: PathLike | None = None) -> Scene:
+def scene(mechanism: Mechanism, meshes: PathLike | None = None, most: int = MOST_TRIANGLES) -> Scene:
     """The scene of a mechanism.
 
     A body has the shapes of its description; without any it is made of capsules between its joints, a plate
-    if it is attached in three points or more, or the box of equal inertia. Mesh files (.stl, .obj) are read
-    from the folder ``meshes`` only, and never from outside it; without it a mesh is drawn as if it were not
-    described.
+    if it is attached in three points or more, or the box of equal inertia. Mesh files are read as by
+    :func:`kinetree.report.looks.looks`, and together have at most ``most`` triangles.
 
     >>> import kinetree as kt
     >>> arm = scene(kt.zoo.two_link())
     >>> [shape.kind for body in arm.bodies for shape in body.shapes]
     ['capsule', 'capsule']
     """
-    shot = skeleton(mechanism)
+    found = mesh_looks(mechanism, meshes, most)
+    covered = _covered(mechanism, found)
+    shot = skeleton(mechanism, None, found)
     size = extent(np.concatenate([shot.points, shot.corners]))
     module_of = {body: module.number for module in mechanism.modules for body in module.bodies}
     bodies = tuple(
-        _body(mechanism, link, module_of[link.body.name], size, meshes) for link in mechanism.links
+        _body(mechanism, link, module_of[link.body.name], size, found.get(link.body.name), bool(covered))
+        for link in mechanism.links
     )
     return Scene(
         mechanism.name,
         bodies,
-        tuple(_joint(mechanism, link) for link in mechanism.links),
+        tuple(_joint(mechanism, link, link.body.name in covered) for link in mechanism.links),
         tuple(_point(mechanism, x.name, x.body, x.position) for x in mechanism.contact_points),
         tuple(
             (
@@ -149,6 +148,17 @@ def scene(mechanism: Mechanism, meshes: PathLike | None = None) -> Scene:
     )
 
 
+def _covered(mechanism: Mechanism, found: Mapping[str, Look]) -> set[str]:
+    """Bodies that are shown as they look, and those without shapes among them."""
+    shown = {x.body.name for x in mechanism.links if any(map(_is_primitive, x.body.shapes))} | set(found)
+    bare = {link.body.name for link in mechanism.links if not link.body.shapes}
+    return shown | bare if shown else set()
+
+
+def _is_primitive(shape: Shape) -> bool:
+    return shape.kind != "mesh" and is_visible(shape)
+
+
 def _up(gravity: Array) -> Array:
     length = float(np.linalg.norm(gravity))
     return -gravity / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -162,7 +172,7 @@ def _point(mechanism: Mechanism, name: str, body: str, position: Array) -> Scene
     return ScenePoint(name, _index(mechanism, body), position)
 
 
-def _joint(mechanism: Mechanism, link: Link) -> SceneJoint:
+def _joint(mechanism: Mechanism, link: Link, covered: bool) -> SceneJoint:
     joint = link.joint
     kind = KINDS[joint.kind]
     return SceneJoint(
@@ -173,14 +183,18 @@ def _joint(mechanism: Mechanism, link: Link) -> SceneJoint:
         link.placement.position,
         joint.axes[-1] if kind.has_direction else None,
         link.parent == WORLD and not kind.is_free,
+        covered,
     )
 
 
-def _body(mechanism: Mechanism, link: Link, module: int, size: float, meshes: PathLike | None) -> SceneBody:
+def _body(
+    mechanism: Mechanism, link: Link, module: int, size: float, look: Look | None, shown: bool
+) -> SceneBody:
+    """A body; a frame without shapes is not made up where others have shapes."""
     body = link.body
-    shapes = tuple(shape for shape in body.shapes if shape.kind != "mesh")
-    solids = tuple(Solid(*found) for found in mesh_solids(body.shapes, meshes))
-    if not shapes and not solids:
+    shapes = tuple(filter(_is_primitive, body.shapes))
+    solids = () if look is None else look.solids
+    if not shapes and not solids and (body.shapes or not shown):
         shapes, solids = _made_up(mechanism, link, size)
     return SceneBody(
         body.name, module, module_color(module), shapes, solids, body.inertia.center, body.inertia.mass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,8 @@ from kinetree.errors import InputError, KinetreeError
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.report.forms import SAME_POINT, body_form
+from kinetree.report.forms import NO_FORM, SAME_POINT, body_form
+from kinetree.report.looks import Look
 from kinetree.report.shapes import shape_faces
 from kinetree.state import coordinates
 
@@ -30,11 +32,15 @@ class JointMark:
     seat: Array  # the joint frame's origin on the parent; differs from position if the joint slides
     axis: Array | None
     grounded: bool
+    covered: bool = False  # drawn inside bodies that are shown as they look
 
 
 @dataclass(frozen=True, eq=False)
 class BodyMark:
-    """A body in the world: origin, ``lines`` (k, 2, 3), ``faces`` (polygons), centre of mass and mass."""
+    """A body in the world: origin, ``lines`` (k, 2, 3), ``faces`` (polygons), centre of mass and mass.
+
+    ``look`` are the surfaces of its description in its frame, which is at ``place``; then it has no faces.
+    """
 
     name: str
     module: int
@@ -43,6 +49,13 @@ class BodyMark:
     faces: list[Array]
     center: Array
     mass: float
+    place: Placement = field(default_factory=Placement)
+    look: Look | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is drawn as lines and plates, not as it looks."""
+        return self.look is None and bool(self.faces or len(self.lines))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,14 +99,25 @@ class Skeleton:
 
     @property
     def corners(self) -> Array:
-        """Corners of all faces, (k, 3)."""
+        """Corners of all faces, and the ends of bodies that are drawn as they look, (k, 3)."""
         faces = [face for body in self.bodies for face in body.faces]
-        return np.concatenate([np.zeros((0, 3)), *faces])
+        ends = [_moved(body.place, body.look.ends) for body in self.bodies if body.look is not None]
+        return np.concatenate([np.zeros((0, 3)), *faces, *ends])
 
     @property
     def grounded(self) -> bool:
         """Whether a joint other than a free one stands on the world."""
         return any(joint.grounded for joint in self.joints)
+
+    @property
+    def has_looks(self) -> bool:
+        """Whether a body is drawn as it looks."""
+        return any(body.look is not None for body in self.bodies)
+
+    def weights(self, marks: bool) -> list[BodyMark]:
+        """Bodies whose centre of mass is marked: those with mass, unless it is inside what they look like."""
+        plain = marks or not self.has_looks
+        return [body for body in self.bodies if body.mass > 0 and (plain or body.is_plain)]
 
 
 def resting_pose(mechanism: Mechanism) -> Array:
@@ -117,15 +141,25 @@ def _closed(mechanism: Mechanism, pose: Array) -> Array:
     return pose
 
 
-def skeleton(mechanism: Mechanism, q: ArrayLike | None = None) -> Skeleton:
-    """The marks of a mechanism in the pose q (n_dof,), by default the allowed one nearest to zero."""
+def skeleton(
+    mechanism: Mechanism, q: ArrayLike | None = None, looks: Mapping[str, Look] | None = None
+) -> Skeleton:
+    """The marks of a mechanism in the pose q (n_dof,), by default the allowed one nearest to zero.
+
+    Bodies that ``looks`` has are drawn by it.
+    """
     pose = coordinates(mechanism, resting_pose(mechanism) if q is None else q, "q")
     if pose.ndim != 1:
         raise InputError(f"q must be one pose of shape ({mechanism.n_dof},), got shape {pose.shape}")
     places = _places(forward_kinematics(mechanism, pose))
     module_of = {body: module.number for module in mechanism.modules for body in module.bodies}
-    bodies = [_body_mark(mechanism, link, places, module_of) for link in mechanism.links]
-    joints = [_joint_mark(link, places) for link in mechanism.links]
+    known = looks or {}
+    bodies = [
+        _body_mark(mechanism, link, places, module_of, known.get(link.body.name), bool(known))
+        for link in mechanism.links
+    ]
+    covered = {x.name for x in bodies if known and not (x.faces or len(x.lines))}
+    joints = [_joint_mark(link, places, link.body.name in covered) for link in mechanism.links]
     loops = [
         LoopMark(
             loop.name,
@@ -167,22 +201,29 @@ def _moved_faces(place: Placement, faces: list[Array]) -> list[Array]:
     return np.split(_moved(place, np.concatenate(faces)), ends)
 
 
-def _joint_mark(link: Link, places: dict[str, Placement]) -> JointMark:
+def _joint_mark(link: Link, places: dict[str, Placement], covered: bool) -> JointMark:
     place, joint = places[link.body.name], link.joint
     seat = (places[link.parent] @ link.placement).position
     kind = KINDS[joint.kind]
     axis = place.rotation @ joint.axes[-1] if kind.has_direction else None
     grounded = link.parent == WORLD and not kind.is_free
-    return JointMark(joint.name, kind, place.position, seat, axis, grounded)
+    return JointMark(joint.name, kind, place.position, seat, axis, grounded, covered)
 
 
 def _body_mark(
-    mechanism: Mechanism, link: Link, places: dict[str, Placement], module_of: dict[str, int]
+    mechanism: Mechanism,
+    link: Link,
+    places: dict[str, Placement],
+    module_of: dict[str, int],
+    look: Look | None,
+    others: bool,
 ) -> BodyMark:
     body = link.body
-    form = body_form(mechanism, link)
-    faces = [face for shape in body.shapes or form.boxes for face in shape_faces(shape)]
-    if not body.shapes:
+    bare = look is None and (bool(body.shapes) or not others)  # no frame of a robot that is drawn otherwise
+    form = body_form(mechanism, link) if bare else NO_FORM
+    described = [shape for shape in body.shapes if shape.kind != "mesh"] if bare else []
+    faces = [face for shape in described or form.boxes for face in shape_faces(shape)]
+    if not described:
         faces += form.plate
     place = places[body.name]
     return BodyMark(
@@ -193,6 +234,8 @@ def _body_mark(
         _moved_faces(place, faces),
         _moved(place, body.inertia.center),
         body.inertia.mass,
+        place,
+        look,
     )
 
 

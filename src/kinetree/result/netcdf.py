@@ -15,6 +15,7 @@ import numpy as np
 
 from kinetree.errors import FileError, InputError, KinetreeError, listed
 from kinetree.formats.files import PathLike, check_is_file, check_writable, checked_path, write_bytes
+from kinetree.formats.mesh_home import mesh_record, with_mesh_record
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
@@ -40,6 +41,7 @@ HIGHEST_COMPRESSION = 1100  # gzip cannot do better
 TABLES = ("settings", "audit", "statistics", "messages", "provenance", "stop")  # kept as JSON
 DESCRIPTION = ("units", "unit_along", "long_name", "may_be_missing", "dtype")
 TEXTS = ("task", "mechanism", *TABLES)
+MESHES = "meshes"  # where mesh files are and what they held; only in results whose mechanism has some
 
 
 def save_result(result: Result, path: PathLike, force: bool = False) -> None:
@@ -99,6 +101,9 @@ def result_bytes(result: Result) -> bytes:
         file.attrs["checksum"] = _checksum(texts, coordinates, variables)
         for name, text in texts.items():
             file.attrs[name] = text
+        meshes = mesh_record(result.mechanism)
+        if meshes:
+            file.attrs[MESHES] = json.dumps(meshes, ensure_ascii=False)
         for name, label in coordinates.items():
             if label.dims == (name,):
                 file.dimensions[name] = len(label.values)
@@ -187,7 +192,7 @@ def _read(place: Path, file: Any) -> Result:
     stop = tables["stop"] or {"time": None, "reason": None}
     return Result(
         labelled_dataset(coordinates, variables),
-        _mechanism(place, texts["mechanism"]),
+        with_mesh_record(_mechanism(place, texts["mechanism"]), _meshes(file)),
         texts["task"],
         tables["settings"],
         {name: Check.from_table(table) for name, table in tables["audit"].items()},
@@ -225,6 +230,14 @@ def _variable(name: str, array: Any) -> Variable:
     own = array.is_scale  # the labels of a dimension
     dims = (name,) if own else tuple(dim[0].name.rpartition("/")[-1] for dim in array.dims)
     return described(dims, values, attrs)
+
+
+def _meshes(file: Any) -> Any:
+    """The record of mesh files; one that cannot be read is none, as it changes no number."""
+    try:
+        return json.loads(str(file.attrs.get(MESHES, "{}")))
+    except ValueError:
+        return {}
 
 
 def _mechanism(place: Path, text: str) -> Mechanism:

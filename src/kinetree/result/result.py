@@ -196,22 +196,24 @@ class Result:
         path: PathLike,
         fps: float = 30.0,
         size: Sequence[int] = (800, 600),
-        speed: float = 1.0,
+        speed: float | None = None,
         force: bool = False,
+        meshes: PathLike | None = None,
     ) -> None:
         """Write the motion as a movie, .gif or (with ``kinetree[movie]`` or ffmpeg) .mp4.
 
         ``fps`` pictures per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
-        twice as long. An existing file is replaced only with ``force``.
+        twice as long; unless it is given, motions of less than 1.5 s are shown in slow motion. ``meshes``
+        is as in :meth:`report`. An existing file is replaced only with ``force``.
         """
-        upstairs("write_movie")(self, path, fps, size, speed, force=force)
+        upstairs("write_movie")(self, path, fps, size, speed, force=force, meshes=meshes)
 
     def report(self, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
         """Write a page (.html) with animation, linked curves, tables, audit and origin, all in one file.
 
         It opens with a double click, without any network. An existing file is replaced only with ``force``.
-        ``meshes`` is the folder of the mechanism's mesh files (.stl, .obj); without it bodies that have only
-        meshes are drawn as links between their joints.
+        Bodies look as their description shows them; ``meshes`` is a folder to read mesh files from, if they
+        are no longer where the description had them. Meshes are made coarser so that they add less than 1 MB.
         """
         upstairs("write_report")(self, path, force, meshes)
 

@@ -14,9 +14,11 @@ from kinetree.model.body import Shape
 from kinetree.model.joint_kind import BALL, BLOCK, PIN
 from kinetree.report.canvas import grid_step
 from kinetree.report.frames import GroundPlane
+from kinetree.report.looks import welded
 from kinetree.report.palette import ALERT, CENTER_COLOR, GROUND, INK, PAPER
 from kinetree.report.scene import Scene, SceneBody, SceneJoint
 from kinetree.report.shapes import shape_faces
+from kinetree.report.solid import Solid, hex_color
 
 CLEAR = 0.45  # opacity of bodies that are seen through
 JOINT, POINT = 0.023, 0.011  # radius of a joint's mark and of a point, of the mechanism's size
@@ -47,13 +49,17 @@ class Stage:
             self._bodies.append(server.scene.add_frame(place, show_axes=False))
             self._add_body(place, body)
         for k, joint in enumerate(scene.joints):
+            if joint.covered:
+                continue
             self._add_joint(f"{self.root}/{joint.body}/joint{k}", joint)
             if joint.grounded:
                 self._add_seat(f"{self.root}/seat{k}", joint)
-        self._rails = [joint for joint in scene.joints if joint.kind.slides and not joint.kind.is_free]
+        sliding = [joint for joint in scene.joints if joint.kind.slides and not joint.kind.is_free]
+        self._rails = [joint for joint in sliding if not joint.covered]
         self._rail_lines = self._add_lines("rails", len(self._rails), GROUND)
         self._spring_lines = self._add_lines("springs", len(scene.springs), INK)
-        for k, point in enumerate(scene.contacts):
+        hidden = any(joint.covered for joint in scene.joints)
+        for k, point in enumerate(() if hidden else scene.contacts):
             self._add_point(f"{self._frame(point.body)}/contact{k}", point.position)
         for k, pair in enumerate(scene.loops):
             for side, point in enumerate(pair):
@@ -147,11 +153,12 @@ class Stage:
 
     def _add_body(self, place: str, body: SceneBody) -> None:
         for k, shape in enumerate(body.shapes):
-            self._add_shape(f"{place}/shape{k}", shape, rgb(body.color))
+            color = body.color if shape.color is None else hex_color(np.array(shape.color))
+            self._add_shape(f"{place}/shape{k}", shape, rgb(color))
         for k, solid in enumerate(body.solids):
             if len(solid.triangles):
                 self._add_mesh(
-                    f"{place}/solid{k}", solid.corners, solid.triangles, rgb(body.color), flat=True
+                    f"{place}/solid{k}", *_parted(solid), rgb(solid.color or body.color), flat=False
                 )
 
     def _add_shape(self, name: str, shape: Shape, color: tuple[int, int, int]) -> None:
@@ -163,7 +170,7 @@ class Stage:
         elif shape.kind == "cylinder":
             self._solids.append(api.add_cylinder(name, float(size[0]), float(size[1]), color, **place))
         else:
-            self._add_mesh(name, *_welded(shape_faces(shape)), color, flat=False)
+            self._add_mesh(name, *welded(shape_faces(shape)), color, flat=False)
 
     def _add_mesh(
         self, name: str, corners: Array, triangles: Array, color: tuple[int, int, int], flat: bool
@@ -251,13 +258,9 @@ def _rotated(unit: Array, vector: Array) -> Array:
     return turned
 
 
-def _welded(faces: list[Array]) -> tuple[Array, Array]:
-    """Corners and triangles of polygons that share their corners, for smooth shading."""
-    corners = np.concatenate(faces)
-    _, first, number = np.unique(corners.round(7), axis=0, return_index=True, return_inverse=True)
-    triangles, start = [], 0
-    for face in faces:
-        k = number.ravel()[start : start + len(face)]
-        triangles += [(k[0], k[j], k[j + 1]) for j in range(1, len(face) - 1)]
-        start += len(face)
-    return corners[first], np.array([t for t in triangles if len(set(t)) == 3])
+def _parted(solid: Solid) -> tuple[Array, np.ndarray]:
+    """Corners and triangles that share a corner only where the surface is smooth, so that edges are seen."""
+    corners = solid.corners[solid.triangles].reshape(-1, 3)
+    rows = np.column_stack([corners, solid.normals.reshape(-1, 3).round(3)])
+    _, first, number = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return corners[first], number.reshape(-1, 3)

@@ -18,12 +18,14 @@ from kinetree.report.html.panels import MotionPanel, report_panels
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import seen_events
 from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
+from kinetree.report.solid import Solid, hex_color
 from kinetree.result.result import Result
 
 MOST_MOTIONS = 24
 MOST_NUMBERS = 200_000  # in all frames
 MOST_FRAMES, FEWEST_FRAMES = 300, 40
 LONGEST_ARROW = 0.38  # beside the mechanism's size
+STEPS = 65535  # of a corner's place along each edge of the box around a surface
 SINGLE = 1e-30, 1e30  # sizes that fit into four bytes
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -111,10 +113,7 @@ def _scene(moving: Scene) -> dict[str, Any]:
 
 
 def _body(body: SceneBody) -> dict[str, Any]:
-    solids = [
-        {"corners": packed(solid.corners), "triangles": solid.triangles.ravel().tolist()}
-        for solid in body.solids
-    ]
+    solids = [_solid(solid) for solid in body.solids]
     return {
         "name": body.name,
         "color": body.color,
@@ -125,9 +124,31 @@ def _body(body: SceneBody) -> dict[str, Any]:
     }
 
 
+def _solid(solid: Solid) -> dict[str, Any]:
+    """Corners as places in a box, of two bytes each; triangles by number."""
+    low, high = solid.corners.min(axis=0), solid.corners.max(axis=0)
+    step = np.maximum(high - low, 1e-12) / STEPS
+    corners = np.round((solid.corners - low) / step).astype("<u2")
+    kind = "<u2" if len(corners) <= STEPS + 1 else "<u4"
+    color = {} if solid.color is None else {"color": solid.color}
+    return {
+        "low": _significant(low),
+        "step": _significant(step),
+        "corners": b64encode(corners.tobytes()).decode("ascii"),
+        "triangles": f"{kind[2]}:{b64encode(solid.triangles.astype(kind).tobytes()).decode('ascii')}",
+        **color,
+    }
+
+
+def _significant(values: Array) -> list[float]:
+    return [float(f"{x:.7g}") for x in values]
+
+
 def _shape(shape: Shape) -> dict[str, Any]:
     place = shape.placement
+    color = {} if shape.color is None else {"color": hex_color(np.array(shape.color))}
     return {
+        **color,
         "kind": shape.kind,
         "size": _rounded(shape.size),
         "position": _rounded(place.position),
@@ -144,6 +165,7 @@ def _joint(joint: SceneJoint) -> dict[str, Any]:
         "seat": _rounded(joint.seat),
         "axis": None if joint.axis is None else _rounded(joint.axis),
         "grounded": joint.grounded,
+        "covered": joint.covered,
     }
 
 

@@ -9,10 +9,15 @@ const length = (a) => Math.hypot(a[0], a[1], a[2]);
 const unit = (a) => scaled(a, 1 / (length(a) || 1));
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
 
-function unpack(text) {
-  const raw = atob(text.slice(2));
+function bytesOf(text) {
+  const raw = atob(text);
   const bytes = new Uint8Array(raw.length);
   for (let k = 0; k < raw.length; k++) bytes[k] = raw.charCodeAt(k);
+  return bytes;
+}
+
+function unpack(text) {
+  const bytes = bytesOf(text.slice(2));
   return text[0] === "f" ? new Float32Array(bytes.buffer) : new Float64Array(bytes.buffer);
 }
 

@@ -121,10 +121,33 @@ function box(x, y, z) {
   return surface;
 }
 
-function solid(corners, triangles) {
+const CREASE = 0.77; // cosine of the angle between faces from which on an edge is seen
+
+// A surface of the description: edges that bend gently look round.
+function solid(told) {
+  const bytes = bytesOf(told.corners);
+  const places = new Uint16Array(bytes.buffer);
+  const [wide, packed] = [told.triangles[0] === "4", bytesOf(told.triangles.slice(2))];
+  const triangles = wide ? new Uint32Array(packed.buffer) : new Uint16Array(packed.buffer);
+  const corners = Array.from({ length: places.length / 3 }, (_, k) =>
+    [0, 1, 2].map((axis) => told.low[axis] + told.step[axis] * places[3 * k + axis]));
+  const count = triangles.length / 3;
+  const flat = [];
+  const around = corners.map(() => []);
+  for (let f = 0; f < count; f++) {
+    const [a, b, c] = [0, 1, 2].map((k) => corners[triangles[3 * f + k]]);
+    flat.push(unit(cross(subtract(b, a), subtract(c, a))));
+    for (let k = 0; k < 3; k++) around[triangles[3 * f + k]].push(f);
+  }
   const surface = new Surface();
-  const at = (k) => [corners[3 * k], corners[3 * k + 1], corners[3 * k + 2]];
-  for (let k = 0; k < triangles.length; k += 3) surface.flat(at(triangles[k]), at(triangles[k + 1]), at(triangles[k + 2]));
+  for (let f = 0; f < count; f++) {
+    for (let k = 0; k < 3; k++) {
+      const corner = triangles[3 * f + k];
+      let normal = [0, 0, 0];
+      for (const other of around[corner]) if (dot(flat[f], flat[other]) > CREASE) normal = add(normal, flat[other]);
+      surface.corner(corners[corner], length(normal) > 1e-9 ? unit(normal) : flat[f]);
+    }
+  }
   return surface;
 }
 

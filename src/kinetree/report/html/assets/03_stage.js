@@ -67,6 +67,7 @@ class Stage {
     this.motions = data.motions.map((told) => new Motion(told, data.scene.bodies.length, data.scene.contacts.length));
     this.size = data.scene.size;
     this.planar = data.scene.normal !== null;
+    this.covered = data.scene.joints.some((joint) => joint.covered); // bodies hide what is inside them
     this.items = []; // {body, surface, color}
     this.addBodies();
     this.addJoints();
@@ -82,10 +83,15 @@ class Stage {
 
   addBodies() {
     this.scene.bodies.forEach((body, k) => {
-      const surface = new Surface();
-      for (const shape of body.shapes) surface.append(surfaceOfShape(shape), shape.turn, shape.position);
-      for (const x of body.solids) surface.append(solid(unpack(x.corners), x.triangles));
-      if (surface.corners) this.put(k, colorOf(body.color), surface);
+      const surfaces = new Map(); // by colour
+      const of = (x) => {
+        const color = x.color || body.color;
+        if (!surfaces.has(color)) surfaces.set(color, new Surface());
+        return surfaces.get(color);
+      };
+      for (const shape of body.shapes) of(shape).append(surfaceOfShape(shape), shape.turn, shape.position);
+      for (const x of body.solids) of(x).append(solid(x));
+      for (const [color, surface] of surfaces) if (surface.corners) this.put(k, colorOf(color), surface);
     });
   }
 
@@ -93,6 +99,7 @@ class Stage {
   addJoints() {
     const r = 0.034 * this.size;
     for (const joint of this.scene.joints) {
+      if (joint.covered) continue;
       const turn = joint.axis ? turnToAxis(joint.axis) : [1, 0, 0, 0];
       const mark = (color, surface) => this.put(joint.body, color, new Surface().append(surface, turn), "joint");
       if (joint.kind === "revolute") {
@@ -196,7 +203,7 @@ class Stage {
   addPedestals() {
     const { origin, normal } = this.plane;
     for (const joint of this.scene.joints) {
-      if (!joint.grounded) continue;
+      if (!joint.grounded || joint.covered) continue;
       const height = dot(subtract(joint.seat, origin), normal);
       const foot = subtract(joint.seat, scaled(normal, height));
       const r = 0.03 * this.size;
@@ -236,11 +243,11 @@ class Stage {
   addMarks(drawn, motion, pose, shown) {
     if (!this.plane) return;
     const lift = scaled(this.plane.normal, 0.004 * this.size);
-    for (const point of this.scene.contacts)
+    for (const point of this.covered ? [] : this.scene.contacts)
       drawn.balls.push({ at: carried(bodyOf(pose, point.body), point.position), radius: 0.013 * this.size, color: [0.78, 0.2, 0.2] });
     for (const joint of this.scene.joints) {
       const [from, to] = [carried(bodyOf(pose, joint.parent), joint.seat), pose.bodies[joint.body].position];
-      if (joint.kind !== "free" && length(subtract(to, from)) > 0.01 * this.size)
+      if (joint.kind !== "free" && !joint.covered && length(subtract(to, from)) > 0.01 * this.size)
         drawn.rods.push({ from, to, radius: 0.011 * this.size, color: [0.45, 0.5, 0.55] });
     }
     for (const [, b] of this.scene.loops) drawn.balls.push({ at: carried(bodyOf(pose, b.body), b.position), radius: 0.024 * this.size, color: DARK });
