@@ -292,7 +292,9 @@ def test_a_record_of_meshes_that_was_tampered_with_reads_no_other_file(tmp_path)
 def test_sdf_keeps_colours_and_where_meshes_are(tmp_path):
     write_cube(tmp_path / "cube.stl")
     (tmp_path / "arm.sdf").write_text(
-        """<sdf version="1.7"><model name="arm"><link name="a"><visual name="v">
+        """<sdf version="1.7"><model name="arm"><link name="a">
+        <inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>
+        <visual name="v">
         <geometry><mesh><uri>cube.stl</uri></mesh></geometry>
         <material><diffuse>0 0 1</diffuse></material></visual></link></model></sdf>"""
     )
