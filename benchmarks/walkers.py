@@ -1,4 +1,4 @@
-"""How far bipeds walk under ``kt.control.Walking``: pushes, slopes, stairs, soils, random robots and models.
+"""How far robots walk under ``kt.control.Walking``: pushes, slopes, stairs, soils, turns, random robots.
 
 ``python -m benchmarks.walkers [ROBOT ...] [--only WORD]`` prints a row per trial as it ends. Pushes are jumps
 of the velocity of the whole robot, so a walk goes on tick by tick here instead of in one simulation.
@@ -10,13 +10,12 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 import kinetree as kt
-from kinetree.control.sampled import ContactReading
 from kinetree.control.walking.walker import walker_of
 from kinetree.errors import StopSimulation
 from kinetree.formats.toml_file import mechanism_from_toml
@@ -46,7 +45,9 @@ class Outcome:
     fell: bool
     speed: float
     torque: float  # largest, in m g L
+    share: float  # largest torque beside its limit
     seconds: float  # processor time
+    why: str = ""  # what went first, if it fell
 
 
 def five_link(
@@ -116,13 +117,21 @@ ROBOTS: dict[str, tuple[Callable[[], kt.Mechanism], float]] = {
     "five_link": (five_link, 5e4),
     "planar_biped": (kt.zoo.planar_biped, 2e4),
     "spatial_biped": (kt.zoo.spatial_biped, 2e4),
+    "quadruped": (kt.zoo.quadruped, 2e4),
+    "hexapod": (kt.zoo.hexapod, 2e4),
 }
+TEMPLATES = {f"template {name}": name for name in USUAL}  # robots of `kinetree new mechanism`, seeds 0 to 9
+
+
+KNOWN = (*ROBOTS, *TEMPLATES)
 
 
 def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     """Walk until the steps are done, the robot falls, or the time is up."""
     robot, law = trial.robot, trial.law
-    balance = law.balance(robot)
+    running = replace(law, period=trial.period).sampled(robot)
+    running.reset()
+    balance: Any = running._given.law
     walker = walker_of(robot)
     q, qd = law.start(robot), np.zeros(robot.n_dof)
     run = kt.Simulator(
@@ -142,9 +151,10 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             )
             pushed = True
         found = kt.contact_forces(robot, trial.ground, q, qd)
-        reading = ContactReading(found.names, found.force, found.penetration, found.velocity)
+        rows = np.hstack([found.force, found.penetration[:, None], found.velocity])
+        running.sense(found.names, rows)
         try:
-            tau = balance(t, q, qd, reading)
+            tau = running(t, q, qd)
         except StopSimulation:
             fell = True
             break
@@ -170,13 +180,20 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             break
     way = ahead @ (kt.forward_kinematics(robot, q).position[trunk] - first.position[trunk])
     unit = robot.mass * G * walker.leg
-    return Outcome(
-        balance.plan.steps, fell, float(way) / max(t, 1e-9), most / unit, time.process_time() - began
-    )
+    why = balance.walked()[1].partition("; ")[2].partition(";")[0] if fell else ""
+    seconds = time.process_time() - began
+    share = balance.statistics()["torque_share"]
+    return Outcome(balance.plan.steps, fell, float(way) / max(t, 1e-9), most / unit, share, seconds, why)
 
 
 def trials(kind: str) -> Iterator[Trial]:
     """Everything that a robot is put through."""
+    if kind in TEMPLATES:
+        for seed in range(10):
+            robot = random_robot(TEMPLATES[kind], seed)
+            firm = kt.Soil(stiffness=200.0 * robot.mass * G / walker_of(robot).leg)
+            yield Trial(f"random robot {seed}", robot, kt.Ground(firm), steps=10)
+        return
     make, stiffness = ROBOTS[kind]
     robot = make()
     soil = kt.Soil(stiffness=stiffness)
@@ -212,7 +229,21 @@ def trials(kind: str) -> Iterator[Trial]:
         yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.Walking(model=wrong))
     for period in (0.001, 0.002, 0.01):
         yield Trial(f"ticks of {1e3 * period:g} ms", robot, flat, period=period)
-    if kind != "planar_biped":
+    for q, qd in ((0.001, 0.01), (0.003, 0.03), (0.01, 0.1)):
+        law = kt.control.Walking(noise=(q, qd), seed=1)
+        yield Trial(f"noise {q:g} rad, {qd:g} rad/s", robot, flat, law=law)
+    for ticks in (1, 2, 3):
+        yield Trial(f"delay {4 * ticks} ms", robot, flat, law=kt.control.Walking(delay=0.004 * ticks))
+    speed = (0.1 if walker.has_soles else 0.15) * unit
+    stop = kt.control.Walking([[0.0, speed], [3.0, speed], [4.0, 0.0], [6.0, 0.0], [7.0, speed]])
+    yield Trial("stop at 3 s, go on at 6 s", robot, flat, law=stop)
+    if not walker.is_planar:
+        for degrees in (45, 90, 180):
+            law = kt.control.Walking(heading=[[1.0, 0.0], [5.0, math.radians(degrees)]])
+            yield Trial(f"{degrees} deg to the left in 4 s", robot, flat, law=law)
+    for share in (0.2, 0.3, 0.4):
+        yield Trial(f"speed {share:g} sqrt(g L)", robot, flat, law=kt.control.Walking(share * unit))
+    if kind in ("five_link", "spatial_biped"):
         for seed in range(10):
             yield Trial(f"random robot {seed}", random_robot(kind, seed), flat)
 
@@ -220,19 +251,18 @@ def trials(kind: str) -> Iterator[Trial]:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="ROBOT", help=", ".join(ROBOTS))
+    parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="ROBOT", help=", ".join(KNOWN))
     parser.add_argument("--only", default="", help="trials whose names contain this word")
     options = parser.parse_args()
-    print("| robot | trial | steps | fell | m/s | torque, m g L | CPU s |\n|---|---|---|---|---|---|---|")
+    heads = ("robot", "trial", "steps", "fell", "m/s", "torque, m g L", "of its limit", "CPU s")
+    print("| " + " | ".join(heads) + " |\n" + "|---" * len(heads) + "|")
     for kind in options.robots:
         for trial in trials(kind):
             if options.only in trial.name:
                 x = walk(trial)
-                numbers = f"{x.speed:.2f} | {x.torque:.2f} | {x.seconds:.1f}"
-                print(
-                    f"| {kind} | {trial.name} | {x.steps} | {'fell' if x.fell else ''} | {numbers} |",
-                    flush=True,
-                )
+                numbers = f"{x.speed:.2f} | {x.torque:.2f} | {x.share:.0%} | {x.seconds:.1f}"
+                told = f"fell: {x.why}" if x.fell else ""
+                print(f"| {kind} | {trial.name} | {x.steps} | {told} | {numbers} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -130,3 +130,86 @@ def test_force_replaces():
     Path("here.toml").write_text("old")
     assert kinetree("new", "mechanism", "here.toml", "--force").exit_code == 0
     assert kt.load("here.toml").name == "here"
+
+
+WALKERS = ("biped", "planar_biped", "quadruped", "hexapod")
+
+
+@pytest.mark.parametrize("template", WALKERS)
+def test_robots_of_the_templates_walk_out_of_the_box(template):
+    assert kinetree("new", "mechanism", "mine", "--template", template).exit_code == 0
+    assert kinetree("new", "study", "walk", "--model", "mine.toml", "--duration", 1).exit_code == 0
+    assert check_file("walk.toml") == []
+    result = kinetree("run", "walk.toml", "--json")
+    assert json.loads(result.stdout.splitlines()[-1])["status"] == "ok", result.output
+    walk = kt.load_result("walk.nc")
+    assert walk.audit["walk"].passed and walk.statistics["walk_steps"] >= 2
+    ahead = walk.q.sel(joint="base.tx").values
+    assert ahead[-1] > 0.05
+
+
+URDF = """<robot name="dog">
+  <link name="base"><inertial><mass value="8"/>
+    <inertia ixx="0.05" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.2"/></inertial></link>
+{legs}</robot>
+"""
+LEG = """  <joint name="{n}_haa" type="revolute"><parent link="base"/><child link="{n}_hip"/>
+    <origin xyz="{x} {y} 0"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="1" effort="40" velocity="20"/></joint>
+  <link name="{n}_hip"><inertial><mass value="0.3"/>
+    <inertia ixx="3e-4" ixy="0" ixz="0" iyy="3e-4" iyz="0" izz="3e-4"/></inertial></link>
+  <joint name="{n}_hfe" type="revolute"><parent link="{n}_hip"/><child link="{n}_thigh"/>
+    <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="40" velocity="20"/></joint>
+  <link name="{n}_thigh"><inertial><origin xyz="0 0 -0.1"/><mass value="0.6"/>
+    <inertia ixx="2e-3" ixy="0" ixz="0" iyy="2e-3" iyz="0" izz="3e-4"/></inertial></link>
+  <joint name="{n}_kfe" type="revolute"><parent link="{n}_thigh"/><child link="{n}_shank"/>
+    <origin xyz="0 0 -0.2"/><axis xyz="0 1 0"/>
+    <limit lower="-2.6" upper="-0.8" effort="40" velocity="20"/></joint>
+  <link name="{n}_shank"><inertial><origin xyz="0 0 -0.1"/><mass value="0.2"/>
+    <inertia ixx="7e-4" ixy="0" ixz="0" iyy="7e-4" iyz="0" izz="1e-4"/></inertial></link>
+  <joint name="{n}_ankle" type="fixed"><parent link="{n}_shank"/><child link="{n}_foot"/>
+    <origin xyz="0 0 -0.2"/></joint>
+  <link name="{n}_foot"><visual><geometry><sphere radius="0.02"/></geometry></visual></link>
+"""
+
+
+def test_a_urdf_gets_feet_and_walks(tmp_path):
+    """The knees of this dog cannot be stretched, so it stands lower than others and keeps its limits."""
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    (tmp_path / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    assert kinetree("new", "study", "walk", "--model", "dog.urdf", "--duration", 1).exit_code == 0
+    text = Path("walk.toml").read_text()
+    assert text.count("[[mechanism.contact]]") == 4 and "radius = 0.02" in text
+    assert "floating_base = true" in text and check_file("walk.toml") == []
+    result = kinetree("run", "walk.toml", "--json")
+    assert json.loads(result.stdout.splitlines()[-1])["status"] == "ok", result.output
+    knees = kt.load_result("walk.nc").q.sel(joint=["lf_kfe", "rh_kfe"]).values
+    assert knees.max() < -0.8
+
+
+def test_what_cannot_walk_says_why(tmp_path):
+    refused = kinetree("new", "study", "walk", "--model", "gripper")
+    assert refused.exit_code == 2 and "no limbs that reach below" in _said(refused)
+    for key, value, message in (
+        ("speed", "99", "must be within"),
+        ("heading", '"90 deg"', "moves in a plane"),
+        ("height", "2", "height must be between 0.5 and 0.97, got 2"),
+        ("noise", "[-1, 0]", "noise must be >= 0"),
+        ("kp", "5", "controller of kind 'walking' has no key 'kp'"),
+        ("speed", "[[0, 1, 2]]", "must be a number or rows"),
+    ):
+        kinetree("new", "study", "walk", "--model", "planar_biped", "--force")
+        text = Path("walk.toml").read_text().replace("speed = 0.", "# speed = 0.")
+        text = text.replace('kind = "walking"', f'kind = "walking"\n{key} = {value}')
+        Path("walk.toml").write_text(text)
+        result = kinetree("run", "walk.toml")
+        assert result.exit_code == 2 and message in _said(result), (key, _said(result))
+    text = text.replace(f"{key} = {value}", "").split("[ground]")[0]
+    Path("walk.toml").write_text(text)
+    assert "needs a [ground]" in _said(kinetree("run", "walk.toml"))
+
+
+def _said(result):
+    """What a command printed, on one line."""
+    return " ".join(f"{result.stdout} {result.stderr}".split())

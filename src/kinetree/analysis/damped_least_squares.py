@@ -58,7 +58,8 @@ def attempt(problem: Problem, start: Array, tolerance: float, max_iterations: in
         new = part.residual(tried)
         new_cost = ((weights * new) ** 2).sum(axis=1)
         better = new_cost < cost[going]
-        ratio = np.where(better, (cost[going] - new_cost) / np.maximum(gain, np.finfo(float).tiny), 0.0)
+        with np.errstate(over="ignore"):  # a gain that is nearly zero: the ratio counts as large
+            ratio = np.where(better, (cost[going] - new_cost) / np.maximum(gain, np.finfo(float).tiny), 0.0)
         shrink = np.maximum(1.0 - (2.0 * np.minimum(ratio, 1.0) - 1.0) ** 3, 1.0 / 3.0)
         damping[going] *= np.where(better, shrink, growth[going])
         growth[going] = np.where(better, 2.0, 2.0 * growth[going])

@@ -26,7 +26,8 @@ def new(
     template: Annotated[
         str | None,
         typer.Option(
-            help="Mechanism: arm, pendulum, cart, dh, legged. Study: simulate, inverse, control, predict.",
+            help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
+            "Study: simulate, inverse, control, predict, walk; without it, NAME if it is one of these.",
             metavar="NAME",
             autocompletion=lambda: [
                 "arm",
@@ -34,10 +35,15 @@ def new(
                 "cart",
                 "dh",
                 "legged",
+                "biped",
+                "planar_biped",
+                "quadruped",
+                "hexapod",
                 "simulate",
                 "inverse",
                 "control",
                 "predict",
+                "walk",
             ],
         ),
     ] = None,
@@ -68,7 +74,8 @@ def new(
     On a terminal it asks for what no option says; elsewhere the defaults are taken. The file is full of
     comments, passes 'kinetree check' and, a study, 'kinetree run'.
 
-    Example: kinetree new mechanism arm --template arm --links 3 --length 0.4
+    Example: kinetree new mechanism arm --template arm --links 3 --length 0.4;
+    kinetree new mechanism dog --template quadruped; kinetree new study walk --model dog.toml
     """
     if kind not in KINDS:
         raise InputError(unknown_name("kind of file", kind, KINDS))
@@ -104,28 +111,42 @@ class Asking:
 
 def _mechanism(name: str, ask: Asking, **given: Any) -> str:
     from kinetree.study.new_mechanism import TEMPLATES, MechanismAnswers, mechanism_file
+    from kinetree.study.new_walker import USUAL
 
     template = ask(given["template"], f"Template ({', '.join(TEMPLATES)})", "arm")
+    walks = USUAL.get(template)
     usual = 4 if template == "legged" else 2
-    links = (
-        usual if template in ("pendulum", "cart") else ask(given["links"], "Number of links or legs", usual)
-    )
-    length = ask(given["length"], "Length of a link (m)", 0.4)
-    mass = ask(given["mass"], "Mass of a link (kg)", 1.0)
+    if walks is not None and given["links"] is not None:
+        raise InputError(f"template '{template}' has its legs; --links is for arm, dh and legged")
+    settled = template in ("pendulum", "cart") or walks is not None
+    links = usual if settled else ask(given["links"], "Number of links or legs", usual)
+    length = ask(given["length"], "Length of a link (m)", 0.4 if walks is None else walks["thigh"])
+    mass = ask(given["mass"], "Mass of a link (kg)", 1.0 if walks is None else walks["thigh_mass"])
     return mechanism_file(MechanismAnswers(name, template, links, length, mass))
 
 
 def _study(path: Path, ask: Asking, **given: Any) -> str:
     from kinetree.model import zoo
     from kinetree.study.models import mechanism_of
-    from kinetree.study.new_study import TASKS, StudyAnswers, study_file
+    from kinetree.study.new_study import TEMPLATES, WALK, StudyAnswers, study_file
 
-    task = ask(given["task"], f"Task ({', '.join(TASKS)})", "simulate")
-    model = ask(given["model"], "Mechanism (name of the zoo or file)", "gripper")
-    duration = ask(given["duration"], "Duration (s)", 1.0)
+    usual = path.stem if path.stem in TEMPLATES else "simulate"
+    task = ask(given["task"], f"Template ({', '.join(TEMPLATES)})", usual)
+    model = ask(
+        given["model"], "Mechanism (name of the zoo or file)", "spatial_biped" if task == WALK else "gripper"
+    )
+    duration = ask(given["duration"], "Duration (s)", 5.0 if task == WALK else 1.0)
     mechanism = mechanism_of(model)
+    floated = task == WALK and model.lower().endswith((".urdf", ".sdf", ".xacro")) and not _moves(mechanism)
+    if floated:
+        mechanism = mechanism_of(model, floating_base=True)
     seen = model if model in zoo.ZOO else Path(os.path.relpath(model, path.parent)).as_posix()
-    return study_file(StudyAnswers(path.stem, seen, task, duration), mechanism)
+    return study_file(StudyAnswers(path.stem, seen, task, duration, floated), mechanism)
+
+
+def _moves(mechanism: Any) -> bool:
+    """Whether the first body of a mechanism moves by itself."""
+    return bool(mechanism.links[0].joint.n_dof >= 3)
 
 
 def _refuse(kind: str, **given: Any) -> None:

@@ -98,6 +98,12 @@ CONTROLLERS: dict[str, Kind] = {
             "gravity_compensation", "torques against gravity, and PD about a pose if there are gains", (),
             ("kp", *_FOLLOWING, "model_error"),
         ),
+        Kind(
+            "walking", "walking on two or more legs, feet placed by the divergent component of motion; "
+            "without [initial] it begins standing", (),
+            ("speed", "heading", "forward", "step_time", "clearance", "width", "height", "period", "limits",
+             "delay", "noise", "seed", "model_error"),
+        ),
         Kind("function", "a Python function of t, q, qd", ("function",), _MOTOR),
     )
 }  # fmt: skip

@@ -16,6 +16,7 @@ from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCom
 from kinetree.control.model_error import perturbed
 from kinetree.control.structure import has_floating_base
 from kinetree.control.torque_table import TorqueTable
+from kinetree.control.walking import Walking
 from kinetree.errors import InputError, listed
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
@@ -67,6 +68,12 @@ def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torqu
     table: ControllerTable = work.tables.controller
     with work.origin.blamed("controller"):
         _check_keys(table)
+        if table.kind == "walking":
+            walking = walking_law(work)
+            walking.balance(work.mechanism)
+            if work.tables.ground is None:
+                raise InputError("a controller of kind 'walking' needs a [ground] to walk on")
+            return lambda: walking
         if table.kind == "function":
             function = work.code.function(str(table.function), "controller.function", "t, q, qd")
             law = _behind_actuators(work, table, function)
@@ -77,6 +84,22 @@ def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torqu
     if table.kind == "feedforward" and isinstance(made, ComputedTorque):
         return lambda: _behind_actuators(work, table, _fed_forward(table, motion, exact_torques(made)))
     return lambda: driven
+
+
+def is_walking(work: Assignment) -> bool:
+    """Whether the controller of a study is a walking law."""
+    return work.tables.controller is not None and work.tables.controller.kind == "walking"
+
+
+def walking_law(work: Assignment) -> Walking:
+    """The walking law of a study."""
+    table: ControllerTable = work.tables.controller
+    keys = (*CONTROLLERS["walking"].keys,)
+    given = {key: getattr(table, key) for key in keys if key != "model_error"}
+    options = {key: value for key, value in given.items() if value is not None}
+    if "noise" in options:
+        options["noise"] = tuple(options["noise"])
+    return Walking(**options, model=_model(work, table))
 
 
 def _behind_actuators(work: Assignment, table: ControllerTable, law: Any) -> Any:

@@ -14,7 +14,7 @@ from kinetree.errors import FileError, InputError, listed, shown, unknown_name
 from kinetree.formats.file_values import Degrees
 from kinetree.formats.files import load
 from kinetree.formats.toml_file import mechanism_of
-from kinetree.formats.toml_parts import body_of, placement_of
+from kinetree.formats.toml_parts import body_of, contact_point_of, placement_of
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.payload import mounted
@@ -37,7 +37,7 @@ KINDS_OF_OPTIONS = {
     "packages": "a table of folders by package",
     "armature": "a number or a table of numbers by joint",
 }
-DESCRIBED = ("body", "dh", "loop", "contact")
+DESCRIBED = ("body", "dh", "loop")
 
 
 def study_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, name: str) -> Mechanism:
@@ -71,9 +71,9 @@ def _bare_mechanism(table: MechanismChoice, origin: StudyOrigin, folder: Path, n
         )
     if table.zoo is not None:
         with origin.blamed("mechanism", "zoo"):
-            return _with_gravity(_of_zoo(table.zoo, table.parameters), table)
+            return _changed(_of_zoo(table.zoo, table.parameters), table, origin)
     if table.file is not None:
-        return _with_gravity(_of_file(table.file, table.parameters, origin, folder), table)
+        return _changed(_of_file(table.file, table.parameters, origin, folder), table, origin)
     described = origin.of_mechanism()
     parts = {key: value for key, value in described.table.items() if key != "payload"}
     return mechanism_of(replace(described, table={"name": name, **parts}))
@@ -116,8 +116,15 @@ def _from_the_study(options: Mapping[str, Any], folder: Path, suffix: str) -> di
     return found
 
 
-def _with_gravity(mechanism: Mechanism, table: MechanismChoice) -> Mechanism:
-    return mechanism if table.gravity is None else replace(mechanism, gravity=frozen(table.gravity))
+def _changed(mechanism: Mechanism, table: MechanismChoice, origin: StudyOrigin) -> Mechanism:
+    """The mechanism with the gravity of the study and with its further contact points."""
+    if table.gravity is not None:
+        mechanism = replace(mechanism, gravity=frozen(table.gravity))
+    if not table.contact:
+        return mechanism
+    with origin.blamed("mechanism", "contact"):
+        points = tuple(contact_point_of(row) for row in table.contact)
+        return replace(mechanism, contact_points=(*mechanism.contact_points, *points))
 
 
 def joint_values(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,8 @@ TASKS = {
     "control": "how well a law follows a motion",
     "predict": "the best motion: the fastest within torque limits, or the smoothest",
 }
+WALK = "walk"
+TEMPLATES = TASKS | {WALK: "a robot with legs that walks by the walking law"}
 REACH = 0.5  # rad or m: how far the motion goes where limits let it
 
 
@@ -29,10 +31,11 @@ class StudyAnswers:
     model: str = "gripper"
     task: str = "simulate"
     duration: float = 1.0
+    floated: bool = False  # whether a free joint was put under the root of the model's file
 
     def __post_init__(self) -> None:
-        if self.task not in TASKS:
-            raise InputError(unknown_name("task", self.task, TASKS))
+        if self.task not in TEMPLATES:
+            raise InputError(unknown_name("template", self.task, TEMPLATES))
         if not 0.0 < self.duration < 1e6:
             raise InputError(f"duration must be a number > 0 (s), got {self.duration:g}")
 
@@ -43,13 +46,16 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     >>> print(study_file(StudyAnswers("fall"), zoo.gripper()).splitlines()[3])
     [study]
     """
+    if answers.task == WALK:
+        return walking_study(answers, mechanism)
     if not mechanism.n_dof:
         raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
     floating = any(link.joint.is_free for link in mechanism.links) and not mechanism.loops
     if floating and answers.task in ("predict", "control"):
         raise InputError(
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
-            "example, such as kinetree examples copy planar_biped_walk; simulate and inverse can be made here"
+            "example, such as kinetree examples copy planar_biped_walk; simulate, inverse and, for robots "
+            "with legs, walk can be made here"
         )
     if answers.task == "predict":
         check_open(mechanism, f"a study of the task '{answers.task}'")
@@ -74,6 +80,20 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             *make(mechanism),
         ]
     ) + "\n"  # fmt: skip
+
+
+def walking_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
+    """The text of a study of a robot that walks, with feet where its file has none."""
+    from kinetree.study.feet import proposed_feet
+    from kinetree.study.new_walk import walking_lines
+
+    if not mechanism.contact_points:
+        feet = proposed_feet(mechanism)
+        mechanism = replace(mechanism, contact_points=feet)
+    else:
+        feet = ()
+    lines = walking_lines(answers.name, answers.model, answers.duration, mechanism, feet, answers.floated)
+    return "\n".join(lines) + "\n"
 
 
 def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:

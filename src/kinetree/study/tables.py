@@ -20,6 +20,8 @@ from kinetree.study.kinds import CONTROLLERS, TRAJECTORIES, for_editors
 from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (
     Allowed,
+    AngleCourse,
+    Course,
     Ends,
     Gains,
     Limits,
@@ -205,6 +207,35 @@ class ControllerTable(Table):
         None, description="feedforward: CSV of torques; default those of the trajectory, computed first."
     )
     model_error: ModelErrorTable | None = Field(None, description="Errors of the law's model; default none.")
+    speed: Course | None = Field(
+        None,
+        description="walking: speed (m/s), or rows [t, speed] with straight lines between; default 0.1 "
+        "sqrt(g L), L the length of the legs, or 0.15 sqrt(g L) on point feet; 0 steps in place.",
+    )
+    heading: AngleCourse | None = Field(
+        None, description='walking: heading to the left (rad or "90 deg"), or rows [t, heading]; default 0.'
+    )
+    forward: Vector | None = Field(None, description="walking: direction of heading 0; default x.")
+    step_time: Positive | None = Field(
+        None, description="walking: time of a step, in sqrt(height / g); default 1.5."
+    )
+    clearance: Number | None = Field(
+        None, description="walking: height to which feet are lifted, in L; default 0.08."
+    )
+    width: Positive | None = Field(
+        None,
+        description="walking: distance of a biped's feet, in L, at least that of the hips; default 0.15.",
+    )
+    height: Positive | None = Field(
+        None, description="walking: height of the hips, in L; lower hips bend the knees more; default 0.88."
+    )
+    delay: Number | None = Field(
+        None, description="walking: time until torques act (s), a multiple of the period; default 0."
+    )
+    noise: Ends | None = Field(
+        None, description="walking: standard deviations of what is measured of q and qd; default [0, 0]."
+    )
+    seed: Seed | None = Field(None, description="walking: the same seed gives the same noise; default 0.")
     function: str | None = Field(None, description=f"function: of t, q, qd. {FUNCTION}.")
 
 

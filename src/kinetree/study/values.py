@@ -80,6 +80,15 @@ def as_vector_or_rows(value: object) -> list[float] | list[list[float]]:
     return as_list(value, length=3)
 
 
+def as_course(value: object, angle: bool = False) -> float | list[list[float]]:
+    """A number, or rows (time, value)."""
+    if not isinstance(value, list | tuple):
+        return as_number(value, angle=angle)
+    if not value or not all(isinstance(row, list | tuple) and len(row) == 2 for row in value):
+        raise ValueError(f"must be a number or rows [time, value], got {reprlib.repr(value)}")
+    return [[as_number(t), as_number(x, angle=angle)] for t, x in value]
+
+
 def as_names(value: object) -> list[str]:
     """A list of texts; one text counts as such a list."""
     given = [value] if isinstance(value, str) else value
@@ -134,6 +143,16 @@ VectorOrRows = Annotated[
     list[float] | list[list[float]],
     PlainValidator(as_vector_or_rows),
     WithJsonSchema({"anyOf": [_VECTOR, {"type": "array", "items": _VECTOR}]}),
+]
+Course = Annotated[
+    float | list[list[float]],
+    PlainValidator(as_course),
+    WithJsonSchema({"anyOf": [NUMBER, {"type": "array", "items": _LIST}]}),
+]
+AngleCourse = Annotated[
+    float | list[list[float]],
+    PlainValidator(partial(as_course, angle=True)),
+    WithJsonSchema({"anyOf": [ANGLE, {"type": "array", "items": {"type": "array", "items": ANGLE}}]}),
 ]
 Names = Annotated[
     list[str], PlainValidator(as_names), WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES]})

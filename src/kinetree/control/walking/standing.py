@@ -18,21 +18,28 @@ from kinetree.state import independent_axes
 
 BENT = (0.6, -0.6, 1.2, -1.2)  # rad: knees from which a standing posture is looked for
 SPRAWL, STRETCH = 0.6, 0.9  # how far a foot may stand beside its hip, and how long its leg is then, in L
+LOWER = (1.0, 0.93, 0.86, 0.8)  # of the height that is asked for, where joints are at their limits there
+MARGIN = 0.15  # rad or m from the limits of joints in the legs
 SHIFT = 0.2  # in L: by how much feet stand ahead of their hips if the center of mass does
 
 
 def standing(walker: Walker, height: float, width: float, guess: Array | None = None) -> Array:
     """Coordinates (n_dof,) of a stance on level ground: hips ``height`` up, feet ``width`` apart (m)."""
     guesses = [_bent(walker, angle) for angle in BENT] if guess is None else [guess]
-    found = [_stance(walker, start, height, width) for start in guesses]
-    good = [q for q in found if q is not None]
-    if not good:
+    best: list[Array] = []
+    for share in LOWER:
+        found = [_stance(walker, start, share * height, width) for start in guesses]
+        good = [q for q in found if q is not None]
+        inside = [q for q in good if _within_limits(walker, q)]
+        if inside:
+            return max(inside, key=lambda q: round(_knee_forward(walker, q), 6))
+        best = best or good
+    if not best:
         raise ModelError(
-            f"'{walker.mechanism.name}' cannot stand with its hips {height:.3g} m above its feet; give a "
-            "posture from which to look for one"
+            f"'{walker.mechanism.name}' cannot stand with its hips {height:.3g} m above its feet, nor "
+            f"{LOWER[-1]:g} of that; give a posture from which to look for one"
         )
-    inside = [q for q in good if _within_limits(walker, q)]
-    return max(inside or good, key=lambda q: round(_knee_forward(walker, q), 6))
+    return max(best, key=lambda q: round(_knee_forward(walker, q), 6))
 
 
 def sole_height(walker: Walker, foot: Foot, rotation: Array) -> float:
@@ -55,7 +62,11 @@ def _bent(walker: Walker, angle: float) -> Array:
 
 def _within_limits(walker: Walker, q: Array) -> bool:
     tree, free = walker.mechanism.tree, independent_axes(walker.mechanism)
-    return bool((q >= tree.lower[free] - 1e-9).all() and (q <= tree.upper[free] + 1e-9).all())
+    room = np.minimum(MARGIN, 0.1 * (tree.upper[free] - tree.lower[free]))
+    inside = (q >= tree.lower[free] + room) & (q <= tree.upper[free] - room)
+    legs = {name for foot in walker.feet for name in foot.joints}
+    names = walker.mechanism.joint_names
+    return all(ok for name, ok in zip(names, inside, strict=True) if name in legs)
 
 
 def _stance(walker: Walker, start: Array, height: float, width: float) -> Array | None:

@@ -209,7 +209,7 @@ def _bending(mechanism: Mechanism, chain: LegChain, q: Array, left: Array) -> li
 def _leg_length(mechanism: Mechanism, chain: LegChain, q: Array, left: Array) -> float:
     """The sum of the distances between the joints of a leg from its first pitch on, seen along it (m)."""
     pose, hip = forward_kinematics(mechanism, q), _hip(mechanism, chain, q, left)
-    names = [link.body.name for link in chain.links]
+    names = [link.body.name for link in chain.links if not link.joint.is_fixed]
     places = [pose.position[mechanism.body_index(name)] for name in names[names.index(hip) :]]
     k = mechanism.body_index(chain.foot)
     end = chain.middle if _is_point(chain, 1.0) else np.zeros(3)

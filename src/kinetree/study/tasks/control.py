@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from kinetree.errors import SimulationError
+from kinetree.algebra.arrays import Array
+from kinetree.errors import InputError, SimulationError
 from kinetree.formats.schema_parts import Table
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
-from kinetree.study.laws import TABLE_SPACING, controller
+from kinetree.study.laws import TABLE_SPACING, controller, is_walking, walking_law
 from kinetree.study.motion import initial_state, trajectory
 from kinetree.study.surroundings import simulation_options
 from kinetree.study.tasks import Task, Work
@@ -44,6 +45,8 @@ def prepare(work: Assignment) -> Work:
     duration = work.duration(None if motion is None else motion.duration)
     q0, qd0 = initial_state(work, motion)
     options = simulation_options(work, duration)
+    if is_walking(work):
+        q0, qd0, options = _walking(work, motion, q0, qd0, options)
 
     def exact_torques(law: Any) -> Any:
         """Times and torques of the motion under a law, for laws that need them in advance."""
@@ -74,6 +77,21 @@ def prepare(work: Assignment) -> Work:
         return _compared(work, result, motion)
 
     return run
+
+
+def _walking(
+    work: Assignment, motion: Trajectory | None, q0: Array, qd0: Array, options: dict[str, Any]
+) -> tuple[Array, Array, dict[str, Any]]:
+    """Where a walk begins, and how it is integrated, unless the study says otherwise."""
+    with work.origin.blamed("controller"):
+        if motion is not None:
+            raise InputError("a controller of kind 'walking' plans its own motion; leave out [trajectory]")
+        if work.tables.initial is None:
+            q0 = walking_law(work).start(work.mechanism)
+    table = work.tables.integrator
+    usual = {"method": "radau", "rtol": 1e-4, "atol": 1e-6}
+    chosen = {} if table is None else {key for key, value in table if value is not None}
+    return q0, qd0, options | {key: value for key, value in usual.items() if key not in chosen}
 
 
 def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Result:

@@ -1,0 +1,95 @@
+"""A study file of a robot that walks: feet, ground, speed, with comments that say what may be changed."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+from kinetree.control.walking.law import DEFAULT_SPEED, FASTEST, POINT_FEET_SPEED
+from kinetree.control.walking.walker import Walker, walker_of
+from kinetree.model import zoo
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.mechanism import Mechanism
+
+FIRM = 200.0  # stiffness of the ground, in m g / L
+DURATION = 5.0  # s
+
+
+def walking_lines(
+    name: str,
+    model: str,
+    duration: float,
+    mechanism: Mechanism,
+    feet: Sequence[ContactPoint] = (),
+    floated: bool = False,
+) -> list[str]:
+    """The study; ``feet`` are contact points that the model's file has not, with which the mechanism came.
+
+    ``floated`` tells that a free joint was put under the root of the file.
+    """
+    walker = walker_of(mechanism)
+    unit = math.sqrt(walker.gravity * walker.leg)
+    speed = (DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED) * unit
+    return [
+        f"# {name}: {_described(walker)} walks.",
+        "# SI units and rad. Every key: kinetree schema --study",
+        "# Run it:  kinetree run FILE --report walk.html      look at it:  kinetree view FILE",
+        "[study]",
+        'task = "control"',
+        f"title = {json.dumps(name)}",
+        f"duration = {duration:g}  # s",
+        "",
+        "[mechanism]",
+        f"{'zoo' if model in zoo.ZOO else 'file'} = {json.dumps(model)}",
+        *(["parameters = { floating_base = true }  # the file's root is free to move"] if floated else []),
+        *_feet(feet),
+        "",
+        "[controller]",
+        'kind = "walking"',
+        f"speed = {speed:.2g}  # m/s; up to {0.2 * unit:.2g} is easy, the most is {FASTEST * unit:.2g}; or",
+        f"# speed = [[0, {speed:.2g}], [3, {speed:.2g}], [4, 0]]  # rows [t, speed]: walk, then stop",
+        *([] if walker.is_planar else ['# heading = [[1, 0], [4, "90 deg"]]  # rows [t, heading]']),
+        f"# height = 0.88  # of the hips, in leg lengths of {walker.leg:.3g} m; lower bends the knees more",
+        "# step_time = 1.5  # in sqrt(height / g); clearance = 0.08: how far feet are lifted, in leg lengths",
+        "# limits = 50  # N m; default the model's own, and at most 0.8 m g L",
+        "",
+        "[ground]",
+        f"stiffness = {_round(FIRM * mechanism.mass * walker.gravity / walker.leg)}  # N/m",
+        "friction = 0.7",
+        "",
+        "[output]",
+        f"samples = {max(51, round(50 * duration) + 1)}",
+        "",
+        "[plot]",
+        'variables = ["q", "tau", "contact_force"]',
+    ]  # fmt: skip
+
+
+def _described(walker: Walker) -> str:
+    feet = "feet" if walker.has_soles else "point feet"
+    return f"'{walker.mechanism.name}' with {len(walker.feet)} legs of {walker.leg:.3g} m and {feet}"
+
+
+def _feet(feet: Sequence[ContactPoint]) -> list[str]:
+    if not feet:
+        return []
+    lines = ["", "# The file has no contact points. These were found at the ends of its limbs: look at them."]
+    for point in feet:
+        place = ", ".join(f"{x:.5g}" for x in point.position)
+        ball = f"radius = {point.radius:g}" if point.radius else ""
+        lines += [
+            "[[mechanism.contact]]",
+            f"name = {json.dumps(point.name)}",
+            f"body = {json.dumps(point.body)}",
+            f"at = [{place}]  # m",
+            *([ball] if ball else []),
+            "",
+        ]
+    return lines[:-1]
+
+
+def _round(x: float) -> str:
+    """Two digits."""
+    digits = math.floor(math.log10(x)) - 1
+    return f"{round(x, -digits):g}"
