@@ -166,7 +166,22 @@ def _standing(mechanism: Mechanism) -> list[str]:
         ]
     elif mechanism.contact_points:
         ground = ["[ground]  # an empty table is the usual ground", "stiffness = 2000  # N/m", ""]
-    return [*ground, *_plot("q", "kinetic_energy", "potential_energy")]
+    return [*ground, *_stops(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
+
+
+def _stops(mechanism: Mechanism) -> list[str]:
+    """Springs at the limits of joints, as firm as the weight needs: simulators of other formats have them."""
+    axes = independent_axes(mechanism)
+    limits = mechanism.tree.lower[axes], mechanism.tree.upper[axes]
+    if not np.isfinite(limits).any():
+        return []
+    stiffness = float(f"{max(100.0, 50.0 * mechanism.mass):.1g}")
+    return [
+        "[stops]  # springs at the limits of joints",
+        f"stiffness = {stiffness:g}  # N m/rad, N/m",
+        f"damping = {stiffness / 100.0:g}  # N m s/rad, N s/m",
+        "",
+    ]
 
 
 def _inverse(mechanism: Mechanism) -> list[str]:
