@@ -2,8 +2,8 @@
 
 A URDF file is a tree of <link> elements joined by <joint> elements; what simulators and drivers add to it
 (<gazebo>, <transmission>, <material>, ...) is passed over. Whatever else does not change the dynamics is
-noted and said in one warning, as everybody extends the format; ``strict`` refuses it. URDF holds neither
-loops nor gravity: gravity is 9.81 m/s^2 downwards, along -z.
+noted and said in one warning, as everybody extends the format; ``strict`` refuses it. URDF holds no
+loops but those of :mod:`kinetree.formats.urdf_loops`, and no gravity: it is 9.81 m/s^2 downwards, along -z.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kinetree.formats.urdf_elements import (
     mimic_of,
     placement,
 )
+from kinetree.formats.urdf_loops import companion_of, with_companion, with_loop_elements
 from kinetree.formats.xacro_file import expanded, has_macros
 from kinetree.formats.xml_file import Element, file_bytes, parse_xml
 from kinetree.model.body import WORLD, checked_name
@@ -36,7 +37,9 @@ from kinetree.model.mechanism import Link, Mechanism
 
 PathLike = str | os.PathLike[str]
 Named = dict[str, Element]
-TREES_ONLY = "URDF describes trees; a loop is described by a cut joint (loop) in a TOML file"
+TREES_ONLY = (
+    "URDF describes trees; a loop is closed by a <loop> element (URDF+), or a cut joint in a TOML file"
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: Pass
     robot = parse_xml(file_bytes(file), passed.source)
     if has_macros(robot):
         robot = parse_xml(expanded(file), passed.source)
-    return _mechanism(robot, folder, options, passed)
+    mechanism = _mechanism(robot, folder, options, passed)
+    companion = companion_of(file)
+    return mechanism if companion is None else with_companion(mechanism, companion, passed)
 
 
 def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> None:
@@ -141,9 +146,10 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
         mimic = mimics.get(joint.text("name"))
         made.append(Link(bodies[child], joint_of(joint, mimic, passed), parent, placement(joint)))
     try:
-        return Mechanism(robot.attributes.get("name") or Path(robot.source).stem, tuple(made))
+        mechanism = Mechanism(robot.attributes.get("name") or Path(robot.source).stem, tuple(made))
     except ModelError as reason:
         raise ModelError(f"{robot.place}: {reason}") from None
+    return with_loop_elements(mechanism, robot, passed)
 
 
 def check_robot(robot: Element, passed: PassedOver) -> None:

@@ -60,7 +60,7 @@ GRAMMAR = {
     "geometry": Grammar((), tuple(SHAPE_ATTRIBUTES)),
     **{shape: Grammar(attributes) for shape, attributes in SHAPE_ATTRIBUTES.items()},
     "joint": Grammar(
-        ("name", "type"),
+        ("name", "type", "independent"),
         ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
         ("calibration", "safety_controller"),
     ),
@@ -207,6 +207,20 @@ def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver) -> Joint
     if kind in ("planar", "floating"):
         _mention_unused(element, kind, passed)
     return placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
+
+
+def cut_joint(element: Element) -> Joint:
+    """The cut joint of a <loop> of URDF+; besides the types of joints it may be 'spherical'."""
+    name, kind = element.text("name"), element.text("type")
+    kinds = {key: value for key, value in KINDS.items() if key != "floating"} | {"spherical": "spherical"}
+    if kind not in kinds:
+        raise ModelError(f"{element.place}: {unknown_name('type of a loop', kind, kinds)}")
+    options: dict[str, Any] = {}
+    if kind in ONE_AXIS_TYPES:
+        options["axis"] = _axis(element)
+    elif kind == "planar":
+        options["axes"] = list(rotation_to_axis(_axis(element)).T)
+    return placed(element, lambda: Joint.of_kind(name, kinds[kind], cut=True, **options))
 
 
 def joint_type(element: Element) -> str:
