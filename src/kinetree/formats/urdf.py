@@ -38,7 +38,7 @@ from kinetree.model.mechanism import Link, Mechanism
 PathLike = str | os.PathLike[str]
 Named = dict[str, Element]
 TREES_ONLY = (
-    "URDF describes trees; a loop is closed by a <loop> element (URDF+), or a cut joint in a TOML file"
+    "URDF describes trees; a loop is described by a <loop> of URDF+, or by a cut joint (loop) in a TOML file"
 )
 
 
