@@ -335,7 +335,7 @@ def _bare(mechanism: kt.Mechanism) -> kt.Mechanism:
         replace(link, joint=replace(link.joint, **{k: np.zeros(link.joint.n_dof) for k in nothing}))
         for link in mechanism.links
     ]
-    return replace(mechanism.opened(), links=tuple(links), loops=())
+    return replace(mechanism.opened(), links=tuple(links), loops=(), springs=())
 
 
 def _relative(ours: Array, theirs: Array) -> float:

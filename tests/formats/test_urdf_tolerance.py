@@ -178,3 +178,26 @@ def test_many_remarks_are_one_short_sentence(tmp_path):
         load_urdf(file)
     assert len(heard) == 1 and len(str(heard[0].message)) < 1000 + len(str(file))
     assert "attribute 'color' of <inertial> (200 times)" in str(heard[0].message)
+
+
+def test_a_world_with_inertia_a_second_axis_and_a_late_declaration_are_read(tmp_path):
+    text = """
+<?xml version="1.0" encoding="UTF-8"?>
+<robot name="pendulum">
+  <link name="world"><inertial><mass value="0.01"/>
+    <inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+    <inertia ixx="0.2" iyy="0.2" izz="0.2" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/>
+    <axis xyz="0 1 0"/>
+    <axis xyz="1 0 0"/></joint>
+</robot>"""
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(text)
+    with pytest.warns(kt.KinetreeWarning, match=r"inertia of the world.*<axis> after the first") as heard:
+        found = kt.load(path)
+    assert len(heard) == 1
+    assert found.body_names == ("rod",)
+    assert kt.gravity_torque(found, [np.pi / 2]) == pytest.approx([2 * 9.81 * 0.5])  # about the first axis
+    with pytest.raises(kt.ModelError, match=r"line 4, .*inertia of the world"):
+        kt.load(path, strict=True)

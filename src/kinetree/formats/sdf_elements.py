@@ -193,7 +193,7 @@ def joints_of(
             passed.mention("not-used", "<axis> of ball joints", message)
         yield Joint.of_kind(name, TYPES[kind], driven=False)
         return
-    axes = [_axis(x, kind, in_joint, passed) for x in _axis_elements(element, kind)]
+    axes = [_axis(x, kind, in_joint) for x in _axis_elements(element, kind)]
     free = [axis.parameters.get("effort_limit") == 0.0 for axis in axes]
     if KINDS[TYPES[kind]].n_dof == 1:
         more: dict[str, Any] = {
@@ -228,15 +228,15 @@ def _axis_elements(element: Element, kind: str) -> list[Element]:
     return [element.needed("axis"), element.needed("axis2")]
 
 
-def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array], passed: PassedOver) -> Axis:
+def _axis(axis: Element, kind: str, in_joint: Callable[[Element], Array]) -> Axis:
     """Direction, limits, friction and spring of an <axis>."""
     xyz = vector(axis, "xyz", (0.0, 0.0, 1.0))
     place = axis.place if axis.one("xyz") is None else axis.needed("xyz").place
     direction = in_joint(axis) @ unit_axis(xyz, place, ModelError)
-    return Axis(direction, _limits(axis, kind, passed) | _forces(axis))
+    return Axis(direction, _limits(axis, kind) | _forces(axis))
 
 
-def _limits(axis: Element, kind: str, passed: PassedOver) -> dict[str, float]:
+def _limits(axis: Element, kind: str) -> dict[str, float]:
     """Limits; negative ones of effort and velocity, and very large ones, are none."""
     limit = axis.one("limit")
     if limit is None:
@@ -246,10 +246,6 @@ def _limits(axis: Element, kind: str, passed: PassedOver) -> dict[str, float]:
         value = number(limit, tag, np.inf)
         found[key] = np.inf if value < 0.0 or value >= NO_LIMIT else value
     lower, upper = number(limit, "lower", -np.inf), number(limit, "upper", np.inf)
-    if lower > upper:
-        message = f"{limit.place}: lower limit {lower:g} exceeds upper limit {upper:g}; taken as no limit"
-        passed.note("not-used", "<limit> with lower above upper (taken as none)", message, ModelError)
-        return found
     if kind != "continuous":
         found |= {"lower": -np.inf if lower <= -NO_LIMIT else lower}
         found |= {"upper": np.inf if upper >= NO_LIMIT else upper}

@@ -38,7 +38,7 @@ from kinetree.model.mechanism import Link, Mechanism
 PathLike = str | os.PathLike[str]
 Named = dict[str, Element]
 TREES_ONLY = (
-    "URDF describes trees; a loop is described by a <loop> of URDF+, or by a cut joint (loop) in a TOML file"
+    "URDF describes trees; a loop is described by a cut joint (loop) in a TOML file, or by a <loop> of URDF+"
 )
 
 
@@ -64,7 +64,7 @@ def load_urdf(
     """The mechanism a URDF file describes.
 
     The root link becomes a body fixed to the world, or carried by a free joint if ``floating_base``; only a
-    root called 'world' without inertia is the world itself. ``q`` follows the order of the <joint> elements,
+    root called 'world' is the world itself. ``q`` follows the order of the <joint> elements,
     parents first. ``root`` names the link to start from where several have no parent. Mesh files are not
     opened; shapes keep their paths relative to the file's folder, or to ``folder``, a folder around it such
     as the package's. ``packages`` are folders by the name that stands behind package://.
@@ -270,9 +270,12 @@ def _check_no_cycle(links: Named, carriers: Named) -> None:
 
 
 def is_world(link: Element, root: str, passed: PassedOver | None = None) -> bool:
-    """Whether a link is the world frame itself: the root, called 'world', without inertia."""
-    if link.text("name") != root or root != WORLD or link.one("inertial") is not None:
+    """Whether a link is the world frame itself: the root, called 'world'; an inertia there moves nothing."""
+    if link.text("name") != root or root != WORLD:
         return False
+    if passed is not None and link.one("inertial") is not None:
+        message = f"{link.place}: the inertia of the world is not used, as it does not move"
+        passed.note("not-used", "inertia of the world", message, ModelError)
     if passed is not None and (link.all("visual") or link.all("collision")):
         passed.mention(
             "not-used", "shapes of the world", f"{link.place}: the shapes of the world are not kept"

@@ -201,9 +201,9 @@ def joint_of(element: Element, mimic: Mimic | None, passed: PassedOver) -> Joint
     name, kind = element.text("name"), joint_type(element)
     options: dict[str, Any] = {"mimic": mimic}
     if kind in ONE_AXIS_TYPES:
-        options |= {"axis": _axis(element), **_limits(element, kind), **_friction(element)}
+        options |= {"axis": _axis(element, passed), **_limits(element, kind), **_friction(element)}
     elif kind == "planar":
-        options["axes"] = list(rotation_to_axis(_axis(element)).T)
+        options["axes"] = list(rotation_to_axis(_axis(element, passed)).T)
     if kind in ("planar", "floating"):
         _mention_unused(element, kind, passed)
     return placed(element, lambda: Joint.of_kind(name, KINDS[kind], **options))
@@ -244,9 +244,13 @@ def mimic_of(element: Element) -> Mimic | None:
     return placed(mimic, lambda: Mimic(name, multiplier, offset))
 
 
-def _axis(element: Element) -> Any:
-    """The unit axis in the joint frame; (1, 0, 0) if none is given."""
-    axis = element.one("axis")
+def _axis(element: Element, passed: PassedOver | None = None) -> Any:
+    """The unit axis in the joint frame; (1, 0, 0) if none is given, the first of several."""
+    found = element.all("axis")
+    if len(found) > 1 and passed is not None:
+        message = f"{found[1].place}: there may be only one <axis>, the first is on line {found[0].line}"
+        passed.note("not-used", "<axis> after the first of a joint", message)
+    axis = element.one("axis") if passed is None else next(iter(found), None)
     if axis is None:
         return unit_axis(DEFAULT_AXIS, "axis")
     return unit_axis(axis.numbers("xyz", 3), f"{axis.place}: xyz", ModelError)

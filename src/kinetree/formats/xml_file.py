@@ -161,6 +161,7 @@ def parse_xml(content: str | bytes, source: str) -> Element:
     """
     if not content.strip():
         raise FileError(f"{source} is empty; an XML document is expected")
+    content = _declared_first(content)
     builder = _Builder(source)
     parser: Any = defusedxml.ElementTree.DefusedXMLParser(target=builder, forbid_dtd=True)
     builder.expat = parser.parser
@@ -182,6 +183,17 @@ def parse_xml(content: str | bytes, source: str) -> Element:
     if builder.root is None:
         raise FileError(f"{source} holds no XML element")
     return builder.root
+
+
+def _declared_first(content: str | bytes) -> str | bytes:
+    """The text without a declaration of UTF-8 that blank lines stand before; lines keep their numbers."""
+    text = content if isinstance(content, str) else content[:1000].decode("latin-1")
+    found = re.match(r"\s+<\?xml[^>]*\?>", text)
+    if found is None or not re.search(r"encoding=.utf-8|\?xml(?!.*encoding)", found[0], re.IGNORECASE):
+        return content
+    blank = re.sub(r"\S", " ", found[0])
+    rest = content[found.end() :]
+    return blank + rest if isinstance(rest, str) else blank.encode() + rest
 
 
 class _Builder:
