@@ -25,7 +25,7 @@ from kinetree.cli.app import (
     read_result,
     told,
 )
-from kinetree.cli.names import complete_model, complete_model_or_result
+from kinetree.cli.names import complete_model, complete_model_or_result, complete_package
 from kinetree.errors import InputError
 
 
@@ -190,11 +190,27 @@ def draw(
 
 
 @app.command()
-def zoo(as_json: AsJson = False) -> None:
-    """List the mechanisms that come with Kinetree.
+def zoo(
+    package: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="List the robot files of an installed package instead.",
+            metavar="PACKAGE",
+            autocompletion=complete_package,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the mechanisms that come with Kinetree, or with another installed package.
 
-    Example: kinetree zoo
+    Every command that reads a model takes those of packages as PACKAGE:NAME.
+
+    Example: kinetree zoo --from example-robot-data
     """
+    if package is not None:
+        _installed_models(package, as_json)
+        return
     from kinetree.model import zoo as models
 
     rows = [(name, about, models.by_name(name)) for name, about in models.names().items()]
@@ -207,6 +223,22 @@ def zoo(as_json: AsJson = False) -> None:
     from kinetree.report.terminal import zoo_table
 
     console().print(zoo_table(rows))
+
+
+def _installed_models(package: str, as_json: bool) -> None:
+    """The models of a package by the names that commands take."""
+    from kinetree.formats.installed import installed
+
+    models = installed(package)
+    if as_json:
+        typer.echo(json.dumps([{"name": f"{package}:{x}", "file": str(file)} for x, file in models.items()]))
+        return
+    if not models:
+        told(f"The package {package} has no URDF, SDF or MJCF files.")
+        return
+    from kinetree.report.terminal import file_table
+
+    console().print(file_table((f"{package}:{name}", file) for name, file in models.items()))
 
 
 @app.command()

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1]
+SEPARATOR = ":"  # between a package and one of its models
 MECHANISM_FILES = (".toml", ".urdf", ".xacro", ".sdf", ".world", ".xml")
 
 
@@ -26,8 +27,31 @@ def complete_file_or_example(incomplete: str) -> list[str]:
 
 
 def complete_model(incomplete: str) -> list[str]:
-    """Names of mechanisms that come along, and mechanism files."""
+    """Names of mechanisms that come along, mechanism files, and models of packages after PACKAGE:."""
+    if SEPARATOR in incomplete:
+        return complete_installed(incomplete)
     return complete_zoo(incomplete) + complete_path(incomplete, MECHANISM_FILES)
+
+
+def complete_package(incomplete: str) -> list[str]:
+    """Names of installed packages."""
+    from kinetree.formats.installed import distribution_names
+
+    return [name for name in distribution_names() if name.lower().startswith(incomplete.lower())]
+
+
+def complete_installed(incomplete: str) -> list[str]:
+    """Models of an installed package, as PACKAGE:NAME."""
+    from kinetree.errors import KinetreeError
+    from kinetree.formats.installed import installed
+
+    package = incomplete.partition(SEPARATOR)[0]
+    try:
+        found = installed(package)
+    except KinetreeError:
+        return []
+    names = (f"{package}{SEPARATOR}{name}" for name in found)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def complete_result(incomplete: str) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kinetree.errors import FileError, InputError, cut, listed, shown
+from kinetree.formats.installed import installed_path, is_installed_name
 from kinetree.model.armature import with_armature
 from kinetree.model.mechanism import Mechanism
 
@@ -46,7 +47,8 @@ def load(
     package:// and model://. ``armature`` (kg m^2, kg) is given to joints that have none, one number for all
     or by name, so that joints which move no inertia have forward dynamics. What a URDF, SDF or MJCF file has
     beyond the format, and inertias that no body has, are accepted with a warning; ``allow_unphysical`` says
-    that the inertias are meant, ``strict`` refuses both. A TOML file says all that itself.
+    that the inertias are meant, ``strict`` refuses both. A TOML file says all that itself. Instead of a path,
+    "example-robot-data:panda" means a file of an installed package; see :func:`kinetree.zoo.installed`.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -54,6 +56,8 @@ def load(
     >>> kt.load(path) == kt.zoo.gripper()
     True
     """
+    if isinstance(path, str) and is_installed_name(path):
+        path = installed_path(path)
     place = checked_path(path)
     reader = by_suffix(place, READERS, "read")
     options = {

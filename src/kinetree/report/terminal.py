@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -90,6 +91,16 @@ def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
         table.add_row(
             Text(name, style=NAME), str(mechanism.n_bodies), str(mechanism.n_dof), Text(description)
         )
+    return table
+
+
+def file_table(files: Iterable[tuple[str, Path]]) -> Table:
+    """Models of files by the names that commands take."""
+    kinds = {".urdf": "URDF", ".sdf": "SDF", ".xml": "MJCF"}
+    table = plain_table("name", "format", "size")
+    for name, file in files:
+        size = f"{file.stat().st_size / 1000:.0f} kB"
+        table.add_row(Text(name, style=NAME), kinds.get(file.suffix.lower(), file.suffix), size)
     return table
 
 

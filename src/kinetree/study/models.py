@@ -9,6 +9,7 @@ from typing import Any
 
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.formats.files import READ_OPTIONS, load
+from kinetree.formats.installed import is_installed_name
 from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
@@ -34,6 +35,8 @@ def mechanism_of(model: str, **options: Any) -> Mechanism:
     if model in example_names():
         _refuse_options(model, options)
         return _of_study(model)
+    if is_installed_name(model):
+        return load(model, **options)
     looks_like_file = bool(os.path.splitext(model)[1]) or os.sep in model or os.path.lexists(model)
     if looks_like_file:
         if is_study(model):
