@@ -121,7 +121,44 @@ def test_a_motion_must_not_end_on_the_move():
         simulated(ARM, Prescribed(ramp, ["joint1"]), np.zeros(4), [2.0, 0, 0, 0])
 
 
-def test_closed_loops_are_refused():
-    linkage = kt.zoo.four_bar()
-    with pytest.raises(kt.InputError, match=r"'four_bar' has closed loops.*ComputedTorque"):
-        simulated(linkage, Prescribed(np.zeros(3)), np.zeros(3))
+LOOPS = {"four_bar": [0.0, 1.0, 4.3], "three_rrr": None, "stewart": None}
+
+
+def assembled(name):
+    mechanism, draw = getattr(kt.zoo, name)(), np.random.default_rng(3)
+    guess = LOOPS[name] if LOOPS[name] is not None else draw.normal(0.0, 0.3, mechanism.n_dof)
+    return mechanism, np.asarray(kt.loops.assemble(mechanism, guess))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_closed_loops_follow_as_hybrid_dynamics_says(name):
+    mechanism, q0 = assembled(name)
+    driven = np.flatnonzero(mechanism.actuated)
+    motion = cycloid(q0[driven], q0[driven] + 0.05, 0.2)
+    load = ([0.0, 0.2], kt.Wrench(mechanism.body_names[-1], force=[[0, 0, 0], [2.0, 1.0, 0.5]]))
+    run = simulated(mechanism, Prescribed(motion), q0, duration=0.2, times=5, loads=load)
+    wanted = motion.at(run.time.values)
+    assert run.passed and np.abs(run.q.values[:, driven] - wanted.q).max() < 1e-8
+    qdd = np.zeros_like(run.q.values)
+    qdd[:, driven] = wanted.qdd
+    push = kt.Wrench(mechanism.body_names[-1], force=run.time.values[:, None] / 0.2 * [2.0, 1.0, 0.5])
+    both = kt.hybrid_dynamics(mechanism, run.q.values, run.qd.values, qdd, wrenches=push)
+    assert np.allclose(run.tau.values, both.tau, rtol=1e-7, atol=1e-8 * np.abs(both.tau).max())
+    assert np.allclose(run.qdd.values, both.qdd, atol=1e-6 * np.abs(both.qdd).max())
+
+
+def test_a_free_base_with_loops_keeps_its_momentum():
+    """Without gravity and ground, a shaft that rotates as prescribed cannot change the momentum."""
+    walker = kt.zoo.jansen_walker(pairs=1).with_gravity([0, 0, 0])
+    motion = cycloid([0.0], [2.0], 0.4)
+    run = simulated(walker, Prescribed(motion), np.zeros(walker.n_dof), duration=0.4, times=5)
+    momentum = kt.momentum(walker, run.q.values, run.qd.values)
+    assert run.passed and np.abs(momentum).max() < 1e-8
+    assert np.abs(run.q.values[-1, :3]).max() > 1e-3
+    assert not run.tau.values[:, ~walker.actuated].any()
+
+
+def test_loops_that_tie_prescribed_joints_are_refused():
+    mechanism, q0 = assembled("four_bar")
+    with pytest.raises(kt.SingularityError, match=r"'four_bar': its loops tie the prescribed joints \(crank"):
+        simulated(mechanism, Prescribed(q0, ["crank_pivot", "rocker_pivot"]), q0)

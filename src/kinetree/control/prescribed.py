@@ -37,7 +37,8 @@ class Prescribed:
     are driven: a floating base and joints without drives then move as they must, as ReDySim's inverse
     dynamics has it ([Shah2013], section 7.1). ``law`` drives the others: a controller, an actuator, or
     anything that is a torque of :func:`kinetree.simulate`; by default nothing does. Prescribed joints have to
-    begin as their motion does; :func:`kinetree.hybrid_dynamics` answers the same for single states.
+    begin as their motion does, and closed loops must leave them free to move one by one;
+    :func:`kinetree.hybrid_dynamics` answers the same for single states.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.gripper()
@@ -76,11 +77,6 @@ class Prescribed:
 
     def prescribed_parts(self, mechanism: Mechanism) -> PrescribedParts:
         """The joints of a mechanism and their motion, as compiled simulations take them."""
-        if mechanism.loops:
-            raise InputError(
-                f"'{mechanism.name}' has closed loops: prescribed joints of simulations are those of open "
-                "mechanisms; follow the motion by ComputedTorque, or ask kinetree.hybrid_dynamics"
-            )
         places = prescribed_joints(mechanism, self.joints)
         if not len(places):
             raise InputError(f"'{mechanism.name}': no joint is prescribed, so there is nothing to follow")

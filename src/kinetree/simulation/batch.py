@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from typing import Any
@@ -23,6 +23,7 @@ from kinetree.simulation.audit import energies, energy_check, energy_tolerance
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
@@ -32,7 +33,7 @@ from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
 from kinetree.simulation.verdicts import Verdicts, limit_checks, read_verdicts
-from kinetree.state import Wrench, coordinates
+from kinetree.state import coordinates
 
 ROLLOUT = "rollout"
 
@@ -46,7 +47,7 @@ def simulate_batch(
     torque: Any = None,
     controller: Any = None,
     ground: Ground | None = None,
-    loads: Wrench | Sequence[Wrench] = (),
+    loads: LoadsGiven = (),
     times: ArrayLike | int | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
@@ -83,7 +84,7 @@ def simulate_batch(
     options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
     q, qd = _starts(mechanism, q0, qd0)
     check_closed(mechanism, q, qd)
-    around = surroundings(None, loads, stops)
+    around = surroundings(None, loads, stops, options.duration)
     allowed = read_verdicts(verdicts)
     count = available_cores() if threads is None else _threads(threads)
     varied = None if masses is None else read_masses(mechanism, masses, len(q))
@@ -122,7 +123,7 @@ class _Job:
             alone = self.system if lanes == 1 else new_system(mechanism, law, around, options)
             check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         watched = lanes == 1 and watches_locks(mechanism, options)
-        self.integration = new_integration(self.system, options, law.parts.breaks, watched=watched)
+        self.integration = new_integration(self.system, options, around.breaks(law), watched=watched)
         self._told = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options, self.masses, self.drift = options, masses, 0.0

@@ -220,7 +220,7 @@ class Piece:
     def _reactions(self, seen: Observation, efforts: LoopEfforts | None) -> Reactions:
         """What the joints transmit, in the piece's own coordinates."""
         system, mechanism = self.system, self.system.mechanism
-        acting, own = system.wrenches(seen.contact[:, 0]), self.own[:, 0]
+        acting, own = system.wrenches(self.times, seen.contact[:, 0]), self.own[:, 0]
         state = own[:, system.at.q], own[:, system.at.qd], seen.qdd[:, 0]
         if efforts is None:
             return Reactions(joint_reactions(mechanism, *state, acting or None), np.zeros((len(own), 0, 6)))

@@ -14,11 +14,16 @@ from kinetree.simulation.compiled.loops import ClosedLoops
 AJAR = 1e-2  # gap (m, sine) at the start, beside the size of a mechanism, that Baumgarte's method may close
 
 
-def closed_loops(mechanism: Mechanism, baumgarte: float | None = None) -> ClosedLoops:
-    """The component of a mechanism's loops, prepared at a pose at which they are closed."""
+def closed_loops(
+    mechanism: Mechanism, baumgarte: float | None = None, *, is_led: bool = False
+) -> ClosedLoops:
+    """The component of a mechanism's loops, prepared at a pose at which they are closed.
+
+    ``is_led``: whether another component finds accelerations, under prescribed ones.
+    """
     found = loop_program(mechanism)
     loops = loop_rows(mechanism).loop_of_row[found.kept].tolist()
-    return ClosedLoops(found.tables, found.kept.tolist(), loops, baumgarte)
+    return ClosedLoops(found.tables, found.kept.tolist(), loops, baumgarte, is_led=is_led)
 
 
 def check_closed(mechanism: Mechanism, q: Array, qd: Array, baumgarte: float | None = None) -> None:

@@ -108,11 +108,11 @@ class PythonLaw(Called):
         if law.function is not None:
             return self.system.constant + law.function(t, q, qd)
         integral = y[at.places[self.name]].copy() if self.n_state else np.zeros(len(q))
-        return law.controller.torque(self.mechanism, t, q, qd, integral, self._wrenches() or None)
+        return law.controller.torque(self.mechanism, t, q, qd, integral, self._wrenches(t) or None)
 
-    def _wrenches(self) -> list[Wrench]:
+    def _wrenches(self, t: float) -> list[Wrench]:
         """Loads and what the ground does in the present state."""
-        return self.system.wrenches(self.system.context.contact[0])
+        return self.system.wrenches(t, self.system.context.contact[0])
 
     def _integrate(self, t: float, y: int, dy: int, context: int, own: int) -> None:
         state, at = numbers_at(y, self.system.size), self.system.at

@@ -5,49 +5,50 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.analysis.loads import on_body
 from kinetree.errors import InputError, shown
-from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import POINT
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
 from kinetree.kernels.torque_law import AXIS
 from kinetree.model.mechanism import Mechanism
-from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import ContextParts
 from kinetree.simulation.cut_law import JointDrive
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loads import Loads, LoadsGiven, place_on_axis, read_loads
 from kinetree.simulation.options import Options, Stops, Trigger
 from kinetree.simulation.python_law import PythonCutLaw, PythonLaw
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import Law
-from kinetree.state import Wrench, independent_axes
+from kinetree.state import independent_axes
 
 ENDLESS = 1e150  # rad or m: a limit that a joint does not have; infinity times zero would be no number
 CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the ground to be seen leaving it
 
 
 class Surroundings(NamedTuple):
-    """What a mechanism meets: ground under contact points, constant wrenches, stops at limits of joints."""
+    """What a mechanism meets: ground under contact points, wrenches, stops at limits of joints."""
 
     ground: Ground | None = None
-    loads: tuple[Wrench, ...] = ()
+    loads: Loads = Loads()
     stops: Stops | None = None
+
+    def breaks(self, law: Law) -> tuple[float, ...]:
+        """Times (s) at which steps have to end: those of a law and of loads."""
+        return tuple(sorted({*law.parts.breaks, *self.loads.breaks}))
 
 
 def surroundings(
-    ground: Ground | None = None, loads: Wrench | Sequence[Wrench] = (), stops: Stops | None = None
+    ground: Ground | None, loads: LoadsGiven, stops: Stops | None, duration: float
 ) -> Surroundings:
-    """Surroundings from the arguments of a simulation, of which ``loads`` may be a single wrench."""
-    return Surroundings(ground, (loads,) if isinstance(loads, Wrench) else tuple(loads), stops)
+    """Surroundings from the arguments of a simulation that lasts so long (s)."""
+    return Surroundings(ground, read_loads(loads, duration), stops)
 
 
 def new_system(
@@ -80,9 +81,6 @@ def _check_kinds(around: Surroundings, events: Sequence[Trigger]) -> None:
     for name, value, kind in (("ground", around.ground, Ground), ("stops", around.stops, Stops)):
         if value is not None and not isinstance(value, kind):
             raise InputError(f"{name} must be a {kind.__name__}, got {shown(value)}")
-    for load in around.loads:
-        if not isinstance(load, Wrench):
-            raise InputError(f"loads must be a Wrench or a list of them, got {shown(load)} in it")
     for event in events:
         if not isinstance(event, Trigger):
             raise InputError(f"events must be a list of Trigger, got {shown(event)} in it")
@@ -100,7 +98,7 @@ def components(
     if mechanism.loops:
         from kinetree.simulation.loops import closed_loops
 
-        found.append(closed_loops(mechanism, baumgarte))
+        found.append(closed_loops(mechanism, baumgarte, is_led=law.prescribed is not None))
         forces = _cut_joint_forces(mechanism, law, stops, slow)
         found += forces
         if law.cut is not None and law.cut.is_python:
@@ -127,7 +125,12 @@ def components(
         from kinetree.simulation.compiled.prescribed import PrescribedJoints
 
         found.append(
-            PrescribedJoints(law.prescribed.places, independent_axes(mechanism), law.prescribed.motion)
+            PrescribedJoints(
+                law.prescribed.places,
+                independent_axes(mechanism),
+                law.prescribed.motion,
+                in_loops=bool(mechanism.loops),
+            )
         )
     return tuple(found)
 
@@ -167,7 +170,8 @@ def context_parts(
         tree,
         axis_rows(mechanism, parts, around.stops),
         parts.model,
-        loads=load_rows(mechanism, around.loads),
+        loads=around.loads.rows(mechanism),
+        moving=around.loads.polynomials(mechanism),
         locks=lock_rows(mechanism),
         desired=_arrays(parts.desired),
         table=_arrays(parts.table),
@@ -252,21 +256,12 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
     )
 
 
-def _place(mechanism: Mechanism, body: str, point: Array, what: str) -> tuple[int, Array]:
-    """The axis that carries a body's point, and the point in its frame."""
-    tree, k = mechanism.tree, mechanism.body_index(body)
-    axis = int(tree.body_axis[k])
-    if axis == WORLD_AXIS:
-        raise InputError(f"{what} is on body '{body}', which is fixed to the world and cannot move")
-    return axis, tree.body_rotation[k] @ point + tree.body_position[k]
-
-
 def point_rows(mechanism: Mechanism, ground: Ground) -> Array:
     """Where the contact points are."""
     names = ground.contact_names(mechanism)
     known = {point.name: point for point in mechanism.contact_points}
     points = [known[name] for name in names]
-    places = [_place(mechanism, x.body, x.position, f"contact point '{x.name}'") for x in points]
+    places = [place_on_axis(mechanism, x.body, x.position, f"contact point '{x.name}'") for x in points]
     R = mechanism.tree.body_rotation[[mechanism.body_index(x.body) for x in points]]
     S = R @ np.array([x.matrix for x in points]) @ np.swapaxes(R, -1, -2)
     return layout_rows(
@@ -279,23 +274,6 @@ def point_rows(mechanism: Mechanism, ground: Ground) -> Array:
         rubs=np.array([x.friction is not None for x in points], dtype=np.int64),
         friction=np.array([x.friction or 0.0 for x in points]),
     )
-
-
-def load_rows(mechanism: Mechanism, loads: Sequence[Wrench]) -> Array:
-    """Constant external wrenches."""
-    rows = []
-    for load in map(partial(on_body, mechanism), loads):
-        force, moment = np.asarray(load.force), np.asarray(load.moment)
-        what = f"the wrench on '{load.body}'"
-        if force.ndim != 1 or moment.ndim != 1:
-            raise InputError(f"{what} must be constant in a simulation, got arrays of shape {force.shape}")
-        axis, r = _place(mechanism, load.body, np.asarray(load.point), what)
-        R = mechanism.tree.body_rotation[mechanism.body_index(load.body)]
-        if load.frame == "body":
-            force, moment = R @ force, R @ moment
-        fixed = int(load.frame == "world")
-        rows.append(layout_rows(LOAD, 1, axis=axis, fixed=fixed, r=[r], force=[force], moment=[moment]))
-    return np.concatenate(rows) if rows else np.zeros((0, LOAD.width))
 
 
 def lock_rows(mechanism: Mechanism) -> Array:

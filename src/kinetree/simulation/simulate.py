@@ -23,6 +23,7 @@ from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
@@ -41,7 +42,7 @@ from kinetree.simulation.verdicts import (
     limit_checks,
     read_verdicts,
 )
-from kinetree.state import Wrench, coordinates, hint_at_degrees
+from kinetree.state import coordinates, hint_at_degrees
 
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
 
@@ -59,7 +60,7 @@ def simulate(
     torque: Any = None,
     controller: Any = None,
     ground: Ground | None = None,
-    loads: Wrench | Sequence[Wrench] = (),
+    loads: LoadsGiven = (),
     times: ArrayLike | int | None = None,
     method: str = "auto",
     rtol: float = 1e-8,
@@ -85,8 +86,10 @@ def simulate(
     coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, among them joints
     that move as prescribed (:class:`kinetree.control.Prescribed`), or such a function; beside it ``torque``
     may name cut joints. ``ground`` meets the contact points;
-    ``loads`` are constant wrenches; ``stops`` meet joints at their limits. Dry friction is a straight line
-    up to ``friction_speed`` (rad/s or m/s).
+    ``loads``: a wrench, or a list of wrenches and of pairs (times (k,), wrench) with force and moment (k, 3)
+    and straight lines between (equal times make a jump), or a function of t (s) that returns wrenches;
+    ``stops`` meet joints at their limits. Dry friction is a straight line up to ``friction_speed`` (rad/s or
+    m/s).
 
     ``times`` of the output: a vector, or how many (201). Methods: "dop853" and "dopri5" (explicit, adaptive),
     "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step``
@@ -119,7 +122,7 @@ def simulate(
     law = read_law(mechanism, torque, controller)
     check_beginning(law, *start)
     check_prescribed(mechanism, law, *start, options.duration)
-    around = surroundings(ground, loads, stops)
+    around = surroundings(ground, loads, stops, options.duration)
 
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
         return new_system(x, law, around, options, events)
@@ -136,7 +139,7 @@ def simulate(
     law.begin()
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
-        run = integrate(charts, y0, options, law.parts.breaks, tell)
+        run = integrate(charts, y0, options, around.breaks(law), tell)
     seconds = perf_counter() - began
     run.messages = (*told, *run.messages)
     settings = _settings(mechanism, law, around, options) | {"method": run.method}
@@ -187,15 +190,7 @@ def _settings(
         told["ground"] = around.ground.settings(mechanism)
     if around.stops is not None:
         told["stops"] = {"stiffness": around.stops.stiffness, "damping": around.stops.damping}
-    told["loads"] = [
-        {
-            "body": load.body,
-            "frame": load.frame,
-            **{name: np.asarray(getattr(load, name)).tolist() for name in ("force", "moment", "point")},
-        }
-        for load in around.loads
-    ]
-    return told
+    return told | {"loads": around.loads.settings()}
 
 
 class _Judge(NamedTuple):

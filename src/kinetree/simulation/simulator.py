@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
+from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
 from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration
@@ -24,7 +24,7 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
-from kinetree.state import Wrench, coordinates
+from kinetree.state import coordinates
 
 LOOK = 1000  # steps before a look at stiffness
 
@@ -59,7 +59,7 @@ class Simulator:
         torque: Any = None,
         controller: Any = None,
         ground: Ground | None = None,
-        loads: Wrench | Sequence[Wrench] = (),
+        loads: LoadsGiven = (),
         times: ArrayLike | int | None = None,
         method: str = "auto",
         rtol: float = 1e-8,
@@ -75,10 +75,10 @@ class Simulator:
             duration, times, method, rtol, atol, step, max_step, friction_speed, "error", (), baumgarte
         )
         law = read_law(mechanism, torque, controller)
-        around = surroundings(ground, loads, stops)
+        around = surroundings(ground, loads, stops, self.options.duration)
         self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
-        self._breaks, self._law = law.parts.breaks, law
+        self._breaks, self._law = around.breaks(law), law
         self._integration: Integration | None = None
         if self.options.method != AUTO:
             self._prepare(self.options.method)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
@@ -18,6 +19,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.compiled.component import StateLayout
 from kinetree.simulation.compiled.context import HEADER, Context, ContextParts
+from kinetree.simulation.loads import Loads
 from kinetree.simulation.options import Trigger
 from kinetree.simulation.python_law import POINTER, numbers_at
 from kinetree.simulation.torque import Law
@@ -57,7 +59,7 @@ class System:
         self.mechanism, self.parts, self.lanes, self.law = mechanism, parts, lanes, law
         self.triggers, self.contact_names = tuple(triggers), tuple(contact_names)
         self.free = independent_axes(mechanism)  # the axis of each coordinate
-        self.loads: tuple[Wrench, ...] = ()
+        self.loads = Loads()
         self.problem: BaseException | None = None
         self.present: System = self  # in whose coordinates the state is that callbacks get
         self._keep: dict[str, Any] = {}  # callbacks live as long as the system
@@ -218,12 +220,12 @@ class System:
                 told |= {name: _variable(name, value) for name, value in found.items()}
         return told
 
-    def wrenches(self, contact: Array) -> list[Wrench]:
-        """Loads and the forces of the ground, given the rows of the contact points (..., points, 10)."""
+    def wrenches(self, t: ArrayLike, contact: Array) -> list[Wrench]:
+        """Loads and forces of the ground at times (...), given rows of contact points (..., points, 10)."""
         known = {point.name: point for point in self.mechanism.contact_points}
         touched = [known[name] for name in self.contact_names]
         return [
-            *self.loads,
+            *self.loads.at(t),
             *(
                 Wrench(
                     point.body,

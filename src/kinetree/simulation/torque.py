@@ -287,6 +287,10 @@ def check_prescribed(mechanism: Mechanism, law: Law, q0: Array, qd0: Array, dura
                 f"{what} of joint '{joint}' is {here[place]:.9g}, but its prescribed motion begins with "
                 f"{wanted[place[-1]]:.9g} {unit}"
             )
+    if mechanism.loops:
+        from kinetree.analysis.loops.hybrid import refuse_tied
+
+        refuse_tied(mechanism, q0, qd0, places)
     end = float(motion.breaks[-1])
     moving = np.abs(motion.at(end, derivative=1)) > FITS
     if duration > end * (1.0 + 1e-9) and moving.any():

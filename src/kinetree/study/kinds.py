@@ -24,18 +24,24 @@ class Kind:
     text: str
     needs: tuple[str, ...] = ()
     may: tuple[str, ...] = ()
+    instead: tuple[tuple[str, str], ...] = ()  # keys that it needs, and one that serves in their place
 
     @property
     def keys(self) -> tuple[str, ...]:
         """All of them, once."""
-        return tuple(dict.fromkeys((*self.needs, *self.may)))
+        return tuple(dict.fromkeys((*self.needs, *(key for _, key in self.instead), *self.may)))
+
+    def serving(self, key: str) -> tuple[str, ...]:
+        """The keys of which one must be given where this one is needed."""
+        return (key, f"{key}_degrees", *(other for needed, other in self.instead if needed == key))
 
     def check(self, what: str, given: Iterable[str]) -> None:
         """Raise for the first key that is missing, or that this kind does not have."""
         has = set(given)
         for key in self.needs:
-            if key not in has and f"{key}_degrees" not in has:
-                raise InputError(f"a {what} of kind '{self.name}' needs the key '{key}'")
+            if has.isdisjoint(self.serving(key)):
+                other = "".join(f", or '{x}' instead" for needed, x in self.instead if needed == key)
+                raise InputError(f"a {what} of kind '{self.name}' needs the key '{key}'{other}")
         for key in sorted(has - {*self.keys, *(f"{k}_degrees" for k in self.needs)}):
             raise InputError(f"a {what} of kind '{self.name}' has no key '{key}'; it has {listed(self.keys)}")
 
@@ -80,23 +86,28 @@ TRAJECTORIES: dict[str, Kind] = {
 }  # fmt: skip
 
 _MOTOR = ("time_constant", "torque_constant")
-_FOLLOWING = ("kd", "limits", "period", *_MOTOR)
+_FOLLOWING = ("kd", "damping", "limits", "period", *_MOTOR)
+_GAINS = (("kp", "bandwidth"),)
 CONTROLLERS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("pd", "kp e + kd ed", ("kp",), _FOLLOWING),
-        Kind("pid", "the same and ki (integral of e)", ("kp",), (*_FOLLOWING, "ki")),
+        Kind("pd", "kp e + kd ed", ("kp",), _FOLLOWING, _GAINS),
+        Kind("pid", "the same and ki (integral of e)", ("kp",), (*_FOLLOWING, "ki"), _GAINS),
         Kind(
             "computed_torque", "inverse dynamics of the desired acceleration and of errors", ("kp",),
-            (*_FOLLOWING, "ki", "knows_ground", "model_error"),
+            (*_FOLLOWING, "ki", "knows_ground", "model_error"), _GAINS,
         ),
         Kind(
             "feedforward", "torques of the desired motion, and PD", ("kp",),
-            (*_FOLLOWING, "torques", "model_error"),
+            (*_FOLLOWING, "torques", "model_error"), _GAINS,
         ),
         Kind(
             "gravity_compensation", "torques against gravity, and PD about a pose if there are gains", (),
-            ("kp", *_FOLLOWING, "model_error"),
+            ("kp", "bandwidth", *_FOLLOWING, "model_error"),
+        ),
+        Kind(
+            "lqr", "torques of the desired motion, and optimal feedback about it", (),
+            ("q_cost", "qd_cost", "tau_cost", "limits", "model_error", *_MOTOR),
         ),
         Kind(
             "walking", "walking on two or more legs, feet placed by the divergent component of motion; "
@@ -117,8 +128,8 @@ def for_editors(kinds: dict[str, Kind]) -> Callable[[dict[str, Any]], None]:
         rules = []
         for kind in kinds.values():
             needs = [
-                {"anyOf": [{"required": [key]}, {"required": [f"{key}_degrees"]}]}
-                if f"{key}_degrees" in known
+                {"anyOf": [{"required": [x]} for x in kind.serving(key) if x in known]}
+                if len([x for x in kind.serving(key) if x in known]) > 1
                 else {"required": [key]}
                 for key in kind.needs
             ]

@@ -11,13 +11,14 @@ from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
+from kinetree.control.gains import LQR, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
-from kinetree.control.structure import has_floating_base
+from kinetree.control.structure import actuated_joints, has_floating_base
 from kinetree.control.torque_table import TorqueTable
 from kinetree.control.walking import Walking
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
 from kinetree.study.inside import file_of
@@ -26,6 +27,7 @@ from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import ControllerTable
 from kinetree.trajectories.base import Trajectory
 
+POSES = 101  # of a trajectory at which inertias are looked at
 TABLE_SPACING = 1e-3  # s between the rows of torques that are fed forward
 Torques = Callable[[Any], Any]  # torques of the motion under an exact law
 
@@ -78,6 +80,10 @@ def controller(work: Assignment, motion: Trajectory | None, exact_torques: Torqu
             function = work.code.function(str(table.function), "controller.function", "t, q, qd")
             law = _behind_actuators(work, table, function)
             return lambda: law
+        if table.kind == "lqr":
+            optimal = _behind_actuators(work, table, _optimal(work, table, motion))
+            return lambda: optimal
+        table = _with_gains(work, table, motion)
         made = _made(work, table, motion)
         made.torque(work.mechanism, 0.0, *np.zeros((2, work.mechanism.n_dof)))
         driven = _behind_actuators(work, table, made)
@@ -141,6 +147,57 @@ def _made(work: Assignment, table: ControllerTable, motion: Trajectory | None) -
     if has_floating_base(work.mechanism):
         return ComputedTorque(motion, **gains, model=model)
     return Feedforward(motion, model=model, **gains, **options)
+
+
+def _with_gains(work: Assignment, table: ControllerTable, motion: Trajectory | None) -> ControllerTable:
+    """The table with kp and kd where a bandwidth is given."""
+    if table.bandwidth is None:
+        if table.damping is not None:
+            raise InputError("'damping' belongs to a 'bandwidth', which is not given")
+        return table
+    both = [key for key in ("kp", "kd") if getattr(table, key) is not None]
+    if both:
+        raise InputError(
+            f"give either 'bandwidth' and 'damping', or 'kp' and 'kd'; got bandwidth and {both[0]}"
+        )
+    given = table.bandwidth, 1.0 if table.damping is None else table.damping
+    if table.kind == "computed_torque":
+        kp, kd = gains(*given)
+    else:
+        model = _model(work, table)
+        mechanism = work.mechanism if model is None else model
+        poses = None
+        if motion is not None:
+            poses = motion.at(np.linspace(0.0, motion.duration, POSES)).q
+        kp, kd = gains(*given, mechanism, poses)
+    plain = [x.tolist() if isinstance(x, np.ndarray) else x for x in (kp, kd)]
+    return table.model_copy(update={"kp": plain[0], "kd": plain[1], "bandwidth": None, "damping": None})
+
+
+def _optimal(work: Assignment, table: ControllerTable, motion: Trajectory | None) -> LQR:
+    """Optimal feedback about the motion; costs may be given by name of joint."""
+    if motion is None:
+        raise InputError("a controller of kind 'lqr' needs a [trajectory] to follow")
+    model = _model(work, table)
+    mechanism = work.mechanism if model is None else model
+    costs: dict[str, Any] = {}
+    for key in ("q_cost", "qd_cost", "tau_cost"):
+        value = getattr(table, key)
+        if value is not None:
+            costs[key] = _cost(work.mechanism, value, key)
+    return LQR(mechanism, motion, limits=table.limits, **costs)
+
+
+def _cost(mechanism: Mechanism, value: Any, key: str) -> Any:
+    """A cost as LQR takes it: by joint, of torques only for those that are driven; unnamed joints have 1."""
+    if not isinstance(value, dict):
+        return value
+    driven = actuated_joints(mechanism)
+    names = [name for name, x in zip(mechanism.joint_names, driven, strict=True) if x or key != "tau_cost"]
+    for name in value:
+        if name not in names:
+            raise InputError(f"{key}: {unknown_name('joint', name, names)}")
+    return [value.get(name, 1.0) for name in names]
 
 
 def _needed(mechanism: Mechanism, motion: Trajectory) -> TorqueTable:

@@ -17,7 +17,7 @@ from kinetree.state import Wrench
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
 from kinetree.study.motion import initial_state
-from kinetree.study.surroundings import simulation_options
+from kinetree.study.surroundings import simulation_options, wrenches
 from kinetree.trajectories.base import Trajectory
 
 ROUND_TRIP = 1e-9  # accelerations got back from the torques may differ by this part of their size
@@ -62,7 +62,7 @@ def _start(work: Assignment, motion: Trajectory, places: Any) -> tuple[Array, Ar
 def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) -> Result:
     names = [work.mechanism.joint_names[k] for k in places]
     settings = {**result.settings, "trajectory": type(motion).__name__, "prescribed": names}
-    acting = [*_loads(work), *_ground_forces(work.mechanism, result)]
+    acting = [*_loads(work, result.time.values), *_ground_forces(work.mechanism, result)]
     audit = {**result.audit, "round_trip": round_trip(work.mechanism, result, acting)}
     wanted = motion.at(result.time.values)
     told = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
@@ -72,10 +72,10 @@ def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) 
     return with_variables(named, told)
 
 
-def _loads(work: Assignment) -> list[Wrench]:
-    from kinetree.study.surroundings import loads
-
-    return loads(work)
+def _loads(work: Assignment, times: Array) -> list[Wrench]:
+    """The loads at the times of a result."""
+    acting = wrenches(work, work.tables.load, "times", "load")
+    return acting(times) if callable(acting) else acting  # type: ignore[no-any-return]
 
 
 def _ground_forces(mechanism: Mechanism, result: Result) -> list[Wrench]:

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.errors import InputError, listed
 from kinetree.study.assignment import Assignment
 from kinetree.study.tables import EventTable, LoadTable, SoilTable
 
 ON_GROUND = {"rtol": 1e-6}
-VARYING = {"s": "predictions", "times": "inverse dynamics of motions whose joints are all prescribed"}
 
 
 def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
     """The arguments of :func:`kinetree.simulate` beside mechanism, state, duration (s) and law."""
     tables = work.tables
-    options: dict[str, Any] = {"times": work.times(duration), "loads": loads(work)}
+    options: dict[str, Any] = {"times": work.times(duration), "loads": timed_loads(work)}
     if tables.ground is not None:
         options |= {"ground": ground(work), **ON_GROUND}
     if tables.stops is not None:
@@ -60,20 +60,12 @@ def ground(work: Assignment) -> Any:
         return made
 
 
-def loads(work: Assignment) -> list[Any]:
-    """Constant wrenches; an error where one varies, which simulations do not know."""
-    return constant_wrenches(work, work.tables.load, "load")
+def timed_loads(work: Assignment) -> list[Any]:
+    """Wrenches as simulations take them: constant ones, and pairs (times, wrench) of those that vary."""
+    from kinetree.state import Wrench
 
-
-def constant_wrenches(work: Assignment, tables: Sequence[LoadTable], *place: str) -> list[Any]:
-    """The wrenches of some tables, all constant; complaints lead to the place."""
-    for k, row in enumerate(tables):
-        with work.origin.blamed(*place, k):
-            for key in ("s", "times"):
-                if getattr(row, key) is not None:
-                    raise InputError(f"loads of this task are constant: '{key}' is for {VARYING[key]}")
-    made = wrenches(work, tables, "s", *place)
-    return made if isinstance(made, list) else []
+    rows = [_load(work, row, "times", "load", k) for k, row in enumerate(work.tables.load)]
+    return [Wrench(**given) if times is None else (times, Wrench(**given)) for given, times in rows]
 
 
 def wrenches(work: Assignment, tables: Sequence[LoadTable], along: str, *place: str) -> Any:
@@ -90,8 +82,7 @@ def wrenches(work: Assignment, tables: Sequence[LoadTable], along: str, *place: 
             now = dict(given)
             for key in ("force", "moment"):
                 if np.ndim(now.get(key, 0.0)) == 2:
-                    columns = np.transpose(now[key])
-                    now[key] = np.stack([np.interp(instants, varies or (), x) for x in columns], axis=-1)
+                    now[key] = PiecewisePolynomial.linear(varies or (), now[key]).at(instants)
             found.append(Wrench(**now))
         return found
 
@@ -120,8 +111,12 @@ def _load(
             raise InputError(
                 f"'{along}' needs a force or a moment with a row for each of {len(instants)} instants"
             )
-        if len(instants) < 2 or (np.diff(instants) <= 0.0).any():
-            raise InputError(f"'{along}' must be two or more instants that ascend, got {instants}")
+        gaps = np.diff(instants)
+        if len(instants) < 2 or (gaps < 0.0).any() or ((gaps[1:] == 0.0) & (gaps[:-1] == 0.0)).any():
+            raise InputError(
+                f"'{along}' must be two or more instants that ascend, twice the same for a jump, got "
+                f"{instants}"
+            )
         if along == "s" and not 0.0 <= instants[0] <= instants[-1] <= 1.0:
             raise InputError(f"'s' must be from 0 to 1, got {instants}")
         for key in tables:

@@ -189,7 +189,25 @@ class ControllerTable(Table):
     )
     kp: Gains | None = Field(None, description=f"Gain of the position error: {EACH}.")
     kd: Gains | None = Field(None, description="Gain of the velocity error; default 2 sqrt(kp).")
+    bandwidth: Gains | None = Field(
+        None,
+        description="Instead of kp and kd: how fast errors vanish (rad/s); kp = bandwidth^2, times the "
+        "largest inertia of each joint along the trajectory for laws that give torques.",
+    )
+    damping: Gains | None = Field(
+        None,
+        description="With a bandwidth: damping of errors; kd = 2 damping bandwidth; default 1, critical.",
+    )
     ki: Gains | None = Field(None, description="pid, computed_torque: gain of the summed error; default 0.")
+    q_cost: Gains | None = Field(
+        None, description=f"lqr: cost of squared position errors (1/rad^2, 1/m^2): {EACH}; default 1."
+    )
+    qd_cost: Gains | None = Field(
+        None, description="lqr: cost of squared velocity errors (s^2/rad^2, s^2/m^2); default 1."
+    )
+    tau_cost: Gains | None = Field(
+        None, description="lqr: cost of squared torques beside those of the motion (1/(N m)^2); default 1."
+    )
     limits: Limits | None = Field(
         None, description='Largest torques (N m, N), or "model" for the mechanism\'s; default none.'
     )
@@ -295,10 +313,14 @@ class LoadTable(Table):
         "world", description="Axes of force and moment: world or body."
     )
     s: Numbers | None = Field(
-        None, description="predict: instants of the rows, s = t / T from 0 to 1, ascending; default constant."
+        None,
+        description="predict: instants of the rows, s = t / T from 0 to 1, ascending; equal ones make a "
+        "jump; default constant.",
     )
     times: Numbers | None = Field(
-        None, description="inverse: instants of the rows (s), ascending; default constant."
+        None,
+        description="All but predict: instants of the rows (s), ascending; equal ones make a "
+        "jump; default constant.",
     )
 
 

@@ -47,12 +47,7 @@ def closed_hybrid_derivatives(
     d = loop_forward_dynamics_derivatives(mechanism, q, qd, tau, None, wrenches)
     W, n = d.dqdd_dtau, mechanism.n_dof
     W_pp = W[..., known[:, None], known]
-    if len(known) and np.linalg.matrix_rank(W_pp, hermitian=True).min() < len(known):
-        raise SingularityError(
-            f"mechanism '{mechanism.name}': its loops tie the prescribed joints "
-            f"({listed(mechanism.joint_names[k] for k in known)}) to each other, so that their accelerations "
-            "cannot vary one by one; prescribe fewer of them"
-        )
+    _check_untied(mechanism, W_pp, known)
     inverse = np.zeros((*W.shape[:-2], n, n))
     inverse[..., known[:, None], known] = np.linalg.inv(W_pp)
     is_known = np.zeros(n, dtype=bool)
@@ -65,6 +60,22 @@ def closed_hybrid_derivatives(
         x[..., known, :] = 0.0
     qdd_by[2] = qdd_by[2] + np.where(is_known, np.eye(n), 0.0)  # what was given stands for itself
     return (*qdd_by, *tau_by), d.independent
+
+
+def refuse_tied(mechanism: Mechanism, q: Array, qd: Array, known: Integers) -> None:
+    """Raise where closed loops let prescribed joints not accelerate one by one in states (..., n_dof)."""
+    d = loop_forward_dynamics_derivatives(mechanism, q, qd, np.zeros_like(q), None, None)
+    _check_untied(mechanism, d.dqdd_dtau[..., known[:, None], known], known)
+
+
+def _check_untied(mechanism: Mechanism, W: Array, known: Integers) -> None:
+    """The answer of prescribed joints to their torques (..., k, k) must have full rank."""
+    if len(known) and np.linalg.matrix_rank(W, hermitian=True).min() < len(known):
+        raise SingularityError(
+            f"mechanism '{mechanism.name}': its loops tie the prescribed joints "
+            f"({listed(mechanism.joint_names[k] for k in known)}) to each other, so that their accelerations "
+            "cannot vary one by one; prescribe fewer of them"
+        )
 
 
 def _check_met(mechanism: Mechanism, found: Array, wanted: Array, known: Integers) -> None:

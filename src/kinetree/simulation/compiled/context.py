@@ -25,6 +25,7 @@ from kinetree.model.tree import Tree
 from kinetree.simulation.compiled.component import COMPONENT, FUNCTIONS, Component, StateLayout, Watched
 
 INTEGRAL = "error_integral"  # the block of the built-in law in the state
+FORCE_AND_MOMENT = 6  # numbers of a load that may vary
 ACTUATOR, GROUND, JOINT, EXTERNAL, SUMS = 0, 1, 2, 3, 4  # energies that are integrated beside the state
 ROWS = (
     "q",
@@ -53,6 +54,7 @@ TABLES = (
     "points",
     "regions",
     "loads",
+    "moving",
     "locks",
     "desired",
     "table",
@@ -71,6 +73,7 @@ SCRATCH = (
     "log",
     "reduced",
     "powers",
+    "load_now",
 )
 SLOPES = (
     "slope_work",
@@ -107,6 +110,8 @@ HEADER = Layout(
     desired_order=int,
     table_count=int,
     table_order=int,
+    moving_count=int,  # of loads that vary
+    moving_order=int,
     period=1,  # s between sampling instants
     lock_margin=1,  # squared sine or cosine of the middle Euler angle at which gimbal lock is near
     slow=1,  # speed up to which dry friction is a straight line
@@ -127,6 +132,7 @@ class ContextParts:
     points: Array = field(default_factory=lambda: np.zeros((0, POINT.width)))
     regions: Array = field(default_factory=lambda: np.zeros((0, REGION.width)))
     loads: Array = field(default_factory=lambda: np.zeros((0, LOAD.width)))
+    moving: tuple[Array, Array] | None = None  # of loads that vary: breaks, coefficients (k, order, 6 m)
     locks: Array = field(default_factory=lambda: np.zeros((0, LOCK.width)))
     desired: tuple[Array, Array] | None = None  # breaks (k + 1,), coefficients (k, order, n)
     table: tuple[Array, Array] | None = None
@@ -265,6 +271,8 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> 
         "desired_order": parts.desired[1].shape[1] if parts.desired else 0,
         "table_count": len(parts.table[1]) if parts.table else 0,
         "table_order": parts.table[1].shape[1] if parts.table else 0,
+        "moving_count": len(parts.moving[1]) if parts.moving else 0,
+        "moving_order": parts.moving[1].shape[1] if parts.moving else 0,
         **{name: place for name, place in start.items() if name in HEADER.places},
     }
     integers = memory.view(np.int64)
@@ -288,6 +296,8 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         **{name: getattr(parts, name) for name in ("axes", "plane", "points", "regions", "loads", "locks")},
         "desired": _polynomials(parts.desired),
         "table": _polynomials(parts.table),
+        "moving": _polynomials(parts.moving),
+        "load_now": 3 * FORCE_AND_MOMENT * len(parts.loads) if parts.moving else 0,
         "components": COMPONENT.width * len(parts.components),
         "work": (n + 1) * aba.SLOTS.width * lanes,
         "law_work": (n + 1) * rnea.SLOTS.width * lanes,

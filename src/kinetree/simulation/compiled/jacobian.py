@@ -161,7 +161,7 @@ def jacobian() -> Any:
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], 1)
         tau, qdd = row_at(memory, head.tau[0], n, 1), row_at(memory, head.qdd[0], n, 1)
         total, held = row_at(memory, head.total[0], n, 1), row_at(memory, head.held[0], n, 1)
-        forces(y, memory, head, work, q, qd, contact)
+        forces(t, y, memory, head, work, q, qd, contact)
         if head.sampled[0] == 1:
             for i in range(n):
                 tau[i] = held[i]

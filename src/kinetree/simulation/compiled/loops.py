@@ -45,6 +45,7 @@ HEAD = Layout(
     tolerance=1,  # relative, of the integration
     drift=1,  # the largest gap at the end of a step, before projection
     baumgarte=1,  # rate (1/s) at which accelerations close the loops; 0: projections do
+    led=int,  # 1: accelerations are found by a component that prescribes some
 )  # it follows the tables of `kernels.loop_table`; passages and bridge follow it
 PASSAGES_AT = HEAD.width
 BRIDGE_AT = PASSAGES_AT + PASSAGE.width * MOST_PASSAGES
@@ -66,16 +67,27 @@ class ClosedLoops(Component):
     name = "loops"
 
     def __init__(
-        self, tables: LoopTables, kept: Sequence[int], loops: Sequence[int], baumgarte: float | None = None
+        self,
+        tables: LoopTables,
+        kept: Sequence[int],
+        loops: Sequence[int],
+        baumgarte: float | None = None,
+        *,
+        is_led: bool = False,
     ) -> None:
-        """Rows ``kept`` of all there are have multipliers; they belong to ``loops``."""
-        self.tables, self.kept, self.baumgarte = tables, tuple(kept), baumgarte
+        """Rows ``kept`` of all there are have multipliers; they belong to ``loops``.
+
+        ``is_led``: another component has found the accelerations already.
+        """
+        self.tables, self.kept, self.baumgarte, self.is_led = tables, tuple(kept), baumgarte, is_led
         self._loop_of = dict(zip(self._pivots.tolist(), loops, strict=True))
 
     def numbers(self, parts: Any) -> Array:
         """Tables and scratch, head, passages and bridge in one array."""
         more = np.zeros(BRIDGE_AT + BRIDGE.width * parts.tree.n)
-        head = layout_rows(HEAD, 1, tolerance=parts.rtol, baumgarte=self.baumgarte or 0.0)
+        head = layout_rows(
+            HEAD, 1, tolerance=parts.rtol, baumgarte=self.baumgarte or 0.0, led=int(self.is_led)
+        )
         more[: HEAD.width] = head[0]
         return np.concatenate([self.tables.numbers(LANES), more])
 
@@ -139,6 +151,8 @@ def loop_motion(lanes: int) -> Any:
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
         total, qdd = row_at(memory, head.total[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
         views = see(own, 0)
+        if fields(own, HEAD, 1, views[0].end[0]).led[0] == 1:
+            return 0
         if lanes == 1:
             base = views[0].end[0]
             loops = fields(own, HEAD, 1, base)

@@ -2,7 +2,8 @@
 
 With M = C^T M C of the coordinates, f free and p prescribed, M_ff x_f = b_f - M_fp x_p; the torques of the
 prescribed ones are what their lines of M x = b lack (`kinetree.hybrid_dynamics`). Their accelerations are
-those of the motion and, against the drift of an integration, 2 r (rate error) + r^2 (position error).
+those of the motion and, against the drift of an integration, 2 r (rate error) + r^2 (position error). With
+closed loops x = a + W tau, where W is the answer to torques of one, and W_pp tau_p = x_p - a_p.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.engine.door import carray, compiled_callback, inline
 from kinetree.engine.lanes import fields, row_at
+from kinetree.engine.loop_compile import loop_views
 from kinetree.kernels import aba
 from kinetree.kernels.coupled import composite_bodies, reduced_system, solve_symmetric
 from kinetree.kernels.layout import Layout, layout_rows
+from kinetree.kernels.loop import accelerate_loops, factor_loops, solve
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.rates import joint_torques
 from kinetree.kernels.torque_law import AXIS
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import HEADER, ContextParts
+from kinetree.simulation.compiled.loops import BRIDGE, BRIDGE_AT, HEAD, cross, stabilize
 from kinetree.simulation.compiled.rates import OF_COMPONENT
 
 LANES = 4
@@ -38,8 +42,10 @@ class PrescribedJoints(Component):
 
     name = "prescribed"
 
-    def __init__(self, places: Any, axes: Any, motion: PiecewisePolynomial) -> None:
-        self.places, self.motion = np.asarray(places), motion
+    def __init__(
+        self, places: Any, axes: Any, motion: PiecewisePolynomial, *, in_loops: bool = False
+    ) -> None:
+        self.places, self.motion, self.in_loops = np.asarray(places), motion, in_loops
         self.axes = np.asarray(axes)[self.places]
 
     def numbers(self, parts: ContextParts) -> Array:
@@ -63,10 +69,11 @@ class PrescribedJoints(Component):
         return numbers
 
     def address(self, function: str, lanes: int) -> int:
-        """Where "rates" is; "motion" leaves what that has found."""
+        """Where "rates" is; "motion" leaves what that has found, as do closed loops that are led."""
         if function == "rates":
-            return int(prescribed_rates(lanes).address)
-        return int(prescribed_motion().address) if function == "motion" else 0
+            made = prescribed_in_loops(lanes) if self.in_loops else prescribed_rates(lanes)
+            return int(made.address)
+        return int(prescribed_motion().address) if function == "motion" and not self.in_loops else 0
 
     def drives(self, axis: int) -> bool:
         """Whether an axis is prescribed."""
@@ -136,6 +143,78 @@ def prescribed_rates(lanes: int) -> Any:
         return 0
 
     return compiled_callback(run, OF_COMPONENT, f"prescribed-{lanes}")
+
+
+@inline
+def answer_of_loops(views, axis, x):
+    """Accelerations in x of all unknowns that a torque of one on an axis causes, after `factor_loops`."""
+    loops, links, pivots, below = views[0], views[4], views[7], views[9]
+    matrix, unknowns = views[10], views[11]
+    for k in range(loops.n_unknowns[0]):
+        unknowns.x[k] = 0.0 * x
+    unknowns.x[links.unknown[axis]] = links.ratio[axis] + 0.0 * x
+    solve(pivots, below, matrix, unknowns, loops.n_unknowns[0])
+
+
+@functools.cache
+def prescribed_in_loops(lanes: int) -> Any:
+    """The C callback that fills rows ``qdd`` and, of prescribed joints, ``tau`` of closed loops."""
+    first, see = PRESCRIBED.width, loop_views(lanes)
+
+    def run(t, y_, dy_, context_, own_):
+        memory, own = carray(context_, (1,)), carray(own_, (1,))
+        head, ours = fields(memory, HEADER, 1, 0), fields(own, PRESCRIBED, 1, 0)
+        n, n_dof, count = head.n[0], head.n_dof[0], ours.joints[0]
+        joints = fields(own, JOINT, 1, first)
+        W = row_at(own, ours.scratch[0], count * count, lanes)
+        place = ours.scratch[0] + lanes * n_dof * n_dof
+        b = row_at(own, place, count, lanes)
+        place += lanes * n_dof
+        want, want_d = row_at(own, place, count, lanes), row_at(own, place + lanes * count, count, lanes)
+        want_dd = row_at(own, place + 2 * lanes * count, count, lanes)
+        kept = row_at(own, place + 3 * lanes * count, count, lanes)
+        tree, axes = fields(memory, TREE, 1, head.tree[0]), fields(memory, AXIS, 1, head.axes[0])
+        work = fields(memory, aba.SLOTS, lanes, head.work[0])
+        q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
+        tau, qdd = row_at(memory, head.tau[0], n, lanes), row_at(memory, head.qdd[0], n, lanes)
+        total, stops = row_at(memory, head.total[0], n, lanes), row_at(memory, head.stops[0], 2 * n, 1)
+        views = see(memory, head.motion_own[0])
+        base = head.motion_own[0] + views[0].end[0]
+        loops = fields(memory, HEAD, 1, base)
+        if lanes == 1 and loops.begin[0] < t <= loops.end[0]:  # across a singular position
+            cross(fields(memory, BRIDGE, 1, base + BRIDGE_AT), t - loops.begin[0], n, qdd)
+            for j in range(count):
+                tau[joints.axis[j]] = kept[j]
+            return 0
+        polynomials_at(own, ours.table[0], ours.pieces[0], ours.order[0], count, t, want, want_d, want_dd)
+        for j in range(count):
+            tau[joints.axis[j]] = 0.0 * q[0]
+        joint_torques(head, tree, axes, q, qd, tau, stops, total)
+        factor_loops(tree, work, n, *views)
+        if loops.baumgarte[0] > 0.0:
+            stabilize(views, loops.baumgarte[0])
+        accelerate_loops(tree, work, n, q, qd, total, qdd, *views)
+        links, unknowns = views[4], views[11]
+        for j in range(count):
+            i = joints.axis[j]
+            off = RATE * (want[j] - q[i]) + 2.0 * (want_d[j] - qd[i])
+            b[j] = want_dd[j] + RATE * off - qdd[i]
+        for j in range(count):
+            answer_of_loops(views, joints.axis[j], q[0])
+            for k in range(count):
+                a = joints.axis[k]
+                W[j * count + k] = links.ratio[a] * unknowns.x[links.unknown[a]]
+        solve_symmetric(count, W, b)
+        for j in range(count):
+            i = joints.axis[j]
+            tau[i], kept[j] = b[j], b[j]
+            total[i] = total[i] + b[j]
+        for k in range(views[0].n_unknowns[0]):
+            unknowns.x[k] = 0.0 * q[0]
+        accelerate_loops(tree, work, n, q, qd, total, qdd, *views)
+        return 0
+
+    return compiled_callback(run, OF_COMPONENT, f"prescribed-in-loops-{lanes}")
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from kinetree.kernels import aba, floating, rnea
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
 from kinetree.kernels.model_table import TREE
+from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.rates import (
     GUARDS,
     LOCK,
@@ -34,11 +35,12 @@ from kinetree.kernels.rates import (
 )
 from kinetree.kernels.torque_law import AXIS, limited
 from kinetree.simulation.compiled.component import COMPONENT, DRIVING, LOST
-from kinetree.simulation.compiled.context import HEADER
+from kinetree.simulation.compiled.context import FORCE_AND_MOMENT, HEADER
 
 RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
 SAMPLE = INTEGER(FLOAT, NUMBERS, NUMBERS)
 OF_COMPONENT = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+LOAD_WIDTH, LOAD_FORCE = LOAD.width, LOAD.places["force"][0]  # the moment follows the force
 
 
 @inline
@@ -113,15 +115,32 @@ def law_in_state(lanes: int) -> Any:
     return inline(law)
 
 
-def forces_in_state(lanes: int, models: int = 1) -> Any:
-    """forces(y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
+@inline
+def move_loads(t, memory, head):
+    """Forces and moments at a time into the rows of loads that vary."""
+    count = head.n_loads[0]
+    width, place = FORCE_AND_MOMENT * count, head.load_now[0]
+    now, rate = row_at(memory, place, width, 1), row_at(memory, place + width, width, 1)
+    rate2 = row_at(memory, place + 2 * width, width, 1)
+    pieces, order = head.moving_count[0], head.moving_order[0]
+    polynomials_at(memory, head.moving[0], pieces, order, width, t, now, rate, rate2)
+    for k in range(count):
+        first = head.loads[0] + k * LOAD_WIDTH + LOAD_FORCE
+        for i in range(FORCE_AND_MOMENT):
+            memory[first + i] = now[FORCE_AND_MOMENT * k + i]
 
-    def forces(y, memory, head, work, q, qd, contact):
+
+def forces_in_state(lanes: int, models: int = 1) -> Any:
+    """forces(t, y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
+
+    def forces(t, y, memory, head, work, q, qd, contact):
         split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
         aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
         plane = fields(memory, PLANE, 1, head.plane[0])
         points = fields(memory, POINT, 1, head.points[0])
         regions = fields(memory, REGION, 1, head.regions[0])
+        if head.moving_count[0] > 0:
+            move_loads(t, memory, head)
         loads = fields(memory, LOAD, 1, head.loads[0])
         flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
         return apply_forces(head, work, plane, points, regions, loads, flags, contact)
@@ -145,7 +164,7 @@ def rates(lanes: int, models: int = 1) -> Any:
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
-        ground, external = forces(y, memory, head, work, q, qd, contact)
+        ground, external = forces(t, y, memory, head, work, q, qd, contact)
         tau, want = row_at(memory, head.tau[0], n, lanes), row_at(memory, head.want[0], n, lanes)
         if head.sampled[0] == 1:
             held = row_at(memory, head.held[0], n, lanes)
@@ -200,7 +219,7 @@ def sample(lanes: int, models: int = 1) -> Any:
         work = fields(memory, aba.SLOTS, lanes, head.work[0])
         q, qd = row_at(memory, head.q[0], n, lanes), row_at(memory, head.qd[0], n, lanes)
         contact = row_at(memory, head.contact[0], CONTACT * head.n_points[0], lanes)
-        forces(y, memory, head, work, q, qd, contact)
+        forces(t, y, memory, head, work, q, qd, contact)
         held = row_at(memory, head.held[0], n, lanes)
         if ask_laws(t, y_, context_, memory, head) != 0:
             return 1

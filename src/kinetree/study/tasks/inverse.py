@@ -41,7 +41,7 @@ def prepare(work: Assignment) -> Work:
     """Torques, energies and on request reactions along the prescribed motion."""
     motion = trajectory(work, work.tables.study.duration)
     everything = work.tables.inverse is not None and work.tables.inverse.prescribed == "all"
-    if not everything and not work.mechanism.loops and not work.mechanism.actuated.all():
+    if not everything and _leaves_freedom(work.mechanism):
         if not work.mechanism.actuated.any():
             raise InputError(
                 f"{work.origin.where(('mechanism',))}: no joint of '{work.mechanism.name}' has a drive; "
@@ -80,6 +80,15 @@ def prepare(work: Assignment) -> Work:
         )  # fmt: skip
 
     return run
+
+
+def _leaves_freedom(mechanism: Mechanism) -> bool:
+    """Whether the motion of driven joints does not determine that of all others."""
+    if not mechanism.loops:
+        return not bool(mechanism.actuated.all())
+    from kinetree.analysis.loops.structure import mobility
+
+    return int(mechanism.actuated.sum()) < mobility(mechanism)
 
 
 def _until_interrupted(

@@ -1,0 +1,132 @@
+"""Piecewise polynomials through a function, on intervals as short as it needs, and those side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.errors import InputError
+
+NODES = 8  # of each polynomial
+EXACT = 1e-10  # error of the polynomials, beside the largest value
+SHORT = 1e-10  # share of the whole span on which a function that is not met jumps
+MOST = 2000  # intervals
+FIRST = 8  # intervals at the beginning, so that what lasts for a short time is seen
+_X = (np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1] + 1.0) / 2.0  # inside (0, 1): ends may jump
+_BETWEEN = np.concatenate([[_X[0] / 2.0], (_X[1:] + _X[:-1]) / 2.0, [(1.0 + _X[-1]) / 2.0]])
+_POWERS = np.linalg.inv(np.vander(_X, increasing=True))
+
+
+def fitted_pieces(function: Callable[[float], Array], duration: float, told: str) -> PiecewisePolynomial:
+    """Polynomials of degree 7 through a function of t that returns (n,), from 0 to a duration (s).
+
+    Intervals are halved until the polynomial agrees between its nodes to 1e-10 of the largest value; jumps
+    are found to 1e-10 of the duration. A change that begins and ends between two nodes is not seen: an
+    eighth of the duration has 17 at first. ``told`` names the function in complaints.
+
+    >>> pulse = fitted_pieces(lambda t: np.array([float(0.3 < t < 0.5)]), 1.0, "pulse")
+    >>> pulse.kinks.round(6).tolist(), pulse.at([0.2, 0.4, 0.6])[:, 0].round(9).tolist()
+    ([0.0, 0.3, 0.5, 1.0], [0.0, 1.0, 0.0])
+    """
+    jumps = [0.0, *_Fit(function, duration, told).jumps(np.linspace(0.0, duration, FIRST + 1)), duration]
+    breaks, pieces = list[float](), list[Array]()
+    for begin, end in pairwise(jumps):
+        width = end - begin
+        margin = min(2.0 * SHORT * duration, 0.25 * width)
+        inner = (begin + margin * (begin > 0.0), end - margin * (end < duration))
+        found = _Fit(function, duration, told)
+        found.jumps(np.linspace(*inner, FIRST + 1))
+        if breaks:  # an interval without length: a jump
+            breaks.append(begin)
+            pieces.append(np.zeros_like(pieces[-1]))
+        for k, (a, _, c) in enumerate(found.pieces):
+            start = begin if k == 0 else a
+            breaks.append(start)
+            pieces.append(_moved(c, start - a))
+        if len(pieces) > len(found.pieces):
+            pieces[-len(found.pieces) - 1][0] = pieces[-len(found.pieces)][0]
+    return PiecewisePolynomial(np.array([*breaks, duration]), np.array(pieces))
+
+
+def side_by_side(tables: Sequence[PiecewisePolynomial]) -> PiecewisePolynomial:
+    """The values of several tables, one after the other, on the intervals of all of them.
+
+    >>> lines = PiecewisePolynomial.linear([0.0, 2.0], [[0.0], [4.0]])
+    >>> steps = PiecewisePolynomial.linear([1.0, 1.0, 3.0], [[0.0], [5.0], [5.0]])
+    >>> side_by_side([lines, steps]).at([0.5, 1.0, 2.5]).tolist()
+    [[1.0, 0.0], [2.0, 5.0], [4.0, 5.0]]
+    """
+    jumps = {t for x in tables for t in x.breaks[1:][np.diff(x.breaks) == 0.0].tolist()}
+    times = sorted({t for x in tables for t in x.breaks.tolist()})
+    breaks = [t for time in times for t in ((time, time) if time in jumps else (time,))]
+    if len(breaks) == 1:
+        breaks *= 2
+    order = max(x.order for x in tables)
+    rows = [[_piece(x, a, b, order) for x in tables] for a, b in pairwise(breaks)]
+    if breaks[0] == breaks[1]:  # a jump at the beginning: before it values are those from the left
+        rows[0] = [_piece(x, float(np.nextafter(breaks[0], -np.inf)), breaks[0], order) for x in tables]
+    return PiecewisePolynomial(np.array(breaks), np.array([np.concatenate(x, axis=1) for x in rows]))
+
+
+def _piece(table: PiecewisePolynomial, a: float, b: float, order: int) -> Array:
+    """Coefficients (order, n) about a of a table between two times that it does not bend between."""
+    found = np.zeros((order, table.n))
+    inside = a < b and table.breaks[0] <= a and b <= table.breaks[-1]
+    if inside:
+        k = int(np.searchsorted(table.breaks, (a + b) / 2.0, side="right")) - 1
+        found[: table.order] = _moved(table.coefficients[k], a - table.breaks[k])
+    else:
+        found[0] = table.at(a)
+    return found
+
+
+class _Fit:
+    """Intervals of a function: (begin, end, coefficients (8, n))."""
+
+    def __init__(self, function: Callable[[float], Array], duration: float, told: str) -> None:
+        self.function, self.duration, self.told = function, duration, told
+        self.pieces: list[tuple[float, float, Array]] = []
+        self.scale = 0.0
+
+    def jumps(self, breaks: Array) -> list[float]:
+        """Fit all intervals; where the function jumps."""
+        waiting, found = [(float(a), float(b)) for a, b in pairwise(breaks)][::-1], list[float]()
+        while waiting:
+            a, b = waiting.pop()
+            values, between = self._values(a, b, _X), self._values(a, b, _BETWEEN)
+            self.scale = max(self.scale, float(np.abs(values).max()), float(np.abs(between).max()))
+            scaled = _POWERS @ values
+            off = float(np.abs(np.vander(_BETWEEN, NODES, increasing=True) @ scaled - between).max())
+            if off > EXACT * self.scale:
+                if b - a > SHORT * self.duration:
+                    waiting += [((a + b) / 2.0, b), (a, (a + b) / 2.0)]
+                    if len(self.pieces) + len(waiting) > MOST:
+                        raise InputError(
+                            f"{self.told} varies too fast near t = {a:g} s to be followed by {MOST} "
+                            "polynomials; give a table (times, wrenches)"
+                        )
+                    continue
+                if not found or a - found[-1] > 2.0 * SHORT * self.duration:
+                    found.append(b)
+                else:
+                    found[-1] = b
+            self.pieces.append((a, b, scaled / (b - a) ** np.arange(NODES)[:, None]))
+        return found
+
+    def _values(self, a: float, b: float, x: Array) -> Array:
+        return np.array([self.function(float(t)) for t in a + (b - a) * x])
+
+
+def _moved(c: Array, shift: float) -> Array:
+    """Coefficients (order, n) about a place that lies so much further."""
+    if shift == 0.0:
+        return c
+    moved = np.array(c)
+    for k in range(len(c)):  # Horner: repeated synthetic division
+        for j in range(len(c) - 2, k - 1, -1):
+            moved[j] = moved[j] + shift * moved[j + 1]
+    return moved
