@@ -1,5 +1,7 @@
 """Torques, reactions and places along a motion against the library's other answers and differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,66 @@ def test_forces_below_all_roots_are_the_change_of_momentum(rng):
     ground = tau[:, reaction_rows(extended, "world")]
     assert np.allclose(ground[:, :3], rate[:, :3] - weight, rtol=1e-6, atol=1e-5)
     assert np.allclose(ground[:, 3:], rate[:, 3:] - moment, rtol=1e-6, atol=1e-5)
+
+
+def sprung():
+    """An arm with springs between its bodies and to the ground, and a frame at its tip."""
+    build = kt.Builder("sprung")
+    rod = kt.Inertia.rod(0.5, end=(0.4, 0, 0))
+    upper = build.world.revolute("shoulder", axis="z").body("upper", rod)
+    fore = upper.revolute("elbow", axis="y", at=(0.4, 0, 0)).body("fore", rod)
+    build.spring("muscle", upper, fore, stiffness=80.0, at_a=(0.1, 0.05, 0), at_b=(0.1, 0, 0), damping=2.0)
+    build.spring(
+        "tie", build.world, fore, stiffness=50.0, at_a=(0, 0.5, 0), at_b=(0.4, 0, 0), rest_length=0.2
+    )
+    return build.build()
+
+
+@pytest.mark.parametrize("name", ["upper", "fore"])
+def test_springs_between_bodies_are_part_of_reactions_and_torques(rng, name):
+    arm = sprung()
+    extended = with_reaction_axes(arm, [name])
+    _, grid, x = moved(extended, rng)
+    motion = motion_of(grid, x)
+    tau = Mechanics(extended, np.arange(extended.n_dof)).torques(motion)
+    own = own_rows(extended, arm.joint_names)
+    state = motion.q[:, own], motion.qd[:, own], motion.qdd[:, own]
+    expected = kt.joint_reactions(arm, *state)[:, arm.body_index(name)]
+    assert np.allclose(tau[:, reaction_rows(extended, name)], expected, rtol=1e-10, atol=1e-9)
+    assert np.allclose(tau[:, own], kt.inverse_dynamics(arm, *state), rtol=1e-10, atol=1e-9)
+
+
+def test_the_ground_carries_springs_that_end_on_it(rng):
+    """All that the world does to the arm, its spring included, is the rate of momentum less the weight."""
+    arm = sprung()
+    extended = with_reaction_axes(arm, ["world"])
+    _, grid, x = moved(extended, rng)
+    motion, h = motion_of(grid, x), 1e-6
+    own = own_rows(extended, arm.joint_names)
+    q, qd, qdd = (y[:, own] for y in motion[:3])
+    tau = Mechanics(extended, np.arange(extended.n_dof)).torques(motion)
+    assert np.allclose(tau[:, own], kt.inverse_dynamics(arm, q, qd, qdd), rtol=1e-10, atol=1e-9)
+    after, before = (kt.momentum(arm, q + dt * qd + dt**2 / 2 * qdd, qd + dt * qdd)[:, :3] for dt in (h, -h))
+    ground = tau[:, reaction_rows(extended, "world")][:, :3]
+    assert np.allclose(ground, (after - before) / (2 * h) - arm.mass * arm.gravity, rtol=1e-6, atol=1e-5)
+
+
+def test_predictions_with_reaction_limits_keep_their_springs():
+    """Torques of a prediction whose reactions are limited are those of the mechanism with its springs."""
+    arm = sprung()
+    terms = [
+        kt.terms.Boundary("start", [0.0, 0.2], 0.0),
+        kt.terms.Boundary("end", [0.6, -0.4], 0.0),
+        kt.terms.ReactionLimit("fore", 500.0),
+        kt.terms.ReactionLimit("world", 500.0),
+    ]
+    problem = kt.Problem(arm, objective=kt.terms.SquaredTorque(), constraints=terms, duration=0.8, segments=5)
+    found = kt.predict(problem)
+    q, qd, qdd = found.at(found.result.time.values)
+    tau = kt.inverse_dynamics(arm, q, qd, qdd)
+    assert np.allclose(found.result.tau.values, tau, rtol=1e-8, atol=1e-8)
+    bare = replace(arm, springs=())
+    assert np.abs(tau - kt.inverse_dynamics(bare, q, qd, qdd)).max() > 1.0
 
 
 LOADS = {

@@ -19,6 +19,7 @@ from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 SUFFIX = " (reaction)"
 
@@ -58,7 +59,21 @@ def with_reaction_axes(mechanism: Mechanism, bodies: Iterable[str]) -> Mechanism
             links.append(Link(Body(name), joint, parent=loop.body_a, placement=loop.placement_a))
             loop = replace(loop, body_a=name, placement_a=Placement())
         loops.append(loop)
-    return Mechanism(mechanism.name, tuple(links), mechanism.gravity, tuple(loops))
+    springs = [_below(spring) if WORLD in wanted else spring for spring in mechanism.springs]
+    return Mechanism(
+        mechanism.name,
+        tuple(links),
+        mechanism.gravity,
+        tuple(loops),
+        springs=tuple(springs),
+        frames=mechanism.frames,
+    )
+
+
+def _below(spring: Spring) -> Spring:
+    """A spring whose end on the ground is on the axes below all roots, which then carry its force, too."""
+    a, b = (WORLD + SUFFIX if x == WORLD else x for x in (spring.body_a, spring.body_b))
+    return replace(spring, body_a=a, body_b=b)
 
 
 def reaction_rows(mechanism: Mechanism, body: str) -> Integers:
