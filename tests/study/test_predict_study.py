@@ -354,6 +354,7 @@ TERMS = {
     "unknown_moment": {"body": "link2", "name": "twist", "axes": "z", "upper": 5.0, "during": [0.0, 0.5]},
     "friction": {"forces": ["tip"], "friction": 0.5, "normal": [0, 1, 0]},
     "torque_combination": {"coefficients": {"joint1": 1.0, "joint2": -1.0}, "upper": 60.0},
+    "joint_combination": {"coefficients": {"joint1": 1.0, "joint2": 1.0}, "upper": 3.0},
     "joint_springs": {"stiffness": 3.0, "joints": ["joint2"]},
     "joint_product": {"joint": "joint1", "other": "joint2", "lower": -9.0},
     "relative_position": {"body": "link2", "of": "link1", "upper": [1, 1, 1], "point": [0.4, 0, 0]},
@@ -363,8 +364,7 @@ TERMS = {
 @pytest.mark.parametrize("key", TERMS)
 def test_every_declared_term_can_be_said_in_a_study(tmp_path, monkeypatch, key):
     """The study has the term that Python makes of the same arguments."""
-    own = {"human_strength", "support", "ground_reaction"}  # tests of their own
-    elsewhere = {*own, "custom_objective", "custom_constraint"}
+    elsewhere = {*OTHERS, "custom_objective", "custom_constraint"}  # tests of their own, below
     assert {*TERMS, *elsewhere} == {declared.key for declared in every_term()}
     (declared,) = [x for x in every_term() if x.key == key]
     kind = "objective" if declared.objective else "constraints"
@@ -457,27 +457,53 @@ def same_program(said, python):
     assert np.array_equal(a.lower, b.lower) and np.array_equal(a.upper, b.upper)
 
 
-def test_support_is_said_in_a_study(tmp_path, monkeypatch):
-    """The rows of a walker that pushes off the ground, as Python makes them."""
-    from motion.test_support import BIPED, FORCE, MOMENT
+def standing_biped():
+    from motion.test_support import BIPED
 
-    kt.save(BIPED, tmp_path / "biped.toml")
-    given = {
-        "force": list(FORCE), "moment": list(MOMENT), "lower": [-0.1, -0.05], "upper": [0.2, 0.05],
-        "friction": 0.5, "largest": 2.0,
-    }  # fmt: skip
+    return BIPED
+
+
+OTHERS = {
+    "support": (
+        "Support", standing_biped,
+        {
+            "lower": [-0.1, -0.05], "upper": [0.2, 0.05], "friction": 0.5, "largest": 2.0,
+        },
+    ),
+    "ground_reaction": (
+        "GroundReaction", kt.zoo.spatial_biped,
+        {"feet": ["foot1", "foot2"], "shares": [[1.0, 0.0], [0.3, 0.7]], "s": [0.2, 0.8]},
+    ),
+    "human_strength": (
+        "HumanStrength", lambda: kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused(),
+        {"joints": ["left_knee", "right_hip.flexion"], "sex": "female", "factors": {"left": 0.5}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("key", OTHERS)
+def test_terms_of_walkers_are_said_in_a_study(tmp_path, monkeypatch, key):
+    """The rows of terms that need a mechanism of their own, as Python makes them."""
+    term, made, given = OTHERS[key]
+    mechanism = made()
+    if key == "support":
+        from motion.test_support import FORCE, MOMENT
+
+        given = {**given, "force": list(FORCE), "moment": list(MOMENT)}
+    kt.save(mechanism, tmp_path / "walker.toml")
     study = tmp_path / "study.toml"
     study.write_text(
-        HEAD.replace('zoo = "two_link"', 'file = "biped.toml"')
+        HEAD.replace('zoo = "two_link"', 'file = "walker.toml"')
         .replace("{mechanism}", "")
         .replace('"time"', '"jerk"')
+        .replace("segments = 8", "segments = 3")
         .replace("[study]", "[study]\nduration = 1.0")
         + "start = { q = 0.0 }\n"
     )
-    said = asked_problem(monkeypatch, study, {"support": [given]})
-    assert type(said.constraints[-1]).__name__ == "Support"
-    python = said.changed(constraints=[*said.constraints[:-1], kt.terms.Support(**given)])
-    same_program(said, python)
+    said = asked_problem(monkeypatch, study, {key: [given]})
+    assert type(said.constraints[-1]).__name__ == term
+    own = getattr(kt.terms, term)(**given)
+    same_program(said, said.changed(constraints=[*said.constraints[:-1], own]))
 
 
 def test_tracking_of_a_file_is_that_of_its_rows(tmp_path, monkeypatch):
