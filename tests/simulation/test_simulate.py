@@ -205,7 +205,7 @@ def standing():
         ({"controller": kt.control.PD}, r"a controller must be made first: PD\(\.\.\.\)"),
         ({"ground": "flat"}, "ground must be a Ground, got 'flat'"),
         ({"stops": 1e3}, r"stops must be a Stops, got 1000\.0"),
-        ({"loads": "push"}, "loads must be a Wrench or a list of them, got 'p'"),
+        ({"loads": "push"}, "loads must be a Wrench or a list of them, got 'push'"),
         ({"events": [lambda t, q, qd: 1.0]}, "events must be a list of Trigger"),
         ({"energy_tolerance": -1.0}, "energy_tolerance must be > 0, got -1"),
         ({"stop_at": "crash"}, "unknown event 'crash'"),
