@@ -208,7 +208,7 @@ FORCE, MOMENT = SLOTS.places["f"][0], SLOTS.places["n"][0]
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """A walking robot: a base of ``base`` axes and ``legs`` equal legs of ``axes`` each, one after the other."""
+    """A walking robot: a base of ``base`` axes and ``legs`` equal legs of ``axes`` each."""
 
     table: Array
     base: int
@@ -221,8 +221,8 @@ class Parts:
         tree, table = mechanism.tree, np.array(tree_table(mechanism.tree))
         base = 6
         firsts = [i for i in range(base, tree.n) if tree.parent[i] == base - 1]
-        axes = (tree.n - base) // len(firsts)
-        if firsts != list(range(base, tree.n, axes)):
+        axes = (tree.n - base) // max(len(firsts), 1)
+        if not firsts or firsts != list(range(base, tree.n, axes)):
             raise ValueError(f"'{mechanism.name}' is no base with equal legs one after the other")
         kinds = [[TREE.places[name][0] for name in ("revolute", "massive", "offset", "passive", "spins")]]
         rows = table.view(np.int64)[1 + base :].reshape(len(firsts), axes, -1)[..., kinds[0]]

@@ -42,6 +42,64 @@ def test_random_arms_agree_with_the_kernels(n, rng):
     assert_close(denoc.accelerations(robot.tree, q, phi), qdd, 1e-10)
 
 
+def sliding_arm(rng, n, prismatic):
+    """Rods of which some slide on rails."""
+    lengths = rng.uniform(0.05, 0.5, n), rng.uniform(-0.4, 0.5, n)
+    rest = rng.uniform(-3, 3, n), rng.uniform(0.1, 1, n), rng.uniform(0.01, 0.1, n), rng.uniform(-9, 9, 3)
+    return SlenderArm(rng.uniform(1, 2, n), *lengths, *rest, prismatic=prismatic, theta=rng.uniform(-3, 3, n))
+
+
+@pytest.mark.parametrize(
+    "prismatic",
+    [[True], [True, False], [False, True], [True, True, False], [False, True, True, False, True]],
+    ids=str,
+)
+def test_prismatic_joints_agree_with_the_kernels(rng, prismatic):
+    """[Mohan2007], eq. 11a."""
+    n = len(prismatic)
+    arm = sliding_arm(rng, n, prismatic)
+    robot = arm.mechanism()
+    q, qd, qdd = rng.uniform(-1.5, 1.5, (3, n))
+    tau = kt.inverse_dynamics(robot, q, qd, qdd)
+    assert_close(denoc_slender.inverse_dynamics(arm, q, qd, qdd), tau, 1e-12)
+    assert_close(denoc_slender.mass_matrix(arm, q), kt.mass_matrix(robot, q), 1e-12)
+    assert_close(denoc_slender.forward_dynamics(arm, q, qd, tau), qdd, 1e-10)
+    assert_close(denoc_slender.accelerations(arm, q, tau - kt.bias_torque(robot, q, qd)), qdd, 1e-10)
+
+
+def test_the_kinetic_energy_of_a_prismatic_rod_is_the_integral_of_equation_11a(rng):
+    """A revolute joint that carries a rail: elements of the rail do not move with the slide, others do."""
+    arm = sliding_arm(rng, 2, [False, True])
+    (theta, b), (rate, b_rate) = q, qd = rng.uniform(0.2, 1.0, (2, 2))
+    c, s = np.cos(theta), np.sin(theta)
+    z1, x2 = np.array([0, 0, 1.0]), np.array([c, s, 0])
+    o2, w = arm.a[0] * x2 + arm.b[0] * z1, rate * z1
+    Q = np.array(
+        [[c, -s * np.cos(arm.alpha[0]), s * np.sin(arm.alpha[0])],
+         [s, c * np.cos(arm.alpha[0]), -c * np.sin(arm.alpha[0])],
+         [0, np.sin(arm.alpha[0]), np.cos(arm.alpha[0])]]
+    )  # fmt: skip
+    z2, x3 = Q[:, 2], Q @ [np.cos(arm.theta[1]), np.sin(arm.theta[1]), 0]
+    v2 = np.cross(w, o2)
+    nodes, weights = np.polynomial.legendre.leggauss(4)
+
+    def along(length, place, extra):
+        """Half the integral of the squared speed of elements, per mass and length."""
+        points = (nodes + 1) / 2 * length
+        speeds = [v2 + np.cross(w, place(x)) + extra for x in points]
+        return 0.5 * abs(length) * sum(k / 2 * v @ v for k, v in zip(weights, speeds, strict=True))
+
+    rho = arm.mass[1] / (abs(arm.a[1]) + abs(arm.b[1]))
+    slide = b_rate * z2
+    energy = rho * along(arm.b[1], lambda x: x * z2, 0.0)
+    energy += rho * along(arm.a[1], lambda x: b * z2 + x * x3, slide)
+    tip = v2 + np.cross(w, b * z2 + arm.a[1] * x3) + slide
+    energy += 0.5 * arm.payload[1] * tip @ tip + 0.5 * arm.hub[1] * (w @ z2) ** 2
+    first = SlenderArm(*(x[:1] for x in (arm.mass, arm.a, arm.b, arm.alpha, arm.payload, arm.hub)))
+    energy += 0.5 * rate**2 * denoc_slender.mass_matrix(first, q[:1])[0, 0]
+    assert energy == pytest.approx(0.5 * qd @ denoc_slender.mass_matrix(arm, q) @ qd, rel=1e-12)
+
+
 def test_puma_is_that_of_the_zoo():
     assert SlenderArm.puma().mechanism("puma") == kt.zoo.puma()
 
@@ -138,6 +196,9 @@ def test_complex_steps_and_symbols(rng):
         ({"gravity": [0.0, 1.0]}, r"gravity must be a vector of 3 numbers"),
         ({"b": "long"}, r"b must be real numbers"),
         ({"mass": []}, r"mass must have one number per link \(0\)"),
+        ({"prismatic": [True]}, r"prismatic must be true or false for each of 2 joints, got \[True\]"),
+        ({"prismatic": "first"}, r"prismatic must be true or false for each of 2 joints, got 'first'"),
+        ({"theta": [0.0, np.inf]}, r"theta must be finite"),
     ],
 )
 def test_tables_that_are_no_arm_are_refused(changed, message):
