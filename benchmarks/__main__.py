@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import measure
+from benchmarks.hybrid import hybrid
 from benchmarks.loops import loops
 from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
@@ -61,6 +62,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     growth = measure.growth(plan, say)
     threads = measure.threads(plan, say)
     extremes = measure.extremes(plan, say)
+    partly = hybrid(plan.hybrid, plan.hybrid_states, plan.seconds, say)
     simulated = simulations(plan, say)
     predicted = predictions(plan.predictions, plan.prediction_rounds, plan.prediction_starts, say)
     looped = loops(plan, say)
@@ -81,6 +83,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
         "exponents": measure.exponents(growth),
         "threads": threads,
         "extremes": extremes,
+        "hybrid": partly,
         **simulated,
         **predicted,
         **looped,

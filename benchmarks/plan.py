@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from benchmarks.hybrid import CASES
 from benchmarks.kinetree_calls import QUANTITIES
 
 ONE_CALL: int | None = None  # one state per call, without a batch axis
@@ -27,6 +28,8 @@ class Plan:
     starts: int = 5
     cold: str = "all"  # which kernels are compiled from nothing: all, first or none
     extremes: tuple[int, int] = (5000, 1000)  # links of a chain, branches of a star
+    hybrid: tuple[str, ...] = tuple(CASES)
+    hybrid_states: int = 1024
     simulations: tuple[str, ...] = ("gripper", "kuka", "chain", "quadruped")
     tolerances: tuple[float, ...] = tuple(10.0**-k for k in range(3, 13))
     step_counts: tuple[int, ...] = tuple(25 * 2**k for k in range(13))  # per simulated second
@@ -73,6 +76,7 @@ PLANS = {
         Plan(
             "loops",
             models=(),
+            hybrid=(),
             seconds=0.25,
             step_counts=(400, 1600, 6400),
             chains=(),
@@ -97,6 +101,8 @@ PLANS = {
             starts=0,
             cold="none",
             extremes=(20, 10),
+            hybrid=tuple(CASES)[:1],
+            hybrid_states=8,
             simulations=("gripper",),
             tolerances=(1e-4, 1e-7),
             step_counts=(100, 400),

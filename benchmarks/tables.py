@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.hybrid import WAYS
 from benchmarks.loop_tables import loop_tables
 from benchmarks.prediction_tables import prediction_tables
 from benchmarks.simulation_tables import rollout_table, simulation_tables
@@ -35,6 +36,7 @@ def all_tables(results: dict[str, Any]) -> list[Table]:
         thread_table(results),
         startup_table(results),
         extreme_table(results),
+        hybrid_table(results),
         *simulation_tables(results),
         rollout_table(results),
         *loop_tables(results),
@@ -179,6 +181,16 @@ def startup_table(results: dict[str, Any]) -> Table:
         "Cold: the kernel cache is empty."
     )
     return Table("Start", note, ("step", "from the cache", "cold"), rows)
+
+
+def hybrid_table(results: dict[str, Any]) -> Table:
+    """Hybrid dynamics beside its neighbours."""
+    note = (
+        "Microseconds of processor time per state, in batches, one thread; some joints move as prescribed. "
+        "By hand: put together from mass matrix and torques with NumPy."
+    )
+    rows = [(row["case"], *(f"{row[way]:.2f}" for way in WAYS)) for row in results.get("hybrid", [])]
+    return Table("Hybrid dynamics", note, ("case", *WAYS), rows)
 
 
 def extreme_table(results: dict[str, Any]) -> Table:

@@ -23,6 +23,7 @@ SECTIONS = {
     "growth": {"shape", "n", "quantity", "contestant", "best", "median", "windows"},
     "exponents": {"shape", "quantity", "contestant", "exponent", "lengths"},
     "extremes": {"shape", "n", "n_dof", "error", "inverse dynamics", "forward dynamics"},
+    "hybrid": {"case", "states", "hybrid", "by hand", "inverse", "forward", "derivatives", "one call"},
     "simulation_curves": {"case", "contestant", "method", "setting", "error", "best", "median", "windows"},
     "simulation_times": {"case", "contestant", "method", "milliseconds", "smallest_error"},
     "predictions": {"case", "total", "solve", "objective", "iterations", "solved", "ipopt"},

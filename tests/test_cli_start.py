@@ -9,11 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 import kinetree
-from kinetree.cli import app
+from kinetree.cli import app, new
 from kinetree.cli.app import name_of
 from kinetree.cli.commands import COMMANDS, SECTIONS
 from kinetree.cli.names import complete_model, complete_path, complete_result, complete_zoo
+from kinetree.cli.setting_names import keys_of, table_classes
 from kinetree.model import zoo
+from kinetree.study import new_mechanism, new_study
+from kinetree.study.file import study_schema
 from support.stand_ins import interrupted
 
 HEAVY = ("numpy", "scipy", "numba", "matplotlib", "xarray", "h5py", "rich", "mujoco")
@@ -69,6 +72,29 @@ def test_the_shell_completes_commands_and_names():
     assert completed("kinetree ver", 1) == ["verify"]
     assert {"quadruped"} <= {*completed("kinetree info qua", 2)}
     assert completed("kinetree run gripper_f", 2) == ["gripper_free_fall"]
+
+
+def test_the_shell_completes_keys_terms_and_templates():
+    assert completed("kinetree run x --set integ", 4) == ["integrator."]
+    assert completed("kinetree run x --set predict.keep", 4) == ["predict.keep_out="]
+    assert completed("kinetree sweep x --set controller.band", 4) == ["controller.bandwidth="]
+    assert completed("kinetree new study x --template co", 5) == ["control"]
+    assert completed("kinetree new mechanism x --template ca", 5) == ["cart"]
+    assert completed("kinetree run x --set nothing.x", 4) == []
+
+
+def test_keys_that_are_completed_are_those_of_the_schema():
+    schema = study_schema()
+    tables = table_classes()
+    assert set(tables) == set(schema["properties"])
+    for name, described in schema["properties"].items():
+        (reference,) = re.findall(r"#/\$defs/(\w+Table|\w+Choice|StudyHead)", str(described))
+        known = schema["$defs"][reference]["properties"]
+        assert set(keys_of(tables[name], name)) == set(known), name
+
+
+def test_templates_that_are_completed_are_those_that_are_made():
+    assert new.TEMPLATES == {"mechanism": tuple(new_mechanism.TEMPLATES), "study": tuple(new_study.TEMPLATES)}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

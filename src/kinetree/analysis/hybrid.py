@@ -211,9 +211,10 @@ def _partitioned(
     b = inverse_dynamics(mechanism, q, qd, qdd, wrenches, threads=threads)
     M = mass_matrix(mechanism, q, threads=threads)
     M_f = M[..., :, free]
+    M_ff = np.ascontiguousarray(M_f[..., free, :])
     if checking():
-        _check_regular(mechanism, M_f[..., free, :], free)
-    found = solved(M_f[..., free, :], (tau - b)[..., free, None])
+        _check_regular(mechanism, M_ff, free)
+    found = solved(M_ff, (tau - b)[..., free, None])
     all_tau = b + (M_f @ found)[..., 0]
     all_tau, tau, qdd, found = same_batch(all_tau, tau, qdd, found[..., 0])
     check_finite([all_tau])
@@ -228,7 +229,7 @@ def _check_regular(mechanism: Mechanism, M: Array, free: Integers) -> None:
     gross = gross_inertia(tree)
     gross = gross if tree.coupling is None else gross @ tree.coupling.matrix**2
     scale = 1.0 / np.sqrt(np.where(gross > 0.0, gross, 1.0))[free]
-    unit = M * scale[:, None] * scale
+    unit = M * (scale[:, None] * scale)
     try:
         pivots = np.diagonal(np.linalg.cholesky(unit), axis1=-2, axis2=-1) ** 2
         if (pivots > SINGULAR).all():

@@ -14,6 +14,15 @@ from kinetree.cli.names import complete_model
 from kinetree.errors import InputError, unknown_name
 
 KINDS = ("mechanism", "study")
+TEMPLATES = {
+    "mechanism": ("arm", "pendulum", "cart", "dh", "legged", "biped", "planar_biped", "quadruped", "hexapod"),
+    "study": ("simulate", "inverse", "control", "predict", "walk"),
+}  # of each kind of file; a test compares them with those that are made
+
+
+def complete_template(incomplete: str) -> list[str]:
+    """Templates of both kinds of files."""
+    return [name for names in TEMPLATES.values() for name in names if name.startswith(incomplete)]
 
 
 @app.command()
@@ -29,22 +38,7 @@ def new(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
             "Study: simulate, inverse, control, predict, walk; without it, NAME if it is one of these.",
             metavar="NAME",
-            autocompletion=lambda: [
-                "arm",
-                "pendulum",
-                "cart",
-                "dh",
-                "legged",
-                "biped",
-                "planar_biped",
-                "quadruped",
-                "hexapod",
-                "simulate",
-                "inverse",
-                "control",
-                "predict",
-                "walk",
-            ],
+            autocompletion=complete_template,
         ),
     ] = None,
     links: Annotated[

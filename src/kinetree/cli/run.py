@@ -27,6 +27,7 @@ from kinetree.cli.app import (
 )
 from kinetree.cli.app import terminable as terminable
 from kinetree.cli.names import complete_study
+from kinetree.cli.setting_names import complete_setting
 from kinetree.errors import FileError, KinetreeError, listed
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def run(
             "--set",
             help="A key to set otherwise, e.g. integrator.rtol=1e-9; repeatable.",
             metavar="KEY=VALUE",
+            autocompletion=complete_setting,
         ),
     ] = None,
     allow_code: AllowCode = None,

@@ -24,6 +24,7 @@ from kinetree.cli.app import (
     told,
 )
 from kinetree.cli.names import complete_store, complete_study
+from kinetree.cli.setting_names import complete_setting
 from kinetree.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,7 +81,10 @@ def sweep(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="A key to set otherwise, e.g. sweep.samples=64; repeatable.", metavar="KEY=VALUE"
+            "--set",
+            help="A key to set otherwise, e.g. sweep.samples=64; repeatable.",
+            metavar="KEY=VALUE",
+            autocompletion=complete_setting,
         ),
     ] = None,
     allow_code: AllowCode = None,

@@ -1,0 +1,63 @@
+"""Keys of study files for the shell's completion, read from the sources of their tables, so that it is quick.
+
+Importing the tables takes a second; a test compares what is found here with their schema.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+STUDY = Path(__file__).parents[1] / "study"
+FORMATS = [STUDY.parent / "formats" / name for name in ("schema.py", "schema_parts.py")]
+DECLARED = STUDY.parent / "motion" / "declared.py"
+SHARED = "SharedTables"  # the class whose keys are the tables that tasks share
+
+
+def complete_setting(incomplete: str) -> list[str]:
+    """Tables of study files as "integrator.", or keys of one as "integrator.rtol=", terms among them."""
+    table, dot, _ = incomplete.partition(".")
+    tables = table_classes()
+    if not dot:
+        return [f"{name}." for name in tables if name.startswith(incomplete)]
+    keys = (f"{table}.{key}=" for key in keys_of(tables.get(table, ""), table))
+    return [key for key in keys if key.startswith(incomplete)]
+
+
+def table_classes() -> dict[str, str]:
+    """The class of every table of a study, by the name that it has in a file.
+
+    >>> table_classes()["integrator"]
+    'IntegratorTable'
+    """
+    found = {"study": "StudyHead"}
+    shared = classes()[SHARED][1]
+    for key, name in re.findall(r"^    (\w+): (?:list\[)?(\w+)", shared, re.MULTILINE):
+        found[key] = name if name in classes() else f"{name}Table"  # or a table that may be a function
+    for file in sorted((STUDY / "tasks").glob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        for task, settings in re.findall(r'^TASK = Task\(\n    "(\w+)".*?settings=(\w+)', text, re.M | re.S):
+            found[task] = "PredictTable" if settings.startswith("_") else settings
+    return found
+
+
+def keys_of(name: str, table: str) -> list[str]:
+    """Keys of a class of tables, those of its bases first; of predictions the terms, too."""
+    bases, body = classes().get(name, ("", ""))
+    found = keys_of(bases, table) if bases else []
+    if name == "MotionTable":
+        text = DECLARED.read_text(encoding="utf-8")
+        found += re.findall(r'\bShort\(\s*"(\w+)"', text) + re.findall(r'\bDeclared\(\s*"\w+", "(\w+)"', text)
+    return list(dict.fromkeys([*found, *re.findall(r"^    (\w+): ", body, re.MULTILINE)]))
+
+
+def classes() -> dict[str, tuple[str, str]]:
+    """Base and body of every class of tables, by name."""
+    found: dict[str, tuple[str, str]] = {}
+    for file in (*FORMATS, *sorted(STUDY.glob("*.py")), *sorted((STUDY / "tasks").glob("*.py"))):
+        text = file.read_text(encoding="utf-8")
+        for indent, name, base, body in re.findall(
+            r"^( *)class (\w+)\((\w+)[^)]*\):\n(.*?)(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL
+        ):
+            found[name] = (base, "" if indent else body)
+    return found
