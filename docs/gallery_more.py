@@ -1,4 +1,4 @@
-"""Figures of a walking person, of the IFToMM problems and of Jansen's walker."""
+"""Figures of a person who walks or lifts, of the IFToMM problems and of Jansen's walker."""
 
 from __future__ import annotations
 
@@ -36,6 +36,31 @@ def person(result: kt.Result) -> Page:
     return Page(panels, result.q.values[len(result.time) // 3], rows)
 
 
+def lifter(result: kt.Result) -> Page:
+    """Angles and torques of leg, back and arm, net forces in back and knees, the ground's push."""
+    names = (
+        "right_hip.flexion",
+        "right_knee",
+        "right_ankle.flexion",
+        "lumbar.flexion",
+        "right_elbow.flexion",
+    )
+    labels = ("hip", "knee", "ankle", "lumbar", "elbow")
+    panels = [over_time(result, what, x, names, labels) for what, x in (("angles", "q"), ("torques", "tau"))]
+    t, force = result.time.values, result["lifting_force"].values
+    joints = [str(x) for x in result["lifting_joint"].values]
+    lines = [(name.replace("_", " "), t, force[:, k]) for k, name in enumerate(joints)]
+    panels.append(Panel("net forces in the joints", "N", lines))
+    ground = result["ground_reaction"].values[:, :, 2]
+    pushes = [(foot, t, ground[:, k]) for k, foot in enumerate(("right", "left"))]
+    panels.append(Panel("ground reaction, up", "N", pushes))
+    rows = [
+        ("duration", f"{t[-1]:.2f} s", ""),
+        ("largest force in the back", f"{force[:, 0].max():.0f} N", ""),
+    ]
+    return Page(panels, result.q.values[len(result.time) // 12], rows)
+
+
 def benchmark(result: kt.Result) -> Page:
     """Errors and computing times of the five problems."""
     names = result["problem"].values.tolist()
@@ -67,6 +92,9 @@ MORE: dict[str, Callable[[kt.Result], Page]] = {
     "walking": person,
     "walking_two_step": person,
     "walking_speed_step": person,
+    "lifting": lifter,
+    "lifting_one_hand": lifter,
+    "lifting_repeated": lifter,
     "iftomm": benchmark,
     "jansen_walk": walker,
 }

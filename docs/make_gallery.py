@@ -31,6 +31,7 @@ TASKS = {
     "simulate": "Free fall",
     "control": "Walking",
     "walk": "A person walks",
+    "lift": "A person lifts",
     "predict": "The best motion",
     "stability": "Numerical stability",
     "compare": "Side by side",

@@ -5,6 +5,7 @@ from . import control as control
 from . import errors as errors
 from . import gait as gait
 from . import human as human
+from . import lifting as lifting
 from . import loops as loops
 from . import model as model
 from . import motion as motion

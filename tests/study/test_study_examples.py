@@ -33,7 +33,8 @@ SWEEPS = {
     "two_link_starts", "two_link_pareto", "kuka_pick_masses", "quadruped_grounds", "walking_speed_step",
 }  # fmt: skip
 OTHERS = {  # no figure of the documents
-    "walking", "walking_two_step", "iftomm", "jansen_walk", "quadruped_prescribed", "cart_pole_swing_up",
+    "walking", "walking_two_step", "lifting", "lifting_one_hand", "lifting_repeated", "iftomm", "jansen_walk",
+    "quadruped_prescribed", "cart_pole_swing_up",
     *SWEEPS,
 }  # fmt: skip
 WALKS = {  # axis along which the ground pushes

@@ -326,7 +326,18 @@ def test_angles_in_degrees_radians_and_texts_are_the_same(file):
 
 def test_every_task_has_a_file_and_the_schema_knows_all():
     schema = study_schema()
-    tasks = {"inverse", "hybrid", "simulate", "control", "predict", "stability", "compare", "walk", "iftomm"}
+    tasks = {
+        "inverse",
+        "hybrid",
+        "simulate",
+        "control",
+        "predict",
+        "stability",
+        "compare",
+        "walk",
+        "lift",
+        "iftomm",
+    }
     assert tasks == set(known_tasks())
     head = schema["$defs"]["StudyHead"]["properties"]
     assert set(head["task"]["enum"]) == set(known_tasks())

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
-from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.analysis.rooting import change_root
-from kinetree.errors import SimulationError
 from kinetree.model.human.joints import mirror_image
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.problem.problem import all_breaks
 from kinetree.result.records import Check
-from kinetree.simulation.simulate import simulate
 from kinetree.state import Wrench
+from kinetree.studies.motion_audit import EXACT, momentum_check, simulated_in_pieces
 from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Schedule, Walker
 
@@ -26,13 +21,8 @@ FINER = 10
 SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
 SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
-EXACT = 1e-8  # relative, of momentum and of mirror images
 PULLS = 1e-3  # of the weight: what the ground may pull between the instants of the rows
 GIVES = 0.5  # J per step that the ground may give
-SAME_MOTION = 1e-6  # rad or m: what a simulation of a piece may stray
-LONGEST_PIECE = 1e-2  # s: under the ground's push toes leave any motion at some 700 per second
-GIVEN_UP = 1.0  # rad or m: it diverged
-NODES = 8  # of polynomials that stand for torques and forces in one piece
 
 
 def checked(
@@ -46,7 +36,8 @@ def checked(
     found = _finer(who, prediction, plan)
     s = np.linspace(0.0, 1.0, 201)[:-1]
     step = Step(who, prediction, s)
-    found["momentum"] = _momentum(who, step)
+    push = step.ground().force.sum(axis=1)
+    found["momentum"] = momentum_check(step.mechanism, step.q, step.qd, step.qdd, push)
     found["work_of_the_ground"] = _work(who, prediction, plan)
     if not alone:
         found["mirror_image"] = _mirrored(who, prediction, step)
@@ -128,27 +119,6 @@ def _support(who: Walker, step: Step, plan: Schedule) -> Check:
     return Check.within(max(float(outside.max(initial=0.0)), 0.0), OUTSIDE, "m", sentence)
 
 
-def _momentum(who: Walker, step: Step) -> Check:
-    """Rate of the momentum of all bodies less ground reaction and weight, beside the weight."""
-    mechanism = step.mechanism
-    twists = body_velocities(mechanism, step.q, step.qd)
-    moved = body_accelerations(mechanism, step.q, step.qd, step.qdd)
-    poses = forward_kinematics(mechanism, step.q)
-    rate = np.zeros((len(step.s), 3))
-    for link in mechanism.links:
-        inertia = link.body.inertia
-        if inertia.mass:
-            k = mechanism.body_index(link.body.name)
-            r = poses[link.body.name][0] @ inertia.center
-            w, a = twists[:, k, 3:], moved[:, k]
-            rate += inertia.mass * (a[:, :3] + np.cross(a[:, 3:], r) + np.cross(w, np.cross(w, r)))
-    push = step.ground().force.sum(axis=1)
-    apart = np.abs(rate - push - mechanism.mass * mechanism.gravity).max() / who.weight
-    return Check.within(
-        apart, EXACT, "1", "momentum changes by ground reaction and weight, beside the weight"
-    )
-
-
 def _work(who: Walker, prediction: Prediction, plan: Schedule) -> Check:
     """What the ground does to what touches it: it may take energy, and give next to none."""
     nodes = plan.samples.finer(FINER)
@@ -199,62 +169,10 @@ def _goes_on(who: Walker, prediction: Prediction, other: Any) -> float:
 
 def simulation(who: Walker, prediction: Prediction) -> Check:
     """The free human, rooted at its pelvis, under the predicted torques and pushes, in pieces."""
-    T = prediction.duration
-    breaks = all_breaks(prediction.problem.setting.bases) * T
-    counts = np.maximum(1, np.ceil(np.diff(breaks) / LONGEST_PIECE)).astype(int)
-    ends = [np.linspace(a, b, k + 1)[:-1] for a, b, k in zip(breaks[:-1], breaks[1:], counts, strict=True)]
-    times = np.append(np.concatenate(ends), breaks[-1])
-    worst, pieces = 0.0, len(times) - 1
-    for begin, end in pairwise(times.tolist()):
-        worst = max(worst, _strays(who, prediction, begin, end))
-        if not worst < GIVEN_UP:
-            break
-    return Check.within(
-        worst, SAME_MOTION, "rad or m",
-        f"the free human goes the predicted way under torques and ground reaction, in {pieces} pieces",
-    )  # fmt: skip
 
+    def forces(s: Array) -> tuple[dict[str, Array], list[Wrench]]:
+        step = Step(who, prediction, s)
+        names = [name for name in who.person.joint_names if name not in ROOT]
+        return {name: step.tau[:, step.column[name]] for name in names}, step.wrenches()
 
-def _strays(who: Walker, prediction: Prediction, begin: float, end: float) -> float:
-    """How far a simulation of one piece is off at its end."""
-    person, T = who.person, prediction.duration
-    t = np.array([begin, end - 1e-12 * T])
-    states = change_root(who.mechanism, person, *prediction.at(t)[:2])
-    assert states.qd is not None
-    try:
-        run = simulate(
-            person, states.q[0], states.qd[0], end - begin, torque=_law(who, prediction, begin, end),
-            times=np.array([0.0, end - begin]), rtol=1e-10, atol=1e-12, progress=False, verdicts=False,
-        )  # fmt: skip
-    except SimulationError:
-        return float("inf")
-    return float(np.abs(run.q.values[-1] - states.q[1]).max())
-
-
-def _law(
-    who: Walker, prediction: Prediction, begin: float, end: float
-) -> Callable[[float, Array, Array], Array]:
-    """Drives and pushes of the ground over one piece, by polynomials through Chebyshev nodes."""
-    person, T = who.person, prediction.duration
-    x = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1]
-    step = Step(who, prediction, np.clip((begin + (end - begin) * (x + 1.0) / 2.0) / T, 0.0, 1.0))
-    drives = np.zeros((NODES, person.n_dof))
-    for j, name in enumerate(person.joint_names):
-        if name not in ROOT:
-            drives[:, j] = step.tau[:, step.column[name]]
-    wrenches = step.wrenches()
-    numbers = [drives, *(part for load in wrenches for part in (load.force, load.moment))]
-    table = np.concatenate([np.broadcast_to(y, (NODES, np.shape(y)[-1])) for y in numbers], axis=1)
-    powers = np.polynomial.chebyshev.chebfit(x, table, NODES - 1)
-
-    def law(t: float, q: Array, qd: Array) -> Array:
-        now: Array = np.asarray(np.polynomial.chebyshev.chebval(2.0 * t / (end - begin) - 1.0, powers))
-        still, at, loads = np.zeros_like(q), person.n_dof, []
-        for load in wrenches:
-            loads.append(Wrench(load.body, now[at : at + 3], now[at + 3 : at + 6], point=load.point))
-            at += 6
-        pushed = inverse_dynamics(person, q, still, still, loads)
-        found: Array = now[: person.n_dof] - pushed + inverse_dynamics(person, q, still, still)
-        return found
-
-    return law
+    return simulated_in_pieces(prediction, who.person, forces, "human")

@@ -63,8 +63,18 @@ class Walk(Verified):
         )
 
 
-def with_ground(result: Result, ground: Ground, task: dict[str, Any], checks: dict[str, Check]) -> Result:
-    """A result of one step with the ground's reactions, what was asked, and further checks."""
+def with_ground(
+    result: Result,
+    ground: Ground,
+    task: dict[str, Any],
+    checks: dict[str, Check],
+    study: str = "walking",
+    steps: int = 1,
+) -> Result:
+    """A result with the ground's reactions on both feet, what was asked of a study, and further checks.
+
+    ``steps`` is how many steps of a gait the motion is; 0 is none.
+    """
     dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
     more = {
         "ground_reaction": Variable(dims, ground.force, "N", "force of the ground on each foot"),
@@ -85,7 +95,7 @@ def with_ground(result: Result, ground: Ground, task: dict[str, Any], checks: di
         variable.values.setflags(write=False)
     known = coordinates_of(result.dataset)
     coordinates = known | {name: label for name, label in labels.items() if name not in known}
-    settings = {**result.settings, "walking": plain(task), "steps": 1}
+    settings = {**result.settings, study: plain(task), "steps": steps}
     return replace(
         result,
         dataset=labelled_dataset(coordinates, variables),

@@ -82,7 +82,7 @@ def prepare(work: Assignment) -> Work:
 
     table = work.tables.walk or WalkTable.model_validate({})
     asked: dict[str, Any] = {name: x for name, x in dict(table).items() if name not in SEARCH + HOW}
-    asked |= _person(work)
+    asked |= person(work, "walk")
     asked["nodes"] = tuple(int(x) for x in asked["nodes"])
     asked["strength"] = asked["strength"] or {}
     if table.formulation == "two_step":
@@ -138,13 +138,13 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
     return run
 
 
-def _person(work: Assignment) -> dict[str, Any]:
-    """Sex, height and mass of who walks, as the mechanism's table says."""
+def person(work: Assignment, task: str) -> dict[str, Any]:
+    """Sex, height and mass of who walks or lifts, as the mechanism's table says."""
     chosen = work.tables.mechanism
     if chosen.zoo != "human" or chosen.gravity is not None:
         raise InputError(
-            f"{work.origin.where(('mechanism',))}: the task 'walk' needs zoo = \"human\", without gravity of "
-            "its own: walk.slope inclines the ground"
+            f"{work.origin.where(('mechanism',))}: the task '{task}' needs zoo = \"human\", without gravity "
+            f"of its own{': walk.slope inclines the ground' if task == 'walk' else ''}"
         )
     given = dict(chosen.parameters or {})
     for name in given:

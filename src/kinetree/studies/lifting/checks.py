@@ -1,0 +1,261 @@
+"""A predicted lift put to the test: finer grid, balance, what the box meets, momentum, simulation."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.inverse import joint_reactions
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.result.records import Check
+from kinetree.state import Wrench
+from kinetree.studies.lifting.problem import BOX, FEET, LEVEL, ROOT, Lifter
+from kinetree.studies.motion_audit import momentum_check, simulated_in_pieces
+from kinetree.studies.walking.ground import Ground, centre_of_pressure
+
+FINER = 10
+EXCESS = 1e-2  # beside the limit, of torques between the instants of the rows
+OUTSIDE, PLACED, MOVES = 2e-3, 1e-3, 1e-3  # m: zero-moment point, hands at both ends, the left foot
+TILTED = 0.02  # rad, beyond what is allowed
+MEETS = 3e-3  # m, by which the box may get into what it must not meet between the instants of the rows
+LIGHT = 1e-6  # of the weight
+LIMBS = {  # half thickness (m) of what the box passes: from one joint to the next
+    ("right_knee", "right_ankle"): 0.04, ("left_knee", "left_ankle"): 0.04,
+    ("right_hip", "right_knee"): 0.05, ("left_hip", "left_knee"): 0.05,
+    ("lumbar", "waist"): 0.09, ("waist", "chest"): 0.09, ("chest", "neck"): 0.09,
+}  # fmt: skip
+SLICES = 21  # points along each of them
+
+
+class Course:
+    """A predicted lift at instants s (m,): motion, torques, joint forces, pushes of the ground."""
+
+    def __init__(self, who: Lifter, prediction: Prediction, s: Array) -> None:
+        problem = prediction.problem
+        self.who, self.s, self.mechanism = who, s, problem.mechanism
+        at, own = problem.evaluation(s, prediction.x), problem.setting.own
+        self.q, self.qd, self.qdd = (rate[:, own] for rate in at.motion[:3])
+        self.tau = at.tau[:, own]
+        self.resultant = at.tau[:, problem.setting.reaction("world")]
+        self.pushes: list[Wrench] = list(at.pushes)
+        self.poses = forward_kinematics(self.mechanism, self.q)
+
+    def column(self, name: str) -> Array:
+        """Torques of a joint, (m,)."""
+        return self.tau[:, self.mechanism.joint_index(name)]
+
+    @cached_property
+    def reactions(self) -> Array:
+        """Forces and moments in all joints, (m, n_bodies, 6)."""
+        return joint_reactions(self.mechanism, self.q, self.qd, self.qdd, self.pushes)
+
+    def joint_force(self, body: str) -> Array:
+        """Size of the net force in the joint of a body, (m,) in N."""
+        force = self.reactions[:, self.mechanism.body_index(body), :3]
+        return np.asarray(np.linalg.norm(force, axis=1))
+
+    @cached_property
+    def zero_moment_point(self) -> Array:
+        """x and y (m, 2)."""
+        F = self.resultant
+        return np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
+
+    def ground(self) -> Ground:
+        """Pushes of the ground on the right and on the left foot, each with its centre of pressure."""
+        found = []
+        for load in self.pushes:
+            force, place = np.asarray(load.force), self.poses[load.body][1]
+            moment = np.asarray(load.moment) + np.cross(place, force)
+            point, rest = centre_of_pressure(force, moment, 0.0 * self.s, LIGHT * self.who.weight)
+            found.append((force, point, rest))
+        force, point, rest = (np.stack(x, axis=1) for x in zip(*found, strict=True))
+        return Ground(force, point, rest, {})
+
+    def places(self) -> dict[str, Array]:
+        """Joints that limbs end in, (m, 3) each in the world."""
+        parts, poses = self.who.task.parts, self.poses
+        found = {name: poses[name][1] for name in ("lumbar", "waist", "chest")}
+        for side in ("right", "left"):  # the right leg is passed upwards, the left one downwards
+            bodies = ("shank", "thigh", "pelvis") if side == "right" else ("foot", "shank", "thigh")
+            for joint, body in zip(("ankle", "knee", "hip"), bodies, strict=True):
+                name = body if body == "pelvis" else f"{side}_{body}"
+                found[f"{side}_{joint}"] = poses[name][1]
+        R, p = poses["chest"]
+        found["neck"] = p + R @ np.array([0.0, 0.0, 0.9 * parts["upper_trunk"].length])
+        return found
+
+
+def checked(who: Lifter, prediction: Prediction, *, simulated: bool = False) -> dict[str, Check]:
+    """All checks by name; the simulation only if asked for."""
+    own = prediction.problem.setting.samples
+    s = np.unique(np.concatenate([np.linspace(a, b, FINER + 1) for a, b in pairwise(own)]))
+    course = Course(who, prediction, s)
+    force = course.ground().force
+    found = {
+        **_body(who, course),
+        **_balance(who, course),
+        **_box(who, course),
+        "momentum": momentum_check(course.mechanism, course.q, course.qd, course.qdd, force.sum(axis=1)),
+        "floating": _floating(who, course),
+    }
+    if simulated:
+        found["simulation"] = simulation(who, prediction)
+    return found
+
+
+def _body(who: Lifter, course: Course) -> dict[str, Check]:
+    """Strength, ranges, forces in back and knees, the left foot."""
+    task, mechanism = who.task, course.mechanism
+    excess = max(
+        float((np.maximum(low - course.column(x), course.column(x) - high)).max()) / who.sizes[x]
+        for x, (low, high) in who.torques.items()
+    )
+    tree, beyond = mechanism.tree, 0.0
+    for name in who.joints:
+        k, q = tree.axis_names.index(name), course.q[:, mechanism.joint_index(name)]
+        beyond = max(beyond, float((tree.lower[k] - q).max()), float((q - tree.upper[k]).max()))
+    count = len(course.s)
+    found = {
+        "torques": Check.within(
+            max(excess, 0.0), EXCESS, "1", f"torques keep their limits at {count} instants (beside the limit)"
+        ),
+        "joints": Check.within(max(beyond, 0.0), 1e-6, "rad", "joints keep their ranges"),
+        "feet": Check.within(_left_foot(who, course), MOVES, "m", "the left foot stays where it is"),
+    }
+    limits = {"back_force": ("lumbar",), "knee_force": ("right_thigh", "left_shank")}
+    for name, bodies in limits.items():
+        limit = getattr(task, name)
+        if limit is not None:
+            most = max(float(course.joint_force(body).max()) for body in bodies)
+            words = f"net force in the joint: {most:.0f} N of {limit:.0f} N (beside the limit)"
+            found[name] = Check.within(max(most / limit - 1.0, 0.0), EXCESS, "1", words)
+    return found
+
+
+def _left_foot(who: Lifter, course: Course) -> float:
+    """How far any of its points gets from where it stood (m)."""
+    worst = 0.0
+    names = [x for x in course.mechanism.contact_points if x.name.startswith("left")]
+    for point, xy in zip(names, who.soles["left_foot"], strict=True):
+        R, p = course.poses[point.body]
+        worst = max(worst, float(np.abs(p + R @ point.position - np.append(xy, 0.0)).max()))
+    return worst
+
+
+def _balance(who: Lifter, course: Course) -> dict[str, Check]:
+    """The zero-moment point within both feet, each foot's centre of pressure within it, pushing, friction."""
+    lower, upper = who.support.min(axis=0), who.support.max(axis=0)
+    point = course.zero_moment_point
+    outside = max(float(np.maximum(lower - point, point - upper).max()), 0.0)
+    ground = course.ground()
+    force, own = ground.force, ground.point
+    each = 0.0
+    for k, name in enumerate(FEET):
+        sole, carries = who.soles[name], force[:, k, 2] > 0.05 * who.weight
+        low, high = sole[:3].min(axis=0), sole[:3].max(axis=0)
+        off = np.maximum(low - own[carries, k, :2], own[carries, k, :2] - high)
+        each = max(each, float(off.max(initial=0.0)))
+    pull = float(np.maximum(-force[..., 2], 0.0).max()) / who.weight
+    total = force.sum(axis=1)
+    used = float((np.linalg.norm(total[:, :2], axis=1) / np.maximum(total[:, 2], LIGHT * who.weight)).max())
+    return {
+        "balance": Check.within(
+            outside, OUTSIDE, "m", "the zero-moment point is within the support of both feet"
+        ),
+        "soles": Check.within(
+            each, OUTSIDE, "m", "the centre of pressure of each foot is between heel and ball"
+        ),
+        "pushing": Check.within(pull, 1e-6, "1", "the ground pulls at neither foot, beside the weight"),
+        "friction": Check(
+            used, who.task.friction, used <= who.task.friction, "1", "friction that both feet need together"
+        ),
+    }
+
+
+def _floating(who: Lifter, course: Course) -> Check:
+    """What is left for the root to hold, which nothing holds."""
+    rest = max(float(np.abs(course.column(name)).max()) for name in ROOT) / who.weight
+    return Check.within(rest, 1e-9, "1", "nothing but the ground holds the body, beside the weight")
+
+
+def _box(who: Lifter, course: Course) -> dict[str, Check]:
+    """Hands at both ends, the box level, clear of floor, shelf and limbs."""
+    task = who.task
+    R, p = course.poses[BOX]
+    middle = p + R @ np.array([0.0, who.lateral, 0.0])
+    floor, shelf = who.ends
+    off = max(float(np.abs(middle[0] - floor).max()), float(np.abs(middle[-1] - shelf).max()))
+    tilt = float(np.arccos(np.clip(R[:, 2, 2], -1.0, 1.0)).max())
+    allowed = 1e-6 if task.symmetric else float(np.sqrt(2.0) * LEVEL + TILTED)
+    found = {
+        "ends": Check.within(
+            off, PLACED, "m", "the box is lifted off the floor where it stood and put where asked"
+        ),
+        "level": Check.within(tilt, allowed, "rad", "the box stays level"),
+        "floor_and_shelf": Check.within(
+            _into_shelf(who, middle), MEETS, "m", "the box meets neither floor nor shelf"
+        ),
+        "limbs": Check.within(
+            _into_limbs(who, course, middle), MEETS, "m", "the box meets neither legs nor trunk"
+        ),
+    }
+    if task.symmetric:
+        found["hands"] = _hands(who, course)
+    return found
+
+
+def _hands(who: Lifter, course: Course) -> Check:
+    """Both hands hold the box: the left one where the mirror image of the right one is."""
+    parts = who.task.parts
+    hold = np.array([0.0, 0.0, -parts["left_forearm"].length - parts["left_hand"].length])
+    places = [p + R @ hold for R, p in (course.poses[f"{side}_forearm"] for side in ("right", "left"))]
+    apart = float(np.abs(places[0] * [1.0, -1.0, 1.0] - places[1]).max())
+    return Check.within(apart, 1e-9, "m", "both hands stay on the box")
+
+
+def _into_shelf(who: Lifter, middle: Array) -> float:
+    """How deep the box, as a level rectangle in the sagittal plane, is in the floor or in the shelf (m)."""
+    task = who.task
+    bottom = middle[:, 2] - task.grip
+    front = middle[:, 0] + 0.5 * task.depth
+    floor = float(np.maximum(-bottom, 0.0).max())
+    edge = who.tips + task.from_toes
+    depth = np.minimum(np.maximum(task.shelf - bottom, 0.0), np.maximum(front - edge, 0.0))
+    return max(floor, float(depth.max()))
+
+
+def _into_limbs(who: Lifter, course: Course, middle: Array) -> float:
+    """How deep legs and trunk, as capsules in the sagittal plane, are in the box (m)."""
+    task, places, worst = who.task, course.places(), 0.0
+    half = 0.5 * np.array([task.depth, task.tall])
+    center = middle[:, [0, 2]] + np.array([0.0, 0.5 * task.tall - task.grip])
+    beside = 0.5 * task.wide
+    for (begin, end), radius in LIMBS.items():
+        if not task.symmetric and abs(who.ends[0][1] - places[begin][0, 1]) > beside + radius:
+            continue  # it passes on the outside
+        for share in np.linspace(0.0, 1.0, SLICES):
+            point = (1.0 - share) * places[begin] + share * places[end]
+            away = np.maximum(np.abs(point[:, [0, 2]] - center) - half, 0.0)
+            worst = max(worst, float((radius - np.linalg.norm(away, axis=1)).max()))
+    return worst
+
+
+def simulation(who: Lifter, prediction: Prediction) -> Check:
+    """The free human with the box, rooted at the pelvis, under torques and pushes, in pieces."""
+    heel = next(x.position for x in who.person.contact_points if x.name == "right_heel")
+
+    def forces(s: Array) -> tuple[dict[str, Array], list[Wrench]]:
+        course = Course(who, prediction, s)
+        names = [x for x in who.person.joint_names if x not in ROOT]
+        right, left = course.pushes
+        loads = [
+            Wrench(right.body, right.force, right.moment, point=heel),
+            Wrench(left.body, left.force, left.moment),
+        ]
+        return {name: course.column(name) for name in names}, loads
+
+    return simulated_in_pieces(prediction, who.person, forces, "human with its box")

@@ -1,0 +1,352 @@
+"""Lifting as a motion problem, written with terms that serve any mechanism.
+
+The tree is rooted at the right foot, which does not move; the ground carries what the motion asks of it, on
+both feet, each at its own place (the two-step algorithm, [Barman2020], section 5.1). With both hands the
+motion is in the sagittal plane and both sides move alike, so that the left foot stays where it is without any
+condition. With one hand it is held by conditions at the knots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.algebra.placement import Placement
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.model.body import Body, Shape
+from kinetree.model.human.joints import ROOT as LABELS
+from kinetree.model.human.strength import constant_torques, scaled_torques
+from kinetree.model.inertia import Inertia
+from kinetree.model.joint import Joint
+from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.zoo.human import human
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.terms import (
+    Boundary,
+    Effort,
+    GroundReaction,
+    JointCombination,
+    JointLimits,
+    KeepOut,
+    PointPosition,
+    Posture,
+    ReactionLimit,
+    RelativePosition,
+    SquaredAcceleration,
+    Time,
+    TorqueLimits,
+    ZeroMomentPoint,
+)
+from kinetree.motion.terms.contract import Constraint, Objective
+from kinetree.studies.lifting.task import FREE_TIME, GRIP, Lifting
+
+GRAVITY = 9.81
+BOX = "box"
+STANDING = "right_foot"
+FEET = ("right_foot", "left_foot")
+ROOT = tuple(f"root.{label}" for label in LABELS)
+BACK = ("lumbar", "waist", "chest", "thorax")  # what "back" means in a strength
+STILL = ("thorax", "neck", "head", "clavicle", "wrist", "toe")  # joints that no lift uses
+SIDEWAYS = ("adduction", "rotation", "inversion", "bending", "pronation")
+ONE_HANDED = ("chest.bending", "elbow.pronation", "idle.elbow.flexion", "idle.shoulder.rotation")
+TURNED = 2.6  # rad, at most, of the box in the hand
+SIDEWAYS_COSTS = 0.2  # of the weight of posture: bending and rotating beside bending of the back
+LEVEL = 0.05  # rad, about which a box in one hand may be off the horizontal
+KNEE, BELLY = 0.06, 0.10  # m, half thickness of knee and trunk before their joints
+CHEST = 0.13  # m, radius of what the box keeps away from, about the joint of the chest
+TRUNK = {  # what adds up to the forward lean of the chest
+    "right_ankle.flexion": 1.0, "right_knee": -1.0, "right_hip.flexion": 1.0, "lumbar.flexion": 1.0,
+    "waist.flexion": 1.0, "chest.flexion": 1.0,
+}  # fmt: skip
+STRONG_GRIP = 200.0  # N m, of hands about the box
+
+
+@dataclass(frozen=True, eq=False)
+class Lifter:
+    """A human with a box in its hands, as the problem sees it."""
+
+    task: Lifting
+    person: Mechanism  # rooted at the pelvis
+    mechanism: Mechanism  # the same, rooted at the right foot
+
+    @property
+    def weight(self) -> float:
+        """Of person and box (N)."""
+        return float(self.mechanism.mass) * GRAVITY
+
+    @cached_property
+    def joints(self) -> list[str]:
+        """All that muscles move: neither the root nor the box in the hands."""
+        return [x for x in self.mechanism.joint_names if x not in ROOT and not x.startswith(BOX)]
+
+    @cached_property
+    def swivels(self) -> list[str]:
+        """Coordinates by which the box is turned in the hands."""
+        return [x for x in self.mechanism.joint_names if x.startswith(BOX)]
+
+    @cached_property
+    def torques(self) -> dict[str, tuple[float, float]]:
+        """Least and largest torque of every joint (N m)."""
+        task = self.task
+        factors: dict[str, float] = {}
+        for name, factor in task.strength.items():
+            for part in BACK if name == "back" else (name,):
+                factors[part] = factors.get(part, 1.0) * factor
+        both: dict[str, float] = {}
+        whole = constant_torques(task.sex, task.height, task.mass)
+        for part, factor in factors.items():
+            sides = [f"left_{part}", f"right_{part}"] if f"left_{part}" in _bases(whole) else [part]
+            both |= {side: both.get(side, 1.0) * factor for side in sides}
+        found = scaled_torques(whole, both)
+        return {name: found[name] for name in self.joints}
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """What torques are measured by: the larger of both (N m)."""
+        return {name: max(-low, high) for name, (low, high) in self.torques.items()}
+
+    @cached_property
+    def soles(self) -> dict[str, Array]:
+        """Heel, both sides of the ball, and tip of each foot on the floor, (4, 2) each (m)."""
+        q = np.zeros(self.mechanism.n_dof)
+        for name, value in self.held.items():
+            q[self.mechanism.joint_index(name)] = value
+        poses, found = forward_kinematics(self.mechanism, q), {}
+        for side in ("right", "left"):
+            points = [x for x in self.mechanism.contact_points if x.name.startswith(side)]
+            places = [poses[x.body][1] + poses[x.body][0] @ x.position for x in points]
+            found[f"{side}_foot"] = np.array(places)[:, :2]
+        return found
+
+    @cached_property
+    def held(self) -> dict[str, float]:
+        """Where the root, the right heel, stays: the middle of the heels is the origin."""
+        return dict.fromkeys(ROOT, 0.0) | {"root.y": -self.task.parts.hip}
+
+    @property
+    def support(self) -> Array:
+        """Corners (4, 2) of what carries: from the heels to the balls of both feet (m)."""
+        every = np.concatenate([points[:3] for points in self.soles.values()])  # no toes
+        (rear, right), (front, left) = every.min(axis=0), every.max(axis=0)
+        m = self.task.margin
+        return np.array(
+            [[rear + m, right + m], [front - m, right + m], [front - m, left - m], [rear + m, left - m]]
+        )
+
+    @property
+    def tips(self) -> float:
+        """How far before the heels the toes end (m)."""
+        return float(self.soles[STANDING][:, 0].max())
+
+    @property
+    def places(self) -> Array:
+        """Between which feet share what they carry: the middle of each sole, (2, 2) (m)."""
+        return np.array([[0.0, self.soles[name][0, 1]] for name in FEET])
+
+    @cached_property
+    def ends(self) -> tuple[Array, Array]:
+        """Where the hold of the box is at first and at last, in the world (3,) each (m)."""
+        task = self.task
+        y = 0.0 if task.symmetric else (-task.aside if task.hand == "right" else task.aside)
+        floor = np.array([self.tips + task.gap + 0.5 * task.depth, y, task.grip])
+        shelf = np.array([self.tips + task.from_toes + task.onto, y, task.shelf + task.grip])
+        return floor, shelf
+
+    @property
+    def lateral(self) -> float:
+        """y of the middle of the box in its own frame, whose origin is the hold of the hand (m)."""
+        return float(self.task.parts.shoulder) if self.task.symmetric else 0.0
+
+    def corners(self, *, rear: bool) -> Array:
+        """Points (3, 3) of the middle of the box's rear or front face in its frame: bottom, hold, top (m)."""
+        task = self.task
+        x = (-0.5 if rear else 0.5) * task.depth
+        heights = (-task.grip, 0.5 * task.tall - task.grip, task.tall - task.grip)
+        return np.array([[x, self.lateral, z] for z in heights])
+
+
+def _bases(names: Any) -> set[str]:
+    return {name.split(".")[0] for name in names}
+
+
+def lifter(task: Lifting) -> Lifter:
+    """The human of a task with the box in its hands and the joints that lift."""
+    whole = human(task.sex, task.height, task.mass)
+    held = [x for x in whole.joint_names if x not in ROOT and _still(x, task)]
+    person = _with_box(whole.frozen(held).fused(), task)
+    heel = next(point.position for point in person.contact_points if point.name == "right_heel")
+    ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it does not move
+    return Lifter(task, person, person.rooted_at(STANDING, point=heel, base=ground))
+
+
+def _still(name: str, task: Lifting) -> bool:
+    """Whether a lift leaves a joint as it is."""
+    side, _, base = name.partition("_") if name.startswith(("left_", "right_")) else ("", "", name)
+    if base.startswith(STILL) or base == "elbow.pronation":
+        return True
+    if task.symmetric:
+        return base.endswith(SIDEWAYS)
+    idle = side not in ("", task.hand)
+    return base in ONE_HANDED or (idle and f"idle.{base}" in ONE_HANDED)
+
+
+def _with_box(person: Mechanism, task: Lifting) -> Mechanism:
+    """The person with the box: in the right hand half of it, half in the left; or all in one hand."""
+    side = task.sides[0]
+    body = f"{side}_forearm"  # the hand, whose wrist is stiff, is a part of it
+    parts = task.parts
+    hold = np.array([0.0, 0.0, -parts[f"{side}_forearm"].length - GRIP * parts[f"{side}_hand"].length])
+    size = np.array([task.depth, task.wide, task.tall])
+    share = 0.5 if task.symmetric else 1.0
+    y = parts.shoulder if task.symmetric else 0.0
+    middle = np.array([0.0, y, 0.5 * task.tall - task.grip])
+    solid = Inertia.box(max(share * task.box, 1e-3), size)
+    center = middle * [1.0, 0.0, 1.0]  # both hands carry alike: half of it in the plane of each arm
+    load = Inertia(solid.mass, center, solid.moment)
+    shape = Shape("box", size, Placement.at(middle))
+    if task.symmetric:
+        swivel = Joint.of_kind(BOX, "revolute", axes=[(0.0, 1.0, 0.0)], effort_limit=STRONG_GRIP)
+    else:
+        swivel = Joint.of_kind(
+            BOX,
+            "universal",
+            axes=[(0.0, 1.0, 0.0), (1.0, 0.0, 0.0)],
+            labels=("pitch", "roll"),
+            effort_limit=STRONG_GRIP,
+        )
+    links = list(person.links)
+    if task.symmetric and task.box:
+        other = np.array([0.0, 0.0, hold[2]])
+        half = Inertia(share * task.box, other, 1e-6 * np.eye(3))
+        links = [_loaded(link, half) if link.body.name == "left_forearm" else link for link in links]
+    links.append(Link(Body(BOX, load, (shape,)), swivel, body, Placement.at(hold)))
+    return replace(person, links=tuple(links))
+
+
+def _loaded(link: Link, load: Inertia) -> Link:
+    return replace(link, body=replace(link.body, inertia=link.body.inertia + load))
+
+
+def lifting_problem(task: Lifting | None = None, who: Lifter | None = None) -> Problem:
+    """The problem of one lift; see :func:`kinetree.studies.lifting.lift.lift`."""
+    task = task or Lifting()
+    who = who or lifter(task)
+    duration: Any = FREE_TIME if task.duration is None else task.duration
+    return Problem(
+        who.mechanism,
+        objective=_objective(task, who),
+        constraints=[*_body(task, who), *_box(task, who), *_sides(task, who)],
+        duration=duration,
+        segments=task.points,
+        samples=3,
+        frozen=who.held,
+    )
+
+
+def _objective(task: Lifting, who: Lifter) -> list[Objective]:
+    back = [x for x in who.joints if x.startswith(BACK) and x.endswith("flexion")]
+    sideways = [x for x in who.joints if x.endswith(SIDEWAYS)]
+    terms: list[tuple[float, Objective]] = [
+        (task.effort, Effort(2.0, who.joints, limits=who.sizes)),
+        (task.time, Time()),
+        (task.acceleration, SquaredAcceleration(who.joints)),
+        (task.posture, Posture(back)),
+        *([(SIDEWAYS_COSTS * task.posture, Posture(sideways))] if sideways else []),
+    ]
+    return [weight * term for weight, term in terms if weight]
+
+
+def _body(task: Lifting, who: Lifter) -> list[Constraint]:
+    """Rest at both ends, ranges, strength, balance, forces in back and knees."""
+    moving = [x for x in who.mechanism.joint_names if x not in ROOT]
+    found: list[Constraint] = [
+        Boundary("start", velocity=dict.fromkeys(moving, 0.0)),
+        Boundary("end", velocity=dict.fromkeys(moving, 0.0)),
+        JointLimits(joints=who.joints, at="points"),
+        TorqueLimits(
+            {name: high for name, (_, high) in who.torques.items()},
+            {name: low for name, (low, _) in who.torques.items()},
+            who.joints,
+        ),
+        GroundReaction(FEET, between=who.places, apart=True),
+        ZeroMomentPoint(who.support),
+    ]
+    if task.lean is not None:
+        found.append(JointCombination(TRUNK, upper=float(np.radians(task.lean))))
+    if task.back_force is not None:
+        found.append(ReactionLimit("lumbar", task.back_force))
+    if task.knee_force is not None:
+        found += [ReactionLimit(name, task.knee_force) for name in knees(task)]
+    return found
+
+
+def knees(task: Lifting) -> tuple[str, ...]:
+    """Bodies whose joints are the knees in the tree that is rooted at the right foot."""
+    return ("right_thigh",) if task.symmetric else ("right_thigh", "left_shank")
+
+
+def _box(task: Lifting, who: Lifter) -> list[Constraint]:
+    """From the floor to the shelf, past knees and trunk, over the edge of the shelf."""
+    floor, shelf = who.ends
+    axes = "xz" if task.symmetric else "xyz"
+    s = np.linspace(0.0, 1.0, 3 * task.points + 1)[1:-1]
+    before, after = s[s < task.inside], s[s >= task.inside]
+    edge, c = who.tips + task.from_toes, task.clearance
+    inf = np.inf
+    lowest = task.grip + c * np.minimum(1.0, 8.0 * before)
+    over = shelf[2] + c * np.minimum(1.0, 8.0 * (1.0 - after))
+    low, above, high = (
+        np.full((len(x), 3), side * inf) for x, side in ((before, -1), (after, -1), (before, 1))
+    )
+    low[:, 2], above[:, 2] = lowest, over
+    high[:, 0] = edge - c - 0.5 * task.depth
+    rear = who.corners(rear=True)
+    sides = ("right",) if task.symmetric else ("right", "left")
+    half = 0.5 * task.depth
+    knee = {"right": ("right_shank", _knee(who)), "left": ("left_shank", np.zeros(3))}
+    return [
+        PointPosition(BOX, floor, axes=axes, at="start"),
+        PointPosition(BOX, shelf, axes=axes, at="end"),
+        PointPosition(BOX, lower=low, upper=high, axes="xz", at=before),
+        PointPosition(BOX, lower=above, upper=np.full((len(after), 3), inf), axes="z", at=after),
+        *(
+            RelativePosition(BOX, knee[side][0], of_point=knee[side][1], lower=(half + KNEE, 0, 0), axes="x")
+            for side in sides
+        ),
+        *(RelativePosition(BOX, name, lower=(half + BELLY, 0, 0), axes="x") for name in ("lumbar", "waist")),
+        KeepOut(BOX, (0.0, 0.0, 0.05), CHEST, rear, of="chest"),
+    ]
+
+
+def _knee(who: Lifter) -> Array:
+    """The right knee in the frame of its shank as the mechanism has it, rooted at the foot."""
+    poses = forward_kinematics(who.mechanism, np.zeros(who.mechanism.n_dof))
+    R, p = poses["right_shank"]
+    return np.asarray(R.T @ (poses["right_thigh"][1] - p))
+
+
+def _sides(task: Lifting, who: Lifter) -> list[Constraint]:
+    """Both sides alike and the box level; or the left foot at rest and the box nearly level."""
+    if task.symmetric:
+        paired = [name.removeprefix("left_") for name in who.joints if name.startswith("left_")]
+        chain = TRUNK | {"right_shoulder.flexion": -1.0, "right_elbow.flexion": -1.0, BOX: 1.0}
+        return [
+            *(JointCombination({f"right_{name}": 1.0, f"left_{name}": -1.0}, 0.0, 0.0) for name in paired),
+            JointCombination(chain, 0.0, 0.0),
+        ]
+    points = {x.name: x for x in who.mechanism.contact_points}
+    names = ("left_heel", "left_ball_medial", "left_ball_lateral")
+    place = {name: np.append(xy, 0.0) for name, xy in zip(names, who.soles["left_foot"][:3], strict=True)}
+    s = np.linspace(0.0, 1.0, task.points + 1)
+    held = [
+        PointPosition(points[name].body, place[name], point=points[name].position, axes=axes, at=s)
+        for name, axes in zip(names, ("xyz", "yz", "z"), strict=True)
+    ]
+    upright = RelativePosition(
+        BOX, BOX, point=(0, 0, 1), lower=(-LEVEL, -LEVEL, 0), upper=(LEVEL, LEVEL, 0), axes="xy"
+    )
+    return [*held, upright, JointLimits(-TURNED, TURNED, who.swivels, at="points")]

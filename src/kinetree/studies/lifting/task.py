@@ -1,0 +1,209 @@
+"""What lifting is asked for: who lifts, which box with which hands, to which shelf, how hurried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import number
+from kinetree.errors import InputError, shown, unknown_name
+from kinetree.model.human.segments import Proportions, proportions
+from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
+
+HANDS = ("both", "right", "left")
+GRIP = 1.0  # of a hand's length from wrist to knuckles: where it holds
+FREE_TIME = (0.4, 6.0)  # s, between which a duration is sought
+HEAVIEST = 2.0  # of the body's mass: nobody lifts more, and no search is needed to say so
+POSITIVE = ("depth", "tall", "wide", "friction")
+NOT_NEGATIVE = (
+    "box", "gap", "onto", "aside", "margin", "time", "effort", "acceleration", "posture", "clearance",
+)  # fmt: skip
+BEYOND = 0.02  # m, by which a shelf begins beyond the box unless said otherwise
+
+
+@dataclass(frozen=True)
+class Lifting:
+    """Who lifts what and where to; lengths in m, masses in kg, forces in N, times in s.
+
+    ``box`` is the mass of a box, ``depth`` (forward), ``wide`` and ``tall`` its size; ``hand``: "both",
+    "right" or "left". Both hands hold it at half its height, as far apart as the shoulders; one hand holds a
+    handle on its top. It stands on the floor ``gap`` before the tips of the toes, one-handed ``aside`` of the
+    middle towards that hand, and comes to stand on a ``shelf`` of that height: ``edge`` is how far before the
+    toes the shelf begins (None: just beyond the box), ``onto`` how far beyond its edge the middle of the box
+    comes. Feet stay flat; ``margin`` is kept from the edge of what they stand on.
+
+    ``duration``: of the lift; None seeks it. The objective is effort, the integral of (torque / strength)^2,
+    weighed by ``effort``, plus ``time`` times the duration, plus a little of accelerations and ``posture``.
+    ``lean`` limits the forward lean of the chest (degrees): who may not stoop, squats. ``back_force`` and
+    ``knee_force`` limit the net forces in the joints of lumbar spine and knees. ``strength`` multiplies
+    torque limits of joints, {"back": 0.5} those of the spine. ``points`` are segments of the splines,
+    ``inside`` is the share of the lift after which the box may be above the shelf.
+
+    >>> task = Lifting(box=15.0, shelf=0.8)
+    >>> task.symmetric, task.changed(hand="right").symmetric
+    (True, False)
+    """
+
+    box: float = 10.0
+    shelf: float = 0.9
+    hand: str = "both"
+    sex: str = "male"
+    height: float = 1.75
+    mass: float = 75.0
+    depth: float = 0.30
+    wide: float = 0.36
+    tall: float = 0.30
+    gap: float = 0.02
+    edge: float | None = None
+    onto: float = 0.05
+    aside: float = 0.15
+    duration: float | None = None
+    time: float = 0.3
+    effort: float = 1.0
+    acceleration: float = 1e-3
+    posture: float = 1.0
+    strength: Mapping[str, float] = field(default_factory=dict)
+    lean: float | None = None
+    back_force: float | None = None
+    knee_force: float | None = None
+    friction: float = 0.6
+    margin: float = 0.01
+    clearance: float = 0.01
+    inside: float = 0.7
+    points: int = 10
+
+    def __post_init__(self) -> None:
+        self._check_kinds()
+        self._check_box()
+        self._check_reach()
+
+    # ---- what follows from it --------------------------------------------------------------------------
+    @property
+    def symmetric(self) -> bool:
+        """Whether both sides move alike."""
+        return self.hand == "both"
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """Sides whose hands hold the box."""
+        return ("right", "left") if self.symmetric else (self.hand,)
+
+    @property
+    def parts(self) -> Proportions:
+        """Segments of who lifts; sex, height and mass are checked."""
+        return proportions(self.sex, self.height, self.mass)
+
+    @property
+    def grip(self) -> float:
+        """Height of the hands above the bottom of the box (m)."""
+        return 0.5 * self.tall if self.symmetric else self.tall
+
+    @property
+    def arm(self) -> float:
+        """From the shoulder to the grip (m)."""
+        parts = self.parts
+        return float(
+            parts["right_upper_arm"].length
+            + parts["right_forearm"].length
+            + GRIP * parts["right_hand"].length
+        )
+
+    @property
+    def from_toes(self) -> float:
+        """How far before the toes the shelf begins (m)."""
+        return self.gap + self.depth + BEYOND if self.edge is None else self.edge
+
+    @property
+    def shoulder(self) -> float:
+        """Height of the shoulders of who stands upright (m)."""
+        parts = self.parts
+        return float(
+            parts["right_thigh"].length + parts["right_shank"].length + parts.ankle + parts.shoulder_height
+        )
+
+    def changed(self, **changes: Any) -> Lifting:
+        """The same with some of it replaced."""
+        known = [x.name for x in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise InputError(f"lifting: {unknown_name('setting', name, known)}")
+        return replace(self, **changes)
+
+    # ---- checks ----------------------------------------------------------------------------------------
+    def _check_kinds(self) -> None:
+        for spec in fields(self):
+            value, what = getattr(self, spec.name), f"lifting: {spec.name}"
+            if spec.name == "strength":
+                if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                    raise InputError(f"{what} must map names of joints to factors, got {shown(value)}")
+            elif isinstance(spec.default, str):
+                if not isinstance(value, str):
+                    raise InputError(f"{what} must be text, got {shown(value)}")
+            elif type(spec.default) is int:
+                if type(value) is not int:
+                    raise InputError(f"{what} must be an integer, got {shown(value)}")
+            elif not (value is None and spec.default is None) and not np.isfinite(number(value, what)):
+                raise InputError(f"{what} must be finite, got {shown(value)}")
+        if self.hand not in HANDS:
+            raise InputError(f"lifting: {unknown_name('hand', self.hand, HANDS)}")
+        for name in (*POSITIVE, *NOT_NEGATIVE):
+            value, zero = getattr(self, name), name in NOT_NEGATIVE
+            if value < 0.0 or (value == 0.0 and not zero):
+                allowed = "0 or more" if zero else "positive"
+                raise InputError(f"lifting: {name} must be {allowed}, got {value:g}")
+        for name in ("duration", "lean", "back_force", "knee_force"):
+            value = getattr(self, name)
+            if value is not None and value <= 0.0:
+                raise InputError(f"lifting: {name} must be positive, got {value:g}")
+        if not 0.2 <= self.inside <= 0.95:
+            raise InputError(f"lifting: inside must be from 0.2 to 0.95 of the lift, got {self.inside:g}")
+        if not 5 <= self.points <= 60:
+            raise InputError(f"lifting: points must be from 5 to 60, got {self.points}")
+
+    def _check_box(self) -> None:
+        if self.box > HEAVIEST * self.mass:
+            raise InputError(
+                f"lifting: a box of {self.box:g} kg is more than {HEAVIEST:g} times the mass of who lifts "
+                f"it, {self.mass:g} kg; nobody lifts that"
+            )
+        if self.time == 0.0 and self.effort == 0.0:
+            raise InputError("lifting: time or effort must have a weight, or there is nothing to be least")
+
+    def _check_reach(self) -> None:
+        """Whether hands can be at the floor and at the shelf at all, whatever the body does."""
+        if not 0.0 <= self.shelf:
+            raise InputError(f"lifting: shelf must be 0 or more, got {self.shelf:g} m")
+        highest = self.shoulder + self.arm - self.grip
+        if self.shelf > highest:
+            raise InputError(
+                f"lifting: a shelf of {self.shelf:g} m is out of reach: on flat feet the hands of somebody "
+                f"of {self.height:g} m bring this box up to {highest:.2f} m at most"
+            )
+        furthest = self.shoulder - self.parts.ankle + self.arm
+        if self.from_toes < self.gap + self.depth + self.clearance:
+            least = self.gap + self.depth + self.clearance
+            raise InputError(
+                f"lifting: the box would stand under the shelf, which begins {self.from_toes:g} m before the "
+                f"toes; edge must be at least gap + depth + clearance, {least:g} m"
+            )
+        far = self.foot + self.from_toes + self.onto
+        if np.hypot(far, self.shelf + self.grip - self.parts.ankle) > furthest:
+            raise InputError(
+                f"lifting: the shelf is out of reach: the hands would be {far:.2f} m before the ankles at a "
+                f"height of {self.shelf + self.grip:.2f} m; from the ankles they reach {furthest:.2f} m"
+            )
+
+    @property
+    def foot(self) -> float:
+        """From the ankle to the tip of the toes (m)."""
+        parts = self.parts
+        return float(TIP * parts["right_foot"].length - BEHIND_ANKLE * parts.scale)
+
+
+def described(task: Lifting) -> str:
+    """One line: what is lifted, by whom, where to."""
+    hands = "both hands" if task.symmetric else f"the {task.hand} hand"
+    return f"{task.box:g} kg with {hands} to {task.shelf:g} m, {task.sex} {task.height:g} m {task.mass:g} kg"

@@ -1,0 +1,225 @@
+"""Lifting a box: the prediction beside statics, mirror images, other formulations, and bad input."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.studies.lifting.checks import Course
+
+MASS, HEIGHT = 75.0, 1.75
+
+
+@pytest.fixture(scope="module")
+def lifted():
+    return kt.lifting.lift()
+
+
+def test_default_lift_is_solved_and_passes_all_checks(lifted):
+    assert lifted.solved and lifted.passed, str(lifted)
+    expected = {
+        "torques",
+        "joints",
+        "feet",
+        "balance",
+        "soles",
+        "ends",
+        "level",
+        "floor_and_shelf",
+        "limbs",
+        "hands",
+    }
+    assert expected <= set(lifted.checks)
+    assert 0.8 < lifted.prediction.duration < 2.0
+    assert lifted.lifter.mechanism.mass == pytest.approx(MASS + 10.0)
+
+
+def test_derivatives_of_the_problem_are_exact():
+    task = kt.lifting.Lifting(points=5, back_force=900.0, knee_force=700.0, lean=80.0)
+    check = kt.lifting.lifting_problem(task).check_derivatives()
+    assert check.passed, str(check)
+
+
+def test_ground_carries_person_and_box_and_impulse_is_that_of_the_weight(lifted):
+    """From rest to rest: the mean vertical force is the weight of both; horizontally nothing is left."""
+    course, t = lifted.course, lifted.prediction.t
+    force = course.ground().force.sum(axis=1)
+    mean = np.trapezoid(force, t, axis=0) / t[-1]
+    assert mean[2] == pytest.approx((MASS + 10.0) * 9.81, rel=2e-3)
+    assert abs(mean[0]) < 2e-3 * mean[2] and abs(mean[1]) < 1e-9
+
+
+def test_work_of_the_joints_is_the_rise_of_potential_energy(lifted):
+    """Both ends are at rest; the ground, which does not move, does no work."""
+    course, t = lifted.course, lifted.prediction.t
+    rise = np.diff(kt.potential_energy(course.mechanism, course.q[[0, -1]]))[0]
+    work = np.trapezoid((course.tau * course.qd).sum(axis=1), t)
+    assert work == pytest.approx(rise, rel=2e-3)
+
+
+def test_zero_moment_point_and_feet_are_those_of_other_formulations(lifted):
+    course = lifted.course
+    point = kt.zero_moment_point(course.mechanism, course.q, course.qd, course.qdd)
+    assert np.allclose(course.zero_moment_point, point[..., :2], atol=1e-9)
+    ground = course.ground()
+    assert np.allclose(ground.force[:, 0] * [1, -1, 1], ground.force[:, 1], atol=1e-8)
+    hip = lifted.task.parts.hip
+    assert np.allclose(ground.point[:, :, 1], [-hip, hip], atol=1e-6)
+    tau = course.column("right_knee"), course.column("left_knee")
+    assert np.allclose(*tau, atol=1e-8)
+
+
+def test_net_force_in_the_back_is_what_is_above_it(lifted):
+    """Newton: the force in the lumbar joint accelerates trunk, arms, head and box, and bears their weight."""
+    course, mechanism = lifted.course, lifted.lifter.mechanism
+    above, names = 0.0, {"lumbar"}
+    for link in mechanism.links:
+        if link.parent in names:
+            names.add(link.body.name)
+    moved = kt.body_accelerations(mechanism, course.q, course.qd, course.qdd)
+    twists = kt.body_velocities(mechanism, course.q, course.qd)
+    for name in names:
+        body, k = mechanism.link(name).body.inertia, mechanism.body_index(name)
+        r = course.poses[name][0] @ body.center
+        w, a = twists[:, k, 3:], moved[:, k]
+        center = a[:, :3] + np.cross(a[:, 3:], r) + np.cross(w, np.cross(w, r))
+        above = above + body.mass * (center - mechanism.gravity)
+    assert np.allclose(np.linalg.norm(above, axis=1), lifted.joint_forces["back"], rtol=1e-9)
+
+
+def test_heavier_boxes_and_higher_shelves_cost_more_and_load_the_back_more():
+    found = [kt.lifting.lift(box=box, tolerance=1e-2) for box in (2.0, 10.0, 18.0)]
+    assert all(x.solved for x in found)
+    cost = [x.prediction.objective for x in found]
+    back = [x.joint_forces["back"].max() for x in found]
+    assert cost == sorted(cost) and back == sorted(back)
+
+
+def test_limits_of_joint_forces_are_kept(lifted):
+    most = lifted.joint_forces["back"].max()
+    spared = kt.lifting.lift(back_force=0.9 * most, knee_force=500.0)
+    assert spared.passed, str(spared)
+    assert spared.joint_forces["back"].max() < 0.91 * most
+    assert spared.prediction.objective > lifted.prediction.objective
+
+
+def test_one_hand_is_solved_and_its_mirror_image_has_mirrored_torques():
+    """The left hand lifts as the right one does in a mirror, though the tree is rooted at the right foot."""
+    right, left = (
+        kt.lifting.lift(hand=hand, box=6.0, shelf=0.8, duration=1.3, points=8) for hand in ("right", "left")
+    )
+    assert right.passed and left.passed, f"{right}\n{left}"
+    assert right.prediction.objective == pytest.approx(left.prediction.objective, rel=2e-3)
+    own, other = (x.course.column(f"{x.task.hand}_elbow.flexion") for x in (right, left))
+    assert np.abs(own - other).max() < 0.05 * np.abs(own).max()
+
+
+def test_whole_time_of_repetitions_and_torques_on_the_way_down(lifted):
+    result = kt.lifting.repeated(lifted, 2, rest=0.25)
+    T = lifted.prediction.duration
+    assert float(result.time.values[-1]) == pytest.approx(3 * T + 2 * 0.25)
+    q, qd, qdd = (np.asarray(result[name].values) for name in ("q", "qd", "qdd"))
+    force = np.asarray(result["ground_reaction"].values).sum(axis=1)
+    rate = kt.center_of_mass(result.mechanism, q)[:, 2]
+    assert rate[0] == pytest.approx(rate[-1] - (rate[len(lifted.prediction.t) - 1] - rate[0]))
+    down = slice(len(lifted.prediction.t), 2 * len(lifted.prediction.t))
+    loads = [
+        kt.Wrench(name, result["ground_reaction"].values[down, k], 0.0 * force[down])
+        for k, name in enumerate(("right_foot", "left_foot"))
+    ]
+    place = kt.forward_kinematics(result.mechanism, q[down])
+    for k, name in enumerate(("right_foot", "left_foot")):
+        point, own = result["ground_reaction_point"].values[down, k], place[name][1]
+        turn = result["ground_reaction_moment"].values[down, k] + np.cross(point - own, loads[k].force)
+        loads[k] = kt.Wrench(name, loads[k].force, turn)
+    tau = kt.inverse_dynamics(result.mechanism, q[down], qd[down], qdd[down], loads)
+    assert np.abs(tau - result.tau.values[down]).max() < 1e-6
+    with pytest.raises(kt.InputError, match="repetitions"):
+        kt.lifting.repeated(lifted, 0)
+
+
+def test_simulation_check_sees_wrong_torques(lifted):
+    """A piece of the forward simulation, and that it strays under torques of another box."""
+    from kinetree.studies import motion_audit
+
+    heavier = kt.lifting.lifter(lifted.task.changed(box=11.0))
+    course = Course(lifted.lifter, lifted.prediction, np.array([0.5]))
+    names = [x for x in lifted.lifter.person.joint_names if x not in kt.zoo.human().joint_names[:6]]
+    heel = next(x.position for x in heavier.person.contact_points if x.name == "right_heel")
+
+    def forces(s):
+        there = Course(lifted.lifter, lifted.prediction, s)
+        right, left = there.pushes
+        loads = [kt.Wrench(right.body, right.force, right.moment, point=heel), left]
+        return {name: there.column(name) for name in names}, loads
+
+    T = lifted.prediction.duration
+    strays = [
+        motion_audit._strays(lifted.prediction, person, forces, 0.5 * T, 0.5 * T + 0.01)
+        for person in (lifted.lifter.person, heavier.person)
+    ]
+    assert course.tau.shape[0] == 1 and strays[0] < 1e-8 < 1e-5 < strays[1]
+
+
+def test_result_has_forces_audit_and_is_loaded_again(lifted, tmp_path):
+    result = lifted.to_result()
+    assert result.passed and "balance" in result.audit
+    result.save(tmp_path / "lift.nc")
+    again = kt.load_result(tmp_path / "lift.nc")
+    assert again["lifting_force"].dims == ("time", "lifting_joint")
+    assert [str(x) for x in again["lifting_joint"].values] == ["back", "right_knee", "left_knee"]
+    with pytest.raises(kt.InputError, match="gait"):
+        kt.gait.gait_cycle(again)
+
+
+def test_measured_squat_is_in_the_range_of_a_squatting_lift():
+    """Hip, knee and ankle of who may not stoop bend as far as those of ten people who squat without a box."""
+    squat = kt.gait.measured_squat()
+    found = kt.lifting.lift(box=1.0, lean=60.0, shelf=0.7)
+    assert found.passed, str(found)
+    q = np.degrees(found.prediction.q)
+    for joint, name in (("knee", "knee_flexion"), ("hip.flexion", "hip_flexion")):
+        mine = q[:, found.lifter.mechanism.joint_index(f"right_{joint}")].max()
+        mean, deviation = squat[f"{name}_deg_mean"].max(), squat[f"{name}_deg_sd"].max()
+        assert abs(mine - mean) < 2.0 * deviation + 10.0, f"{joint} {mine:.0f}, measured {mean:.0f}"
+
+
+def test_what_cannot_be_lifted_names_what_stands_in_the_way():
+    found = kt.lifting.lift(box=45.0, solver="interior", max_iterations=60)
+    assert not found.solved and not found.passed
+    assert any("torque limit" in line and "lumbar" in line for line in found.conflicts), found.conflicts
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"box": -1.0}, "box must be 0 or more, got -1"),
+        ({"box": 200.0}, "nobody lifts that"),
+        ({"hand": "foot"}, "unknown hand 'foot'"),
+        ({"shelf": 2.5}, "out of reach"),
+        ({"shelf": -0.1}, "shelf must be 0 or more"),
+        ({"edge": 2.0}, "out of reach"),
+        ({"edge": 0.1}, "stand under the shelf"),
+        ({"depth": 0.0}, "depth must be positive"),
+        ({"box": float("nan")}, "must be finite"),
+        ({"box": "heavy"}, "box"),
+        ({"weight": 3.0}, "unknown setting 'weight'"),
+        ({"duration": -1.0}, "duration must be positive"),
+        ({"points": 2}, "points must be from 5 to 60"),
+        ({"points": 8.5}, "integer"),
+        ({"inside": 1.5}, "inside must be"),
+        ({"strength": {"knees": 1.0}}, "unknown joint"),
+        ({"strength": {"knee": -1.0}}, "must be positive"),
+        ({"time": 0.0, "effort": 0.0}, "nothing to be least"),
+        ({"sex": "robot"}, "unknown sex"),
+    ],
+)
+def test_bad_input_is_refused_before_any_search(changes, message):
+    with pytest.raises(kt.InputError, match=message):
+        kt.lifting.lift(**changes)
+
+
+def test_bad_task_is_refused():
+    with pytest.raises(kt.InputError, match="needs a Lifting"):
+        kt.lifting.lift("box")
+    with pytest.raises(kt.InputError, match="simulated"):
+        kt.lifting.lift(simulated=1)
