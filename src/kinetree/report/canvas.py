@@ -9,6 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.report.forms import SAME_POINT
+from kinetree.report.label_places import label_places
 from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, PAPER, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
@@ -17,6 +18,9 @@ FULL_SIZE = 3.5  # inches: on smaller axes lines and marks get smaller too
 PEDESTAL = [(0.0, 0.0), (-0.7, -1.0), (0.7, -1.0), (0.0, 0.0)]
 FLAT = 12  # faces of a body above which it is round: its skin is drawn with light and shade
 COILS = 5  # of a spring
+LABEL_SIZE = 7  # points
+MANY_JOINTS = 20  # from which on only those that move are named
+LONGEST_LABEL = 36  # letters in a line
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -74,7 +78,7 @@ class Canvas:
         if self.normal is not None:
             return np.zeros((0, 3))
         low, high = points.min(axis=0), points.max(axis=0)
-        middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.3 * self.size)
+        middle, half = 0.5 * (low + high), np.maximum(0.5 * (high - low), 0.2 * self.size)
         corners = middle + half * np.array([[-1, -1, -1], [-1, 1, 1], [1, -1, 1], [1, 1, -1]])
         snapped = np.where(corners < middle, np.floor(corners / self.step), np.ceil(corners / self.step))
         floor: Array = snapped * self.step
@@ -88,6 +92,7 @@ class Canvas:
         seen = np.column_stack([points @ self.right, points @ self.above])
         half = 0.5 * AIR * max(self.size, float((np.ptp(seen, axis=0) / self.seen).max()))
         shift = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        self.half, self.shift = half, shift
         center = shift[0] * self.right + shift[1] * self.above + self.towards * (self.towards @ self.middle)
         limits = np.column_stack([center - half, center + half])
         self.ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
@@ -179,14 +184,58 @@ class Canvas:
             self.ax.add_artist(artist)
 
     def labels(self, shot: Skeleton) -> None:
-        """The joints' names beside them; those in one place share a label."""
+        """The joints' names beside them, with a thin line where they stand apart; one place, one label.
+
+        Where there are many joints, those that do not move have no label.
+        """
+        from matplotlib.patheffects import Normal, Stroke
+
+        many = len(shot.joints) > MANY_JOINTS
         names: dict[tuple[float, ...], list[str]] = {}
         for joint in shot.joints:
-            if not joint.kind.is_free:
+            if not joint.kind.is_free and not (many and joint.kind.is_fixed):
                 names.setdefault(tuple(joint.position.round(6)), []).append(joint.name)
-        for place, group in names.items():
-            label = "   " + ", ".join(group)
-            self.ax.text(*place, label, fontsize=7, color=INK, zorder=90, va="bottom", parse_math=False)
+        if not names:
+            return
+        places, texts = np.array(list(names)), [_label(group) for group in names.values()]
+        letter = LABEL_SIZE * self.per_point
+        sizes = np.array([[0.62 * max(map(len, x.split("\n"))), 1.25 * (1 + x.count("\n"))] for x in texts])
+        corners = label_places(
+            self._in_points(places), LABEL_SIZE * sizes, tuple(self.page), self._in_points(shot.points)
+        )
+        for place, text, corner in zip(places, texts, corners, strict=True):
+            low = self._in_world(corner, place)
+            middle = low + 0.45 * letter * self.above
+            if np.linalg.norm(middle - place) > 3.0 * letter:
+                self._lines([[place, middle]], colors=GROUND, linewidths=0.5, zorder=89)
+            style = {"fontsize": LABEL_SIZE, "color": INK, "zorder": 90, "parse_math": False}
+            label = self.ax.text(*low, text, va="bottom", ha="left", linespacing=1.0, **style)
+            label.set_path_effects([Stroke(linewidth=2.2, foreground=PAPER, alpha=0.85), Normal()])
+
+    @property
+    def page(self) -> Array:
+        """Width and height of what is seen, in points."""
+        box = self.ax.bbox
+        found: Array = self.seen * np.array([box.width, box.height]) * 72.0 / self.ax.figure.dpi
+        return found
+
+    @property
+    def per_point(self) -> float:
+        """Metres per point of the paper."""
+        box = self.ax.bbox
+        return float(2.0 * self.half * self.ax.figure.dpi / (72.0 * min(box.width, box.height)))
+
+    def _in_points(self, places: Array) -> Array:
+        """Points of the world (k, 3) on the paper (k, 2), from its lower left corner, in points."""
+        flat = np.column_stack([places @ self.right, places @ self.above]) - self.shift
+        found: Array = flat / self.per_point + 0.5 * self.page
+        return found
+
+    def _in_world(self, point: Array, beside: Array) -> Array:
+        """The place (3,) in the world of a point (2,) of the paper, at the depth of another place."""
+        across, along = (point - 0.5 * self.page) * self.per_point + self.shift
+        found: Array = across * self.right + along * self.above + (beside @ self.towards) * self.towards
+        return found
 
     def _body(self, body: BodyMark, strength: float, base: float) -> None:
         from matplotlib.patheffects import Normal, Stroke
@@ -296,6 +345,19 @@ class Canvas:
             tip, neck = start + vector, start + vector - head * along
             barbs = [[tip, neck + 0.4 * head * across], [tip, neck - 0.4 * head * across]]
             self._lines([[start, tip], *barbs], colors=color, linewidths=1.8 * self.pen, zorder=80)
+
+
+def _label(names: list[str]) -> str:
+    """Names of joints in one place, in lines of some length."""
+    lines = [""]
+    for name in names:
+        joined = f"{lines[-1]}, {name}" if lines[-1] else name
+        if lines[-1] and len(joined) > LONGEST_LABEL:
+            lines[-1] += ","
+            lines.append(name)
+        else:
+            lines[-1] = joined
+    return "\n".join(lines)
 
 
 def zigzag(start: Array, end: Array, towards: Array, width: float) -> Array:

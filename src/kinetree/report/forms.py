@@ -45,7 +45,8 @@ def body_form(mechanism: Mechanism, link: Link) -> Form:
     ends, last, floating = _distinct(attached), not len(attached), link.joint.is_free
     if last and not floating and inertia.center.any():
         return Form(_spokes(_far_end(inertia)[None, :]), (), [])
-    edges, boxes = _equal_box(inertia) if floating or last else (NO_LINES, ())
+    largest = np.inf if floating else _longest(mechanism)
+    edges, boxes = _equal_box(inertia, largest) if floating or last else (NO_LINES, ())
     plate = hull_faces(np.concatenate([np.zeros((1, 3)), ends]))
     lines = NO_LINES if plate else _spokes(ends)
     return Form(np.concatenate([edges, lines]), boxes, plate)
@@ -93,14 +94,22 @@ def _spokes(ends: Array) -> Array:
     return np.stack([np.zeros_like(ends), ends], axis=1)
 
 
-def _equal_box(inertia: Inertia) -> tuple[Array, tuple[Shape, ...]]:
-    """The uniform box with the same inertia: half edges sqrt(3 S_ii / m).
+def _longest(mechanism: Mechanism) -> float:
+    """The longest way (m) from a joint to the next on a body; infinite where all are in one place."""
+    lengths = [float(np.linalg.norm(link.placement.position)) for link in mechanism.links]
+    return max(lengths, default=0.0) or np.inf
+
+
+def _equal_box(inertia: Inertia, largest: float) -> tuple[Array, tuple[Shape, ...]]:
+    """The uniform box with the same inertia: half edges sqrt(3 S_ii / m), at most the largest (m).
+
+    Inertias of rotors are often given at the joint, with far more spread than so small a body has.
 
     A box without two of its dimensions is the line that a slender rod is, one without any is nothing.
     """
     squares, directions = np.linalg.eigh(_spread(inertia))
     directions[:, 0] *= np.linalg.det(directions)
-    half = np.sqrt(3.0 * np.clip(squares, 0.0, None))
+    half = np.minimum(np.sqrt(3.0 * np.clip(squares, 0.0, None)), largest)
     half[half <= THIN * half.max()] = 0.0
     if np.count_nonzero(half) == 0:
         return NO_LINES, ()
