@@ -158,3 +158,52 @@ def test_stops_hold_joints_that_have_a_limit_on_one_side_only():
     """A mass on a stop below it comes to rest where the spring carries its weight."""
     rested = kt.simulate(slider(lower=0.9), [0.95], duration=2.0, stops=kt.Stops(1e4, 400.0))
     assert rested.q.values[-1, 0] == pytest.approx(0.9 - 2.0 * g / 1e4, abs=1e-9)
+
+
+# ---- prepared simulations --------------------------------------------------------------------------------
+def prepared(robot, q0, qd0=None, duration=1.0, **more):
+    run = kt.Simulator(robot, duration, **more)
+    run.run(q0, qd0)
+    return run.audit()
+
+
+def test_prepared_simulations_are_judged_on_request():
+    """Each fault has its closed form, as above; a prepared run warns of nothing by itself."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fall = prepared(slider(lower=0.5, velocity_limit=3.0), [1.0], duration=0.4)
+        assert fall["position_limits"].value == pytest.approx(g * 0.4**2 / 2 - 0.5, rel=1e-6)
+        assert fall["velocity_limits"].value == pytest.approx(g * 0.4 / 3.0 - 1.0, rel=1e-6)
+        spun = prepared(wheel(effort_limit=2.0), [0.0], duration=0.1, torque=[3.0])
+        assert spun["effort_limits"].value == pytest.approx(0.5) and not spun["effort_limits"].passed
+        allowed = prepared(wheel(effort_limit=2.0), [0.0], torque=[3.0], verdicts={"effort": 0.6})
+        assert allowed["effort_limits"].passed
+        assert prepared(wheel(effort_limit=2.0), [0.0], torque=[3.0], verdicts=False) == {}
+        slow = control.PD([0.0], kp=50.0, kd=0.0, period=0.5)
+        grown = prepared(wheel(), [0.05], duration=4.0, controller=slow)
+        assert not grown["control_error"].passed and "grows" in grown["control_error"].sentence
+
+
+def test_a_prepared_robot_that_tips_over_has_fallen():
+    robot, ground = box(), kt.Ground(kt.Soil(stiffness=2e4))
+    aloft, spun = np.zeros(7), np.zeros(7)
+    aloft[2], spun[3] = 0.5, 8.0
+    law = control.PD(np.zeros(1), kp=20.0, kd=1.0)
+    runs = kt.Simulator(robot, 0.25, controller=law, ground=ground, rtol=1e-6)
+    with pytest.raises(kt.InputError, match="there is none"):
+        runs.audit()
+    runs.run(aloft, spun)
+    assert "the robot fell" in runs.audit()["tilt"].sentence
+    low = aloft.copy()
+    low[2] = 0.1
+    runs.run(low)
+    found = runs.audit()  # of the last run alone
+    assert found["tilt"].passed and found["base_height"].passed and found["above_ground"].passed
+
+
+def test_runs_that_break_off_leave_nothing_to_judge():
+    runs = kt.Simulator(wheel(), 1.0, torque=lambda t, q, qd: np.array([np.nan if t > 0.5 else 0.0]))
+    with pytest.raises(kt.KinetreeError):
+        runs.run([0.0])
+    with pytest.raises(kt.InputError, match="there is none"):
+        runs.audit()

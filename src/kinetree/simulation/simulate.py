@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,6 @@ from kinetree.errors import InputError, KinetreeError, KinetreeWarning, Simulati
 from kinetree.kernels.ground import CONTACT
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
-from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.verdict_names import VERDICTS
 from kinetree.simulation import audit
@@ -34,14 +33,7 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
-from kinetree.simulation.verdicts import (
-    Verdicts,
-    VerdictWarning,
-    control_checks,
-    ground_checks,
-    limit_checks,
-    read_verdicts,
-)
+from kinetree.simulation.verdicts import Judge, Verdicts, VerdictWarning, read_verdicts
 from kinetree.state import coordinates, hint_at_degrees
 
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
@@ -143,7 +135,7 @@ def simulate(
     seconds = perf_counter() - began
     run.messages = (*told, *run.messages)
     settings = _settings(mechanism, law, around, options) | {"method": run.method}
-    judge = _Judge(judging, law, around, controller is not None)
+    judge = Judge(judging, law, around, controller is not None)
     result = _result(system, ground, run, settings, reactions, tolerance, options, seconds, judge)
     if run.failed:
         _fail(run, result)
@@ -193,26 +185,6 @@ def _settings(
     return told | {"loads": around.loads.settings()}
 
 
-class _Judge(NamedTuple):
-    """What a motion is judged by."""
-
-    allowed: Verdicts
-    law: Law
-    around: Surroundings
-    controlled: bool
-
-    def checks(self, mechanism: Mechanism, times: Array, q: Array, qd: Array, tau: Array) -> dict[str, Check]:
-        """All verdicts that apply to positions, velocities and torques (k, n_dof) at times (k,)."""
-        found: dict[str, Check] = {}
-        if self.controlled:
-            found |= control_checks(mechanism, self.allowed, self.law, times, q)
-        if self.around.ground is not None:
-            law = self.law if self.controlled else None
-            found |= ground_checks(mechanism, self.allowed, self.around.ground, law, times, q)
-        stops = self.around.stops is not None
-        return found | limit_checks(mechanism, self.allowed, times, q, qd, tau, stops)
-
-
 def _result(
     system: System,
     ground: Ground | None,
@@ -222,7 +194,7 @@ def _result(
     tolerance: float | None,
     options: Options,
     seconds: float,
-    judge: _Judge,
+    judge: Judge,
 ) -> Result:
     """Everything that can be said about a run."""
     mechanism, states = system.mechanism, run.states[:, 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import SimulationError
+from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Integration, Status
 from kinetree.model.mechanism import Mechanism
+from kinetree.result.records import Check
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
 from kinetree.simulation.ground import Ground
@@ -24,6 +26,7 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
+from kinetree.simulation.verdicts import Judge, Verdicts, read_verdicts
 from kinetree.state import coordinates
 
 LOOK = 1000  # steps before a look at stiffness
@@ -41,6 +44,7 @@ class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
     ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
+    ``audit`` judges the last run on request, by the ``verdicts`` of :func:`kinetree.simulate`.
     Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
     "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` names
     the one in use.
@@ -69,6 +73,7 @@ class Simulator:
         stops: Stops | None = None,
         friction_speed: float = 1e-3,
         baumgarte: float | None = None,
+        verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
     ) -> None:
         self.mechanism = mechanism
         self.options: Options = read_options(
@@ -79,6 +84,8 @@ class Simulator:
         self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
         self._breaks, self._law = around.breaks(law), law
+        self._judge = Judge(read_verdicts(verdicts), law, around, controller is not None)
+        self._last: Array | None = None  # states of the last run
         self._integration: Integration | None = None
         if self.options.method != AUTO:
             self._prepare(self.options.method)
@@ -104,7 +111,7 @@ class Simulator:
         if not self._is_checked:
             check_step(self.system, self.ground, self.options, start[0])
             self._is_checked = True
-        integration = self._integration
+        integration, self._last = self._integration, None
         if integration is None:
             integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         self.system.law.begin()
@@ -124,8 +131,26 @@ class Simulator:
             raise SimulationError(diverged(self.system, self.options, integration.t, integration.y))
         states = integration.out[:, 0].copy()
         self.system.close_loops(states)
-        at = self.system.at
+        at, self._last = self.system.at, states
         return Motion(self.options.times, states[:, at.q], states[:, at.qd])
+
+    def audit(self) -> dict[str, Check]:
+        """Verdicts on the last run at its output times: limits, falls, bodies in the ground, control.
+
+        The names and sentences are those in the audit of :func:`kinetree.simulate`; the energy balance is
+        not among them. A run that diverges raises an error and leaves nothing to judge.
+
+        >>> import kinetree as kt
+        >>> arm = kt.Simulator(kt.zoo.two_link(), duration=0.1, torque=[11.0, 0.0])
+        >>> motion = arm.run([0.0, 0.0])
+        >>> print(arm.audit()["effort_limits"].sentence)
+        the effort of joint 'joint1' is 11 N m at t = 0 s, 1.1 times its limit 10 N m
+        """
+        if self._last is None:
+            raise InputError("audit judges the last run of a Simulator, and there is none that ended well")
+        states, at, times = self._last, self.system.at, self.options.times
+        tau = self.system.observe(times, states[:, None]).tau[:, 0]
+        return self._judge.checks(self.mechanism, times, states[:, at.q], states[:, at.qd], tau)
 
     def _has_become_stiff(self, integration: Integration) -> bool:
         """Whether many short steps were taken for stability's sake alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from kinetree.result.records import Check
 from kinetree.result.verdict_names import ABOVE, CONTROL, EFFORT, HEIGHT, POSITION, TILT, VELOCITY, WALK
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import positive
+from kinetree.simulation.setup import Surroundings
 from kinetree.simulation.torque import Law
 
 SMALL_ERROR = 0.1  # rad or m: an error of control below this is not large, whatever the motion
@@ -78,6 +79,26 @@ def read_verdicts(given: Verdicts | Mapping[str, float | None] | bool | None) ->
         if name not in known:
             raise InputError(f"verdicts: {unknown_name('verdict', name, known)}")
     return Verdicts(**given)
+
+
+class Judge(NamedTuple):
+    """What a motion is judged by."""
+
+    allowed: Verdicts
+    law: Law
+    around: Surroundings
+    controlled: bool
+
+    def checks(self, mechanism: Mechanism, times: Array, q: Array, qd: Array, tau: Array) -> dict[str, Check]:
+        """All verdicts that apply to positions, velocities and torques (k, n_dof) at times (k,)."""
+        found: dict[str, Check] = {}
+        if self.controlled:
+            found |= control_checks(mechanism, self.allowed, self.law, times, q)
+        if self.around.ground is not None:
+            law = self.law if self.controlled else None
+            found |= ground_checks(mechanism, self.allowed, self.around.ground, law, times, q)
+        stops = self.around.stops is not None
+        return found | limit_checks(mechanism, self.allowed, times, q, qd, tau, stops)
 
 
 # ---- limits of the model --------------------------------------------------------------------------------
