@@ -52,8 +52,13 @@ def startup(repeats: int, cold: str) -> dict[str, dict[str, float]]:
 
 
 def _warm(repeats: int) -> dict[str, float]:
-    _run(1, None)  # fills the cache if it must
-    warm = [_run(1, None) for _ in range(repeats)]
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {
+            "PYTHONPYCACHEPREFIX": folder,
+            "PYTHONDONTWRITEBYTECODE": "",
+        }  # bytecode is kept, as by default
+        _run(1, kept)  # fills the caches if it must
+        warm = [_run(1, kept) for _ in range(repeats)]
     best = {key: min(seconds[key] for seconds in warm) for key in warm[0]}
     first = next(key for key in best if key != "import")
     whole = min(seconds["import"] + seconds[first] for seconds in warm)
@@ -62,14 +67,12 @@ def _warm(repeats: int) -> dict[str, float]:
 
 def _cold(limit: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
-        return _run(limit, folder)
+        return _run(limit, {CACHE_VARIABLE: folder})
 
 
-def _run(limit: int, cache: str | None) -> dict[str, float]:
-    """Seconds by step, measured inside a new process."""
-    environment = dict(os.environ)
-    if cache is not None:
-        environment[CACHE_VARIABLE] = cache
+def _run(limit: int, settings: dict[str, str]) -> dict[str, float]:
+    """Seconds by step, measured inside a new process with settings of its environment."""
+    environment = {**os.environ, **settings}
     script = FIRST_CALLS.replace("LIMIT", str(limit))
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fuzz.api import API
 from fuzz.files import FILES
+from fuzz.long import LONG_RUNS
 from fuzz.parsers import PARSERS
 
-FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *FILES)}
+FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *FILES, *LONG_RUNS)}

@@ -25,6 +25,7 @@ FAULTS = (WRONG, TRACEBACK, CRASH, HANG)
 BATCH = 200  # cases of one child, unless one of them ends it
 MEMORY = 8 << 30  # bytes of address space
 SECONDS = 60  # of one case
+OFTEN = 60  # s between lines on how far it is
 LONGEST = 400  # characters of what is reported of a fault
 
 
@@ -74,8 +75,13 @@ def run(fuzzer: Fuzzer, count: int, seed: int, first: int = 0) -> Report:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fuzzer.prepare()
-    while case < end:
-        case = _child(fuzzer, report, seed, case, min(end, case + fuzzer.batch))
+    since = time.monotonic()
+    with contextlib.suppress(KeyboardInterrupt):  # what was tried until then counts
+        while case < end:
+            case = _child(fuzzer, report, seed, case, min(end, case + fuzzer.batch))
+            if time.monotonic() > since + OFTEN:
+                since = time.monotonic()
+                print(f"{report} so far", file=sys.stderr, flush=True)
     return report
 
 
@@ -89,6 +95,23 @@ def _child(fuzzer: Fuzzer, report: Report, seed: int, case: int, end: int) -> in
         os.close(reading)
         _work(fuzzer, seed, case, end, writing)
     os.close(writing)
+    try:
+        case = _heard(fuzzer, report, reading, number, case, end)
+    except KeyboardInterrupt:
+        os.kill(number, signal.SIGKILL)
+        os.waitpid(number, 0)
+        raise
+    _, status = os.waitpid(number, 0)
+    if case < end:  # it ended before its time
+        signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        hung = signalled in (signal.SIGALRM, signal.SIGKILL, signal.SIGXCPU)
+        report.add(case, HANG if hung else CRASH, f"the process ended with status {status}")
+        case += 1
+    return case
+
+
+def _heard(fuzzer: Fuzzer, report: Report, reading: int, number: int, case: int, end: int) -> int:
+    """Count what a child reports until it has tried all its cases, ends or hangs."""
     pending = b""
     with open(reading, "rb", buffering=0) as pipe:
         while case < end:
@@ -104,12 +127,6 @@ def _child(fuzzer: Fuzzer, report: Report, seed: int, case: int, end: int) -> in
                 outcome, _, detail = line.decode(errors="replace").partition(" ")
                 report.add(case, outcome, detail)
                 case += 1
-    _, status = os.waitpid(number, 0)
-    if case < end:  # it ended before its time
-        signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        hung = signalled in (signal.SIGALRM, signal.SIGKILL, signal.SIGXCPU)
-        report.add(case, HANG if hung else CRASH, f"the process ended with status {status}")
-        case += 1
     return case
 
 

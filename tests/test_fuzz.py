@@ -9,11 +9,17 @@ import pytest
 
 pytest.importorskip("resource", reason="limits of processes are those of POSIX")
 
-from fuzz import runner
+from fuzz import long, runner
 from fuzz.catalogue import FUZZERS
+from fuzz.questions import asked_everything
 from fuzz.runner import Fuzzer, WrongAnswerError, run
 
-COUNTS = {"toml": 40, "urdf": 40, "mjcf": 20, "dh": 60, "results": 40}
+import kinetree as kt
+
+COUNTS = {
+    "toml": 40, "urdf": 40, "mjcf": 20, "dh": 60, "api": 60, "results": 40, "studies": 10, "cli": 10,
+    "cache": 3, "mechanisms": 40, "predictions": 8,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COUNTS)
@@ -43,3 +49,39 @@ def test_faults_are_seen_and_the_run_goes_on():
         n: expected.count(k) for k, n in enumerate(names)
     }
     assert [case for case, _, _ in report.faults] == [k for k, kind in enumerate(expected) if kind < 4]
+
+
+def test_wrong_answers_of_any_question_are_seen(monkeypatch, rng):
+    """Each question in turn answers a millionth too much, and the comparison says so."""
+    robot = kt.zoo.random_tree(3, 5)
+    asked_everything(robot, rng)
+    for name in (
+        "inverse_dynamics", "bias_torque", "gravity_torque", "mass_matrix", "potential_energy", "momentum",
+        "center_of_mass", "body_velocities", "body_accelerations", "joint_reactions", "inertia_regressor",
+        "forward_dynamics", "jacobian",
+    ):  # fmt: skip
+        answer = getattr(kt, name)
+        with monkeypatch.context() as changed:
+            changed.setattr(kt, name, lambda *a, _answer=answer, **more: 1.001 * _answer(*a, **more))
+            with pytest.raises(WrongAnswerError):
+                asked_everything(robot, rng)
+
+
+def test_memory_that_grows_is_seen(monkeypatch):
+    monkeypatch.setattr(long, "_resident", iter([0, 0, 0, 1 << 20, 64 << 20]).__next__)
+    soak = long.Soak()
+    for _ in range(4):
+        soak.judge(long.CALLS)
+    with pytest.raises(WrongAnswerError, match=r"memory grew by 64\.0 MB in 20000 calls"):
+        soak.judge(long.CALLS)
+
+
+def test_an_interrupted_run_counts_what_was_tried():
+    def one(rng, folder):
+        if int(rng.integers(2**31)) == int(np.random.default_rng([4, 6]).integers(2**31)):
+            os.kill(os.getppid(), signal.SIGINT)
+            time.sleep(30)
+        return runner.ACCEPTED
+
+    report = run(Fuzzer("stopped", "", one, seconds=60, batch=3), 12, seed=4)
+    assert report.counts == {runner.ACCEPTED: 6} and report.faults == []
