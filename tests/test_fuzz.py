@@ -79,6 +79,7 @@ def test_memory_that_grows_is_seen(monkeypatch):
 def test_an_interrupted_run_counts_what_was_tried():
     def one(rng, folder):
         if int(rng.integers(2**31)) == int(np.random.default_rng([4, 6]).integers(2**31)):
+            time.sleep(1.0)  # until the parent waits
             os.kill(os.getppid(), signal.SIGINT)
             time.sleep(30)
         return runner.ACCEPTED
