@@ -49,6 +49,8 @@ class Kind:
 _TIMED = ("duration",)
 _RATES = ("start_velocity", "end_velocity")
 _ENDS = ("start", "end")
+_TOOL = (*_TIMED, "orientation", "free_axis", "hold", "speed", "acceleration", "timing")
+TOOL_TIMINGS = ("quintic", "cycloid", "cubic", "trapezoidal", "uniform")
 TRAJECTORIES: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -80,6 +82,17 @@ TRAJECTORIES: dict[str, Kind] = {
             "follow", "a body, or joints of closed loops, along a circle, through points with times, or "
             "from one point to another", ("along",),
             (*_TIMED, "body", "point", "guess", "center", "radius", "turns", "points", "times", "degree"),
+        ),
+        Kind(
+            "tool_line", "a tool (body or frame) on a straight line from where it is at the start, to a "
+            "place or by a way", ("tool", "start"), ("to", "by", *_TOOL),
+        ),
+        Kind(
+            "tool_circle", "a tool on a circle about a center, or on the arc via one place to another",
+            ("tool", "start"), ("center", "normal", "turns", "via", "to", *_TOOL),
+        ),
+        Kind(
+            "tool_through", "a tool on a smooth curve through points", ("tool", "start", "points"), _TOOL,
         ),
         Kind("function", "a Python function of t", ("function",), _TIMED),
     )

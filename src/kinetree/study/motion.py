@@ -292,6 +292,55 @@ def _path(table: TrajectoryTable, duration: float | None) -> Trajectory:
     return cycloid(points[0], points[1], _span(table, duration))
 
 
+def _tool_options(work: Assignment, table: TrajectoryTable, duration: float | None) -> dict[str, Any]:
+    """What all motions of tools take, by name."""
+    start = joint_values(work.mechanism, table.start, table.start_degrees, "start")
+    found: dict[str, Any] = {"start": start, "free_axis": table.free_axis, "hold": table.hold or ()}
+    if table.orientation is not None:
+        found["orientation"] = _orientation(table.orientation)
+    if table.speed is not None:
+        if isinstance(table.acceleration, list | dict) or table.acceleration is None:
+            raise InputError("a tool's speed (m/s) needs its acceleration (m/s^2), one number")
+        return found | {"speed": table.speed, "acceleration": table.acceleration, "duration": table.duration}
+    if table.acceleration is not None:
+        raise InputError("a tool's acceleration (m/s^2) needs its speed (m/s)")
+    return found | {"duration": _span(table, duration), "timing": table.timing or "quintic"}
+
+
+def _orientation(given: Any) -> Any:
+    """A word, or matrices from roll, pitch and yaw."""
+    from kinetree.algebra.rotation import rotation_from_rpy
+
+    if isinstance(given, str):
+        return given
+    if isinstance(given[0], list):
+        return np.array([rotation_from_rpy(row) for row in given])
+    return rotation_from_rpy(given)
+
+
+def _tool_line(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.tool_motions import tool_line
+
+    options = _tool_options(work, table, duration)
+    return tool_line(work.mechanism, str(table.tool), table.to, by=table.by, **options)
+
+
+def _tool_circle(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.tool_motions import tool_circle
+
+    options = _tool_options(work, table, duration)
+    given = {"center": table.center, "normal": table.normal, "turns": table.turns, "via": table.via}
+    options |= {key: value for key, value in given.items() if value is not None}
+    return tool_circle(work.mechanism, str(table.tool), to=table.to, **options)
+
+
+def _tool_through(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    from kinetree.trajectories.tool_motions import tool_through
+
+    options = _tool_options(work, table, duration)
+    return tool_through(work.mechanism, str(table.tool), table.points or [], **options)
+
+
 def _function(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
     function = work.code.function(str(table.function), "trajectory.function", "t")
     motion = FunctionTrajectory(function, work.mechanism.n_dof, _span(table, duration))
@@ -318,5 +367,8 @@ MAKERS: dict[str, Maker] = {
     "gait": _gait,
     "single_support": _single_support,
     "follow": _follow,
+    "tool_line": _tool_line,
+    "tool_circle": _tool_circle,
+    "tool_through": _tool_through,
     "function": _function,
 }

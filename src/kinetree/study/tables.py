@@ -16,7 +16,7 @@ from kinetree.formats.schema import GraphBodyTable, MechanismTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
 from kinetree.simulation.options import METHODS
-from kinetree.study.kinds import CONTROLLERS, TRAJECTORIES, for_editors
+from kinetree.study.kinds import CONTROLLERS, TOOL_TIMINGS, TRAJECTORIES, for_editors
 from kinetree.study.sweep_tables import SweepTable
 from kinetree.study.values import (
     Allowed,
@@ -27,6 +27,7 @@ from kinetree.study.values import (
     Limits,
     Names,
     Numbers,
+    Orientation,
     Positions,
     Positive,
     Rows,
@@ -117,9 +118,13 @@ class TrajectoryTable(Table):
     end_acceleration: Gains | None = Field(None, description="quintic: accelerations at the end.")
     blend: Positive | None = Field(None, description="trapezoidal: part of the duration for speeding up.")
     velocity: Gains | None = Field(None, description="trapezoidal: largest velocities, without a duration.")
-    acceleration: Gains | None = Field(None, description="trapezoidal: largest accelerations.")
+    acceleration: Gains | None = Field(
+        None, description="trapezoidal: largest accelerations; tool_...: of the tool (m/s^2)."
+    )
     points: Rows | None = Field(
-        None, description="bspline: control points, interpolate: positions; one row of n_dof numbers each."
+        None,
+        description="bspline: control points, interpolate: positions, one row of n_dof numbers each; "
+        "tool_through: places in the world (m).",
     )
     times: Numbers | None = Field(None, description="interpolate: times of the points (s), from 0.")
     degree: Whole | None = Field(None, description="bspline, interpolate: degree of the spline; default 3.")
@@ -138,10 +143,32 @@ class TrajectoryTable(Table):
         None, description=f'follow: a pose that tells the branch (rad or "90 deg", m): {EACH}; default 0.'
     )
     center: Numbers | None = Field(
-        None, description="follow: a circle about these values of the coordinates."
+        None, description="follow, tool_circle: a circle about these values of the coordinates (m)."
     )
     radius: Positive | None = Field(None, description="follow: its radius, in the first two of them (m).")
-    turns: Number | None = Field(None, description="follow: how often it goes round; default 1.")
+    turns: Number | None = Field(None, description="follow, tool_circle: how often it goes round; default 1.")
+    tool: str | None = Field(None, description="tool_...: name of the body or frame that follows the path.")
+    to: Vector | None = Field(None, description="tool_line, tool_circle: place of the end in the world (m).")
+    by: Vector | None = Field(None, description="tool_line: way of the tool in the world (m), instead of to.")
+    via: Vector | None = Field(None, description="tool_circle: a place of the arc between start and to (m).")
+    normal: Vector | None = Field(None, description="tool_circle: axis of the circle; default z.")
+    orientation: Orientation | None = Field(
+        None,
+        description='tool_...: "keep" (default), "free", "turn" with a circle, or roll, pitch and yaw of the '
+        "end in the world (rad); tool_through: or a row of these for each point.",
+    )
+    free_axis: choice("axis", lambda: ("x", "y", "z")) | None = Field(  # type: ignore[valid-type]
+        None, description="tool_...: axis of the tool about which it may rotate."
+    )
+    hold: Names | None = Field(
+        None, description="tool_...: joints that stay still, of arms with more than the path prescribes."
+    )
+    speed: Positive | None = Field(
+        None, description="tool_...: the tool's largest speed (m/s), with acceleration (m/s^2)."
+    )
+    timing: choice("timing", lambda: TOOL_TIMINGS) | None = Field(  # type: ignore[valid-type]
+        None, description=f"tool_...: {', '.join(TOOL_TIMINGS)}; default quintic."
+    )
     independent: Names | None = Field(
         None,
         description="Closed loops, any kind: joints that move as prescribed; the others follow on the loops, "

@@ -73,6 +73,15 @@ def as_rows(value: object) -> list[list[float]]:
     return [as_list(row) for row in value]
 
 
+def as_orientation(value: object) -> str | list[float] | list[list[float]]:
+    """A word, roll, pitch and yaw (rad or text such as "90 deg"), or rows of them."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return [as_list(row, length=3, angle=True) for row in value]
+    return as_list(value, length=3, angle=True)
+
+
 def as_vector_or_rows(value: object) -> list[float] | list[list[float]]:
     """Three numbers, or a list of such rows."""
     if isinstance(value, list | tuple) and value and isinstance(value[0], list | tuple):
@@ -153,6 +162,11 @@ AngleCourse = Annotated[
     float | list[list[float]],
     PlainValidator(partial(as_course, angle=True)),
     WithJsonSchema({"anyOf": [ANGLE, {"type": "array", "items": {"type": "array", "items": ANGLE}}]}),
+]
+Orientation = Annotated[
+    str | list[float] | list[list[float]],
+    PlainValidator(as_orientation),
+    WithJsonSchema({"anyOf": [{"type": "string"}, _VECTOR, {"type": "array", "items": _VECTOR}]}),
 ]
 Names = Annotated[
     list[str], PlainValidator(as_names), WithJsonSchema({"anyOf": [{"type": "string"}, _NAMES]})

@@ -27,6 +27,9 @@ from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, hold,
 from kinetree.trajectories.splines import bspline, interpolate
 from kinetree.trajectories.swing_foot import SwingFoot
 from kinetree.trajectories.tabulated_motion import read_csv, tabulated
+from kinetree.trajectories.timed_path import TimedPath, retimed
+from kinetree.trajectories.tool_motions import tool_circle, tool_line, tool_through
+from kinetree.trajectories.tool_path import ToolPath
 from kinetree.trajectories.trapezoid import trapezoidal
 from kinetree.trajectories.walking import biped_gait, legged_gait, tripod, trot
 
@@ -45,6 +48,8 @@ __all__ = [
     "PolynomialTrajectory",
     "SupportPhase",
     "SwingFoot",
+    "TimedPath",
+    "ToolPath",
     "Trajectory",
     "biped_gait",
     "bspline",
@@ -62,8 +67,12 @@ __all__ = [
     "quintic",
     "read_csv",
     "repeat",
+    "retimed",
     "sequence",
     "tabulated",
+    "tool_circle",
+    "tool_line",
+    "tool_through",
     "trapezoidal",
     "tripod",
     "trot",
