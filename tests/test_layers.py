@@ -54,6 +54,7 @@ DOORKEEPERS = (  # use the doors upwards
     "kinetree.model.mechanism",
     "kinetree.motion.outcome.prediction",
     "kinetree.motion.problem.problem",
+    "kinetree.motion.timing.outcome",
     "kinetree.result.result",
 )
 

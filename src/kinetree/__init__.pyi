@@ -95,6 +95,7 @@ from .motion.problem.phases import Phases as Phases
 from .motion.problem.problem import Problem as Problem
 from .motion.refinement import refine as refine
 from .motion.refinement import tighten as tighten
+from .motion.timing.fastest import fastest_timing as fastest_timing
 from .report.draw import draw as draw
 from .result.netcdf import load_result as load_result
 from .result.result import Result as Result

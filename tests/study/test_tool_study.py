@@ -1,5 +1,7 @@
 """Motions of tools in study files: the same as in Python, and what is wrong with them by name."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,34 @@ def test_circle_and_curve_in_a_study(tmp_path):
     R, p = kt.forward_kinematics(found.mechanism, found.q.values[-1])["tool"]
     assert np.allclose(p, rows[-1], atol=1e-9)
     assert np.allclose(R, kt.Placement.at(rpy=(np.pi, -0.9, 0)).rotation, atol=1e-9)
+
+
+def test_fastest_timings_in_a_study(tmp_path):
+    text = HEAD.replace('zoo = "kuka_kr5"', 'file = "arm.toml"')
+    robot = kt.zoo.kuka_kr5()
+    limited = [
+        replace(x, joint=replace(x.joint, effort_limit=np.array([200.0]), velocity_limit=np.array([2.5])))
+        for x in robot.links
+    ]
+    robot = replace(robot, links=tuple(limited))
+    kt.save(robot, tmp_path / "arm.toml")
+    path = tmp_path / "study.toml"
+    path.write_text(text + 'kind = "tool_line"\nby = [0, 0.3, 0.05]\ntiming = "fastest"\n')
+    found = kt.run(path)
+    robot = robot.with_frame("tool", "link6", (0, 0, 0.1))
+    with pytest.warns(kt.KinetreeWarning, match="velocity limit"):
+        line = kt.trajectories.tool_line(robot, "tool", by=(0, 0.3, 0.05), duration=0.1, start=START)
+    fast = kt.fastest_timing(robot, line)
+    assert found.time.values[-1] == pytest.approx(fast.duration, rel=1e-9)
+    assert np.abs(found.qd.values).max() < 2.5 * (1 + 1e-6)
+    head = text.replace('tool = "tool"\nstart = [0.0, 0.5, -0.6, 0.3, 0.8, 0.0]\n', "")
+    points = [START.tolist(), (START + 0.3).tolist(), np.add(START, [0.6, 0.1, 0, 0, 0, 0]).tolist()]
+    path.write_text(head + f'kind = "fastest"\npoints = {points}\nacceleration = 20.0\n')
+    found = kt.run(path)
+    assert np.abs(found.qdd.values).max() == pytest.approx(20.0, rel=1e-2)
+    path.write_text(text + 'kind = "tool_line"\nby = [0, 0.3, 0]\ntiming = "fastest"\nduration = 1\n')
+    with pytest.raises(kt.KinetreeError, match="remove the key 'duration'"):
+        kt.run(path)
 
 
 @pytest.mark.parametrize(

@@ -49,8 +49,8 @@ class Kind:
 _TIMED = ("duration",)
 _RATES = ("start_velocity", "end_velocity")
 _ENDS = ("start", "end")
-_TOOL = (*_TIMED, "orientation", "free_axis", "hold", "speed", "acceleration", "timing")
-TOOL_TIMINGS = ("quintic", "cycloid", "cubic", "trapezoidal", "uniform")
+_TOOL = (*_TIMED, "orientation", "free_axis", "hold", "speed", "acceleration", "timing", "smoothing")
+TOOL_TIMINGS = ("quintic", "cycloid", "cubic", "trapezoidal", "uniform", "fastest")
 TRAJECTORIES: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -93,6 +93,10 @@ TRAJECTORIES: dict[str, Kind] = {
         ),
         Kind(
             "tool_through", "a tool on a smooth curve through points", ("tool", "start", "points"), _TOOL,
+        ),
+        Kind(
+            "fastest", "through joint positions, as fast as limits of the model allow", ("points",),
+            ("acceleration", "smoothing"),
         ),
         Kind("function", "a Python function of t", ("function",), _TIMED),
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.analysis.loops.system import constraints, refuse_open_loops
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, KinetreeWarning, listed
 from kinetree.state import State
 from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
@@ -21,6 +22,7 @@ from kinetree.study.mechanism import joint_values
 from kinetree.study.tables import GaitTable, TrajectoryTable
 from kinetree.trajectories.base import Trajectory
 
+FASTEST = "fastest"
 RATES = ("start_velocity", "end_velocity")
 LOOKS = 11  # instants at which a motion must keep loops closed before it is accepted
 Maker = Callable[[Assignment, TrajectoryTable, "float | None"], Trajectory]
@@ -298,6 +300,11 @@ def _tool_options(work: Assignment, table: TrajectoryTable, duration: float | No
     found: dict[str, Any] = {"start": start, "free_axis": table.free_axis, "hold": table.hold or ()}
     if table.orientation is not None:
         found["orientation"] = _orientation(table.orientation)
+    if table.timing == FASTEST:
+        for key in ("duration", "speed"):
+            if getattr(table, key) is not None:
+                raise InputError(f"timing = \"fastest\" finds the duration; remove the key '{key}'")
+        return found | {"duration": 1.0, "timing": "uniform"}
     if table.speed is not None:
         if isinstance(table.acceleration, list | dict) or table.acceleration is None:
             raise InputError("a tool's speed (m/s) needs its acceleration (m/s^2), one number")
@@ -322,7 +329,8 @@ def _tool_line(work: Assignment, table: TrajectoryTable, duration: float | None)
     from kinetree.trajectories.tool_motions import tool_line
 
     options = _tool_options(work, table, duration)
-    return tool_line(work.mechanism, str(table.tool), table.to, by=table.by, **options)
+    make = partial(tool_line, work.mechanism, str(table.tool), table.to, by=table.by, **options)
+    return _timed_tool(work, table, make)
 
 
 def _tool_circle(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
@@ -331,14 +339,45 @@ def _tool_circle(work: Assignment, table: TrajectoryTable, duration: float | Non
     options = _tool_options(work, table, duration)
     given = {"center": table.center, "normal": table.normal, "turns": table.turns, "via": table.via}
     options |= {key: value for key, value in given.items() if value is not None}
-    return tool_circle(work.mechanism, str(table.tool), to=table.to, **options)
+    return _timed_tool(
+        work, table, partial(tool_circle, work.mechanism, str(table.tool), to=table.to, **options)
+    )
 
 
 def _tool_through(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
     from kinetree.trajectories.tool_motions import tool_through
 
     options = _tool_options(work, table, duration)
-    return tool_through(work.mechanism, str(table.tool), table.points or [], **options)
+    make = partial(tool_through, work.mechanism, str(table.tool), table.points or [], **options)
+    return _timed_tool(work, table, make)
+
+
+def _timed_tool(work: Assignment, table: TrajectoryTable, make: Callable[[], Trajectory]) -> Trajectory:
+    """The tool's motion, with the fastest timing if that is asked for."""
+    if table.timing != FASTEST:
+        if table.smoothing is not None:
+            raise InputError('smoothing (s) is for timing = "fastest"')
+        return make()
+    with warnings.catch_warnings():  # of the speed of a timing that is replaced
+        warnings.simplefilter("ignore", KinetreeWarning)
+        path = make()
+    return _fastest_along(work, table, path)
+
+
+def _fastest(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
+    return _fastest_along(work, table, table.points)
+
+
+def _fastest_along(work: Assignment, table: TrajectoryTable, path: Any) -> Trajectory:
+    from kinetree.motion.timing.fastest import fastest_timing
+    from kinetree.study.surroundings import loads
+
+    most = joint_values(work.mechanism, table.acceleration, None, "acceleration", np.inf)
+    wrenches = loads(work) or None
+    found = fastest_timing(
+        work.mechanism, path, acceleration=most, wrenches=wrenches, smoothing=table.smoothing
+    )
+    return found.trajectory
 
 
 def _function(work: Assignment, table: TrajectoryTable, duration: float | None) -> Trajectory:
@@ -367,6 +406,7 @@ MAKERS: dict[str, Maker] = {
     "gait": _gait,
     "single_support": _single_support,
     "follow": _follow,
+    "fastest": _fastest,
     "tool_line": _tool_line,
     "tool_circle": _tool_circle,
     "tool_through": _tool_through,

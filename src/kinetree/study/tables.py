@@ -123,7 +123,7 @@ class TrajectoryTable(Table):
     )
     points: Rows | None = Field(
         None,
-        description="bspline: control points, interpolate: positions, one row of n_dof numbers each; "
+        description="bspline: control points, interpolate, fastest: positions, a row of n_dof numbers each; "
         "tool_through: places in the world (m).",
     )
     times: Numbers | None = Field(None, description="interpolate: times of the points (s), from 0.")
@@ -166,8 +166,11 @@ class TrajectoryTable(Table):
     speed: Positive | None = Field(
         None, description="tool_...: the tool's largest speed (m/s), with acceleration (m/s^2)."
     )
+    smoothing: Positive | None = Field(
+        None, description="fastest: time over which the timing is averaged (s); default not at all."
+    )
     timing: choice("timing", lambda: TOOL_TIMINGS) | None = Field(  # type: ignore[valid-type]
-        None, description=f"tool_...: {', '.join(TOOL_TIMINGS)}; default quintic."
+        None, description=f"tool_...: {', '.join(TOOL_TIMINGS)} (within the model's limits)."
     )
     independent: Names | None = Field(
         None,

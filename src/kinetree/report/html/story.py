@@ -24,6 +24,7 @@ TITLES = {
     "hybrid": "joints prescribed and driven",
     "control": "controlled motion",
     "predict": "predicted motion",
+    "fastest_timing": "fastest timing along a path",
     "stability": "stability of a simulation",
     "compare": "comparison",
 }
@@ -110,6 +111,8 @@ def _what(result: Result) -> str:
         return f"The torques that move {who} along the trajectory {settings.get('trajectory', '')} in {span}."
     if result.task == "predict":
         return f"The motion of {who} with {_objective(settings)} takes {span}."
+    if result.task == "fastest_timing":
+        return f"The fastest timing of {who} along its path takes {span}."
     if result.task == "stability":
         return f"For how long does a simulation of {who} follow the motion whose torques drive it?"
     if result.task == "compare":

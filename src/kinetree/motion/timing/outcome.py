@@ -1,0 +1,208 @@
+"""What comes out: the fastest motion along a path, what it uses of its limits, where they hold it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.loads import Wrenches
+from kinetree.doors import upstairs
+from kinetree.formats.files import PathLike
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.timing.course import Course, Limits
+from kinetree.motion.timing.search import Found
+from kinetree.result.build import build_result
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.state import State, independent_axes
+from kinetree.trajectories.timed_path import TimedPath
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ALLOWED = 1e-6  # part of a limit by which it may be exceeded anywhere
+REACHED = 0.995  # part of a limit that counts as reached
+ROUGH = 0.01  # relative change of the duration by a grid twice as coarse that is allowed
+NEAR = 1e-6  # rad or m: so near must the path be to the one asked for
+UNITS = {"torque": ("N m", "N"), "velocity": ("rad/s", "m/s"), "acceleration": ("rad/s^2", "m/s^2")}
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """Motion (m, n) and torques (m, n) at times ``t`` (m,) of a fine grid, beside their limits."""
+
+    t: Array
+    motion: State
+    tau: Array
+    limits: Limits
+
+    @cached_property
+    def shares(self) -> dict[str, Array]:
+        """Parts of the limits that are used, (m, n) each, with sign."""
+        return {
+            "torque": self.tau / self.limits.torque,
+            "velocity": self.motion.qd / self.limits.velocity,
+            "acceleration": self.motion.qdd / self.limits.acceleration,
+        }
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest part of any limit."""
+        return max(float(np.abs(x).max(initial=0.0)) for x in self.shares.values())
+
+
+@dataclass(frozen=True, eq=False)
+class FastestTiming:
+    """The fastest motion along a path; see :func:`kinetree.fastest_timing`.
+
+    ``trajectory`` is the motion, ``use`` what it takes at times of a fine grid, recomputed by inverse
+    dynamics.
+    """
+
+    mechanism: Mechanism
+    trajectory: TimedPath
+    limits: Limits
+    use: Use
+    course: Course
+    found: Found
+    wrenches: Wrenches
+    smoothing: float | None
+    path_error: float
+    grid_error: float
+    seconds: float
+
+    @property
+    def duration(self) -> float:
+        """T (s)."""
+        return self.trajectory.duration
+
+    @property
+    def s(self) -> Array:
+        """Places of the path at which the speed was sought, (k + 1,)."""
+        return self.course.s
+
+    @property
+    def speed(self) -> Array:
+        """ds/dt of the fastest timing at these places, before any smoothing, (k + 1,)."""
+        return np.sqrt(np.maximum(self.found.x, 0.0))
+
+    @property
+    def limit_speed(self) -> Array:
+        """The largest ds/dt that limits allow at these places for an instant, (k + 1,)."""
+        return np.sqrt(np.maximum(self.found.limit_curve, 0.0))
+
+    @cached_property
+    def active(self) -> list[str]:
+        """Limits that hold the motion back, with joint, side and when, as sentences."""
+        names, turns = self.mechanism.joint_names, self._turns
+        found = []
+        for kind, used in self.use.shares.items():
+            limit = getattr(self.limits, kind)
+            for j, name in enumerate(names):
+                for side, sign in (("upper", 1.0), ("lower", -1.0)):
+                    spans = _spans(self.use.t, sign * used[:, j] > REACHED)
+                    if spans:
+                        unit = UNITS[kind][0 if turns[j] else 1]
+                        found.append(
+                            f"{kind} limit, {name}: {side} bound {sign * limit[j]:.4g} {unit} reached {spans}"
+                        )
+        return found
+
+    @cached_property
+    def _turns(self) -> Any:
+        return self.mechanism.tree.turns[independent_axes(self.mechanism)]
+
+    @cached_property
+    def result(self) -> Result:
+        """Motion, torques and the path's speed as a labelled result with an audit."""
+        use = self.use
+        t, keep = np.unique(use.t, return_index=True)
+        when = self.trajectory.timing.at(t)
+        return build_result(
+            "fastest_timing",
+            self.mechanism,
+            {
+                "time": t,
+                **{x: getattr(use.motion, x)[keep] for x in ("q", "qd", "qdd")},
+                "tau": use.tau[keep],
+                "path_parameter": (("time",), when.q[:, 0], "1", "place on the path s"),
+                "path_speed": (("time",), when.qd[:, 0], "1/s", "speed along the path ds/dt"),
+            },
+            settings={
+                "torque": self.limits.torque,
+                "velocity": self.limits.velocity,
+                "acceleration": self.limits.acceleration,
+                "smoothing": self.smoothing,
+                "grid": len(self.course.widths),
+            },
+            audit=self._audit(),
+            statistics={
+                "duration": self.duration,
+                "rounds": self.found.rounds,
+                "grid_error": self.grid_error,
+            },
+            messages=self.active,
+            seconds=self.seconds,
+        )
+
+    def _audit(self) -> dict[str, Check]:
+        """Limits between places, ends at rest, the path itself, and what a coarser grid would change."""
+        checks = {}
+        for kind, used in self.use.shares.items():
+            if np.isfinite(getattr(self.limits, kind)).any():
+                over = max(float(np.abs(used).max()) - 1.0, 0.0)
+                checks[f"{kind}_limits"] = Check.within(
+                    over, ALLOWED, "1", f"{kind} limits are kept at and between all places, beside the limit"
+                )
+        ends = self.trajectory.at([0.0, self.duration])
+        checks["rest"] = Check.within(
+            float(np.abs(ends.qd).max()), 1e-6, "rad/s or m/s", "the motion begins and ends at rest"
+        )
+        checks["path"] = Check.within(
+            self.path_error, NEAR, "rad or m", "the motion is on the path that was asked for"
+        )
+        checks["grid"] = Check.within(
+            self.grid_error, ROUGH, "1", "a grid twice as coarse gives the same duration, beside it"
+        )
+        return checks
+
+    def save(self, path: PathLike, force: bool = False) -> None:
+        """Write the result to a .nc file; an existing one is replaced only with ``force``."""
+        self.result.save(path, force)
+
+    def plot(self, show: bool = False) -> Figure:
+        """Plot speed over the path below its limit curve, and parts of the limits over time."""
+        figure: Figure = upstairs("plot_timing")(self, show=show)
+        return figure
+
+    def __str__(self) -> str:
+        head = f"Duration {self.duration:.6g} s"
+        if self.smoothing is not None:
+            T = self.found.duration(self.course.widths)
+            head += f" with smooth accelerations ({T:.6g} s without)"
+        over = max(self.use.largest - 1.0, 0.0)
+        head += f"; limits kept to {over:.1e} of their size between {len(self.course.widths)} intervals."
+        return "\n".join(
+            [head, "Limits that are reached:", *(f"  - {text}" for text in self.active or ["none"])]
+        )
+
+    def __repr__(self) -> str:
+        return f"FastestTiming('{self.mechanism.name}', duration {self.duration:.6g} s)"
+
+
+def _spans(t: Array, flags: Any) -> str:
+    """From when to when something is so, in words."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    spans = [(float(t[a]), float(t[b - 1])) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    joined: list[tuple[float, float]] = []
+    for begin, end in spans:
+        if joined and begin - joined[-1][1] < 0.01 * t[-1]:
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((begin, end))
+    long = [span for span in joined if span[1] - span[0] > 0.002 * t[-1]]
+    return " and ".join(f"from {a:.4g} to {b:.4g} s" for a, b in long)
