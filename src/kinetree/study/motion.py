@@ -370,12 +370,14 @@ def _fastest(work: Assignment, table: TrajectoryTable, duration: float | None) -
 
 def _fastest_along(work: Assignment, table: TrajectoryTable, path: Any) -> Trajectory:
     from kinetree.motion.timing.fastest import fastest_timing
-    from kinetree.study.surroundings import loads
+    from kinetree.study.surroundings import wrenches
 
     most = joint_values(work.mechanism, table.acceleration, None, "acceleration", np.inf)
-    wrenches = loads(work) or None
+    acting = wrenches(work, work.tables.load, "times", "load")
+    if callable(acting):
+        raise InputError("a load that varies with time leaves no fastest timing; give constant loads")
     found = fastest_timing(
-        work.mechanism, path, acceleration=most, wrenches=wrenches, smoothing=table.smoothing
+        work.mechanism, path, acceleration=most, wrenches=acting or None, smoothing=table.smoothing
     )
     return found.trajectory
 
