@@ -21,7 +21,15 @@ from kinetree.control.walking.walker import Walker
 from kinetree.errors import InputError, StopSimulation
 
 HEIGHT, TRUNK, FOOT = 5.0, 5.0, 8.0  # bandwidths of the tasks in sqrt(g / L)
-WEIGHTS = {"height": 1.0, "trunk": 1.0, "foot": 2.0, "level": 0.2, "center": 0.5, "stance": 30.0}
+WEIGHTS = {
+    "height": 1.0,
+    "trunk": 1.0,
+    "foot": 2.0,
+    "level": 0.2,
+    "center": 0.5,
+    "stance": 30.0,
+    "posture": 0.1,
+}
 STILL = 10.0  # rate at which the stance foot is brought to rest, in w
 ANKLE, SOLE = 2.0, 0.7  # gain of the center of pressure on the divergent component; share of the sole in use
 STRONGEST = 0.8  # torque, in m g L
@@ -39,9 +47,15 @@ class Balance:
         self.viewer = Viewer(walker)
         light = SMALL_FORCE / (0.1 * walker.mechanism.mass)
         self.solver = Solver(
-            walker.moving, walker.n_base, 8 + 6 * len(walker.feet), 3 * len(walker.feet) + 1, light
+            walker.moving,
+            walker.n_base,
+            8 + 6 * len(walker.feet) + walker.mechanism.n_dof,
+            3 * len(walker.feet) + 1,
+            light,
         )
         self.unit = math.sqrt(walker.gravity / walker.leg)
+        inside = {walker.mechanism.joint_index(name) for foot in walker.feet for name in foot.joints}
+        self.others = np.array([k for k in walker.moving[walker.n_base :] if k not in inside], dtype=np.int64)
         self.reset()
 
     def reset(self) -> None:
@@ -57,6 +71,7 @@ class Balance:
         if self._attitude is None:
             self._attitude = view.trunk.rotation.copy()
             self._soles = [foot.rotation.copy() for foot in view.feet]
+            self._posture = q[self.others].copy()
         loads = self._loads(contact)
         self.plan.update(t, view, loads)
         tilt = leaning(walker.axes[-1], self._attitude, view.trunk.rotation)
@@ -68,6 +83,10 @@ class Balance:
         self.solver.begin()
         self._tasks(view)
         self._stance(view)
+        if len(self.others):  # arms and whatever else is no leg keep their posture
+            k = (TRUNK * self.unit) ** 2
+            hold = k * (self._posture - q[self.others]) - 2.0 * math.sqrt(k) * qd[self.others]
+            self.solver.add_coordinates(self.others, hold, WEIGHTS["posture"])
         G, usual = self._forces(view, q)
         found = self.solver.solve(view.M, view.h, view.J, G, usual)
         wanted = self._last if found is None else found[0]

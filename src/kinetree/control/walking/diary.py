@@ -70,6 +70,8 @@ class Diary:
         self._since: dict[str, float] = {}
         self._begun: list[tuple[float, str, str]] = []  # when, which symptom, where
         self._period = 0.0
+        legs = {name for foot in walker.feet for name in foot.joints}
+        self._inside = np.array([name in legs for name in walker.mechanism.joint_names])
         self._places: dict[tuple[str, ...], list[list[int]]] = {}
 
     def note(
@@ -84,7 +86,7 @@ class Diary:
     ) -> None:
         """Take down one tick: torques wanted and the most there are, (n_dof,)."""
         self.steps, self._period = plan.steps, plan.T
-        asked = np.abs(wanted) / most
+        asked = np.where(self._inside, np.abs(wanted) / most, 0.0)
         joint = int(np.argmax(asked))
         self.share = max(self.share, min(float(asked[joint]), 1.0))
         slipping = self._slipping(plan, loads, contact)

@@ -9,6 +9,7 @@ from kinetree.control.walking.compiled.least_squares import assemble, compiled, 
 from kinetree.model.tree import Integers
 
 CENTER = -1  # the "body" of rows that concern the center of mass
+COORDINATE = -2  # minus k: the "body" of the row of the coordinate k
 
 
 class Solver:
@@ -34,6 +35,14 @@ class Solver:
         self.body[first:last], self.part[first:last] = body, part
         self.direction[first:last, : directions.shape[1]] = directions
         self.direction[first:last, directions.shape[1] :] = 0.0
+        self.aim[first:last], self.weight[first:last] = aims, weight
+        self.count = last
+
+    def add_coordinates(self, places: Integers, aims: Array, weight: float) -> None:
+        """Rows qdd[places] = aims, (k,)."""
+        first, last = self.count, self.count + len(aims)
+        self.body[first:last], self.part[first:last] = COORDINATE - places, 0
+        self.direction[first:last] = 0.0
         self.aim[first:last], self.weight[first:last] = aims, weight
         self.count = last
 

@@ -20,7 +20,8 @@ def assemble(M, h, moving, n_base, J, body, part, direction, aim, weight, G, usu
     """Fill the symmetric matrix K and the right-hand side b; rows of weight 0 are equations.
 
     ``body`` (m,) and ``part`` (m,) (0 translation, 3 rotation) choose rows of ``J`` (bodies, 6, n_dof), which
-    ``direction`` (m, 3) combines; a body below 0 is the center of mass, whose direction combines rows of M.
+    ``direction`` (m, 3) combines; body -1 is the center of mass, whose direction combines rows of M, and
+    body -2 - k is the coordinate k itself.
     ``row`` (n,) is room. Returns how many equations there are.
     """
     n, k, rows = moving.shape[0], G.shape[0], body.shape[0]
@@ -54,7 +55,9 @@ def assemble(M, h, moving, n_base, J, body, part, direction, aim, weight, G, usu
         x, y, z = direction[i, 0], direction[i, 1], direction[i, 2]
         for j in range(n):
             c = moving[j]
-            if who < 0:
+            if who < -1:
+                total = 1.0 if c == -who - 2 else 0.0
+            elif who < 0:
                 total = x * M[moving[0], c] + y * M[moving[1], c]
                 if n_base > 3:
                     total += z * M[moving[2], c]
