@@ -1,5 +1,7 @@
 """What counts as a simulation that has gone out of hand."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -30,3 +32,23 @@ def test_one_number_is_enough(place, value, expected):
 
 def test_no_states_have_not_diverged():
     assert has_diverged(SYSTEM, np.zeros((0, SYSTEM.size))) is False
+
+
+UNSTABLE = "runs away: .* its law acts every 4 ms, and feedback that is held so long may be unstable"
+
+
+@pytest.mark.parametrize("method", ["auto", "radau"])
+@pytest.mark.parametrize("way", ["simulate", "Simulator", "simulate_batch"])
+def test_unstable_sampled_feedback_ends_soon_and_says_why(method, way):
+    """Gains that would be stable if the law acted at all times: kd period / inertia is far above 2."""
+    arm = kt.zoo.gripper()
+    law = kt.control.PD([0.5, 0.5, 0.5, 0.5], kp=20.0, kd=2.0, period=0.004)
+    began = time.process_time()
+    with pytest.raises(kt.SimulationError, match=UNSTABLE):
+        if way == "Simulator":
+            kt.Simulator(arm, 2.0, controller=law, method=method).run(np.zeros(4))
+        elif way == "simulate":
+            kt.simulate(arm, np.zeros(4), duration=2.0, controller=law, method=method)
+        else:
+            kt.simulate_batch(arm, np.zeros((3, 4)), duration=2.0, controller=law, method="dopri5")
+    assert time.process_time() - began < 60.0  # it went on for many minutes

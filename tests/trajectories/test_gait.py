@@ -9,6 +9,9 @@ import kinetree as kt
 import kinetree.trajectories as tr
 from kinetree.analysis.moment_point import zero_moment_point
 from kinetree.errors import InputError, ModelError
+from kinetree.formats.toml_file import mechanism_from_toml
+from kinetree.study.new_walker import walker_lines
+from kinetree.trajectories import GaitParameters, legged_gait
 from kinetree.trajectories.legs import standing_posture, walking_axes
 from support.reference import read
 
@@ -340,3 +343,33 @@ def test_refuses(call, error, reason):
     with pytest.raises(error) as refused:
         call()
     assert reason in str(refused.value)
+
+
+def of_template(kind):
+    return mechanism_from_toml("\n".join([f'name = "{kind}"', *walker_lines(kind)]))
+
+
+def test_legs_with_names_of_their_own_are_found():
+    """Joints are told apart by topology and directions of axes, whatever they are called."""
+    gait = legged_gait(of_template("quadruped"), GaitParameters(0.5, -0.08, 0.0, 0.45, 0.16, 0.05), 4)
+    assert [leg.hip_pitch for leg in gait.legs][:2] == ["front_left_hip.ry", "front_right_hip.ry"]
+    assert gait.phases[0].supporting == ("front_left_shank", "rear_right_shank")
+    biped = legged_gait(of_template("biped"), GaitParameters(0.5, -0.1, -0.1, 0.8, 0.2, 0.06), 2)
+    assert biped.legs[0].ankle_pitch == "left_ankle.ry" and biped.legs[1].hip_roll == "right_hip.rx"
+
+
+def test_a_planar_base_counts_as_floating():
+    """Feet are where the gait wants them, by forward kinematics; the base moves along x and z."""
+    robot = of_template("planar_biped")
+    gait = legged_gait(robot, GaitParameters(0.5, -0.1, 0.0, 0.8, 0.2, 0.06), 4)
+    t = np.linspace(0.0, 2.0, 41)
+    q = gait.at(t).q
+    pose = kt.forward_kinematics(robot, q)
+    for n, foot in enumerate(("left_foot", "right_foot")):
+        place = pose[foot][1][:, [0, 2]]
+        np.testing.assert_allclose(place, gait.feet.at(t).q[:, [3 * n, 3 * n + 2]], atol=1e-9)
+    assert q[-1, 0] - q[0, 0] == pytest.approx(0.8) and np.ptp(q[:, 1]) < 1e-12
+    with pytest.raises(kt.InputError, match="cannot move forward"):
+        legged_gait(
+            robot, GaitParameters(0.5, -0.1, 0.0, 0.8, 0.2, 0.06), 4, forward=(0, 1, 0), legs=gait.legs
+        )

@@ -7,6 +7,7 @@ from kinetree.control.gains import LQR, Gains, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
 from kinetree.control.model_error import perturbed
+from kinetree.control.phases import Phase, Phases
 from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
@@ -26,6 +27,8 @@ __all__ = [
     "Gains",
     "GravityCompensation",
     "ModelActuators",
+    "Phase",
+    "Phases",
     "Prescribed",
     "SampledLaw",
     "StopSimulation",

@@ -28,7 +28,7 @@ from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_erro
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
 from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
-from kinetree.simulation.run import new_integration
+from kinetree.simulation.run import moved_on, new_integration, refuse_runaway
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
@@ -36,6 +36,7 @@ from kinetree.simulation.verdicts import Verdicts, limit_checks, read_verdicts
 from kinetree.state import coordinates
 
 ROLLOUT = "rollout"
+PIECE = 100_000  # steps between two looks at whether a motion runs away
 
 
 def simulate_batch(
@@ -164,13 +165,19 @@ class _Job:
         return filled.reshape(-1, lanes), starts.reshape(-1, lanes, self.system.size)
 
     def _advance(self, rows: Any) -> None:
-        status = Status.RUNNING
+        some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
+        integration, options = self.integration, self.options
+        status, mark = integration.advance(PIECE), (0, 0.0)
         while status is Status.RUNNING:
-            status = self.integration.advance(1_000_000)
+            try:
+                mark = moved_on(integration, options, mark)
+                refuse_runaway(integration, self.system, options, integration.statistics["steps"])
+            except SimulationError as problem:
+                raise SimulationError(f"{some}: {problem}") from None
+            status = integration.advance(PIECE)
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE or has_diverged(self.system, self._told):
-            some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
             told = diverged(self.system, self.options, self.integration.t, self.integration.y)
             raise SimulationError(f"{some}: {told}")
 

@@ -26,6 +26,11 @@ from kinetree.simulation.system import System
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
 STUCK_STEPS, STUCK_TIME = 200_000, 1e-7  # so many steps for this share of the duration: it is stuck
 RUNAWAY_STEPS, RUNAWAY_SPEED = 200_000, 1e4  # so many steps at such a speed (rad/s, m/s): it runs away
+_UNBOUND = "give it damping, armature or less torque, or take a shorter duration or a method with fixed steps"
+_SAMPLED = (
+    "its law acts every {:g} ms, and feedback that is held so long may be unstable: try a shorter period, "
+    "lower gains (kd most of all), limits of the torques, or armature"
+)
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
 
 
@@ -202,7 +207,7 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         integration.consider(charts.system)
         count = integration.statistics["steps"]
         mark = moved_on(integration, integration.options, mark)
-        _refuse_runaway(integration, charts.system, count)
+        refuse_runaway(integration, charts.system, integration.options, count)
         seconds = max(perf_counter() - begin, 1e-6)
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
 
@@ -223,18 +228,18 @@ def moved_on(
     return mark
 
 
-def _refuse_runaway(integration: Course, system: System, steps: int) -> None:
-    """Raise where very many steps have been spent on a joint that turns faster than machines do."""
-    options = integration.options
-    if options.method in FIXED or steps < RUNAWAY_STEPS:
+def refuse_runaway(integration: Course | Integration, system: System, options: Options, steps: int) -> None:
+    """Raise where very many steps have been spent on a joint that rotates faster than machines do."""
+    sampled = system.law.is_sampled
+    if options.method in FIXED or steps < (RUNAWAY_STEPS // 10 if sampled else RUNAWAY_STEPS):
         return
     speed = np.abs(integration.y[:, system.at.qd]).max(axis=0)
     k = int(np.argmax(speed))
     if speed[k] > RUNAWAY_SPEED:
         raise SimulationError(
             f"the motion runs away: joint '{system.mechanism.joint_names[k]}' moves at {speed[k]:.3g} per "
-            f"second at t = {integration.t:.4g} s of {options.duration:g} s, after {steps} steps; give it "
-            "damping, armature or less torque, or take a shorter duration or a method with fixed steps"
+            f"second at t = {integration.t:.4g} s of {options.duration:g} s, after {steps} steps; "
+            + (_SAMPLED if sampled else _UNBOUND).format(1e3 * system.law.parts.period)
         )
 
 

@@ -20,7 +20,7 @@ from kinetree.simulation.ground import Ground
 from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, Stops, read_options
-from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration
+from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration, refuse_runaway
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
@@ -124,7 +124,8 @@ class Simulator:
         mark = 0, integration.t
         while status is Status.RUNNING:
             mark = moved_on(integration, self.options, mark)
-            status = integration.advance(STUCK_STEPS)
+            refuse_runaway(integration, self.system, self.options, integration.statistics["steps"])
+            status = integration.advance(STUCK_STEPS // 10)
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE:

@@ -22,7 +22,7 @@ from kinetree.state import State
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.gait_parameters import GaitParameters
 from kinetree.trajectories.inverted_pendulum import InvertedPendulum
-from kinetree.trajectories.legs import BASE, Leg, LegGeometry, Stance
+from kinetree.trajectories.legs import Leg, LegGeometry, Stance
 from kinetree.trajectories.swing_foot import SwingFoot
 
 
@@ -128,12 +128,13 @@ class Gait(Trajectory):
         hips, feet = self._hips(i, t), self.feet.along(i, t)
         motion = np.zeros((3, len(t), self.n_dof))
         motion[0] = self.stance.q
-        slides = self.stance.motion.rotation[:3, :, 2].T
+        n, slides = self.stance.n_slides, self.stance.slides
         center = np.mean([leg.hip for leg in self.geometries], axis=0)
-        origin = self.stance.axes.T @ self.stance.motion.position[BASE - 1]
+        base = self.mechanism.links[0].joint.n_dof
+        origin = self.stance.axes.T @ self.stance.motion.position[base - 1]
         moved = hips.q - center - origin
         for k, x in enumerate((moved, hips.qd, hips.qdd)):
-            motion[k, :, :3] += np.linalg.solve(slides, self.stance.axes @ x.T).T
+            motion[k, :, :n] += np.linalg.lstsq(slides, self.stance.axes @ x.T, rcond=None)[0].T
         for n, leg in enumerate(self.geometries):
             away = leg.hip - center
             seen = State(hips.q + away - feet.q[:, n], hips.qd - feet.qd[:, n], hips.qdd - feet.qdd[:, n])

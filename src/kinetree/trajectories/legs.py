@@ -94,6 +94,17 @@ class Stance:
         rest = np.zeros(tree.n)
         return cls(mechanism, q, axes, axis_motion(tree, all_axes(tree, q), rest, rest))
 
+    @property
+    def n_slides(self) -> int:
+        """How many coordinates of the base are slid along; they come first."""
+        return sum(not x for x in self.mechanism.links[0].joint.turns)
+
+    @property
+    def slides(self) -> Array:
+        """Their directions in columns (3, n_slides)."""
+        directions: Array = self.motion.rotation[: self.n_slides, :, 2].T
+        return directions
+
     def axis(self, leg: str, dof: str) -> tuple[Array, Array]:
         """Direction and a point of an axis, in the axes of the walk."""
         self.mechanism.joint_index(dof)
@@ -224,6 +235,11 @@ def _foot_lean(stance: Stance, leg: Leg, body: str) -> float:
 def _lean(down: Array) -> float:
     """Turn about the left axis that takes straight down into the direction given in (forward, left, up)."""
     return float(np.arctan2(-down[0], -down[2]))
+
+
+def has_named_legs(mechanism: Mechanism) -> bool:
+    """Whether joints are called hip1 and knee1, as in the zoo."""
+    return {"hip1", "knee1"} <= {link.joint.name for link in mechanism.links}
 
 
 def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:

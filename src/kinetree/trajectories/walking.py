@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, number
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, ModelError, listed, shown
+from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, independent_axes
 from kinetree.trajectories.gait import Feet, Gait
@@ -20,11 +21,12 @@ from kinetree.trajectories.gait_parameters import (
     SPATIAL_BIPED,
     GaitParameters,
 )
+from kinetree.trajectories.leg_chains import found_legs, leg_chains, reaching_down
 from kinetree.trajectories.legs import (
-    BASE,
     Leg,
     LegGeometry,
     Stance,
+    has_named_legs,
     leg_geometry,
     named_legs,
     standing_posture,
@@ -50,11 +52,12 @@ def legged_gait(
     """Walking over a number of steps of a mechanism whose trunk hangs on a free joint.
 
     [Shah2013], appendix B. ``legs`` describe the legs; without them joints called hip1, knee1, ankle1, ...
-    are looked for. Legs of ``groups`` 0 and 1 take turns: group 0 supports first. Without groups neighbours
-    alternate along each side, which is a walk on two legs, a trot on four, a tripod gait on six. ``posture``
-    (n_dof,) gives the trunk's attitude and all joints that do not walk; without it the trunk is turned such
-    that the legs hang down when their joints are at zero. The ground is at ``ground_height`` (m) along up,
-    against gravity.
+    are looked for, and else limbs with contact points at their ends. Legs of ``groups`` 0 and 1 take turns:
+    group 0 supports first. Without groups neighbours alternate along each side, which is a walk on two legs,
+    a trot on four, a tripod gait on six. ``posture`` (n_dof,) gives the trunk's attitude and all joints that
+    do not walk; without it the trunk is turned such that the legs hang down when their joints are at zero.
+    The base may also be a planar joint whose plane holds ``forward`` and up. The ground is at
+    ``ground_height`` (m) along up, against gravity.
 
     >>> from kinetree.model import zoo
     >>> walk = legged_gait(zoo.hexapod(), HEXAPOD, steps=4)
@@ -66,19 +69,23 @@ def legged_gait(
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
         raise InputError(f"steps must be an integer from 1 to {MOST_STEPS}, got {shown(steps)}")
     base = mechanism.links[0].joint
-    if not base.is_free or base.mimic is not None:
-        raise InputError(f"'{mechanism.name}' has no floating base: '{base.name}' is {base.kind}, not free")
-    walkers = named_legs(mechanism) if legs is None else tuple(legs)
+    if not (base.is_free or KINDS[base.kind].slides_in_a_plane) or base.mimic is not None:
+        raise InputError(
+            f"'{mechanism.name}' has no floating base: '{base.name}' is {base.kind}, not free or planar"
+        )
     axes = walking_axes(mechanism, forward)
+    walkers = _legs(mechanism, axes) if legs is None else tuple(legs)
     if not walkers:
         raise InputError("a gait needs legs, got none")
     stands = standing_posture(mechanism, walkers[0], axes) if posture is None else posture
     q = coordinates(mechanism, stands, "posture").copy()
     if q.ndim != 1:
         raise InputError(f"posture must be one set of coordinates, got shape {q.shape}")
-    q[:3] = 0.0
     stance = Stance.of(mechanism, q, axes)
-    origin = axes.T @ stance.motion.position[BASE - 1]
+    q[: stance.n_slides] = 0.0
+    stance = Stance.of(mechanism, q, axes)
+    _check_plane(stance, base.name)
+    origin = axes.T @ stance.motion.position[base.n_dof - 1]
     geometries = tuple(leg_geometry(stance, leg, origin) for leg in walkers)
     turns = _groups(geometries, parameters) if groups is None else _given_groups(groups, len(walkers))
     height = number(ground_height, "ground_height")
@@ -88,6 +95,27 @@ def legged_gait(
     gait = Gait(mechanism, parameters, walkers, turns, steps, feet, stance, geometries)
     _check(gait)
     return gait
+
+
+def _check_plane(stance: Stance, base: str) -> None:
+    """The base must be able to move along forward and up."""
+    along = stance.slides
+    for direction, name in ((stance.axes[:, 0], "forward"), (stance.axes[:, 2], "up")):
+        missing = direction - along @ np.linalg.lstsq(along, direction, rcond=None)[0]
+        if np.linalg.norm(missing) > 1e-9:
+            raise InputError(
+                f"the base '{base}' of '{stance.mechanism.name}' cannot move {name}, along "
+                f"{direction.round(6).tolist()}; a planar base needs its axis across the walk"
+            )
+
+
+def _legs(mechanism: Mechanism, axes: Array) -> tuple[Leg, ...]:
+    """Legs by the names of the zoo, or else by topology, contact points and directions of axes."""
+    if has_named_legs(mechanism) or not mechanism.contact_points:
+        return named_legs(mechanism)
+    chains = leg_chains(mechanism)
+    rest = np.zeros(mechanism.n_dof)
+    return found_legs(mechanism, reaching_down(mechanism, chains, rest, axes[:, 2]), rest, axes)
 
 
 def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, steps: int = 4) -> Gait:
@@ -126,7 +154,7 @@ def tripod(mechanism: Mechanism, parameters: GaitParameters = HEXAPOD, steps: in
 
 
 def _counted(mechanism: Mechanism, count: int) -> tuple[Leg, ...]:
-    legs = named_legs(mechanism)
+    legs = _legs(mechanism, walking_axes(mechanism, (1.0, 0.0, 0.0)))
     if len(legs) != count:
         raise InputError(f"this gait is for {count} legs; '{mechanism.name}' has {len(legs)}")
     return legs
