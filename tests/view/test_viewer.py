@@ -33,7 +33,7 @@ def fall():
 
 @pytest.fixture(scope="module")
 def film(fall):
-    with opened(fall) as page:
+    with opened(fall, play=False) as page:
         yield page
 
 
@@ -397,3 +397,79 @@ def test_values_are_those_of_the_gravity_of_the_result(viewer):
     viewer.motion.time.value = 0.05
     torques = kt.gravity_torque(kt.zoo.gripper().with_gravity([0.0, -1.0, 0.0]), viewer.motion.pose)
     assert all(f"{torque:.4g} N m" in viewer.values.content for torque in torques)
+
+
+# ---- what opens and moves by itself --------------------------------------------------------------------
+
+
+def test_a_result_opens_playing(fall, tmp_path):
+    with opened(fall) as page:
+        assert waited(lambda: page.motion.playing and page.motion.t > 0.0)
+        fall.save(tmp_path / "fall.nc")
+        page.motion.pause()
+        page.open(str(tmp_path / "fall.nc"))
+        assert waited(lambda: page.motion.playing)
+
+
+def test_a_dragged_body_takes_the_joints_along():
+    with opened(kt.zoo.kuka_kr5()) as page:
+        arm, handle = page.subject.mechanism, page.handle
+        page.pose.put(np.full(arm.n_dof, 0.3))
+        handle.body.value = arm.body_names[-1]
+        start = np.array(handle.handle.position)
+        poses = kt.forward_kinematics(arm, page.pose.q)
+        np.testing.assert_allclose(start, poses.position[-1], atol=1e-9)
+        goal = np.add(start, [0.03, -0.05, 0.04])
+        handle.drag(goal)
+        np.testing.assert_allclose(shown_places(page)[-1], goal, atol=1e-3)  # sliders have steps
+        before = page.pose.q
+        for odd in (np.full(3, np.nan), np.full(3, 1e9)):
+            handle.drag(odd)
+        np.testing.assert_array_equal(page.pose.q, before)
+        handle.drag(np.array([50.0, 0.0, 0.0]))
+        assert np.isfinite(page.pose.q).all()
+
+
+def test_a_floating_robot_is_held_while_a_foot_is_dragged():
+    with opened("quadruped") as page:
+        robot, handle = page.subject.mechanism, page.handle
+        base = shown_places(page)[0]
+        handle.body.value = robot.body_names[-1]
+        handle.drag(np.add(handle.handle.position, [0.01, 0.0, 0.02]))
+        np.testing.assert_allclose(shown_places(page)[0], base, atol=1e-9)
+
+
+def test_many_sliders_are_in_folders_and_all_there():
+    with opened(kt.zoo.human()) as page:
+        assert len(page.pose.sliders) == page.subject.mechanism.n_dof > 35
+        page.pose.sliders[-1].value = 0.1
+        assert page.pose.q[-1] == pytest.approx(0.1)
+
+
+def test_a_movie_is_recorded(film):
+    sent = []
+    client = type(
+        "Client", (), {"send_file_download": lambda self, name, content: sent.append((name, content))}
+    )
+    film.saving.record.value = "GIF"
+    film.saving._record(type("Event", (), {"client": client()})())
+    ((name, content),) = sent
+    assert name == "gripper.gif" and content.startswith(b"GIF8")
+
+
+def test_the_camera_frames_meshes(tmp_path):
+    import struct
+    from dataclasses import replace
+
+    from kinetree.model.body import Shape
+
+    corners = np.array([[0, 0, 0], [0, 0, 5], [0, 1, 5]], dtype="<f4")
+    record = np.zeros(3, "<f4").tobytes() + corners.tobytes() + b"\0\0"
+    (tmp_path / "mast.stl").write_bytes(b"".ljust(80) + struct.pack("<I", 1) + record)
+    plain = kt.zoo.kuka_kr5()
+    shape = Shape("mesh", [1, 1, 1], file="mast.stl", folder=str(tmp_path))
+    body = replace(plain.links[0].body, shapes=(shape,))
+    arm = replace(plain, links=(replace(plain.links[0], body=body), *plain.links[1:]))
+    with opened(arm) as page, opened(plain) as other:
+        eye, close = (np.array(x.server.initial_camera.position) for x in (page, other))
+        assert np.linalg.norm(eye) > 2 * np.linalg.norm(close)

@@ -15,6 +15,7 @@ from kinetree.report.shapes import hull_faces
 
 SAME_POINT = 1e-9  # m
 NO_LINES = np.zeros((0, 2, 3))
+SMALL = 0.3  # half an edge of the box of a last body, at most, beside the longest link
 THIN = 0.02  # an edge of the box below this part of the longest is drawn as none
 
 
@@ -45,7 +46,7 @@ def body_form(mechanism: Mechanism, link: Link) -> Form:
     ends, last, floating = _distinct(attached), not len(attached), link.joint.is_free
     if last and not floating and inertia.center.any():
         return Form(_spokes(_far_end(inertia)[None, :]), (), [])
-    largest = np.inf if floating else _longest(mechanism)
+    largest = np.inf if floating else SMALL * _longest(mechanism)
     edges, boxes = _equal_box(inertia, largest) if floating or last else (NO_LINES, ())
     plate = hull_faces(np.concatenate([np.zeros((1, 3)), ends]))
     lines = NO_LINES if plate else _spokes(ends)

@@ -53,6 +53,24 @@ def write_movie(
     place = checked_path(path)
     check_movie(place)
     check_writable(place, force)
+    content = movie_content(
+        result, place.suffix, fps, size, speed, motion=motion, progress=progress, meshes=meshes
+    )
+    write_file(place, content)
+
+
+def movie_content(
+    result: Result,
+    suffix: str,
+    fps: float = 30.0,
+    size: Sequence[int] = SIZE,
+    speed: float | None = None,
+    *,
+    motion: int = 0,
+    progress: Progress | None = None,
+    meshes: PathLike | None = None,
+) -> bytes:
+    """The movie of a result as the content of a file with a suffix, .mp4 or .gif; see :func:`write_movie`."""
     if not motion_names(result):
         raise InputError(f"the {result.task} result has no q over time, so there is no motion to show")
     moving = frames(result, motion, most=MOST_SAMPLES)
@@ -60,7 +78,7 @@ def write_movie(
     times = movie_times(moving, fps, pace)
     q = positions(result, motion)[moving.rows]
     pictures = movie_pictures(result.mechanism, moving, q, times, size, progress, meshes, pace)
-    write_file(place, movie_bytes(pictures, place.suffix, float(fps)))
+    return movie_bytes(pictures, suffix, float(fps))
 
 
 def usual_speed(motion: Frames) -> float:

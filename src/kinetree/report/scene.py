@@ -6,7 +6,7 @@ The poses they move through are :class:`kinetree.report.frames.Frames`. Pages, v
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class Scene:
 
     ``size`` is its extent in its resting pose, ``up`` (3,) the unit vector against gravity. ``normal`` (3,)
     is what a planar mechanism is seen along, None in space. A loop is a pair of points that coincide when it
-    is closed.
+    is closed. ``looks`` are the meshes by body.
     """
 
     name: str
@@ -95,6 +95,7 @@ class Scene:
     up: Array
     normal: Array | None
     springs: tuple[tuple[ScenePoint, ScenePoint], ...] = ()
+    looks: Mapping[str, Look] = field(default_factory=dict)
 
     @property
     def grounded(self) -> bool:
@@ -145,6 +146,7 @@ def scene(mechanism: Mechanism, meshes: PathLike | None = None, most: int = MOST
             )
             for spring in mechanism.springs
         ),
+        found,
     )
 
 

@@ -9,12 +9,15 @@ from typing import Any
 
 from kinetree.errors import FileError
 from kinetree.model import zoo
+from kinetree.report.frames import motion_names
+from kinetree.report.movie import movie_content
 from kinetree.result.netcdf import result_bytes
 from kinetree.result.result import Result
 from kinetree.viewer.subject import RESULT_SUFFIX
 from kinetree.viewer.words import paragraph
 
 CHOOSE = "choose one"
+MOVIES = ("GIF", "MP4")
 
 
 class OpenPanel:
@@ -57,6 +60,23 @@ class SavePanel:
         )
         if not public:
             self.button.on_click(lambda event: attempt(self.save))
+        moving = bool(motion_names(result))
+        self.record = gui.add_button_group("Record a movie", MOVIES, visible=moving)
+        self.record.on_click(lambda event: attempt(lambda: self._record(event)))
+
+    def _record(self, event: Any) -> None:
+        """Draw the motion and send it to the page as a file."""
+        kind = str(self.record.value)
+        if kind not in MOVIES:  # a page may send anything
+            return
+        self._tell("Drawing the movie …")
+        content = movie_content(self._result, f".{kind.lower()}", progress=self._drawn)
+        event.client.send_file_download(f"{_plain(self._result.mechanism.name)}.{kind.lower()}", content)
+        self._tell("The movie is ready.")
+
+    def _drawn(self, part: float) -> None:
+        if int(100 * part) % 10 == 0:
+            self._tell(f"Drawing the movie: {100 * part:.0f} %")
 
     def save(self) -> None:
         """Write the result to the file that is named, unless it exists."""

@@ -32,6 +32,7 @@ from kinetree.viewer.run_panel import RunPanel
 from kinetree.viewer.server import start_server, stop_server
 from kinetree.viewer.stage import Stage
 from kinetree.viewer.subject import Subject, first_pose, places, subject_of
+from kinetree.viewer.tool_handle import ToolHandle
 from kinetree.viewer.words import paragraph
 
 PLOT_WIDTH = 420  # pixels
@@ -77,11 +78,17 @@ class Viewer:
         """Show a file or a mechanism of the zoo."""
         self.show(subject_of(text))
         self.tell("")
+        self.play()
+
+    def play(self) -> None:
+        """Let the motion of a result run, if there is one."""
+        if self.motion is not None and len(self.motion.frames.time) > 1:
+            self.motion.play()
 
     def show(self, subject: Subject) -> None:
         """Show another mechanism, with its motion if there is one."""
         found = scene(subject.mechanism, subject.meshes)
-        first = skeleton(subject.mechanism, first_pose(subject))
+        first = skeleton(subject.mechanism, first_pose(subject), found.looks)
         points = np.concatenate([first.points, first.corners])
         self._rest()
         with self._lock, self.server.atomic():
@@ -99,6 +106,14 @@ class Viewer:
                 self.names.on_update(lambda event: self.stage.labels(bool(self.names.value)))
                 self.see_through = gui.add_checkbox("See through", subject.result is not None)
                 self.see_through.on_update(lambda event: self._show_inside())
+                self.handle = ToolHandle(
+                    self.server,
+                    subject.mechanism,
+                    found.size,
+                    lambda: self.pose.q,
+                    self._dragged,
+                    self.stage.root,
+                )
                 self.pose = PosePanel(gui, self.values, subject.mechanism, found.size, self._moved)
             with self._fresh("simulation"):
                 self.simulation: RunPanel = RunPanel(
@@ -181,7 +196,13 @@ class Viewer:
             poses = forward_kinematics(mechanism, q)
             self.stage.hide_arrows()
             self.stage.pose(poses.position, quaternion(poses.rotation), center_of_mass(mechanism, q))
+            self.handle.follow(poses)
             self.pose.tell(q)
+
+    def _dragged(self, q: Array) -> None:
+        """The handle asks for a pose (n_dof,)."""
+        self.pose.put(q)
+        self._moved()
 
     def _show_inside(self) -> None:
         self.stage.see_through(bool(self.see_through.value))
@@ -273,6 +294,7 @@ def view(
     *,
     public: bool = False,
     wait: bool | None = None,
+    play: bool = True,
 ) -> Viewer:
     """Show a mechanism or a result on a page in the browser (needs ``kinetree[view]``).
 
@@ -280,7 +302,8 @@ def view(
     sliders for the joints with the torques that hold them against gravity, plays and plots results, and
     runs simulations. It is served to this machine alone; another ``host`` needs ``public=True``, and the page
     then neither reads nor writes files by path. ``port`` 0 takes any free one. ``wait``: serve until Ctrl-C;
-    by default in scripts, while interactive sessions get the viewer at once; end it with ``close()``.
+    by default in scripts, while interactive sessions get the viewer at once; end it with ``close()``. The
+    motion of a result plays at once if ``play``.
 
     >>> import kinetree as kt
     >>> with kt.view(kt.zoo.gripper(), port=0, open_browser=False, wait=False) as viewer:
@@ -294,6 +317,8 @@ def view(
     except BaseException:
         stop_server(server)
         raise
+    if play:
+        viewer.play()
     if open_browser:
         webbrowser.open(viewer.url)
     if wait if wait is not None else not hasattr(sys, "ps1"):

@@ -17,6 +17,7 @@ from kinetree.state import independent_axes
 from kinetree.viewer.standing import can_stand, standing
 from kinetree.viewer.words import fixed, point, short, table
 
+MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
 STEPS = 400  # at least, from end to end of a slider
 ROUNDING = 1e-12  # a torque below this part of the largest is none
 
@@ -62,8 +63,13 @@ class PosePanel:
             "Put on the ground", icon="arrow-bar-to-down", visible=can_stand(mechanism)
         )
         self.stand_button.on_click(lambda event: self.stand())
-        with gui.add_folder("Joints"):
-            self.sliders = [self._slider(gui, k) for k in range(mechanism.n_dof)]
+        self.sliders: list[Any] = []
+        groups = range(0, mechanism.n_dof, IN_FOLDER if mechanism.n_dof > MANY else max(1, mechanism.n_dof))
+        for start in groups:
+            stop = mechanism.n_dof if len(groups) == 1 else min(start + IN_FOLDER, mechanism.n_dof)
+            named = "Joints" if len(groups) == 1 else f"Joints {start + 1} to {stop} of {mechanism.n_dof}"
+            with gui.add_folder(named, expand_by_default=start == 0):
+                self.sliders += [self._slider(gui, k) for k in range(start, stop)]
 
     def _slider(self, gui: Any, k: int) -> Any:
         lower, upper = float(self.travel.lower[k]), float(self.travel.upper[k])

@@ -11,7 +11,6 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError
 from kinetree.errors import shown as short
-from kinetree.model import zoo
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import Frames, frames, motion_names, positions
 from kinetree.report.scene import Scene
@@ -64,8 +63,7 @@ def _named(text: str, options: dict[str, Any]) -> Subject:
     if Path(text).suffix.lower() == RESULT_SUFFIX:
         result = load_result(text)
         return Subject(result.mechanism, result)
-    meshes = None if text in zoo.ZOO else Path(options.get("folder") or Path(text).parent)
-    return Subject(mechanism_of(text, **options), meshes=meshes)
+    return Subject(mechanism_of(text, **options))
 
 
 def first_pose(subject: Subject) -> Array:
