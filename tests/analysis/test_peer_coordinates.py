@@ -135,3 +135,17 @@ def test_mimics_are_filled_in_and_left_out():
 def test_bad_input(arguments, options, said):
     with pytest.raises(kt.InputError, match=said):
         kt.coordinates_from(kt.zoo.kuka_kr5(), *arguments, **options)
+
+
+def test_the_length_tells_how_joints_without_limits_are_kept():
+    build = kt.Builder("wheels")
+    left = build.world.revolute("left").body("left_wheel", kt.Inertia.sphere(1.0, 0.1))
+    left.revolute("right", at=(1, 0, 0)).body("right_wheel", kt.Inertia.sphere(1.0, 0.1))
+    wheels = build.build()
+    q = [0.3, -2.0]
+    np.testing.assert_allclose(
+        kt.coordinates_to(wheels, "pinocchio", q), [np.cos(0.3), np.sin(0.3), np.cos(2.0), -np.sin(2.0)]
+    )
+    assert kt.coordinates_to(wheels, "pinocchio", q, nq=2).tolist() == q
+    with pytest.raises(kt.InputError, match="nq must be 4 for these joints, got 3"):
+        kt.coordinates_to(wheels, "pinocchio", q, nq=3)

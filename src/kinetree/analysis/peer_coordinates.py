@@ -81,8 +81,13 @@ def coordinates_to(
     qd: ArrayLike | None = None,
     *,
     joints: Sequence[str] | None = None,
+    nq: int | None = None,
 ) -> Any:
     """Positions (..., nq) of another library, or (qpos, qvel) if rates are given; see `coordinates_from`.
+
+    ``nq`` is the length of the other library's positions (``model.nq``): it tells whether a joint that
+    rotates without limits has one number there or, as is assumed, cosine and sine, as Pinocchio's continuous
+    joints have.
 
     >>> import kinetree as kt
     >>> biped = kt.zoo.spatial_biped()
@@ -92,7 +97,9 @@ def coordinates_to(
     place = coordinates(mechanism, q, "q")
     rates = np.zeros_like(place) if qd is None else coordinates(mechanism, qd, "qd")
     place, rates = np.broadcast_arrays(place, rates)
-    shares = _shares(mechanism, peer, joints, None)
+    shares = _shares(mechanism, peer, joints, nq)
+    if nq is not None and (shares[-1].qpos.stop if shares else 0) != nq:
+        raise InputError(f"nq must be {shares[-1].qpos.stop if shares else 0} for these joints, got {nq}")
     qpos = np.zeros((*place.shape[:-1], shares[-1].qpos.stop if shares else 0))
     qvel = np.zeros((*place.shape[:-1], shares[-1].qvel.stop if shares else 0))
     for share in shares:
