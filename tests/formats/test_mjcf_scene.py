@@ -259,3 +259,22 @@ def test_controls_that_do_not_fit(robot):
             kt.control.ModelActuators(control).torque(robot, *at)
     with pytest.raises(kt.InputError, match="has no actuators of its own"):
         kt.control.ModelActuators().torque(kt.zoo.gripper(), 0.0, np.zeros(4), np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    "geom", ['size="0.1"', 'type="box" size="0.1 0.1 0.1"', 'type="capsule" size="0.05 0.1"']
+)
+def test_contact_begins_at_the_margin_of_both_geoms(geom):
+    """Bodies rest on the floor as high as in MuJoCo, whose contact pushes apart as far as the margin."""
+    text = f"""
+    <mujoco><worldbody><geom type="plane" size="1 1 1" margin="0.01"/>
+    <body name="ball" pos="0 0 0.2"><freejoint/><geom {geom} margin="0.02"/></body></worldbody></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for _ in range(3000):
+        mujoco.mj_step(model, data)
+    found = mechanism_from_mjcf(text)
+    lowest = min(float(point.position[2]) - point.radius for point in found.contact_points)
+    assert -lowest == pytest.approx(
+        data.body("ball").xpos[2], abs=1e-3
+    )  # MuJoCo's contact gives way a little

@@ -3,11 +3,13 @@
 Against a plane a sphere is a point with a radius, a capsule two of them, a box its corners, an ellipsoid
 itself, all exactly. A cylinder is two flat ellipsoids, as wide as its ends and `FLATNESS` of its radius
 thick, which round its edges off by that much. A mesh is corners of its convex hull, so many that its extent
-in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`.
+in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. The margin at which contact
+begins is added to the radius of points and spheres.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,10 @@ ROUGHNESS = 0.01  # of the size of a mesh
 CORNERS = 32  # of a mesh
 DIRECTIONS = 400  # in which the extent of a mesh is compared
 LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, others are walls
+TRIAL = """
+<mujoco><worldbody><geom type="plane" size="1 1 1" margin="0.01" gap="0.004"/><body pos="0 0 0.1"><freejoint/>
+<geom size="0.1" margin="0.02"/></body></worldbody></mujoco>
+"""
 SHAPES = ("sphere", "capsule", "box", "ellipsoid", "cylinder", "mesh")
 
 
@@ -155,6 +161,29 @@ def _friction(compiled: CompiledModel, k: int, g: int | None) -> float:
     return 0.0 if smooth else max(float(m.geom_friction[x][0]) for x in chosen)
 
 
+def _margin(compiled: CompiledModel, k: int, g: int | None) -> float:
+    """The distance (m) at which two geoms rest on each other, as this MuJoCo makes it of their margins."""
+    m, pair = compiled.m, None if g is None else _pair(compiled, k, g)
+    summed, without_gap = _margin_rule(compiled.mj)
+    if pair is not None:
+        margin, gap = float(m.pair_margin[pair]), float(m.pair_gap[pair])
+    else:
+        both = [k] if g is None else [k, g]
+        total = sum if summed else max
+        margin, gap = (float(total(values[x] for x in both)) for values in (m.geom_margin, m.geom_gap))
+    return max(0.0, margin - gap if without_gap else margin)
+
+
+@functools.cache
+def _margin_rule(mujoco: Any) -> tuple[bool, bool]:
+    """Whether margins of two geoms are added (else the larger counts), and whether gaps are taken off."""
+    model = mujoco.MjModel.from_xml_string(TRIAL)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    reach = float(data.contact[0].includemargin)
+    return reach > 0.025, min(abs(reach - x) for x in (0.02, 0.03)) > 1e-3
+
+
 def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
     """List contacts that have no counterpart."""
     m = compiled.m
@@ -192,13 +221,17 @@ def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint
     place = placement_from(m.geom_pos[k], m.geom_quat[k], f"geom {k}")
     name = compiled.name("GEOM", k) or f"{body}_geom{k - int(m.body_geomadr[m.geom_bodyid[k]])}"
     balls = _balls(compiled, k)
-    friction = _friction(compiled, k, g)
+    friction, margin = _friction(compiled, k, g), _margin(compiled, k, g)
     found = []
     for number, ball in enumerate(balls, start=1):
         own = name if len(balls) == 1 else f"{name}_{number}"
         lengths = np.linalg.norm(ball.half, axis=1)
         radius = float(lengths[0]) if np.ptp(lengths) == 0.0 else 0.0
         half = None if radius or not lengths.any() else ball.half
+        if half is None:
+            radius += margin
+        elif margin:
+            compiled.left_out.append(f"margin of contact {margin:g} m of geom '{name}'")
         point = ContactPoint(compiled.new_point(own), body, frozen(ball.position), radius, half, friction)
         found.append(point.moved(body, place))
     return found
