@@ -173,7 +173,7 @@ def test_ones_own_mechanism_is_raced_with_the_peers(capsys):
 
 @pytest.mark.peers
 def test_collections_of_models_are_read_and_compared(tmp_path, capsys):
-    """A URDF and an MJCF file that both read, one that nobody reads, and a copy that counts once."""
+    """Files of three formats, one that cannot be read, and a copy that counts once."""
     pytest.importorskip("pinocchio")
     pytest.importorskip("mujoco")
     from benchmarks.models import main
@@ -184,9 +184,11 @@ def test_collections_of_models_are_read_and_compared(tmp_path, capsys):
     (tmp_path / "b.urdf").write_text(text)
     (tmp_path / "bad.urdf").write_text("<robot name='r'/>")
     (tmp_path / "arm.xml").write_text((data / "mjcf" / "arm.xml").read_text())
+    (tmp_path / "box.sdf").write_text('<sdf version="1.9"><model name="m"><link name="a"/></model></sdf>')
     assert main([str(tmp_path), "--json"]) == 0
-    urdf, mjcf = json.loads(capsys.readouterr().out)
+    urdf, sdf, mjcf = json.loads(capsys.readouterr().out)
     assert (urdf["files"], urdf["read"], urdf["both"]) == (2, 1, 1)
     assert list(urdf["refused"].values()) == [1]
-    assert (mjcf["files"], mjcf["both"]) == (1, 1)
+    assert (mjcf["files"], mjcf["both"], mjcf["compared"]) == (1, 1, 1)
+    assert (sdf["files"], sdf["read"]) == (1, 1)  # beside Drake only where it is installed
     assert max(urdf["worst"], mjcf["worst"]) < 1e-9 and urdf["different"] == mjcf["different"] == []
