@@ -196,5 +196,6 @@ def test_the_code_of_the_pages_runs(page, tmp_path, monkeypatch):
     text = (ROOT / "docs" / "formulations" / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert blocks
+    names = {"__name__": "__main__"}  # blocks of a page share them
     for code in blocks:
-        exec(compile(code, page, "exec"), {"__name__": "__main__"})
+        exec(compile(code, page, "exec"), names)
