@@ -20,7 +20,9 @@ from kinetree.motion.terms import (
     JointLimits,
     JointProduct,
     JointSprings,
+    KeepApart,
     KeepOut,
+    KeepOutBox,
     Orientation,
     Periodic,
     PointPosition,
@@ -68,6 +70,7 @@ def two_own(s, q, qd, qdd, tau):
     return np.stack([np.sin(q[:, 0]) * tau[:, 1], tau[:, 0] * qdd[:, 1]], axis=1)
 
 
+TURNED = kt.Placement.at(rpy=(0.3, -0.5, 0.8)).rotation
 OBJECTIVES = {
     "time": [2.0 * Time()],
     "squared torque": [SquaredTorque(["joint2", "joint3"], weights=[1.0, 2.0]), 0.3 * Time()],
@@ -100,6 +103,16 @@ CONSTRAINTS = {
     "clearance": GroundClearance(HAND, [(0, 0, 0.1), (0.1, 0, 0)], 0.1),
     "sphere": KeepOut(HAND, (0.4, 0.1, 0.7), 0.2, [(0, 0, 0.1), (0.1, 0, 0)]),
     "sphere on a body": KeepOut(HAND, (0, 0.1, 0), 0.2, of=UPPER),
+    "capsule": KeepApart(
+        HAND, end=(0, 0.1, 0.2), radius=0.05, of_start=(0.4, 0.1, 0.7), of_end=(0.3, 0.5, 0.1)
+    ),
+    "capsules": KeepApart(HAND, UPPER, start=(0.1, 0, 0), end=(0, 0, 0.2), radius=0.05, of_end=(0.3, 0.1, 0)),
+    "spheres": KeepApart(HAND, UPPER, radius=0.05, of_start=(0.1, 0.1, 0), of_radius=0.02, clearance=0.01),
+    "keep-out box": KeepOutBox(HAND, (0.4, 0.1, 0.7), (0.2, 0.3, 0.4), end=(0.1, 0, 0.2), radius=0.03),
+    "box around": KeepOutBox(HAND, (0.4, 0.1, 0.7), (2.0, 3.0, 4.0), end=(0.1, 0, 0.2), rotation=TURNED),
+    "box of a body": KeepOutBox(
+        HAND, (0.1, 0, 0), (0.2, 0.1, 0.1), end=(0.1, 0, 0.2), rotation=TURNED, of=UPPER
+    ),
     "speed": PointSpeed(HAND, 1.0, (0, 0, 0.1)),
     "velocity of a point": PointVelocity(HAND, (0.1, 0, 0.2), point=(0, 0, 0.1), axes="xz", at=[0.2, 0.8]),
     "balance": ZeroMomentPoint(SQUARE, height=0.2),

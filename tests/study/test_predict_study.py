@@ -338,6 +338,10 @@ TERMS = {
     "point_speed": {"body": "link2", "limit": 90.0, "point": [0.4, 0, 0]},
     "orientation": {"body": "link1", "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]], "at": "start"},
     "keep_out": {"body": "link2", "center": [2, 2, 0], "radius": 0.1, "points": [[0, 0, 0], [0.4, 0, 0]]},
+    "keep_apart": {"body": "link2", "end": [0.4, 0, 0], "radius": 0.01, "of_start": [2, 2, 0]},
+    "keep_out_box": {
+        "body": "link2", "center": [2, 2, 0], "size": [0.1, 0.1, 0.1], "end": [0.4, 0, 0], "radius": 0.01
+    },
     "ground_clearance": {"body": "link2", "height": -2.0, "normal": [0, 1, 0]},
     "zero_moment_point": {"polygon": [[-9, -9], [9, -9], [9, 9], [-9, 9]]},
     "boundary": {"at": 0.5, "position": {"joint1": "20 deg"}},

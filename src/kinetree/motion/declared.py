@@ -93,6 +93,10 @@ def _at(default: str = "samples") -> Parameter:
     return Parameter("at", "place", _PLACES, default, said=f'default "{default}"')
 
 
+def _radius(text: str, name: str = "radius") -> Parameter:
+    return Parameter(name, "number", text, 0.0, "m", "default 0")
+
+
 _AT_OR_POINTS = Parameter(
     "at", "place_or_points", f'{_PLACES}; or "points": control points keep within the bounds', "samples",
     said='default "samples"',
@@ -369,6 +373,41 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter(
                 "of", "text", "Name of the body that the sphere is fixed in", "world", said='default "world"'
             ),
+            _at(),
+        ),
+    ),
+    Declared(
+        "KeepApart", "keep_apart", "two capsules of bodies, or of a body and the world, that keep a distance",
+        (
+            _body(),
+            Parameter("of", "text", "Name of the other body", "world", said='default "world"'),
+            Parameter("start", "vector", "Where its capsule begins, in its frame", ORIGIN, "m", "default 0"),
+            Parameter("end", "vector", "Where its capsule ends", None, "m", "default the start: a sphere"),
+            _radius("Radius of its capsule"),
+            Parameter(
+                "of_start", "vector", "Where the other capsule begins, in the other frame", ORIGIN, "m",
+                "default 0",
+            ),
+            Parameter("of_end", "vector", "Where it ends", None, "m", "default its start: a sphere"),
+            _radius("Radius of the other capsule", "of_radius"),
+            _radius("What must be left between their surfaces", "clearance"),
+            _at(),
+        ),
+    ),
+    Declared(
+        "KeepOutBox", "keep_out_box", "a box that a capsule of a body stays out of",
+        (
+            _body(),
+            Parameter("center", "vector", "Centre of the box, in the world or in another body", unit="m"),
+            Parameter("size", "vector", "Edges of the box along its axes", unit="m"),
+            Parameter("start", "vector", "Where the capsule begins on the body", ORIGIN, "m", "default 0"),
+            Parameter("end", "vector", "Where the capsule ends", None, "m", "default the start: a sphere"),
+            _radius("Radius of the capsule"),
+            Parameter("rotation", "matrix", "Axes of the box as columns (no unit)", None),
+            Parameter(
+                "of", "text", "Name of the body that the box is fixed in", "world", said='default "world"'
+            ),
+            _radius("What must be left between them", "clearance"),
             _at(),
         ),
     ),

@@ -1,5 +1,6 @@
 """Objectives and constraints of motion problems; one small class each."""
 
+from kinetree.motion.terms.apart import KeepApart, KeepOutBox
 from kinetree.motion.terms.boundary import Boundary, Hold, Periodic, Symmetric
 from kinetree.motion.terms.contract import Constraint, Function, Objective
 from kinetree.motion.terms.custom import CustomConstraint, CustomObjective
@@ -56,7 +57,9 @@ __all__ = [
     "JointLimits",
     "JointProduct",
     "JointSprings",
+    "KeepApart",
     "KeepOut",
+    "KeepOutBox",
     "Objective",
     "Orientation",
     "Periodic",
