@@ -13,8 +13,10 @@ from kinetree.errors import InputError
 
 NODES = 8  # of each polynomial
 EXACT = 1e-10  # error of the polynomials, beside the largest value
+ROUNDING = 2e-11  # of coefficients, beside the largest value
 SHORT = 1e-10  # share of the whole span on which a function that is not met jumps
 MOST = 2000  # intervals
+ROUNDS = 8  # until no jump is found any more
 FIRST = 8  # intervals at the beginning, so that what lasts for a short time is seen
 _X = (np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)[::-1] + 1.0) / 2.0  # inside (0, 1): ends may jump
 _BETWEEN = np.concatenate([[_X[0] / 2.0], (_X[1:] + _X[:-1]) / 2.0, [(1.0 + _X[-1]) / 2.0]])
@@ -29,26 +31,32 @@ def fitted_pieces(function: Callable[[float], Array], duration: float, told: str
     eighth of the duration has 17 at first. ``told`` names the function in complaints.
 
     >>> pulse = fitted_pieces(lambda t: np.array([float(0.3 < t < 0.5)]), 1.0, "pulse")
-    >>> pulse.kinks.round(6).tolist(), pulse.at([0.2, 0.4, 0.6])[:, 0].round(9).tolist()
-    ([0.0, 0.3, 0.5, 1.0], [0.0, 1.0, 0.0])
+    >>> pulse.at([0.2, 0.4, 0.6])[:, 0].round(9).tolist()
+    [0.0, 1.0, 0.0]
+    >>> pulse.breaks[1:][np.diff(pulse.breaks) == 0.0].round(6).tolist()  # where it jumps
+    [0.3, 0.5]
     """
-    jumps = [0.0, *_Fit(function, duration, told).jumps(np.linspace(0.0, duration, FIRST + 1)), duration]
+    edges, fits = [0.0, duration], list[_Fit]()
+    for _ in range(ROUNDS):
+        found, fits = set[float](), []
+        for begin, end in pairwise(edges):
+            fit = _Fit(function, duration, told)
+            margin = min(2.0 * SHORT * duration, 0.25 * (end - begin))
+            inner = begin + margin * (begin > 0.0), end - margin * (end < duration)
+            found |= set(fit.jumps(np.linspace(*inner, FIRST + 1)))
+            fits.append(fit)
+        if not found:
+            break
+        edges = sorted({*edges, *found})
     breaks, pieces = list[float](), list[Array]()
-    for begin, end in pairwise(jumps):
-        width = end - begin
-        margin = min(2.0 * SHORT * duration, 0.25 * width)
-        inner = (begin + margin * (begin > 0.0), end - margin * (end < duration))
-        found = _Fit(function, duration, told)
-        found.jumps(np.linspace(*inner, FIRST + 1))
+    for begin, fit in zip(edges[:-1], fits, strict=True):
+        rows = [_moved(c, begin - a) if k == 0 else c for k, (a, _, c) in enumerate(fit.pieces)]
         if breaks:  # an interval without length: a jump
-            breaks.append(begin)
-            pieces.append(np.zeros_like(pieces[-1]))
-        for k, (a, _, c) in enumerate(found.pieces):
-            start = begin if k == 0 else a
-            breaks.append(start)
-            pieces.append(_moved(c, start - a))
-        if len(pieces) > len(found.pieces):
-            pieces[-len(found.pieces) - 1][0] = pieces[-len(found.pieces)][0]
+            jump = np.zeros_like(rows[0])
+            jump[0] = rows[0][0]
+            breaks, pieces = [*breaks, begin], [*pieces, jump]
+        breaks += [begin, *(a for a, _, _ in fit.pieces[1:])]
+        pieces += rows
     return PiecewisePolynomial(np.array([*breaks, duration]), np.array(pieces))
 
 
@@ -114,6 +122,7 @@ class _Fit:
                     found.append(b)
                 else:
                     found[-1] = b
+            scaled[np.abs(scaled) < ROUNDING * self.scale] = 0.0  # or else slopes of nothing look like kinks
             self.pieces.append((a, b, scaled / (b - a) ** np.arange(NODES)[:, None]))
         return found
 
