@@ -193,7 +193,7 @@ WRONG = {
         "line 14: [controller] a controller of kind 'pd' needs the key 'kp'",
         "",
     ),
-    "law's key": (CONTROL + "knows_ground = false", "has no key 'knows_ground'", "kp, kd"),
+    "law's key": (CONTROL + "knows_ground = false", "has no key 'knows_ground'", "kp, bandwidth, kd"),
     "mass": (PENDULUM.replace("mass = 1.0, at", "mass = -1, at"), "line 9: body 'bob': mass", "-1"),
     "parent": (
         PENDULUM.replace('parent = "bob"', 'parent = "bbo"'),

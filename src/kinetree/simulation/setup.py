@@ -45,7 +45,7 @@ class Surroundings(NamedTuple):
 
 
 def surroundings(
-    ground: Ground | None, loads: LoadsGiven, stops: Stops | None, duration: float
+    ground: Ground | None = None, loads: LoadsGiven = (), stops: Stops | None = None, duration: float = 1.0
 ) -> Surroundings:
     """Surroundings from the arguments of a simulation that lasts so long (s)."""
     return Surroundings(ground, read_loads(loads, duration), stops)
