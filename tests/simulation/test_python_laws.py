@@ -69,7 +69,7 @@ def plain_rates(system, ground, stops, y):
     robot, tree, at = system.mechanism, system.mechanism.tree, system.at
     q, qd = y[at.q], y[at.qd]
     touch = kt.contact_forces(robot, ground, q, qd)
-    wrenches = [*system.loads, *touch.wrenches(robot)]
+    wrenches = [*system.loads.at(0.0), *touch.wrenches(robot)]
     x, v = all_axes(tree, q), all_rates(tree, qd)
     force = -tree.coulomb * np.clip(v / SLOW, -1.0, 1.0)
     bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
@@ -89,7 +89,7 @@ def plain_rates(system, ground, stops, y):
 def load_power(system, q, qd):
     robot, power = system.mechanism, 0.0
     poses, twists = kt.forward_kinematics(robot, q), kt.body_velocities(robot, q, qd)
-    for load in system.loads:
+    for load in system.loads.at(0.0):
         k = robot.body_index(load.body)
         R, v, w = poses.rotation[k], twists[k, :3], twists[k, 3:]
         F, M = np.asarray(load.force), np.asarray(load.moment)
