@@ -61,6 +61,22 @@ def lifter(result: kt.Result) -> Page:
     return Page(panels, result.q.values[len(result.time) // 12], rows)
 
 
+def gait(result: kt.Result) -> Page:
+    """Trunk, joints and torques of a predicted gait or jump."""
+    names = result.mechanism.joint_names
+    legs = [name for name in names if name.startswith(("hip1", "knee1", "ankle1"))]
+    root = [name for name in names if name.startswith("base.t")]
+    panels = [
+        over_time(result, "trunk", "q", root, [name[5:] for name in root]),
+        over_time(result, "first leg, angles", "q", legs, legs),
+        over_time(result, "first leg, torques", "tau", legs, legs),
+    ]
+    rows = [("iterations", f"{int(result.statistics['iterations'])}", "")]
+    if "tracked" in result.audit:
+        rows.append(("steps followed on the ground", f"{result.audit['tracked'].value:.0f}", ""))
+    return Page(panels, result.q.values[len(result.time) // 3], rows)
+
+
 def benchmark(result: kt.Result) -> Page:
     """Errors and computing times of the five problems."""
     names = result["problem"].values.tolist()
@@ -95,6 +111,8 @@ MORE: dict[str, Callable[[kt.Result], Page]] = {
     "lifting": lifter,
     "lifting_one_hand": lifter,
     "lifting_repeated": lifter,
+    "quadruped_predicted_trot": gait,
+    "planar_biped_jump": gait,
     "iftomm": benchmark,
     "jansen_walk": walker,
 }

@@ -32,6 +32,7 @@ TASKS = {
     "control": "Walking",
     "walk": "A person walks",
     "lift": "A person lifts",
+    "gait": "Predicted gaits",
     "predict": "The best motion",
     "stability": "Numerical stability",
     "compare": "Side by side",

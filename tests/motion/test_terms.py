@@ -364,3 +364,47 @@ def test_joints_that_follow_others_are_no_unknowns_and_sums_hold_at_every_instan
         problem(constraint=JointCombination({"joint6": 1.0}, 0.0), frozen={"joint6": 0.1})
     with pytest.raises(kt.InputError, match="at least one joint"):
         JointCombination({}, 0.0)
+
+
+def test_tracking_takes_trajectories_results_predictions_and_files(tmp_path):
+    """All of them are the same motion, so the same objective; joints go by their names."""
+    way = kt.trajectories.cycloid(np.zeros(6), np.linspace(0.1, 0.6, 6), 2.0)
+    t = np.linspace(0.0, 2.0, 401)
+    rows = way.at(t).q
+    ends = [Boundary("start", rows[0], 0.0), Boundary("end", rows[-1], 0.0)]
+
+    def value(reference, **more):
+        asked = Problem(
+            ARM, objective=Tracking(reference, **more), constraints=ends, duration=2.0, segments=6
+        )
+        return float(asked.program.objective(np.full(asked.program.n, 0.2)))
+
+    wanted = value(rows)
+    assert value(way) == pytest.approx(wanted, rel=1e-9)
+    found = kt.simulate(ARM, np.zeros(6), np.zeros(6), 0.01, times=3, progress=False)
+    from kinetree.result.build import build_result
+
+    names = list(ARM.joint_names)
+    result = build_result(
+        "inverse", ARM, {"time": t, "q": rows, "qd": 0 * rows, "qdd": 0 * rows, "tau": 0 * rows}
+    )
+    assert value(result) == pytest.approx(wanted, rel=1e-9)
+    result.save(tmp_path / "way.nc")
+    assert value(tmp_path / "way.nc") == pytest.approx(wanted, rel=1e-9)
+    turned = [names[k] for k in (3, 0, 1, 5, 2, 4)]
+    lines = ["time, " + ", ".join(turned)]
+    lines += [
+        ", ".join(f"{x:.17g}" for x in (at, *row[[names.index(n) for n in turned]]))
+        for at, row in zip(t, rows, strict=True)
+    ]
+    (tmp_path / "way.csv").write_text("\n".join(lines))
+    assert value(str(tmp_path / "way.csv")) == pytest.approx(wanted, rel=1e-9)
+    best = kt.predict(Problem(ARM, objective=Tracking(way), constraints=ends, duration=2.0, segments=6))
+    assert value(best) == pytest.approx(wanted, rel=1e-2)
+    assert value(found, joints=[names[0]]) > 0.0
+    with pytest.raises(kt.InputError, match="times of its own"):
+        Tracking(way, s=[0.0, 1.0])
+    with pytest.raises(kt.FileError, match=r"\.csv"):
+        Tracking("motion.txt")
+    with pytest.raises(kt.KinetreeError, match="no joint"):
+        value(kt.simulate(kt.zoo.gripper(), np.zeros(4), np.zeros(4), 0.01, times=3, progress=False))

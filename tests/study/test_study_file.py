@@ -335,6 +335,7 @@ def test_every_task_has_a_file_and_the_schema_knows_all():
         "stability",
         "compare",
         "walk",
+        "gait",
         "lift",
         "iftomm",
     }

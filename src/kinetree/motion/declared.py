@@ -238,8 +238,9 @@ OBJECTIVES: tuple[Declared, ...] = (
         (
             Parameter(
                 "reference", "rows_or_file",
-                "Positions of all joints, a row for each instant; or the name of a CSV file with a header "
-                "'time, joint1, ...' beside the study, stretched to the duration", unit="rad, m",
+                "Positions of all joints, a row for each instant; or the name of a file beside the study, "
+                "stretched to the duration: a result (.nc) or a CSV table with a header 'time, joint1, ...'",
+                unit="rad, m",
             ),
             Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
             _JOINTS,

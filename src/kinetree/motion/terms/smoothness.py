@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, listed
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.program.evaluation import At
 from kinetree.motion.terms.contract import Chained, Function, Objective, Quantity, per_joint, row
 from kinetree.motion.terms.effort import Names, Values
+from kinetree.motion.terms.reference import followed
 
 
 class Jerk(Objective):
@@ -62,32 +65,61 @@ class _SquaredJerk(Chained):
 class Tracking(Objective):
     """Integral of sum_j w_j (q_j - reference_j)^2 dt for a given motion, stretched to the duration.
 
-    ``reference`` (m, n_dof) at ``s`` (m,) from 0 to 1, straight between; by default evenly spaced.
+    ``reference``: positions (m, n_dof) at ``s`` (m,) from 0 to 1, straight between, by default evenly spaced;
+    or a :class:`~kinetree.trajectories.Trajectory`, a :class:`~kinetree.Result` or a prediction; or the name
+    of a file, a result (.nc) or a table (.csv) with a header "time, joint1, ...". What has names is matched
+    by the names of the joints, and joints that it lacks are left out unless they are asked for.
+
+    >>> import kinetree as kt
+    >>> Tracking(kt.trajectories.cycloid([0, 0], [1, 1], 2.0)).s[[0, -1]].tolist()
+    [0.0, 1.0]
     """
 
     family = "tracking"
 
     def __init__(
-        self, reference: ArrayLike, s: ArrayLike | None = None, joints: Names = None, weights: Values = 1.0
+        self, reference: Any, s: ArrayLike | None = None, joints: Names = None, weights: Values = 1.0
     ) -> None:
-        self.reference, self.joints, self.weights = row(reference, "reference"), joints, weights
+        self.joints, self.weights = joints, weights
+        given = followed(reference)
+        if given is not None and s is not None:
+            raise InputError("a reference that is a motion or a file has times of its own; leave out s")
+        self.names = None if given is None else given.names
+        self.reference = row(reference, "reference") if given is None else given.q
         if self.reference.ndim != 2 or len(self.reference) < 2:
             raise InputError(f"a reference to track must have shape (m, n_dof), got {self.reference.shape}")
-        self.s = np.linspace(0.0, 1.0, len(self.reference)) if s is None else row(s, "s of the reference")
+        if given is not None:
+            self.s = given.s
+        elif s is None:
+            self.s = np.linspace(0.0, 1.0, len(self.reference))
+        else:
+            self.s = row(s, "s of the reference")
         if self.s.shape != (len(self.reference),) or (np.diff(self.s) <= 0.0).any():
             raise InputError("s of the reference must ascend, one number for each row")
 
     @override
     def integrand(self, setting: Setting) -> Function:
         """What is integrated over the motion."""
-        if self.reference.shape[1] != setting.mechanism.n_dof:
-            raise InputError(
-                f"a reference to track needs {setting.mechanism.n_dof} columns, got {self.reference.shape[1]}"
-            )
         chosen = setting.moving_joints(self.joints, self.family)
+        own = setting.mechanism.joint_names
+        if self.names is None:
+            if self.reference.shape[1] != len(own):
+                raise InputError(
+                    f"a reference to track needs {len(own)} columns, got {self.reference.shape[1]}"
+                )
+            columns = chosen
+        else:
+            if self.joints is None:
+                chosen = [j for j in chosen if own[j] in self.names]
+            missing = [own[j] for j in chosen if own[j] not in self.names]
+            if missing or not chosen:
+                raise InputError(
+                    f"a reference to track has no joint {listed(missing or own)}; it has {listed(self.names)}"
+                )
+            columns = [self.names.index(own[j]) for j in chosen]
         weights = per_joint(self.weights, setting, chosen, f"weights of {self.family}", 1.0)
-        columns = [setting.column[j] for j in chosen]
-        return _Distance(columns, weights, self.s, self.reference[:, chosen])
+        places = [setting.column[j] for j in chosen]
+        return _Distance(places, weights, self.s, self.reference[:, columns])
 
 
 class _Distance(Function):

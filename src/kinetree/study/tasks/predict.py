@@ -252,11 +252,16 @@ def _arguments(work: Assignment, declared: Declared, row: Any) -> dict[str, Any]
 
 
 def _of_file(work: Assignment, file: str, name: str) -> dict[str, Any]:
-    """Positions of a CSV file of a motion, and their instants from 0 to 1."""
+    """A motion in a file: a result as it is; of a table positions and their instants from 0 to 1."""
+    from kinetree.motion.terms.reference import RESULTS
+    from kinetree.result.netcdf import load_result
     from kinetree.trajectories.tabulated_motion import read_csv
 
+    path = os.path.join(work.study.folder, file)
     try:
-        motion = read_csv(os.path.join(work.study.folder, file), work.mechanism.joint_names)
+        if file.lower().endswith(RESULTS):
+            return {name: load_result(path)}
+        motion = read_csv(path, work.mechanism.joint_names)
     except FileError as error:
         raise FileError(f"{work.origin.where(('predict',))}: {error}") from None
     times = np.unique(motion.table().breaks)

@@ -1,0 +1,13 @@
+"""Gaits of legged robots, predicted: walking, trotting, hopping and jumping with the least effort.
+
+>>> import kinetree as kt
+>>> kt.gaits.Gait(speed=0.3, schedule="trot").speed
+0.3
+"""
+
+from kinetree.studies.gaits.gait import PredictedGait, gait
+from kinetree.studies.gaits.leap import Leap, hop, jump
+from kinetree.studies.gaits.schedule import Schedule, named_schedules
+from kinetree.studies.gaits.task import Gait
+
+__all__ = ["Gait", "Leap", "PredictedGait", "Schedule", "gait", "hop", "jump", "named_schedules"]

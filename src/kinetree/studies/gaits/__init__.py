@@ -1,0 +1,1 @@
+"""Gaits of legged robots, predicted: who walks, by which schedule, the problem, checks, tracking."""

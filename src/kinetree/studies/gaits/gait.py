@@ -1,0 +1,190 @@
+"""The study: predict a periodic gait of a legged robot, verify it, let it be tracked on the ground."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.errors import InputError, shown
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.predict import predict
+from kinetree.motion.solvers.interface import Progress
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.simulation.ground import Ground
+from kinetree.studies.gaits.checks import checked
+from kinetree.studies.gaits.problem import Plan, gait_problem, planned, start_of
+from kinetree.studies.gaits.schedule import named_schedules
+from kinetree.studies.gaits.task import Gait
+from kinetree.studies.gaits.tracking import tracked
+from kinetree.studies.gaits.walker import AXES, legged
+from kinetree.studies.walking.verified import Verified
+from kinetree.trajectories.base import Trajectory
+from kinetree.trajectories.combined import repeat
+from kinetree.trajectories.tabulated_motion import tabulated
+
+BEST = "best"
+ROWS = 20  # of the table between two knots, that a law follows
+FALLEN = 0.7  # of the height of the trunk at the start
+TILTED = 0.8  # rad, of the trunk
+
+
+@dataclass(frozen=True, eq=False)
+class PredictedGait(Verified):
+    """A predicted gait: the plan, the prediction of one cycle, and all checks by name."""
+
+    plan: Plan
+    prediction: Prediction
+    checks: dict[str, Check]
+    seconds: dict[str, float] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)  # objectives of schedules that were tried, too
+
+    @property
+    def cost_of_transport(self) -> float:
+        """Positive work of the joints in a cycle over weight and way."""
+        p, who = self.prediction, self.plan.who
+        columns = [who.mechanism.joint_index(x) for x in who.joints]
+        power = np.maximum(p.tau[:, columns] * p.qd[:, columns], 0.0).sum(axis=1)
+        work = float(np.trapezoid(power, p.t))
+        return work / (who.weight * max(self.plan.stride, 1e-9))
+
+    @cached_property
+    def cycle(self) -> Trajectory:
+        """The motion of one cycle as a trajectory."""
+        n = ROWS * self.plan.task.segments
+        t = np.linspace(0.0, self.prediction.duration, n + 1)
+        q, qd, qdd = self.prediction.at(t)
+        return tabulated(t, q, qd, qdd)
+
+    def trajectory(self, cycles: int = 1) -> Trajectory:
+        """So many cycles, each a stride further."""
+        return self.cycle if cycles == 1 else repeat(self.cycle, cycles, advance=True)
+
+    def to_result(self) -> Result:
+        """Motion, torques, joint reactions, the ground's forces, and the audit."""
+        result = self.prediction.to_result()
+        return replace(result, audit={**result.audit, **self.checks})
+
+    def track(
+        self,
+        cycles: int = 4,
+        kp: float = 200.0,
+        kd: float | None = None,
+        ground: Ground | None = None,
+        **options: Any,
+    ) -> Result:
+        """A simulation on the ground under computed torque that follows so many cycles; see :meth:`walked`.
+
+        ``kp`` (1/s^2) and ``kd`` (1/s, by default critical) act on the joints; nothing acts on the trunk but
+        the ground. Options are those of :func:`kinetree.simulate`.
+        """
+        return tracked(self.plan.who, self.trajectory(cycles), kp, kd, ground, options)
+
+    def followed(self, cycles: int) -> Result:
+        """The result with a check of how far the gait walks on the ground, followed over so many cycles."""
+        result = self.to_result()
+        if not self.solved:
+            return result
+        run = self.track(cycles)
+        steps, speed = self.walked(run)
+        asked = cycles * len(set(self.plan.schedule.touchdown))
+        check = Check(
+            steps, asked, steps >= asked - 1e-6, "1",
+            f"followed on the ground it walks {steps:.1f} of {asked} steps at {speed:.2f} m/s",
+        )  # fmt: skip
+        return replace(result, audit={**result.audit, "tracked": check})
+
+    def walked(self, run: Result) -> tuple[float, float]:
+        """For how many steps a simulation did not fall, and the speed over that time (m/s).
+
+        It has fallen when the trunk is below 70 % of its height at the start or tilted by 0.8 rad; a step is
+        the period over the number of touch-downs that do not coincide.
+        """
+        who = self.plan.who
+        t, q = np.asarray(run.time.values), np.asarray(run.q.values)
+        height = q[:, who.mechanism.joint_index(who.slides(who.up))]
+        turns = [who.mechanism.joint_index(x) for x in who.root if x not in _sliding(who)]
+        tilt = np.abs(q[:, turns] - q[0, turns]).max(axis=1) if turns else np.zeros(len(t))
+        fell = np.flatnonzero((height < FALLEN * height[0]) | (tilt > TILTED))
+        last = int(fell[0]) if len(fell) else len(t) - 1
+        step = self.prediction.duration / len(set(self.plan.schedule.touchdown))
+        x = q[:, who.mechanism.joint_index(who.slides(who.forward))]
+        return float(t[last] / step), float((x[last] - x[0]) / max(t[last], 1e-9))
+
+    def __repr__(self) -> str:
+        plan, word = self.plan, self.prediction.outcome.status.name.lower()
+        return (
+            f"PredictedGait('{plan.who.mechanism.name}', {plan.schedule.name}, {plan.task.speed:g} m/s, "
+            f"period {plan.period:.3g} s: {word}, objective {self.prediction.objective:.4g}, "
+            f"{self.prediction.iterations} iterations)"
+        )
+
+
+def _sliding(who: Any) -> list[str]:
+    found = []
+    for axis in AXES:
+        try:
+            found.append(who.slides(axis))
+        except InputError:
+            continue
+    return found
+
+
+def gait(
+    mechanism: Mechanism,
+    task: Gait | None = None,
+    *,
+    tolerance: float = 1e-3,
+    start: Any = None,
+    solver: str = "auto",
+    max_iterations: int = 300,
+    time_limit: float | None = None,
+    progress: bool | Callable[[Progress], object] | None = None,
+    **changes: Any,
+) -> PredictedGait:
+    """The periodic gait of a legged robot that costs the least effort at a speed; ``changes`` as in Gait.
+
+    Motion, torques and the ground's forces on all contact points are sought: feet rest where they touch
+    down and swing above the ground in between, by the schedule; the ground only pushes, within friction;
+    nothing else acts on the trunk. The search begins with standing on bent legs, moved along at the speed.
+    With ``schedule="best"`` all that are known for so many legs are tried.
+
+    >>> import kinetree as kt
+    >>> found = kt.gaits.gait(kt.zoo.quadruped(), speed=0.4, schedule="trot")
+    >>> found.solved
+    True
+    """
+    if task is not None and not isinstance(task, Gait):
+        raise InputError(f"gait needs a Gait, got {shown(task)}")
+    task = (task or Gait()).changed(**changes)
+    who = legged(mechanism, task.forward)
+    search: dict[str, Any] = {
+        "tolerance": tolerance, "solver": solver, "max_iterations": max_iterations, "time_limit": time_limit,
+        "progress": progress, "between": None,
+    }  # fmt: skip
+    if task.schedule != BEST:
+        return _found(planned(who, task), start, search)
+    names = list(named_schedules(len(who.feet)))
+    if not names:
+        raise InputError(f"gait: no schedule is known for {len(who.feet)} legs; give one of your own")
+    tried = [_found(planned(who, task.changed(schedule=name)), start, search) for name in names]
+    costs = {x.plan.schedule.name: x.prediction.objective for x in tried if x.solved}
+    best = min(tried, key=lambda x: (not x.passed, not x.solved, x.prediction.objective))
+    return replace(best, others=costs)
+
+
+def _found(plan: Plan, start: Any, search: dict[str, Any]) -> PredictedGait:
+    begun = perf_counter()
+    problem = gait_problem(plan)
+    made = perf_counter()
+    prediction = predict(problem, start=start_of(plan) if start is None else start, **search)
+    found = perf_counter()
+    checks = checked(plan, prediction)
+    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
+    return PredictedGait(plan, prediction, checks, seconds)

@@ -1,0 +1,362 @@
+"""Motions with a flight: a standing jump, and hopping on and on, in phases with and without ground.
+
+Durations follow from ballistics: in a flight of T the centre of mass rises by g T^2 / 8. Before and after it
+feet rest on the ground, whose forces are sought; nothing acts on the trunk but these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array, number
+from kinetree.analysis.energy import center_of_mass
+from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.errors import InputError
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.motion.phased import predict_phases
+from kinetree.motion.problem.phases import Junction, Phases
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.search.start import given_motion
+from kinetree.motion.solvers.choice import SOLVERS
+from kinetree.motion.terms import (
+    Boundary,
+    Effort,
+    Friction,
+    GroundClearance,
+    JointLimits,
+    PointPosition,
+    PointVelocity,
+    Posture,
+    SquaredAcceleration,
+    TorqueCombination,
+    UnknownForce,
+)
+from kinetree.motion.terms.contract import Constraint, Objective
+from kinetree.result.records import Check
+from kinetree.result.result import Result
+from kinetree.simulation.ground import Ground
+from kinetree.studies.gaits.tracking import tracked
+from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
+from kinetree.studies.walking.verified import Verified
+from kinetree.trajectories.base import Trajectory
+from kinetree.trajectories.tabulated_motion import tabulated
+
+PUSH = 1.4  # sqrt(leg / g): time on the ground before and after a flight
+HIGHEST = 1.0  # of the leg's length: higher jumps need legs of another kind
+FURTHEST = 1.5  # of the leg's length
+SEGMENTS = {"push": 36, "fly": 16, "land": 36}
+EFFORT, ACCELERATION, POSTURE, TRUNK = 100.0, 1e-3, 0.3, 3.0
+ROWS = 200  # of the table of a phase that a law follows
+RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
+LEFT = 0.03  # of the weight: forces on the trunk that nothing exerts, between knots
+SLIPS, SINKS, SLACK = 3e-3, 2e-3, 0.05  # beside the leg; beside the limit
+
+
+@dataclass(frozen=True, eq=False)
+class Leap(Verified):
+    """A predicted jump or hop: who, the prediction in phases, and all checks by name."""
+
+    who: Legged
+    height: float
+    distance: float
+    prediction: PhasedPrediction
+    checks: dict[str, Check]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def trajectory(self) -> Trajectory:
+        """The motion of all phases as a trajectory."""
+        t: list[Array] = []
+        q: list[Array] = []
+        qd: list[Array] = []
+        begun = 0.0
+        for part in self.prediction.parts:
+            times = np.linspace(0.0, part.duration, ROWS + 1)
+            motion = part.at(times)
+            first = 1 if t else 0
+            t.append(begun + times[first:])
+            q.append(motion[0][first:])
+            qd.append(motion[1][first:])
+            begun += part.duration
+        return tabulated(np.concatenate(t), np.concatenate(q), np.concatenate(qd))
+
+    def track(
+        self, kp: float = 400.0, kd: float | None = None, ground: Ground | None = None, **options: Any
+    ) -> Result:
+        """A simulation on the ground under computed torque that follows the motion, as of a gait."""
+        return tracked(self.who, self.trajectory(), kp, kd, ground, options)
+
+    def to_result(self) -> Result:
+        """Motion of all phases, torques, forces, and the audit."""
+        result = self.prediction.to_result()
+        return replace(result, audit={**result.audit, **self.checks})
+
+    def __repr__(self) -> str:
+        word = self.prediction.outcome.status.name.lower()
+        times = ", ".join(f"{T:.3g}" for T in self.prediction.durations)
+        return (
+            f"Leap('{self.who.mechanism.name}', {self.height:g} m high, {self.distance:g} m far: {word}, "
+            f"phases of {times} s, objective {self.prediction.objective:.4g}, "
+            f"{self.prediction.iterations} iterations)"
+        )
+
+
+def jump(
+    mechanism: Mechanism, height: float = 0.1, distance: float = 0.0, *, stance: Any = None, **search: Any
+) -> Leap:
+    """A standing jump with the least effort: from rest on all feet, a flight, and back to rest.
+
+    The centre of mass rises by ``height`` (m) in the flight, and all lands ``distance`` (m) further.
+
+    >>> import kinetree as kt
+    >>> kt.gaits.jump(kt.zoo.planar_biped(), height=0.08).solved
+    True
+    """
+    who, T = _asked(mechanism, height, distance, stance, search)
+    ground = PUSH * float(np.sqrt(who.leg / _gravity(who)))
+    moved = np.zeros(3)
+    moved[AXES.index(who.forward)] = distance
+    phases = [
+        _standing(who, ground, np.zeros(3), "push", start=_rest(who, 0.0)),
+        _flying(who, T, moved),
+        _standing(who, ground, moved, "land", end=_rest(who, distance)),
+    ]
+    starts = [(ground, 0.0, 0.0), (T, 0.0, distance), (ground, distance, distance)]
+    return _found(who, height, distance, Phases(phases), starts, ("push", "fly", "land"), search)
+
+
+def hop(
+    mechanism: Mechanism, height: float = 0.05, distance: float = 0.0, *, stance: Any = None, **search: Any
+) -> Leap:
+    """Hopping on and on with all feet together: on the ground, a flight, ``distance`` (m) further the same.
+
+    >>> import kinetree as kt
+    >>> kt.gaits.hop(kt.zoo.planar_biped(), height=0.03).solved
+    True
+    """
+    who, T = _asked(mechanism, height, distance, stance, search)
+    ground = PUSH * float(np.sqrt(who.leg / _gravity(who)))
+    moved = np.zeros(3)
+    moved[AXES.index(who.forward)] = distance
+    slide = who.slides(who.forward)
+    on = Junction("velocity", jumps={"position": {slide: -distance}}) if distance else Junction("velocity")
+    phases = [_standing(who, ground, np.zeros(3), "push"), _flying(who, T, moved)]
+    starts = [(ground, 0.0, 0.0), (T, 0.0, distance)]
+    return _found(who, height, distance, Phases(phases, cycle=on), starts, ("push", "fly"), search)
+
+
+# ---- the problems --------------------------------------------------------------------------------------
+def _gravity(who: Legged) -> float:
+    return float(np.linalg.norm(who.mechanism.gravity))
+
+
+def _asked(
+    mechanism: Mechanism, height: float, distance: float, stance: Any, search: dict[str, Any]
+) -> tuple[Legged, float]:
+    """Who leaps, and how long the flight takes (s)."""
+    forward = search.pop("forward", "x")
+    who = legged(mechanism, forward, stance=stance)
+    if not 0.0 < number(height, "leap: height") <= HIGHEST * who.leg:
+        raise InputError(
+            f"leap: height must be above 0 and at most {HIGHEST * who.leg:.2f} m, the length of the legs, "
+            f"got {height:g} m"
+        )
+    if not 0.0 <= number(distance, "leap: distance") <= FURTHEST * who.leg:
+        raise InputError(f"leap: distance must be from 0 to {FURTHEST * who.leg:.2f} m, got {distance:g} m")
+    return who, float(np.sqrt(8.0 * height / _gravity(who)))
+
+
+def _rest(who: Legged, distance: float) -> dict[str, float]:
+    q = {
+        x: float(who.stance[who.mechanism.joint_index(x)])
+        for x in who.mechanism.joint_names
+        if x not in who.held
+    }
+    q[who.slides(who.forward)] += distance
+    return q
+
+
+def _common(who: Legged) -> tuple[list[Objective], list[Constraint]]:
+    """Objective and what holds in all phases: a trunk that nothing drives, ranges."""
+    mechanism, tree = who.mechanism, who.mechanism.tree
+    at = {x: float(who.stance[mechanism.joint_index(x)]) for x in mechanism.joint_names}
+    low, high = {}, {}
+    for x in who.joints:
+        k = tree.axis_names.index(x)
+        low[x] = float(tree.lower[k]) if np.isfinite(tree.lower[k]) else at[x] - RANGE
+        high[x] = float(tree.upper[k]) if np.isfinite(tree.upper[k]) else at[x] + RANGE
+    size = who.weight * who.leg
+    slides = (who.slides(who.forward), who.slides(who.up))
+    turns = [x for x in who.root if x not in (*who.held, *slides)]
+    objective: list[Objective] = [
+        EFFORT * Effort(2.0, who.joints, limits={x: size for x in who.joints}),
+        ACCELERATION * SquaredAcceleration(who.joints),
+        POSTURE * Posture(who.joints, {x: at[x] for x in who.joints}),
+    ]
+    if turns:
+        objective.append(TRUNK * Posture(turns, {x: at[x] for x in turns}))
+    root = [x for x in who.root if not (who.flat and x in who.held)]
+    limits: list[Constraint] = [
+        *(TorqueCombination({x: 1.0}, 0.0, 0.0, size=who.weight, at="knots") for x in root),
+        JointLimits(low, high, who.joints),
+    ]
+    return objective, limits
+
+
+def _standing(
+    who: Legged,
+    T: float,
+    moved: Array,
+    name: str,
+    start: dict[str, float] | None = None,
+    end: dict[str, float] | None = None,
+) -> Problem:
+    """All feet rest, moved by (3,) from where they stand."""
+    objective, found = _common(who)
+    for at, pose in (("start", start), ("end", end)):
+        if pose is not None:
+            found.append(Boundary(at, pose, {x: 0.0 for x in pose}))
+    n = SEGMENTS[name]
+    knots = np.linspace(0.0, 1.0, n + 1)
+    knots = knots[1:] if start is not None else knots
+    knots = knots[:-1] if end is not None else knots
+    for foot in who.feet:
+        places = who.places(foot) + moved
+        for j, axis in who.held_rows(foot):
+            found.append(PointPosition(foot.body, places[j], point=foot.points[j], axes=axis, at=knots))
+        found += _push(who, foot)
+    return Problem(
+        who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
+        frozen={x: 0.0 for x in who.held},
+    )  # fmt: skip
+
+
+def _push(who: Legged, foot: Foot) -> list[Constraint]:
+    weight = who.weight
+    tangents = who.forward if who.flat else who.forward + who.across
+    each = weight / len(who.feet) / len(foot.points)
+    common: dict[str, Any] = {"size": weight, "at": "points"}
+    found: list[Constraint] = [
+        UnknownForce(
+            foot.body, point, name=name, axes=who.up, lower=0.0, upper=LARGEST * weight, start=each, **common
+        )
+        for name, point in zip(foot.names, foot.points, strict=True)
+    ]
+    across = f"{foot.body} across"
+    found.append(
+        UnknownForce(
+            foot.body,
+            foot.middle,
+            name=across,
+            axes=tangents,
+            lower=-LARGEST * weight,
+            upper=LARGEST * weight,
+            **common,
+        )
+    )
+    normal = np.eye(3)[AXES.index(who.up)]
+    shape = "octagon" if len(tangents) > 1 else "box"
+    return [*found, Friction([*foot.names, across], 0.7, normal=normal, shape=shape)]
+
+
+def _flying(who: Legged, T: float, moved: Array) -> Problem:
+    """Nothing touches; at the end feet are where they land, at rest."""
+    objective, found = _common(who)
+    normal, up = np.eye(3)[AXES.index(who.up)], AXES.index(who.up)
+    inside = np.linspace(0.0, 1.0, 2 * SEGMENTS["fly"] + 1)[1:-1]
+    for foot in who.feet:
+        places = who.places(foot)
+        found.append(GroundClearance(foot.body, foot.points, float(places[:, up].min()), normal, at=inside))
+        for j, axis in who.held_rows(foot):
+            found.append(
+                PointPosition(foot.body, places[j] + moved, point=foot.points[j], axes=axis, at="end")
+            )
+            found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
+    return Problem(
+        who.mechanism, objective=objective, constraints=found, duration=T, segments=SEGMENTS["fly"],
+        samples=2, frozen={x: 0.0 for x in who.held},
+    )  # fmt: skip
+
+
+# ---- search and checks ---------------------------------------------------------------------------------
+def _found(
+    who: Legged, height: float, distance: float, phases: Phases, starts: list[tuple[float, float, float]],
+    names: tuple[str, ...], search: dict[str, Any],
+) -> Leap:  # fmt: skip
+    begun = perf_counter()
+    slide = who.mechanism.joint_index(who.slides(who.forward))
+    first = []
+    for problem, (T, a, b) in zip(phases.problems, starts, strict=True):
+        q = np.tile(who.stance, (2, 1))
+        q[:, slide] += [a, b]
+        first.append(problem.program.reduced(given_motion(problem, np.array([0.0, T]), q)))
+    given = {"tolerance": 1e-3, "max_iterations": 300, "between": None, "solver": _solver(), **search}
+    prediction = predict_phases(phases, start=np.concatenate(first), **given)
+    found = perf_counter()
+    checks = _checked(who, height, distance, prediction, names)
+    return Leap(
+        who, height, distance, prediction, checks, {"search": found - begun, "checks": perf_counter() - found}
+    )
+
+
+def _solver() -> str:
+    """IPOPT if it is installed: from far away it is quicker with phases than the solver that comes along."""
+    return "ipopt" if SOLVERS["ipopt"].is_installed() else "auto"
+
+
+def _checked(
+    who: Legged, height: float, distance: float, prediction: PhasedPrediction, names: tuple[str, ...]
+) -> dict[str, Check]:
+    up = AXES.index(who.up)
+    root = [who.mechanism.joint_index(x) for x in who.root if not (who.flat and x in who.held)]
+    left = slips = sinks = pull = used = rise = 0.0
+    for part, name in zip(prediction.parts, names, strict=True):
+        s = np.linspace(0.0, 1.0, 20 * SEGMENTS[name] + 1)
+        problem = part.problem
+        at, own = problem.evaluation(s, part.x), problem.setting.own
+        q, tau = at.motion.q[:, own], at.tau[:, own]
+        left = max(left, float(np.abs(tau[:, root]).max()) / who.weight)
+        poses = forward_kinematics(who.mechanism, q)
+        moved = distance * np.eye(3)[AXES.index(who.forward)] if name == "land" else np.zeros(3)
+        for foot in who.feet:
+            R, p = poses[foot.body]
+            places = p[:, None] + np.einsum("mij,kj->mki", R, foot.points)
+            stand = who.places(foot)
+            if name == "fly":
+                sinks = max(sinks, float((stand[:, up].min() - places[..., up]).max()))
+            else:
+                slips = max(slips, float(np.abs(places - stand - moved).max()))
+        if name == "fly":
+            height_of = center_of_mass(who.mechanism, q)[:, up]
+            rise = float(height_of[len(s) // 2] - 0.5 * (height_of[0] + height_of[-1]))
+        force: dict[str, Array] = {}
+        for load in problem.loads_of(s, part.x):
+            force[load.body] = force.get(load.body, 0.0) + np.asarray(load.force)
+        for f in force.values():
+            normal, across = f[:, up], np.linalg.norm(np.delete(f, up, axis=1), axis=1)
+            pull = max(pull, float(-normal.min()) / who.weight)
+            some = normal > 0.05 * who.weight
+            used = max(used, float((across[some] / normal[some]).max(initial=0.0)))
+    gaps = max((abs(x) for x in prediction.gaps.values()), default=0.0)
+    return {
+        "trunk": Check.within(left, LEFT, "1", "nothing but the ground holds the trunk (beside the weight)"),
+        "feet": Check.within(slips / who.leg, SLIPS, "1", "feet rest while they carry (beside the leg)"),
+        "clearance": Check.within(
+            max(sinks, 0.0) / who.leg, SINKS, "1", "feet that fly stay above the ground (beside the leg)"
+        ),
+        "pushing": Check.within(max(pull, 0.0), 1e-6, "1", "the ground only pushes (beside the weight)"),
+        "friction": Check.within(
+            max(used / 0.7 - 1.0, 0.0), SLACK, "1", f"friction of {used:.2f} where 0.7 is allowed"
+        ),
+        "rise": Check.within(
+            abs(rise / height - 1.0),
+            0.02,
+            "1",
+            f"the centre of mass rises by {rise:.4f} m above its chord",
+        ),
+        "junctions": Check.within(gaps, 1e-5, "rad or m", "phases go on where those before them ended"),
+    }

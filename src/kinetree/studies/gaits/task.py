@@ -1,0 +1,100 @@
+"""What a gait is asked for: how fast, by which schedule, how often, with what weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import number
+from kinetree.errors import InputError, shown, unknown_name
+
+SWING = 1.275  # sqrt(leg length / g): default time of a swing
+FURTHEST = 0.55  # of the leg's length: how far before or behind its hip a foot may be
+FASTEST = 1.0  # of speed^2 / (g leg): beyond it legs that push only lose the ground
+
+
+@dataclass(frozen=True)
+class Gait:
+    """How a legged robot walks: ``speed`` (m/s) along its forward axis, by a contact ``schedule``.
+
+    ``schedule`` is a name ("walk", "trot", "pace", "tripod", ...), a :class:`Schedule`, or "best" for the
+    cheapest of the known ones. ``period`` (s) is that of a whole cycle, by default with swings of
+    1.275 sqrt(leg / g), less if legs would not reach. ``clearance`` (m) is the height of swinging feet at
+    mid-swing, by default 5 % of the leg. ``limits`` map joints to largest torques (N m) where the mechanism
+    has none or others are wanted; ``range`` (rad) is how far joints may leave their standing pose where it
+    has no limits. Weights:
+    ``effort`` of squared torques over weight times leg, ``acceleration``, ``posture``. ``segments`` of the
+    splines in a cycle.
+
+    >>> Gait(speed=0.5, schedule="trot").changed(speed=0.4).speed
+    0.4
+    """
+
+    speed: float = 0.4
+    schedule: str | Any = "walk"
+    period: float | None = None
+    forward: str = "x"
+    friction: float = 0.7
+    clearance: float | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    range: float = 1.3
+    effort: float = 100.0
+    acceleration: float = 5e-4
+    posture: float = 0.3
+    trunk: float = 3.0
+    segments: int = 32
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            value, what = getattr(self, spec.name), f"gait: {spec.name}"
+            if spec.name in ("schedule", "forward"):
+                continue
+            if spec.name == "limits":
+                if not isinstance(value, Mapping):
+                    raise InputError(f"{what} must map joints to torques, got {shown(value)}")
+            elif spec.name == "segments":
+                if type(value) is not int or not 8 <= value <= 80:
+                    raise InputError(f"{what} must be an integer from 8 to 80, got {shown(value)}")
+            elif value is not None:
+                if not np.isfinite(number(value, what)) or value < 0.0:
+                    raise InputError(f"{what} must be finite and not negative, got {shown(value)}")
+        for name in ("friction", "range"):
+            if getattr(self, name) == 0.0:
+                raise InputError(f"gait: {name} must be positive, got 0")
+        if self.period == 0.0:
+            raise InputError("gait: period must be positive, got 0")
+        if not isinstance(self.forward, str):
+            raise InputError(f"gait: forward must be x, y or z, got {shown(self.forward)}")
+
+    def changed(self, **changes: Any) -> Gait:
+        """The same with some of it replaced."""
+        known = [x.name for x in fields(self)]
+        for name in changes:
+            if name not in known:
+                raise InputError(f"gait: {unknown_name('setting', name, known)}")
+        return replace(self, **changes)
+
+
+def period_of(task: Gait, leg: float, duty: float, gravity: float) -> float:
+    """Duration of a cycle (s); refused where legs do not reach or would lose the ground."""
+    froude = task.speed**2 / (gravity * leg)
+    if froude > FASTEST:
+        most = np.sqrt(FASTEST * gravity * leg)
+        raise InputError(
+            f"gait: {task.speed:g} m/s is beyond reach: speed^2 / (g leg) is {froude:.2f} for legs of "
+            f"{leg:.2f} m, at most {FASTEST:g} while feet hold the ground; that is {most:.2f} m/s"
+        )
+    usual = SWING * np.sqrt(leg / gravity) / (1.0 - duty)
+    longest = 2.0 * FURTHEST * leg / (task.speed * duty) if task.speed else np.inf
+    if task.period is None:
+        return float(min(usual, 0.8 * longest))
+    if task.period > longest:
+        raise InputError(
+            f"gait: with {task.speed:g} m/s and a period of {task.period:g} s feet would be "
+            f"{task.speed * task.period * duty / 2:.2f} m before their hips; legs of {leg:.2f} m reach "
+            f"{FURTHEST * leg:.2f} m. Take a period of at most {longest:.2f} s"
+        )
+    return float(task.period)

@@ -1,0 +1,126 @@
+"""Gaits: the cheapest periodic gait of a legged robot at a speed, or a hop or a jump."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from kinetree.errors import InputError
+from kinetree.formats.file_values import Number
+from kinetree.formats.schema_parts import Table
+from kinetree.result.result import Result
+from kinetree.study.assignment import Assignment
+from kinetree.study.tasks import Task, Work
+from kinetree.study.tasks.predict import History
+from kinetree.study.tasks.walk import SOLVERS
+from kinetree.study.values import Gains, Positive, Whole, choice
+
+LEAPS = ("hop", "jump")
+SEARCH = ("tolerance", "solver", "max_iterations", "time_limit")
+LEAPING = ("height", "distance")
+OTHER = ("touchdown", "duty", "tracked")
+
+
+class GaitTable(Table):
+    """How a legged robot goes: any mechanism with a floating root and contact points on its feet."""
+
+    speed: Number = Field(0.4, description="Mean speed (m/s).")
+    schedule: str = Field(
+        "walk",
+        description="Contact schedule: walk, trot, pace, tripod, ripple, best of these; or hop, jump.",
+    )
+    touchdown: Gains | None = Field(
+        None,
+        description="A schedule of one's own: touch-down by foot's body, share of the cycle (no unit).",
+    )
+    duty: Positive | None = Field(
+        None, description="With touchdown: share of the cycle that feet rest (no unit)."
+    )
+    period: Positive | None = Field(None, description="Of a cycle (s; default by leg length).")
+    forward: choice("axis", lambda: ("x", "y", "z")) = Field(  # type: ignore[valid-type]
+        "x", description="Axis of the world along which it goes."
+    )
+    height: Positive = Field(
+        0.05, description="Of hop and jump: rise of the centre of mass in the flight (m)."
+    )
+    distance: Number = Field(0.0, description="Of hop and jump: how far (m).")
+    friction: Positive = Field(0.7, description="Coefficient of friction (no unit).")
+    clearance: Positive | None = Field(
+        None, description="Of swinging feet at mid-swing (m; default 5 % of leg)."
+    )
+    limits: Gains | None = Field(None, description="Largest torques by joint (N m).")
+    effort: Number = Field(100.0, description="Weight of squared torques over weight times leg (no unit).")
+    acceleration: Number = Field(5e-4, description="Weight of squared accelerations (s^4/rad^2).")
+    posture: Number = Field(0.3, description="Weight of the distance from standing (1/rad^2).")
+    segments: Whole = Field(32, description="Segments of the splines in a cycle.")
+    tracked: Whole = Field(0, description="Cycles that are followed in a simulation on the ground; 0: none.")
+    tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
+    solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
+        "auto", description=f"One of {', '.join(SOLVERS)}."
+    )
+    max_iterations: Whole = Field(300, description="Limit of iterations.")
+    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+
+
+def prepare(work: Assignment) -> Work:
+    """The plan of a gait, made and checked before any search."""
+    table = work.tables.gait or GaitTable.model_validate({})
+    search: dict[str, Any] = {name: getattr(table, name) for name in SEARCH}
+    if table.schedule in LEAPS:
+        return _leap(work, table, search)
+    from kinetree.studies.gaits.problem import planned
+    from kinetree.studies.gaits.task import Gait
+    from kinetree.studies.gaits.walker import legged
+
+    asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + LEAPING + OTHER}
+    asked["limits"] = asked["limits"] or {}
+    with work.origin.blamed("gait"):
+        if (table.touchdown is None) != (table.duty is None):
+            raise InputError("a schedule of one's own has both touchdown and duty")
+        if table.touchdown is not None:
+            asked["schedule"] = {"touchdown": table.touchdown, "duty": table.duty}
+        task = Gait(**asked)
+        who = legged(work.mechanism, task.forward)
+        if task.schedule != "best":
+            planned(who, task)
+
+    def run() -> Result:
+        from kinetree.studies.gaits.gait import gait
+
+        history = History(work.progress)
+        with work.origin.blamed("gait"):
+            found = gait(work.mechanism, task, progress=history, **search)
+        result = found.followed(table.tracked) if table.tracked else found.to_result()
+        return history.within(result)
+
+    return run
+
+
+def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
+    from kinetree.studies.gaits.walker import legged
+
+    with work.origin.blamed("gait"):
+        legged(work.mechanism, table.forward)
+
+    def run() -> Result:
+        from kinetree.studies.gaits.leap import hop, jump
+
+        history = History(work.progress)
+        if search["solver"] == "auto":
+            search.pop("solver")
+        leap = hop if table.schedule == "hop" else jump
+        with work.origin.blamed("gait"):
+            found = leap(
+                work.mechanism, table.height, table.distance, forward=table.forward, progress=history,
+                **search,
+            )  # fmt: skip
+        return history.within(found.to_result())
+
+    return run
+
+
+TASK = Task(
+    "gait", "the cheapest gait of a legged robot, or a hop or jump, with ground reactions", prepare,
+    needs=("mechanism",), settings=GaitTable,
+)  # fmt: skip

@@ -1,0 +1,134 @@
+"""Predicted gaits, hops and jumps: closed forms, balances, tracking on the ground, and bad input."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.studies.gaits.checks import Cycle
+from kinetree.studies.gaits.problem import gait_problem, planned
+from kinetree.studies.gaits.walker import legged
+from kinetree.studies.motion_audit import momentum_rate
+
+
+@pytest.fixture(scope="module")
+def tripod():
+    return kt.gaits.gait(kt.zoo.hexapod(), speed=0.3, schedule="tripod", segments=24)
+
+
+@pytest.fixture(scope="module")
+def biped():
+    return kt.gaits.gait(kt.zoo.planar_biped(), speed=0.4, segments=24, acceleration=1e-3)
+
+
+def test_gaits_are_solved_and_pass_all_checks(tripod, biped):
+    assert tripod.passed and biped.passed, f"{tripod}\n{biped}"
+    assert {"trunk", "feet", "clearance", "pushing", "friction", "periodic"} <= set(tripod.checks)
+
+
+def test_mean_force_over_a_cycle_is_the_weight_and_nothing_is_left_forward(biped):
+    """A periodic motion gains no momentum: the ground carries the weight and pushes nowhere in the mean."""
+    s = np.linspace(0.0, 1.0, 2401)
+    cycle = Cycle(biped.plan, biped.prediction, s)
+    force = sum(cycle.force(foot.body) for foot in biped.plan.who.feet)
+    mean = np.trapezoid(force, s, axis=0)
+    assert mean[1] == pytest.approx(biped.plan.who.weight, rel=5e-3)
+    assert abs(mean[0]) < 5e-3 * mean[1] and abs(mean[2]) < 1e-12
+
+
+def test_momentum_changes_by_the_forces_that_were_found(tripod):
+    """Newton for all bodies, by accelerations of their centres, beside the sum of sought forces."""
+    cycle = Cycle(tripod.plan, tripod.prediction, np.linspace(0.0, 1.0, 25))  # knots
+    force = sum(cycle.force(foot.body) for foot in tripod.plan.who.feet)
+    rate = momentum_rate(cycle.mechanism, cycle.q, cycle.qd, cycle.qdd)
+    apart = rate - force - cycle.mechanism.mass * cycle.mechanism.gravity
+    assert np.abs(apart).max() < 1e-3 * tripod.plan.who.weight
+
+
+def test_way_and_schedule_are_those_asked_for(biped):
+    plan, q = biped.plan, biped.prediction.q
+    way = q[-1] - q[0]
+    assert way[biped.plan.who.mechanism.joint_index("base.tx")] == pytest.approx(0.4 * plan.period)
+    assert plan.schedule.least_support() == 1
+    s = np.linspace(0.0, 1.0, 200, endpoint=False)
+    cycle = Cycle(plan, biped.prediction, s)
+    on = plan.schedule.on_ground(s)
+    for k, foot in enumerate(plan.who.feet):
+        push = cycle.force(foot.body)[:, 1]
+        assert np.abs(push[~on[:, k]]).max() < 1e-6 * plan.who.weight
+        assert cycle.places(k)[~on[:, k]][..., 1].max() > 0.8 * plan.clearance
+
+
+def test_faster_costs_more():
+    robot = kt.zoo.planar_biped()
+    slow, fast = (kt.gaits.gait(robot, speed=v, segments=16, period=1.0) for v in (0.2, 0.7))
+    assert slow.solved and fast.solved and slow.prediction.objective < fast.prediction.objective
+
+
+def test_tracked_on_the_ground_it_walks(tripod):
+    run = tripod.track(cycles=2, times=201)
+    steps, speed = tripod.walked(run)
+    assert steps == pytest.approx(4.0) and speed == pytest.approx(0.3, rel=0.1)
+
+
+def test_derivatives_of_the_problem_are_exact():
+    who = legged(kt.zoo.quadruped())
+    plan = planned(who, kt.gaits.Gait(speed=0.3, schedule="trot", segments=8, limits={"knee1": 30.0}))
+    check = gait_problem(plan).check_derivatives()
+    assert check.passed, str(check)
+
+
+def test_jump_is_ballistic_and_lands_at_rest():
+    """The flight takes sqrt(8 h / g); its centre of mass keeps a constant velocity forward."""
+    found = kt.gaits.jump(kt.zoo.planar_biped(), height=0.06)
+    assert found.passed, str(found)
+    fly = found.prediction.parts[1]
+    assert fly.duration == pytest.approx(np.sqrt(8 * 0.06 / 9.81))
+    place = kt.center_of_mass(found.who.mechanism, fly.q)
+    forward = np.polyfit(fly.t, place[:, 0], 1)
+    assert np.abs(place[:, 0] - np.polyval(forward, fly.t)).max() < 1e-3
+    fall = np.polyfit(fly.t, place[:, 1], 2)[0]
+    assert fall == pytest.approx(-9.81 / 2, rel=5e-3)
+    last = found.prediction.parts[2]
+    assert np.abs(last.qd[-1]).max() < 1e-6
+    assert np.allclose(last.q[-1], found.who.stance, atol=1e-6)
+
+
+def test_own_schedule_and_best():
+    robot = kt.zoo.planar_biped()
+    own = {"touchdown": {"foot1": 0.0, "foot2": 0.5}, "duty": 0.7}
+    who = legged(robot)
+    assert planned(who, kt.gaits.Gait(schedule=own)).schedule.duty == pytest.approx(0.7, abs=0.02)
+    assert set(kt.gaits.named_schedules(4)) == {"trot", "pace", "walk"}
+    assert kt.gaits.named_schedules(5) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"speed": 9.0}, "beyond reach"),
+        ({"speed": 1.0, "period": 4.0}, "before their hips"),
+        ({"schedule": "gallop"}, "unknown schedule 'gallop'"),
+        ({"schedule": kt.gaits.Schedule("fly", (0.0, 0.5, 0.5, 0.0), 0.3)}, "no support from"),
+        ({"schedule": kt.gaits.Schedule("two", (0.0, 0.5), 0.6)}, "has 2 legs, the mechanism 4"),
+        ({"schedule": {"touchdown": {"shank1": 0.0}, "duty": 0.6}}, "is missing"),
+        ({"schedule": {"touchdown": {"paw": 0.0}, "duty": 0.6}}, "unknown foot 'paw'"),
+        ({"speed": float("nan")}, "finite"),
+        ({"speed": -1.0}, "not negative"),
+        ({"segments": 4}, "from 8 to 80"),
+        ({"limits": {"knee9": 3.0}}, "unknown joint"),
+        ({"forward": "z"}, "gravity"),
+        ({"gear": 3}, "unknown setting"),
+    ],
+)
+def test_bad_input_is_refused(changes, message):
+    with pytest.raises(kt.KinetreeError, match=message):
+        kt.gaits.gait(kt.zoo.quadruped(), **{"schedule": "trot", **changes})
+
+
+def test_mechanisms_without_feet_are_refused():
+    with pytest.raises(kt.KinetreeError, match=r"contact points|root|leg"):
+        kt.gaits.gait(kt.zoo.kuka_kr5())
+    with pytest.raises(kt.InputError, match="needs a mechanism"):
+        kt.gaits.gait("robot.urdf")
+    with pytest.raises(kt.InputError, match="height must be"):
+        kt.gaits.jump(kt.zoo.planar_biped(), height=5.0)
