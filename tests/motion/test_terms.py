@@ -407,4 +407,5 @@ def test_tracking_takes_trajectories_results_predictions_and_files(tmp_path):
     with pytest.raises(kt.FileError, match=r"\.csv"):
         Tracking("motion.txt")
     with pytest.raises(kt.KinetreeError, match="no joint"):
-        value(kt.simulate(kt.zoo.gripper(), np.zeros(4), np.zeros(4), 0.01, times=3, progress=False))
+        other = kt.simulate(kt.zoo.gripper(), np.zeros(4), np.zeros(4), 0.01, times=3, progress=False)
+        value(other, joints=[names[5]])
