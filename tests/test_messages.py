@@ -98,6 +98,18 @@ def test_angles_that_look_like_degrees_get_a_hint():
     kt.simulate(limited(), [90.0], duration=0.01)  # nothing tells what is usual
 
 
+def test_other_ways_into_a_motion_hint_at_degrees_too():
+    robot, words = limited(lower=-3.0, upper=3.0), r"90 degrees are 1.571 rad"
+    with pytest.warns(kt.KinetreeWarning, match=words):
+        kt.simulate_batch(robot, [[0.0], [90.0]], duration=0.01, times=2, verdicts=False)
+    with pytest.warns(kt.KinetreeWarning, match=words):
+        kt.Simulator(robot, duration=0.01, times=2).run([90.0])
+    ends = [kt.terms.Boundary("start", [0.0], 0.0), kt.terms.Boundary("end", [90.0], 0.0)]
+    problem = kt.Problem(robot, objective=kt.terms.SquaredTorque(), constraints=ends, duration=1.0)
+    with pytest.warns(kt.KinetreeWarning, match="boundary position of joint 'turn' is 90 rad"):
+        kt.predict(problem)
+
+
 def test_a_motion_that_runs_away_ends_with_joint_speed_and_steps():
     """A light wrist under a constant torque: every step is shorter than the one before, for ever."""
     words = r"joint 'joint6' moves at .* per second at t = .* after \d+ steps"

@@ -23,6 +23,7 @@ from kinetree.motion.solvers.choice import chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.motion.tightening import checked_part, tightened_within
 from kinetree.result.result import Result
+from kinetree.state import hint_at_degrees
 
 Given = Prediction | Result | Start | tuple[ArrayLike, ArrayLike] | str | None
 RANDOM = "random"
@@ -94,6 +95,7 @@ def predict(
         Start(by_chance(rng)) if isinstance(start, str) and start == RANDOM else _first_start(problem, start)
     )
     _refuse_open_start(problem, first)
+    _hint_at_degrees(problem)
     found = made(search.run(first, by_chance, starts, rng, trials, progress))
 
     def again(asked: Problem, **own: Any) -> Prediction:
@@ -110,6 +112,14 @@ def predict(
     if saver is not None:
         saver.write(found)
     return found
+
+
+def _hint_at_degrees(problem: Problem) -> None:
+    """Warn of boundary conditions that look like degrees beside the limits of their joints."""
+    known, largest = problem.known_positions(), np.zeros(problem.mechanism.n_dof)
+    for joint, column in problem.setting.column.items():
+        largest[joint] = max((q for _, q in known.get(column, [])), key=abs, default=0.0)
+    hint_at_degrees(problem.mechanism, largest, "boundary position")
 
 
 def _refuse_open_start(problem: Problem, start: Start) -> None:

@@ -27,7 +27,7 @@ from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
 from kinetree.simulation.verdicts import Judge, Verdicts, read_verdicts
-from kinetree.state import coordinates
+from kinetree.state import coordinates, hint_at_degrees
 
 LOOK = 1000  # steps before a look at stiffness
 
@@ -109,6 +109,7 @@ class Simulator:
         if len(self.system.parts.locks):
             refuse_locks(self.system, start)
         if not self._is_checked:
+            hint_at_degrees(self.mechanism, q, "q0")
             check_step(self.system, self.ground, self.options, start[0])
             self._is_checked = True
         integration, self._last = self._integration, None
