@@ -212,3 +212,46 @@ def test_a_batch_lets_one_choose_the_motion(browser, tmp_path):
         found = np.array(state(browser, "pose()"))[:, :3]
         np.testing.assert_allclose(found, kt.forward_kinematics(falls.mechanism, q).position, atol=1e-5)
     assert errors(browser) == []
+
+
+def test_curves_can_be_taken_along_as_a_table(browser, pages, gripper_fall):
+    """The table has the page's curves: the joint positions among them are those of the result."""
+    import csv
+    import io
+
+    opened(browser, pages / "gripper_free_fall.html")
+    rows = list(csv.DictReader(io.StringIO(browser.execute_script("return window.kinetree.curvesAsText()"))))
+    own = [row for row in rows if row["variable"] == "q" and row["curve"] == "joint1"]
+    time_s, values = (np.array([float(row[key]) for row in own]) for key in ("time_s", "value"))
+    wanted = np.interp(time_s, gripper_fall.time.values, gripper_fall.q.values[:, 0])
+    assert len(own) > 50 and {row["unit"] for row in own} == {"rad"}
+    np.testing.assert_allclose(values, wanted, atol=1e-5)
+    browser.find_element("id", "save-curves").click()
+    assert not errors(browser)
+
+
+def test_meshes_are_seen_in_their_colour(browser, tmp_path):
+    """A red mesh covers many red pixels of the animation."""
+    import io
+
+    from PIL import Image
+
+    from kinetree.model.body import Shape
+
+    (tmp_path / "block.obj").write_text(
+        "".join(f"v {x} {y} {z}\n" for x in (0, 0.4) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
+        + "f 1 2 4 3\nf 5 7 8 6\nf 1 5 6 2\nf 3 4 8 7\nf 1 3 7 5\nf 2 6 8 4\n"
+    )
+    plain = kt.zoo.two_link()
+    shape = Shape("mesh", [1, 1, 1], file="block.obj", color=(1, 0, 0, 1), folder=str(tmp_path))
+    first = replace(plain.links[0], body=replace(plain.links[0].body, shapes=(shape,)))
+    arm = replace(plain, links=(first, *plain.links[1:]))
+    kt.simulate(arm, [0.3, 0.2], duration=0.1, times=5).report(tmp_path / "red.html")
+    opened(browser, tmp_path / "red.html")
+    wait(browser, "window.kinetree && window.kinetree.drawings > 0", "the page was drawn")
+    time.sleep(0.3)
+    shot = np.asarray(
+        Image.open(io.BytesIO(browser.find_element("id", "view").screenshot_as_png)).convert("RGB")
+    )
+    red, green, blue = np.moveaxis(shot.astype(int), -1, 0)
+    assert ((red > 2 * green) & (red > 2 * blue) & (red > 80)).sum() > 500 and not errors(browser)

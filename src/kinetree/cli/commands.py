@@ -25,7 +25,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("export", "Write a result as a table, a movie, for OpenSim, or its model."),
     },
     "Mechanisms": {
-        "zoo": ("models", "List the mechanisms that come with Kinetree."),
+        "zoo": ("models", "List mechanisms that come with Kinetree or another package."),
         "info": ("models", "Show a mechanism (tree, joints, modules, mobility) or a result."),
         "draw": ("models", "Draw a mechanism into a picture file."),
         "convert": ("models", "Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF."),

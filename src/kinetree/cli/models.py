@@ -202,7 +202,7 @@ def zoo(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the mechanisms that come with Kinetree, or with another installed package.
+    """List mechanisms that come with Kinetree or another package.
 
     Every command that reads a model takes those of packages as PACKAGE:NAME.
 

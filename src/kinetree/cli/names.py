@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 SEPARATOR = ":"  # between a package and one of its models
@@ -67,6 +68,33 @@ def complete_picture_kind(incomplete: str) -> list[str]:
     text = (PACKAGE / "report" / "sweep_plot.py").read_text(encoding="utf-8")
     kinds = re.findall(r'^    "(\w+)": _', text[text.index("PLOTS: dict") :], re.MULTILINE)
     return [kind for kind in kinds if kind.startswith(incomplete)]
+
+
+def complete_variable(ctx: Any, incomplete: str) -> list[str]:
+    """Variables of the result that stands in the command."""
+    return [name for name in _result_names(ctx, None) if name.startswith(incomplete)]
+
+
+def complete_joint(ctx: Any, incomplete: str) -> list[str]:
+    """Joints of the result that stands in the command."""
+    return [name for name in _result_names(ctx, "joint") if name.startswith(incomplete)]
+
+
+def _result_names(ctx: Any, labels: str | None) -> list[str]:
+    """Names of a result's arrays over time, or labels of a dimension; none if it cannot be read."""
+    path = next((ctx.params[key] for key in ("result", "first") if ctx.params.get(key)), None)
+    try:
+        import h5py
+
+        with h5py.File(path, "r") as file:
+            if labels is not None:
+                return [str(x) for x in file[labels].asstr()[()]]
+            arrays = {x: file[x] for x in file if isinstance(file[x], h5py.Dataset)}
+            over_time = len(arrays["time"])
+            own = (x for x, array in arrays.items() if x != "time" and over_time in array.shape)
+            return [x for x in own if arrays[x].dtype.kind in "fib" and not x.startswith("event_")]
+    except (ImportError, OSError, KeyError, TypeError, ValueError):
+        return []
 
 
 def complete_store(incomplete: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, told
-from kinetree.cli.names import complete_picture_kind, complete_result
+from kinetree.cli.names import complete_joint, complete_picture_kind, complete_result, complete_variable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,10 +27,18 @@ ResultFile = Annotated[
 ]
 Variables = Annotated[
     list[str] | None,
-    typer.Option("--variable", help="A variable to draw, e.g. tau; repeatable.", metavar="NAME"),
+    typer.Option(
+        "--variable",
+        help="A variable to draw, e.g. tau; repeatable.",
+        metavar="NAME",
+        autocompletion=complete_variable,
+    ),
 ]
 Joints = Annotated[
-    list[str] | None, typer.Option("--joint", help="A joint to draw; repeatable.", metavar="NAME")
+    list[str] | None,
+    typer.Option(
+        "--joint", help="A joint to draw; repeatable.", metavar="NAME", autocompletion=complete_joint
+    ),
 ]
 
 
@@ -91,6 +99,12 @@ def compare(
         Path | None,
         output_option("Picture (.png, .pdf, .svg, .jpg) or page (.html) to write as well."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report", help="Page (.html) to write: both motions and their curves.", metavar="PAGE"
+        ),
+    ] = None,
     variable: Variables = None,
     joint: Joints = None,
     force: Force = False,
@@ -99,10 +113,14 @@ def compare(
 ) -> None:
     """Show how two results differ, as a table or picture.
 
-    Example: kinetree compare one.nc other.nc --output both.png
+    Example: kinetree compare one.nc other.nc --report both.html
     """
+    from kinetree.report.html.page import check_report
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
 
+    if report is not None:
+        check_report(report)
+        check_output([report], force)
     page = output is not None and output.suffix.lower() in (".html", ".htm")
     if output is not None:
         if not page:
@@ -115,11 +133,13 @@ def compare(
     a, b = read_result(first), read_result(second)
     rows = difference_rows(a, b, variable)
     labels = (first.stem, second.stem)
-    if output is not None and page:
+    pages = [x for x in (output if page else None, report) if x is not None]
+    if pages:
         from kinetree.report.html.pair import pair_result
 
-        pair_result(a, b, labels).report(output, force)
-    elif output is not None:
+        for place in pages:
+            pair_result(a, b, labels).report(place, force)
+    if output is not None and not page:
         figure = plot_comparison(a, b, variable or (), labels=labels, joints=joint)
         write_file(output, picture_bytes(figure, output.suffix))
     if as_json:
@@ -128,8 +148,8 @@ def compare(
         console().print(_difference_table(rows))
         for note in difference_notes(a, b, labels):
             told(f"note: {note}")
-        if output is not None:
-            told(f"Wrote {output}")
+        for path in filter(None, (output, report)):
+            told(f"Wrote {path}")
 
 
 def _difference_table(rows: Sequence[Difference]) -> Table:

@@ -192,7 +192,8 @@ def _stage(result: Result) -> Html:
     note = zero_note(left_out(result, len(names)))
     curves, wrong = element("section", id="plots", aria_label="Curves over time"), _verdicts(result)
     left = element("p", note, class_="hint", id="left-out") if note else Html("")
-    plots = element("div", wrong, curves, left) if wrong or left else curves
+    save = element("button", "curves as CSV", type="button", id="save-curves", class_="plain")
+    plots = element("div", wrong, curves, left, element("p", save, class_="hint"))
     if not names:
         return element("div", plots, class_="stage")
     screen = element(
@@ -262,9 +263,10 @@ def _player(result: Result, names: tuple[str, ...]) -> Html:
     )
 
 
-def _card(heading: str, *content: object, long: bool = False) -> Html:
+def _card(heading: str, *content: object, long: bool = False, whole: bool = False) -> Html:
+    """A part of the page; a ``long`` one may break over printed pages, a ``whole`` one is nowhere cut."""
     inside = [html(part) for part in content if html(part)]
-    kind = "card long" if long else "card"
+    kind = "card long uncut" if whole else "card long" if long else "card"
     return element("section", element("h2", heading), *inside, class_=kind) if inside else Html("")
 
 
@@ -273,7 +275,6 @@ def _sections(result: Result) -> list[Html]:
     settings = {key: value for key, value in result.settings.items() if key != "study"}
     left = [
         _card("Audit", audit_list(result.audit)),
-        _card("Numbers", motion_table(result), price_table(result.statistics), long=True),
         _card("What happened", event_table(result), long=True),
         _card("How it was found", history(result)),
     ]
@@ -290,7 +291,8 @@ def _sections(result: Result) -> list[Html]:
             long=True,
         ),
     ]
-    return [element("div", element("div", *left), element("div", *right), class_="columns")]
+    numbers = _card("Numbers", motion_table(result), price_table(result.statistics), whole=True)
+    return [numbers, element("div", element("div", *left), element("div", *right), class_="columns")]
 
 
 def _statistics(result: Result) -> dict[str, object]:

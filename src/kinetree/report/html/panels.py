@@ -28,6 +28,8 @@ ASKED_FOR = {  # drawn broad and pale behind what came of it
     "dtau_dqd": "dtau_dqd_beside",
     "dtau_dqdd": "dtau_dqdd_beside",
 }
+COMPONENTS = (("f_x", "N"), ("f_y", "N"), ("f_z", "N"), ("m_x", "N m"), ("m_y", "N m"), ("m_z", "N m"))
+MOST_COMPONENTS = 8  # bodies whose reactions are drawn component by component
 USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
 CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks
 RUNAWAY = (*CUT, "q", "qd", "q - q_reference", "energy")  # and without motions that run away
@@ -229,3 +231,11 @@ def _reactions(result: Result) -> Iterator[Panel]:
     names = result["body"].values.tolist()
     lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
     yield Panel("size of the force in the joint of each body", "joint force", "N", lines)
+    if len(names) > MOST_COMPONENTS:
+        return
+    for k, (component, unit) in enumerate(COMPONENTS):
+        own = [
+            Line(name, result.time.values, result["reaction"].values[:, b, k]) for b, name in enumerate(names)
+        ]
+        what = "force" if unit == "N" else "moment"
+        yield Panel(f"{what} of the parent on each body, in its frame", component, unit, own)

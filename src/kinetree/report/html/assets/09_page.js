@@ -32,6 +32,7 @@ class Page {
     for (const plot of this.plots) find("plots").append(plot.element);
     if (this.stage) this.openStage();
     this.connect();
+    find("save-curves").addEventListener("click", () => this.saveCurves());
     this.watch();
     this.setTime(this.time);
   }
@@ -47,6 +48,30 @@ class Page {
   usualSpeed() {
     const duration = this.span[1] - this.span[0];
     return [...SPEEDS].reverse().find((speed) => speed <= 1 && duration / speed >= 3) || SPEEDS[0];
+  }
+
+  // All curves of the page as rows of a table: one for each sample of each curve.
+  curvesAsText() {
+    const cell = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+    const rows = ["motion,variable,curve,unit,time_s,value"];
+    for (const panel of data.panels) {
+      const grids = panel.times.map(unpack);
+      for (const line of panel.lines) {
+        const motion = data.motions.length > 1 && data.motions[line.motion] ? data.motions[line.motion].name : "";
+        const variable = line.asked ? `${panel.symbol} (asked for)` : panel.symbol;
+        const head = [motion, variable, line.label, panel.unit].map(cell).join(",");
+        unpack(line.values).forEach((value, k) => rows.push(`${head},${Number(grids[line.time][k].toPrecision(9))},${Number(value.toPrecision(9))}`));
+      }
+    }
+    return rows.join("\n") + "\n";
+  }
+
+  saveCurves() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([this.curvesAsText()], { type: "text/csv" }));
+    link.download = `${document.title.replace(/[^A-Za-z0-9]+/g, "_")}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   }
 
   openStage() {
@@ -360,4 +385,5 @@ window.kinetree = {
   seek: (t) => page.seek(t),
   play: () => page.play(),
   pause: () => page.pause(),
+  curvesAsText: () => page.curvesAsText(),
 };
