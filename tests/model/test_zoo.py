@@ -8,6 +8,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import InputError, KinetreeError, ModelError
 from kinetree.model import zoo
@@ -362,3 +363,19 @@ def test_bad_parameters_are_refused(call, words):
     assert isinstance(raised.value, InputError | ModelError)
     for word in words:
         assert word in str(raised.value)
+
+
+def test_ur5_is_that_of_its_urdf():
+    try:
+        file = kt.load("example-robot-data:ur5_robot")
+    except kt.InputError:
+        pytest.skip("example-robot-data is not installed")
+    q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 6))
+    own = kt.zoo.ur5()
+    assert own.joint_names == file.joint_names
+    assert np.allclose(kt.inverse_dynamics(own, q, qd, qdd), kt.inverse_dynamics(file, q, qd, qdd), atol=1e-8)
+    assert np.allclose(own.tree.effort_limit, file.tree.effort_limit)
+    for a, b in zip(
+        kt.forward_kinematics(own, q)["tool0"], kt.forward_kinematics(file, q)["tool0"], strict=True
+    ):
+        assert np.allclose(a, b, atol=1e-9)

@@ -15,6 +15,7 @@ from kinetree.model.zoo.arms import (
     two_link,
     two_link_point_masses,
     two_link_prismatic,
+    ur5,
 )
 from kinetree.model.zoo.benchmarks import andrews_squeezer, flyball_governor
 from kinetree.model.zoo.closed import four_bar, robotic_leg, three_rrr
@@ -48,6 +49,7 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
         puma,
         gripper,
         kuka_kr5,
+        ur5,
         biped_fixed,
         planar_biped,
         spatial_biped,
@@ -128,4 +130,5 @@ __all__ = [
     "two_link",
     "two_link_point_masses",
     "two_link_prismatic",
+    "ur5",
 ]

@@ -8,8 +8,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, vector
+from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.builder import Builder
 from kinetree.model.dh import from_dh
 from kinetree.model.inertia import Inertia
 from kinetree.model.mechanism import EARTH, Mechanism
@@ -151,3 +152,36 @@ def puma(gravity: ArrayLike = EARTH) -> Mechanism:
 def _pair(values: ArrayLike, what: str) -> Array:
     """One number per link."""
     return vector(values, 2, f"{what} of the two links")
+
+
+def ur5() -> Mechanism:
+    """UR5 by Universal Robots: six revolute joints, 0.85 m of reach, with limits and frames of its URDF.
+
+    Masses, centres, inertias, places of joints and limits as in the URDF ``ur5_robot`` of the package
+    example-robot-data 6.0, the ROS-Industrial description of the arm. Open: armature and friction, which it
+    does not have.
+    """
+    rows: tuple[tuple[Any, ...], ...] = (  # body, joint, axis, at, tilt, mass, center z, inertia, limits
+        ("shoulder_link", "shoulder_pan_joint", "z", (0, 0, 0.089159), 0, 3.7, 0.0, (0.010267495893, 0.00666),
+         150.0, 3.15),
+        ("upper_arm_link", "shoulder_lift_joint", "y", (0, 0.13585, 0), pi / 2, 8.393, 0.28,
+         (0.22689067591, 0.0151074), 150.0, 3.15),
+        ("forearm_link", "elbow_joint", "y", (0, -0.1197, 0.425), 0, 2.275, 0.25, (0.049443313556, 0.004095),
+         150.0, 3.15),
+        ("wrist_1_link", "wrist_1_joint", "y", (0, 0, 0.39225), pi / 2, 1.219, 0.0, (0.111172755531, 0.21942),
+         28.0, 3.2),
+        ("wrist_2_link", "wrist_2_joint", "z", (0, 0.093, 0), 0, 1.219, 0.0, (0.111172755531, 0.21942),
+         28.0, 3.2),
+        ("wrist_3_link", "wrist_3_joint", "y", (0, 0, 0.09465), 0, 0.1879, 0.0, (0.0171364731454, 0.033822),
+         28.0, 3.2),
+    )  # fmt: skip
+    build = Builder("ur5")
+    base = Inertia(4.0, moment=frozen((0.00443333156, 0.00443333156, 0.0072)))
+    place = build.world.fixed("world_joint").body("base_link", base)
+    for body, joint, axis, at, tilt, mass, center, (across, along), effort, speed in rows:
+        turn = pi if joint == "elbow_joint" else 2 * pi
+        limits = {"lower": -turn, "upper": turn, "effort_limit": effort, "velocity_limit": speed}
+        inertia = Inertia(mass, frozen((0.0, 0.0, center)), frozen((across, across, along)))
+        place = place.revolute(joint, axis=axis, at=at, rpy=(0, tilt, 0), **limits).body(body, inertia)
+    place.fixed("tool0_joint", at=(0, 0.0823, 0), rpy=(-pi / 2, 0, 0)).body("tool0")
+    return build.build()
