@@ -92,7 +92,12 @@ def verified(problem: Problem, x: Array) -> Check:
     evaluation = problem.evaluation(s, x)
     T, everywhere = setting.unknowns.duration_of(x), At(evaluation, parts[0])
     mean = sum(
-        weight * (1.0 if f is None else float(weights @ f.values(At(evaluation, parts[1]))[:, 0]))
+        weight
+        * (
+            1.0
+            if f is None
+            else float((weights * f.counts(points)) @ f.values(At(evaluation, parts[1]))[:, 0])
+        )
         for weight, f in integrands
         if not isinstance(f, Changes)
     )

@@ -22,7 +22,7 @@ class GaussSamples:
 
     Constraints hold there, and objectives are integrated with the weights of the nodes: where contact begins
     or ends, what is integrated may have corners and jumps. With ``start`` s = 0 is an instant, too, without
-    weight.
+    weight; so are ``more`` of them, such as those of corners that no node may miss.
 
     >>> samples = GaussSamples((0.0, 0.25, 1.0), (2, 3))
     >>> samples.s.round(3).tolist()
@@ -34,6 +34,7 @@ class GaussSamples:
     ends: Sequence[float]
     counts: Sequence[int]
     start: bool = True
+    more: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         ends = finite(numbers(self.ends, "ends of phases"), "ends of phases")
@@ -51,7 +52,11 @@ class GaussSamples:
                 f"{len(ends) - 1} phases need as many counts from 1 to {MOST}, got {shown(self.counts)}"
             )
         object.__setattr__(self, "ends", tuple(ends.tolist()))
+        more = finite(numbers(list(self.more), "further instants"), "further instants")
+        if more.ndim != 1 or ((more < 0.0) | (more > 1.0)).any():
+            raise InputError(f"further instants must be s from 0 to 1, got {shown(self.more)}")
         object.__setattr__(self, "counts", tuple(counts))
+        object.__setattr__(self, "more", tuple(more.tolist()))
 
     @cached_property
     def _nodes(self) -> tuple[Array, Array]:
@@ -60,7 +65,11 @@ class GaussSamples:
             x, w = np.polynomial.legendre.leggauss(k)
             s.append(a + (b - a) * (x + 1.0) / 2.0)
             weights.append((b - a) * w / 2.0)
-        return frozen(np.concatenate(s)), frozen(np.concatenate(weights))
+        nodes, shares = np.concatenate(s), np.concatenate(weights)
+        further = np.setdiff1d(self.more, nodes)
+        order = np.argsort(np.append(nodes, further), kind="stable")
+        found = np.append(nodes, further)[order], np.append(shares, np.zeros(len(further)))[order]
+        return frozen(found[0]), frozen(found[1])
 
     @property
     def s(self) -> Array:
@@ -74,7 +83,7 @@ class GaussSamples:
 
     def finer(self, factor: int) -> GaussSamples:
         """The same phases with so many times the nodes."""
-        return GaussSamples(self.ends, [factor * k for k in self.counts], self.start)
+        return GaussSamples(self.ends, [factor * k for k in self.counts], self.start, self.more)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,10 @@ class Program(NonlinearProgram):
         if functions_of_pose(self.blocks):
             with suppress(AssemblyError):  # motions by chance need not close the loops
                 loosen_implied_bounds(self.blocks, [self._by_chance(seed) for seed in range(2)])
-        self.integrands = [(weight, Sampled(function, parts[-1], places)) for weight, function in integrands]
+        points = setting.quadrature[0]
+        self.integrands = [
+            (weight * f.counts(points), Sampled(f, parts[-1], places)) for weight, f in integrands
+        ]
         self.quadrature = setting.quadrature[1]
         self.squares = all(function.of_squares for _, function in integrands)
         own = zip(changes, parts[len(sampled) :], strict=False)
@@ -258,7 +261,7 @@ class Program(NonlinearProgram):
         """Integral of the integrands over s."""
         if at.mean is None:
             at.mean = sum(
-                weight * float(self.quadrature @ sampled.values(at)[:, 0])
+                float((weight * self.quadrature) @ sampled.values(at)[:, 0])
                 for weight, sampled in self.integrands
             )
         return at.mean
@@ -309,7 +312,7 @@ class Program(NonlinearProgram):
                 if sampled.moves:
                     by_point, by_duration = pulled(sampled, at, sampled.part)
                     places.append((self.places.columns, by_point))
-                    last += weight * float(self.quadrature @ by_duration[:, 0])
+                    last += float((weight * self.quadrature) @ by_duration[:, 0])
                 for columns, by_point in places:
                     share = (weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
                     total += np.bincount(columns[sampled.part].ravel(), share.ravel(), len(total))
@@ -387,7 +390,7 @@ class Program(NonlinearProgram):
             return super().gauss_newton(z)
         return self.linearised(z).condensed(np.zeros(self.m))
 
-    def hessian_of(self, at: Evaluation, integrands: Sequence[tuple[float, Sampled]]) -> Array:
+    def hessian_of(self, at: Evaluation, integrands: Sequence[tuple[float | Array, Sampled]]) -> Array:
         """The Hessian of some integrands, for a scale of 1, (n, n)."""
         at.clear_weights()
         for weight, sampled in integrands:

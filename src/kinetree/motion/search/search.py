@@ -57,6 +57,8 @@ def searched_from(settings: Settings, solver: str, starts: int, seed: int) -> di
     """What a result says about the search, checked."""
     if type(starts) is not int or starts < 1:
         raise InputError(f"starts must be an integer of at least 1, got {shown(starts)}")
+    if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+        raise InputError(f"seed must be an integer of 0 or more, got {shown(seed)}")
     limit = settings.time_limit
     return {
         "solver": solver,

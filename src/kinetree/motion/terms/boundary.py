@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
 from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, per_joint
+from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows, a_part, per_joint
 from kinetree.motion.terms.effort import Names, Values
 from kinetree.motion.terms.functions import Rate
 
@@ -355,11 +355,7 @@ class Hold(Constraint):
         during: Sequence[float] = (0.0, 1.0),
     ) -> None:
         self.joints, self.position = joints, position
-        self.during = tuple(number(x, f"{self.family}: during") for x in during)
-        if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
-            raise InputError(
-                f"{self.family}: during must be two ascending s from 0 to 1, got {shown(during)}"
-            )
+        self.during = a_part(during, self.family)
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:

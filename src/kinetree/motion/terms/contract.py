@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import Place, Spin
 from kinetree.motion.problem.profile import RATES
@@ -42,6 +42,12 @@ class Quantity(ABC):
     reads: tuple[str, ...] = (MOTION,)
     of_pose = False  # whether it is a function of q alone, of where bodies are
     of_squares = False  # whether it is a sum of squares, which is convex where what is squared is straight
+    during: tuple[float, float] = (0.0, 1.0)  # as an integrand: from which s to which it counts
+
+    def counts(self, s: Array) -> Array | float:
+        """Whether it counts as an integrand at instants s (m,): 1 or 0."""
+        begin, end = self.during
+        return 1.0 if (begin, end) == (0.0, 1.0) else ((s >= begin) & (s < end)).astype(np.float64)
 
     @abstractmethod
     def values(self, at: At) -> Array:
@@ -339,6 +345,16 @@ def two_bounds(lower: float | None, upper: float | None, what: str) -> tuple[flo
             f"got {lower} and {upper}"
         )
     return low, high
+
+
+def a_part(during: Sequence[float], what: str) -> tuple[float, float]:
+    """From which s to which: two ascending numbers from 0 to 1."""
+    if isinstance(during, str) or not isinstance(during, Sequence | np.ndarray) or len(during) != 2:
+        raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
+    begin, end = (number(x, f"{what}: during") for x in during)
+    if not 0.0 <= begin < end <= 1.0:
+        raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
+    return begin, end
 
 
 def ordered(lower: Array, upper: Array, names: Sequence[str], what: str) -> None:

@@ -20,6 +20,7 @@ from kinetree.motion.terms.contract import (
     Objective,
     Rows,
     Steps,
+    a_part,
     ordered,
     per_joint,
 )
@@ -77,7 +78,8 @@ class Effort(Objective):
 
     ``exponent`` p >= 2: about 3 and more for muscles at endurance (Crowninshield and Brand 1981), 2 for the
     squared torques of [Barman2020], eq. 5.1. ``limits`` (N m, N) are what torques are measured by, by default
-    the effort limits of the mechanism.
+    the effort limits of the mechanism. It counts from s = ``during``[0] to ``during``[1]; where that is not
+    all of the motion, both should be ends of phases of :class:`GaussSamples`, which integrate up to them.
 
     >>> (1.4 * Effort(2.5)).weight
     1.4
@@ -92,8 +94,10 @@ class Effort(Objective):
         joints: Names = None,
         weights: Values = 1.0,
         limits: Values | None = None,
+        during: Sequence[float] = (0.0, 1.0),
     ) -> None:
         self.exponent, self.joints, self.weights, self.limits = exponent, joints, weights, limits
+        self.during = a_part(during, self.family)
         if not 2.0 <= number(exponent, f"exponent of {self.family}") < np.inf:
             raise InputError(f"exponent of {self.family} must be 2 or more, got {exponent}")
 
@@ -103,7 +107,9 @@ class Effort(Objective):
         chosen, weights, limits = weighed_torques(
             self.joints, self.weights, self.limits, setting, self.family
         )
-        return TorquePower(setting.own[chosen], weights, limits, float(self.exponent))
+        found = TorquePower(setting.own[chosen], weights, limits, float(self.exponent))
+        found.during = self.during
+        return found
 
 
 class TorqueRate(Objective):

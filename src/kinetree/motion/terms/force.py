@@ -30,6 +30,7 @@ from kinetree.motion.terms.contract import (
     Objective,
     PointForce,
     Rows,
+    a_part,
     ordered,
 )
 from kinetree.motion.terms.limits import POINTS
@@ -82,9 +83,7 @@ class UnknownLoad(Constraint):
         self.start = None if start is None else _by_axis(start, axes, f"start of {what}", 0.0)
         if self.start is not None and not np.isfinite(self.start).all():
             raise InputError(f"start of {what} must be finite, got {self.start.tolist()}")
-        self.during = tuple(number(x, f"during of {what}") for x in during)
-        if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
-            raise InputError(f"{what}: during must be two ascending s from 0 to 1, got {shown(during)}")
+        self.during = a_part(during, what)
 
     @property
     def _what(self) -> str:

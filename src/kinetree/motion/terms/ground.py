@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from kinetree.algebra.arrays import Array, number
+from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
@@ -29,7 +29,7 @@ from kinetree.motion.problem.places import Place, Spin, cross
 from kinetree.motion.problem.setting import Setting
 from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At, Evaluation
-from kinetree.motion.terms.contract import Acting, Bounded, Constraint, row
+from kinetree.motion.terms.contract import Acting, Bounded, Constraint, a_part, row
 from kinetree.state import Wrench
 
 ROUNDING = 0.05  # of the share between two feet, where it reaches 0 or 1
@@ -76,9 +76,7 @@ class GroundReaction(Constraint):
             )
         self.apart = apart
         self.feet = [feet] if isinstance(feet, str) else list(feet)
-        self.during = tuple(number(x, f"{self.family}: during") for x in during)
-        if len(self.during) != 2 or not 0.0 <= self.during[0] < self.during[1] <= 1.0:
-            raise InputError(f"{self.family}: during must be two ascending s from 0 to 1, got {during!r}")
+        self.during = a_part(during, self.family)
         if not self.feet or len(set(self.feet)) < len(self.feet):
             raise InputError(
                 f"{self.family}: name at least one foot, each once, got {listed(self.feet) or 'none'}"

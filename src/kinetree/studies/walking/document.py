@@ -133,7 +133,7 @@ class Phases:
     """Instants of the problem and which points touch the ground at which of them."""
 
     def __init__(self, task: Walking, nodes: tuple[int, int, int] = NODES) -> None:
-        self.double, self.off = task.double, task.heel_off
+        self.double, self.off = task.double_support, task.heel_off
         self.samples = GaussSamples((0.0, self.double, self.off, 1.0), nodes)
         s = self.samples.s
         self.both, self.flat, self.late = (

@@ -50,11 +50,10 @@ from kinetree.motion.terms import (
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.motion.terms.strength import StrengthLimits
-from kinetree.studies.walking.task import DEGREE, Walking
+from kinetree.studies.walking.task import DEGREE, GRAVITY, Walking
 
-GRAVITY = 9.81
 ROOT = tuple(f"root.{label}" for label in LABELS)
-SUPPORTING, TRAILING = "right_toes", "left_toes"
+SUPPORTING, TRAILING, TOE = "right_toes", "left_toes", "right_toe"
 POSTURE = (
     "ankle", "lumbar", "waist", "chest", "shoulder.adduction", "shoulder.rotation", "elbow",
 )  # fmt: skip
@@ -63,11 +62,17 @@ LEAN = {
     "root.pitch": 1.0, "right_toe": 1.0, "right_ankle.flexion": 1.0, "right_knee": -1.0,
     "right_hip.flexion": 1.0, "lumbar.flexion": 1.0, "waist.flexion": 1.0, "chest.flexion": 1.0,
 }  # fmt: skip
-BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.01, 0.03, 0.16  # m, centre of pressure while the foot rolls over its heel
-HEEL_OFF = 0.6  # of the way from heel to ball: how far back the centre of pressure may be after heel off
+# What effort measures torques by, beside the limits: walking asks more of plantar flexors than dynamometers
+EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
+LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
+LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
+BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: centre of pressure while the foot rolls on
+EARLY = np.array([1.0, 3.0]) / 16.0  # of the time until the foot is flat: further instants after touch-down
+MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its centre once the foot is flat
+HEEL_OFF = 0.6  # of the same way: how far back it may be after heel off; just before, it reaches the ball
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
 LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
-HELD = 0.87  # of the time in which the ball carries: it is held at least until then
+HELD = 0.93  # of the time in which the ball carries: it is held at least until then
 FORCE_DEGREE = 4
 LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
 PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
@@ -170,6 +175,11 @@ class Walker:
         """What torques are measured by: the larger of both (N m)."""
         return {name: max(-low, high) for name, (low, high) in self.torques.items()}
 
+    @cached_property
+    def effort(self) -> dict[str, float]:
+        """What effort measures torques by (N m)."""
+        return {name: EFFORT.get(_base(name), 1.0) * size for name, size in self.sizes.items()}
+
     def of(self, *names: str) -> list[str]:
         """Joints on both sides whose names begin like these."""
         return [x for x in self.joints if _base(x).startswith(names)]
@@ -231,7 +241,8 @@ class Schedule:
         self.task = task
         self.flat = max(1, round(task.flat * task.points)) / task.points  # at a knot
         self.landed = max(1, round(task.landing * task.points)) / task.points
-        self.double = task.double if task.double > self.flat else min(1.02 * self.flat, task.heel_off)
+        both = task.double_support
+        self.double = both if both > self.flat else min(1.02 * self.flat, task.heel_off)
         self.ball_off = task.ball * self.double
         if not self.double < task.heel_off:
             raise InputError(
@@ -249,13 +260,31 @@ class Schedule:
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
 
     def _samples(self) -> GaussSamples:
-        """Nodes by phase; while the foot rolls, by segment: there forces grow, with corners at knots."""
+        """Nodes by phase; while the foot rolls, by segment: there forces grow, with corners at knots.
+
+        Where the trailing ball stops carrying, and at the end, forces have corners that nodes would miss.
+        """
         task = self.task
         roll, *others = task.nodes
         segments = min(round(self.flat * task.points), roll)
         knots = np.linspace(0.0, self.flat, segments + 1)
         counts = [len(x) for x in np.array_split(np.arange(roll), segments)]
-        return GaussSamples((*knots, self.double, task.heel_off, 1.0), (*counts, *others))
+        ends = (*knots, self.double, task.heel_off, 1.0)
+        return GaussSamples(
+            ends, (*counts, *others), more=(*(EARLY * self.flat).tolist(), self.ball_off, 1.0)
+        )
+
+    @property
+    def after_heel_off(self) -> Array:
+        """Instants after heel off."""
+        s = self.samples.s
+        return s[s >= self.task.heel_off]
+
+    @property
+    def before_heel_off(self) -> Array:
+        """Instants at which the sole, or the heel, of the leading foot rests on the ground."""
+        s = self.samples.s
+        return s[s < self.task.heel_off]
 
     @property
     def both(self) -> Array:
@@ -267,8 +296,12 @@ class Schedule:
         """Lower and upper corner of where the centre of pressure may be at instants s, (m, 2) each (m)."""
         sole, half = walker.sole, walker.half_width
         rolls, off = s < self.flat, s >= self.task.heel_off
-        rear = np.where(off & ~rolls, HEEL_OFF * sole["ball"], -BEHIND_HEEL)
-        front = np.where(rolls, BEFORE_HEEL + ROLLS * s / self.flat, sole["tip"])
+        behind, end = -BEHIND_HEEL * sole["tip"], self.task.heel_off
+        path = np.array([behind, MIDDLE * sole["ball"], sole["ball"]])
+        rear = np.where(
+            off & ~rolls, HEEL_OFF * sole["ball"], np.interp(s, [0.5 * self.flat, self.flat, end], path)
+        )
+        front = np.where(rolls, BEFORE_HEEL + ROLLS * s / self.flat, 1.0) * sole["tip"]
         side = np.full(len(s), half)
         return np.stack([rear, -side], axis=1), np.stack([front, side], axis=1)
 
@@ -308,16 +341,31 @@ def walking_problem(
 
 
 def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
-    """Means over the step: effort, accelerations, posture, an upright trunk, torque rates."""
-    share = 1.0 / task.duration
-    goes_on: dict[str, Any] = {} if alone else {"pairs": who.pairs, "mirrored": who.mirrored}
+    """Means over the step: effort, accelerations, posture, an upright trunk, rates of torques and of loading.
+
+    Weights of rates go with powers of leg length, so that people of all sizes walk alike at like speeds,
+    v / sqrt(g leg). While the sole rests, the ground holds hind foot and toes: what passes through the joint
+    between them is no effort.
+    """
+    share, size = 1.0 / task.duration, task.leg / LEG
+    mine = [name for name in who.joints if name != TOE]
+    steady = [name for name in who.joints if _base(name) != "toe"]
+    pairs = {name: who.pairs[name] for name in steady}
+    goes_on: dict[str, Any] = {} if alone else {"pairs": pairs, "mirrored": who.mirrored}
+
+    def sizes(known: dict[str, float], names: list[str]) -> dict[str, float]:
+        return {name: known[name] for name in names}
+
+    off, z = (task.heel_off, 1.0), ROOT[2]
     terms = [
-        (task.effort, Effort(task.exponent, who.joints, limits=who.sizes)),
-        (task.acceleration, SquaredAcceleration(who.joints)),
+        (task.effort, Effort(task.exponent, mine, limits=sizes(who.effort, mine))),
+        (task.effort, Effort(task.exponent, [TOE], limits=sizes(who.effort, [TOE]), during=off)),
+        (size**2 * task.acceleration, SquaredAcceleration(who.joints)),
         (task.posture, Posture(who.of(*POSTURE))),
         (PELVIS * task.posture, Posture(who.of("hip.rotation"))),
         (task.upright, SquaredSum(LEAN)),
-        (task.rate, TorqueRate(who.joints, limits=who.sizes, **goes_on)),
+        (size * task.rate, TorqueRate(steady, limits=sizes(who.sizes, steady), **goes_on)),
+        (size * LOADING * task.rate, TorqueRate([z], limits={z: who.weight})),
     ]
     return [share * weight * term for weight, term in terms if weight]
 
@@ -328,7 +376,8 @@ def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Con
     ends = {x: (-6.0 * task.slip, 0.0), z: (0.0, 6.0 * task.pad), pitch: (-120.0 * DEGREE, 30.0 * DEGREE)}
     low, high = ({name: bounds[k] for name, bounds in ends.items()} for k in range(2))
     varies = [] if who.strength is None else [StrengthLimits(who.strength)]
-    constant = [name for name in who.joints if who.strength is None or name not in who.strength.names]
+    constant = [x for x in who.joints if x != TOE and (who.strength is None or x not in who.strength.names)]
+    flexing, extending = who.torques[TOE]
     return [
         *([] if alone else [Symmetric(who.pairs, who.mirrored, spline=True)]),
         Hold([x, z], during=(plan.landed, 1.0)),
@@ -342,6 +391,8 @@ def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Con
             {name: who.torques[name][0] for name in constant},
             constant,
         ),
+        TorqueLimits({TOE: extending}, {TOE: flexing}, [TOE], at=plan.after_heel_off),
+        TorqueLimits({TOE: np.inf}, {TOE: flexing}, [TOE], at=plan.before_heel_off),
         *varies,
     ]
 

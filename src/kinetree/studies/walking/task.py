@@ -19,6 +19,14 @@ LARGEST_SLOPE = 15.0  # degrees
 STRENGTHS = ("constant", "angle and velocity")
 FRICTIONS = ("box", "octagon", "cone")
 MAY_BE_LEFT_OUT = ("knee_strike", "knee_off", "pitch_strike")
+GRAVITY = 9.81  # m/s^2
+# Double support, a share of the step: at usual speeds v / sqrt(g leg) about a quarter, as stance of 63 %; the
+# faster the shorter (Hebenstreit et al. 2015)
+USUAL_SPEED, USUAL_DOUBLE, DOUBLE_FALLS, DOUBLES = 0.396, 0.26, 0.3, (0.12, 0.27)
+RANGES = {  # m, shares of the step, rad: beyond them no step is walked
+    "clearance": (0.0, 0.2), "pad": (0.0, 0.05), "slip": (0.0, 0.1), "landing": (0.0, 0.5),
+    "knee_at": (0.0, 1.0), "wrist": (0.0, 0.6), "toe_out": (-0.8, 0.8),
+}  # fmt: skip
 HEAVIEST = 0.6  # of the body's mass that is carried
 
 
@@ -41,6 +49,8 @@ def check_kinds(task: Any) -> None:
                 )
             for key, factor in value.items():
                 number(factor, f"walking: strength of '{key}'")
+        elif value is None and default is None:
+            continue
         elif isinstance(default, bool):
             if not isinstance(value, bool):
                 raise InputError(f"{what} must be true or false, got {value!r}")
@@ -78,8 +88,9 @@ class Walking:
     ``strength_by`` is "constant", or "angle and velocity" for flexion of hip, knee and ankle (Anderson et al.
     2007). ``friction_shape``: "box", "octagon" or "cone" (:class:`kinetree.terms.Friction`).
 
-    Shares of the step: ``double`` support, ``flat`` (from when on the foot is flat), ``heel_off``; ``ball``
-    is the share of double support in which the ball of the trailing foot still carries. ``points`` are
+    Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
+    is flat), ``heel_off``; ``ball`` is the share of double support in which the ball of the trailing foot
+    still carries. ``points`` are
     control points of each joint in a step, ``nodes`` Gauss nodes in heel roll, flat double support, flat
     single support, and heel off.
 
@@ -104,7 +115,7 @@ class Walking:
     toe_out: float = 5.0 * DEGREE
     friction: float = 0.6
     friction_shape: str = "box"
-    double: float = 0.26
+    double: float | None = None  # 0.26 at 1.2 m/s, less the faster
     flat: float = 0.18  # rounded to a knot
     heel_off: float = 0.70
     ball: float = 0.60
@@ -143,6 +154,14 @@ class Walking:
         return self.step / self.speed
 
     @property
+    def double_support(self) -> float:
+        """Share of the step in which both feet carry: as given, or by the speed beside sqrt(g leg)."""
+        if self.double is not None:
+            return self.double
+        beside = self.speed / float(np.sqrt(GRAVITY * self.leg)) - USUAL_SPEED
+        return float(np.clip(USUAL_DOUBLE - DOUBLE_FALLS * beside, *DOUBLES))
+
+    @property
     def parts(self) -> Proportions:
         """Segments of who walks; sex, height and mass are checked."""
         return proportions(self.sex, self.height, self.mass)
@@ -166,7 +185,7 @@ class Walking:
                 f"walking: a step must be from {0.1 * leg:.2f} to {longest:.2f} m for legs of {leg:.2f} m, "
                 f"got {self.step:g} m"
             )
-        froude = self.speed**2 / (9.81 * leg)
+        froude = self.speed**2 / (GRAVITY * leg)
         if froude > 1.0:
             raise InputError(
                 f"walking: at {self.speed:g} m/s legs of {leg:.2f} m would lose the ground: "
@@ -199,10 +218,11 @@ class Walking:
                 raise InputError(f"walking: strength of '{name}' must be positive, got {factor:g}")
 
     def _check_schedule(self) -> None:
-        if not 0.0 < self.double < self.heel_off < 1.0:
+        if not 0.0 < self.double_support < self.heel_off < 1.0:
             raise InputError(
                 "walking: double support must end before heel off, within the step; without it no foot "
-                f"would carry from step to step. Got double = {self.double:g}, heel_off = {self.heel_off:g}"
+                f"would carry from step to step. Got double = {self.double_support:g}, "
+                f"heel_off = {self.heel_off:g}"
             )
         if not 0.0 < self.ball <= 1.0 or not 0.0 < self.flat < self.heel_off:
             raise InputError(
@@ -213,6 +233,13 @@ class Walking:
             raise InputError(f"walking: points must be an integer from 6 to 60, got {shown(self.points)}")
         if self.closure < 2 or self.clearances < 1:
             raise InputError("walking: closure needs at least 2 instants, clearances at least 1")
+        if any(not 1 <= k <= 200 for k in self.nodes):
+            raise InputError(f"walking: nodes must be from 1 to 200 in each phase, got {list(self.nodes)}")
+        for name, (low, high) in RANGES.items():
+            if not low <= getattr(self, name) <= high:
+                raise InputError(
+                    f"walking: {name} must be from {low:g} to {high:g}, got {getattr(self, name):g}"
+                )
 
     @property
     def asymmetric(self) -> bool:
