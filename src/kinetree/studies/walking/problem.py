@@ -67,12 +67,15 @@ EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
 LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
 LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
 BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: centre of pressure while the foot rolls on
-EARLY = np.array([1.0, 3.0]) / 16.0  # of the time until the foot is flat: further instants after touch-down
+EARLY = np.array(
+    [0.04, 0.06, 0.085, 0.18]
+)  # of the time until the foot is flat: further instants after touch-down
 MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its centre once the foot is flat
 HEEL_OFF = 0.6  # of the same way: how far back it may be after heel off; just before, it reaches the ball
+INSIDE = 0.003  # m: rows keep so far from the rear edge of the support, which is checked between them
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
 LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
-HELD = 0.93  # of the time in which the ball carries: it is held at least until then
+HELD = 0.9  # of the time in which the ball carries: it is held at least until then
 FORCE_DEGREE = 4
 LARGEST_PUSH, LARGEST_PULL, LARGEST_TWIST = 2.0, 0.6, 0.02  # weights, weights, weights times m
 PACK = np.array([-0.18, 0.0, 0.05])  # m, from the joint of the chest
@@ -176,9 +179,19 @@ class Walker:
         return {name: max(-low, high) for name, (low, high) in self.torques.items()}
 
     @cached_property
+    def norms(self) -> dict[str, float]:
+        """What torques are measured by in the objective (N m): a man's of this size, for women as well.
+
+        Women were measured to be as strong as men of their size in hip, knee and ankle, and are taken to be
+        weaker elsewhere: measured by such a mixture, they would walk with other joints than men.
+        """
+        found = constant_torques("male", self.task.height, self.task.mass)
+        return {name: self.factors[name] * max(-found[name][0], found[name][1]) for name in self.joints}
+
+    @cached_property
     def effort(self) -> dict[str, float]:
         """What effort measures torques by (N m)."""
-        return {name: EFFORT.get(_base(name), 1.0) * size for name, size in self.sizes.items()}
+        return {name: EFFORT.get(_base(name), 1.0) * size for name, size in self.norms.items()}
 
     def of(self, *names: str) -> list[str]:
         """Joints on both sides whose names begin like these."""
@@ -269,10 +282,9 @@ class Schedule:
         segments = min(round(self.flat * task.points), roll)
         knots = np.linspace(0.0, self.flat, segments + 1)
         counts = [len(x) for x in np.array_split(np.arange(roll), segments)]
-        ends = (*knots, self.double, task.heel_off, 1.0)
-        return GaussSamples(
-            ends, (*counts, *others), more=(*(EARLY * self.flat).tolist(), self.ball_off, 1.0)
-        )
+        ends, early = (*knots, self.double, task.heel_off, 1.0), (EARLY * self.flat).tolist()
+        corners = (self.ball_off, self.flat, self.double, 1.0)
+        return GaussSamples(ends, (*counts, *others), more=(*early, *corners))
 
     @property
     def after_heel_off(self) -> Array:
@@ -364,7 +376,7 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
         (task.posture, Posture(who.of(*POSTURE))),
         (PELVIS * task.posture, Posture(who.of("hip.rotation"))),
         (task.upright, SquaredSum(LEAN)),
-        (size * task.rate, TorqueRate(steady, limits=sizes(who.sizes, steady), **goes_on)),
+        (size * task.rate, TorqueRate(steady, limits=sizes(who.norms, steady), **goes_on)),
         (size * LOADING * task.rate, TorqueRate([z], limits={z: who.weight})),
     ]
     return [share * weight * term for weight, term in terms if weight]
@@ -459,6 +471,7 @@ def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     x, y, z, _, roll, pitch = ROOT
     s = plan.samples.s[1:]
     lower, upper = plan.support(who, s)
+    lower[s > plan.flat, 0] += INSIDE
     return [
         Support((x, y, z), (roll, pitch), lower, upper, task.friction, at=s, shape=task.friction_shape),
         *(TorqueCombination({name: 1.0}, 0.0, 0.0, size=who.weight, at="start") for name in (x, y, z)),

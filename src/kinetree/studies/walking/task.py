@@ -120,7 +120,7 @@ class Walking:
     heel_off: float = 0.70
     ball: float = 0.60
     points: int = 12
-    nodes: tuple[int, int, int, int] = (10, 5, 16, 16)
+    nodes: tuple[int, int, int, int] = (10, 4, 12, 12)
     closure: int = 5  # instants at which the trailing toes are held
     clearance: float = 0.005  # m, of the swinging foot
     clearances: int = 12  # instants at which it is asked for
