@@ -18,9 +18,10 @@ import numpy as np
 from kinetree.gait import gait_cycle, gait_score
 from kinetree.walking import Walk, Walking, walk, walker
 
-NODES = {35: (6, 4, 12, 12), 46: (8, 5, 16, 16), 57: (10, 6, 20, 20)}
+NODES = {35: (6, 2, 9, 9), 46: (9, 4, 12, 12), 57: (11, 5, 16, 16)}  # beside nine instants of corners
 POINTS = (10, 12, 14)
 SPREAD = 0.1  # rad
+MOST = 200  # iterations
 CURVES = ("hip_flexion", "knee_flexion", "ankle_flexion")
 HEADS = (
     "points / instants", "least objective", "hip r (range)", "knee", "ankle", "vertical / fore-aft r",
@@ -36,7 +37,7 @@ def runs(task: Walking, starts: int, seed: int) -> list[tuple[Walk, float]]:
     for k in range(starts):
         noise = SPREAD * rng.standard_normal((len(times), n)) if k else np.zeros((len(times), n))
         begun = time.process_time()
-        step = walk(task, start=(times, noise), progress=False)
+        step = walk(task, start=(times, noise), progress=False, solver="interior", max_iterations=MOST)
         if step.solved:
             found.append((step, time.process_time() - begun))
     return found
@@ -74,9 +75,10 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--data", default="arnold5")
+    parser.add_argument("--points", type=int, nargs="*", default=POINTS)
     given = parser.parse_args()
     print("| " + " | ".join(HEADS) + " |\n|" + "---|" * len(HEADS))
-    for points in POINTS:
+    for points in given.points:
         for nodes in NODES:
             print(line(points, nodes, given.starts, given.seed, given.data, {}), flush=True)
 

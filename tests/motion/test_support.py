@@ -195,9 +195,39 @@ def test_phases_integrate_what_jumps_between_them():
     assert problem.program.dynamic == len(SAMPLES.s)  # torques are computed once for all that asks for them
 
 
+def test_effort_during_a_part_is_the_integral_over_that_part():
+    """Beside a sum over more instants after s = 0.3; derivatives beside differences."""
+    effort, ends = Effort(2.5, JOINTS, limits=LIMITS, during=(0.3, 1.0)), (0.0, 0.3, 0.4, 0.6, 0.8, 1.0)
+    late = walker(objective=effort, samples=GaussSamples(ends, (3, 12, 12, 12, 12)))
+    z = np.random.default_rng(4).standard_normal(late.program.n) * 0.05
+    x, s = late.program.unknowns(z), GaussSamples(ends, (1, 40, 40, 40, 40))
+    tau = late.evaluation(s.s, x).tau[:, late.setting.own[[BIPED.joint_index(name) for name in JOINTS]]]
+    density = (np.abs(tau / [LIMITS[name] for name in JOINTS]) ** 2.5).sum(axis=1)
+    wanted = 0.5 * float(s.weights[s.s > 0.3] @ density[s.s > 0.3])
+    assert late.program.objective(z) == pytest.approx(wanted, rel=1e-3)
+    mixed = [Effort(2.5, JOINTS[:1], limits={"right_ankle": 60.0}, during=(0.3, 1.0)), Posture(["left_hip"])]
+    for objective in (effort, mixed):
+        check = walker(objective=objective).check_derivatives()
+        assert check.passed, str(check)
+    free = walker(objective=mixed, duration=(0.4, 0.6)).check_derivatives()
+    assert free.passed, str(free)
+
+
+def test_further_instants_have_rows_and_no_weight():
+    samples = GaussSamples((0.0, 0.3, 1.0), (4, 4), more=(0.2, 1.0))
+    plain = GaussSamples((0.0, 0.3, 1.0), (4, 4))
+    assert set(samples.s) - set(plain.s) == {0.2, 1.0} and (np.diff(samples.s) > 0.0).all()
+    assert samples.weights.sum() == pytest.approx(1.0) and samples.weights[samples.s == 0.2] == 0.0
+    assert samples.weights @ samples.s**5 == pytest.approx(plain.weights @ plain.s**5, abs=1e-15)
+    assert set(samples.finer(3).s) >= {0.2, 1.0}
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        (lambda: GaussSamples((0.0, 1.0), (3,), more=(1.2,)), "further instants must be s from 0 to 1"),
+        (lambda: Effort(2.0, during=(0.5, 0.2)), "during must be two ascending"),
+        (lambda: Effort(2.0, during=0.5), "during must be two ascending"),
         (lambda: walker(Support(FORCE, MOMENT, (0.1, 0), (0, 0))), "there is no support"),
         (lambda: walker(Support(("y", "x", "z"), MOMENT, (0, 0), (1, 1))), "joint 'y' must slide along x"),
         (lambda: walker(Support(FORCE, ("roll", "left_toe"), (0, 0), (1, 1))), "unknown joint 'left_toe'"),

@@ -158,7 +158,13 @@ class Structure:
                     forces[changes.after],
                     changes.signs * size[changes.after] / size,
                 )
-            form.between.append(Link(self.map, here, part.start if goes_on else here + 1, after, sign, full))
+                form.between.append(Link(self.map, here, part.start, after, sign, full))
+                continue
+            known = next((x for x in form.between if x.here == here and x.there == here + 1), None)
+            if known is None:
+                form.between.append(Link(self.map, here, here + 1, after, sign, full))
+            else:  # another term's changes between the same instants
+                known.root = np.sqrt(known.root**2 + full)
 
 
 def is_linear_in_torques(block: Block) -> bool:

@@ -162,7 +162,8 @@ class TorqueRate(Objective):
             after = np.array([names.index(other) for other in others])
             signs = np.array([-1.0 if name in self.mirrored else 1.0 for name in names])
         function = TorqueSum(setting.own[chosen], np.diag(1.0 / limits))
-        return Changes(function, points[shares > 0.0], weights, after, signs)
+        inside = (shares > 0.0) | (points > 0.0)  # of s = 0 and s = 1 one is enough where the motion goes on
+        return Changes(function, points[inside], weights, after, signs)
 
 
 def weighed_torques(

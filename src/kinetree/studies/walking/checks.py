@@ -21,7 +21,7 @@ FINER = 10
 SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
 SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
-PULLS = 1e-3  # of the weight: what the ground may pull between the instants of the rows
+PULLS = 1e-8  # of the weight: what the ground may pull between the instants of the rows
 GIVES = 0.5  # J per step that the ground may give
 
 

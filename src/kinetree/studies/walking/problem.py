@@ -71,7 +71,7 @@ EARLY = np.array(
     [0.04, 0.06, 0.085, 0.18]
 )  # of the time until the foot is flat: further instants after touch-down
 MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its centre once the foot is flat
-HEEL_OFF = 0.6  # of the same way: how far back it may be after heel off; just before, it reaches the ball
+HEEL_OFF = 0.7  # of the same way: how far back it may be after heel off; just before, it reaches the ball
 INSIDE = 0.003  # m: rows keep so far from the rear edge of the support, which is checked between them
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
 LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
