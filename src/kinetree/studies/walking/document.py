@@ -38,7 +38,7 @@ from kinetree.motion.terms import (
     ZeroMomentPoint,
 )
 from kinetree.motion.terms.contract import Constraint
-from kinetree.studies.walking.problem import BEHIND_HEEL, HEEL_OFF, ROOT, Walker, person_of, walker
+from kinetree.studies.walking.problem import ROOT, Walker, person_of, walker
 from kinetree.studies.walking.task import DEGREE, Walking
 
 POINTS = 6  # control points of each degree of freedom
@@ -52,6 +52,8 @@ WRIST = 0.10  # m, least distance of wrist and hip: radii of both spheres
 SHARINGS = ("zmp", "time")
 DOCUMENT = Walking(points=POINTS, double=0.2, flat=0.2, heel_off=0.65)
 FEET = ("left_toes", "right_foot", "right_toes")  # what carries
+BEHIND_HEEL = 0.01  # m: how far behind the heel the pressure may have its centre
+HEEL_OFF = 0.6  # of the way from heel to ball: how far back it may be after heel off
 
 
 @dataclass(frozen=True, eq=False)
