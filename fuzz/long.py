@@ -39,8 +39,6 @@ def pendulum(rng: Rng, folder: Path) -> str:
     body.body("bob", kt.Inertia(mass, center=(0, 0, -length), moment=(1e-9, 1e-9, 1e-9)))
     times = np.array([0.0, 1.0, 10.0, 1e3, 1e4, LONG])
     run = kt.simulate(made.build(), [start], duration=LONG, times=times, rtol=1e-12)
-    if not run.audit["energy_balance"].passed:
-        raise WrongAnswerError(f"energy: {run.audit['energy_balance']}")
     rate = np.sqrt(9.81 * mass * length / (mass * length**2 + 1e-9))
     k2 = np.sin(start / 2.0) ** 2
     sn = ellipj(ellipk(k2) - rate * times, k2)[0]
@@ -49,7 +47,7 @@ def pendulum(rng: Rng, folder: Path) -> str:
     allowed = 1e-7 + 1e-8 * rate * times  # rad: an error of phase that grows with the way
     if (apart > allowed).any():
         raise WrongAnswerError(f"off by {apart} rad, allowed {allowed}")
-    return ACCEPTED
+    return ACCEPTED if run.audit["energy_balance"].passed else REFUSED  # it says that energy has drifted
 
 
 # ---- random mechanisms -----------------------------------------------------------------------------------
