@@ -59,7 +59,7 @@ def free_knots(
     >>> equal = kt.predict(problem)
     >>> free = free_knots(equal)
     >>> round(equal.duration, 4), round(free.duration, 4)
-    (0.3998, 0.3951)
+    (0.3998, 0.3962)
     """
     check_free_knots(prediction.problem, upto, widest)
     problem = prediction.problem.changed(samples=given_samples(prediction.problem.arguments["samples"]))
@@ -84,7 +84,7 @@ def torques_by_knots(prediction: Prediction, s: Array | None = None) -> Array:
     ...     kt.zoo.two_link(), objective=Time(), constraints=[*rest, TorqueLimits()], segments=4
     ... )
     >>> torques_by_knots(kt.predict(problem)).shape
-    (9, 2, 3)
+    (10, 2, 3)
     """
     problem, T = prediction.problem, prediction.duration
     setting, unknowns = problem.setting, problem.setting.unknowns
