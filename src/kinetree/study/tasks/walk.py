@@ -45,11 +45,13 @@ class WalkTable(Table):
     friction_shape: choice("shape", lambda: FRICTIONS) = Field(  # type: ignore[valid-type]
         "box", description="Of the friction cone: box round it, octagon within it, or the cone itself."
     )
-    double: Positive = Field(0.26, description="Share of the step in double support (no unit).")
+    double: Positive | None = Field(
+        None, description="Share of the step in double support (no unit); by default by the speed."
+    )
     heel_off: Positive = Field(0.70, description="Share of the step after which the heel lifts (no unit).")
     points: Whole = Field(12, description="Control points of each joint in a step.")
     nodes: Numbers = Field(
-        [10, 5, 16, 16], description="Gauss nodes in heel roll, flat double and single support, heel off."
+        [10, 4, 12, 12], description="Gauss nodes in heel roll, flat double and single support, heel off."
     )
     exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
     arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
