@@ -34,7 +34,7 @@ def walking_lines(
     return [
         f"# {name}: {_described(walker)} walks.",
         "# SI units and rad. Every key: kinetree schema --study",
-        "# Run it:  kinetree run FILE --report walk.html      look at it:  kinetree view FILE",
+        "# Run it:  kinetree run FILE --report walk.html      look at it:  kinetree show RESULT",
         "[study]",
         'task = "control"',
         f"title = {json.dumps(name)}",
