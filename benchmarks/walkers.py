@@ -172,7 +172,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             for foot in walker.feet
             for k in [robot.body_index(foot.body)]
         )
-        tilt = math.acos(min(1.0, max(-1.0, (np.trace(pose.rotation[trunk] @ upright.T) - 1) / 2)))
+        tilt = math.acos(min(1.0, max(-1.0, float(up @ (pose.rotation[trunk] @ (upright.T @ up))))))
         if up @ pose.position[trunk] - feet < 0.6 * height or tilt > 1.0:
             fell = True
             break
