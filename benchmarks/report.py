@@ -15,7 +15,7 @@ This page is written by the program from the figures of one run; see
 
 How it is measured: every contestant has the same mechanism and the same states, and is checked against
 Kinetree before anything is timed. Contestants take turns in windows of a few milliseconds, and the best
-window counts, so that what else the machine does favours nobody. One thread unless said otherwise.
+window counts, so that what else the machine does favors no side. One thread unless said otherwise.
 
 The columns: **kinetree** is the public call with its full answer, checks and new arrays; **kinetree packed**
 leaves matrices tree-sparse, as the kernel writes them, which only the library itself can ask for; 256 MB

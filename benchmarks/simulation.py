@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point of a curve: what is told of it, who runs it, and how long the first run took (s)."""
+    """A point of a curve: its label, who runs it, and how long the first run took (s)."""
 
     row: Row
     runner: Runner

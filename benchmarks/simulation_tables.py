@@ -21,10 +21,10 @@ def simulation_tables(results: dict[str, Any]) -> list[Table]:
 
 def starts_table(results: dict[str, Any]) -> Table:
     """The quadruped from seven starts."""
-    told = results.get("quadruped_starts", ())
-    methods = list(dict.fromkeys(row["method"] for row in told))
+    stated = results.get("quadruped_starts", ())
+    methods = list(dict.fromkeys(row["method"] for row in stated))
     times: dict[str, dict[str, float | None]] = {}
-    for row in told:
+    for row in stated:
         times.setdefault(row["case"], {})[row["method"]] = row["milliseconds"]
     rows = [
         (case, *(_shown(line.get(method)) for method in methods), _shown(_least(line.values())))
@@ -68,7 +68,9 @@ def reach_table(results: dict[str, Any]) -> Table:
             )
         )
     words = dict.fromkeys((row["case"], row["words"]) for row in results.get("simulation_curves", ()))
-    note = "Milliseconds until the error is 1e-6. " + " ".join(f"The {name} {told}." for name, told in words)
+    note = "Milliseconds until the error is 1e-6. " + " ".join(
+        f"The {name} {stated}." for name, stated in words
+    )
     head = ("motion", "contestant", "method", "ms", "times kinetree's best", "smallest error", "its best")
     return Table("Simulation", note, head, rows)
 
@@ -91,7 +93,7 @@ def curve_tables(results: dict[str, Any]) -> list[Table]:
 
 def rollout_table(results: dict[str, Any]) -> Table:
     """Many motions at once on one thread."""
-    told = results.get("rollouts", ())
+    stated = results.get("rollouts", ())
     rows = [
         (
             row["contestant"],
@@ -101,14 +103,14 @@ def rollout_table(results: dict[str, Any]) -> Table:
             f"{row['worst_error']:.0e}",
             f"{row['seconds']:.4f}",
         )
-        for row in told
+        for row in stated
     ]
     times = []
-    for name in dict.fromkeys(row["contestant"] for row in told):
-        median, worst = (rollout_seconds(told, name, figure) for figure in ("median", "worst"))
+    for name in dict.fromkeys(row["contestant"] for row in stated):
+        median, worst = (rollout_seconds(stated, name, figure) for figure in ("median", "worst"))
         both = [NOTHING if x is None else f"{x:.3f} s" for x in (median, worst)]
         times.append(f"{name} {both[0]} (median), {both[1]} (worst)")
-    count = told[0]["count"] if told else 0
+    count = stated[0]["count"] if stated else 0
     note = (
         f"{count} motions of 1 s of the KUKA KR5, from rest at random positions within 1 rad, on one thread. "
         f"Until the error is {ROLLOUT_WANTED:g}: {'; '.join(times)}."

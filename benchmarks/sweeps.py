@@ -275,8 +275,8 @@ def paper(quick: bool) -> None:
         print(f"empty store: {seconds:.3g} s, {files} files, {size / 1e6:.3g} MB")
         status = np.ones(count, dtype=np.int8)
         store.write("status", (slice(0, count),), status)
-        told, seconds = timed(lambda: kt.sweeps.sweep_status(store.path), 3)
-        print(f"status of {told.done:,} cases: {seconds:.3g} s")
+        stated, seconds = timed(lambda: kt.sweeps.sweep_status(store.path), 3)
+        print(f"status of {stated.done:,} cases: {seconds:.3g} s")
 
 
 if __name__ == "__main__":

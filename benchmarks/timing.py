@@ -38,7 +38,7 @@ def race(
 ) -> list[Timing]:
     """Time all contestants in turn, window after window, for about ``seconds`` altogether.
 
-    The clock is that of the wall unless told: that of the thread (``time.thread_time_ns``) does not count
+    The clock is that of the wall unless given: that of the thread (``time.thread_time_ns``) does not count
     what other programs do, and suits calls that take long and stay on this thread.
     """
     repeats = [_repeats(contestant.call, window, clock) for contestant in contestants]
@@ -50,7 +50,7 @@ def race(
         rounds = 0
         while rounds < LEAST_WINDOWS or perf_counter_ns() < end:
             for k in range(len(contestants)):
-                k = (k + rounds) % len(contestants)  # nobody always follows the same neighbour
+                k = (k + rounds) % len(contestants)  # no one always follows the same neighbour
                 elapsed = _elapsed(contestants[k].call, repeats[k], clock)
                 found[k].append(elapsed / (repeats[k] * contestants[k].states))
             rounds += 1

@@ -261,8 +261,8 @@ def main() -> None:
             if options.only in trial.name:
                 x = walk(trial)
                 numbers = f"{x.speed:.2f} | {x.torque:.2f} | {x.share:.0%} | {x.seconds:.1f}"
-                told = f"fell: {x.why}" if x.fell else ""
-                print(f"| {kind} | {trial.name} | {x.steps} | {told} | {numbers} |", flush=True)
+                stated = f"fell: {x.why}" if x.fell else ""
+                print(f"| {kind} | {trial.name} | {x.steps} | {stated} | {numbers} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -56,11 +56,11 @@ def row(name: str, found: Walk, seconds: float, scores: bool) -> str:
         f"{force.max():.2f}", *(f"{x:.2f}" for x in moments.values()), ", ".join(failed) or "none",
     ]  # fmt: skip
     if scores:
-        cells.append(told(found))
+        cells.append(stated(found))
     return "| " + " | ".join(cells) + " |"
 
 
-def told(found: Walk) -> str:
+def stated(found: Walk) -> str:
     """Correlations of angles (and the ankle's range) and forces with measured ones, the stance knee."""
     from kinetree.gait import gait_cycle, gait_score
 

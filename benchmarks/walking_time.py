@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 python benchmarks/walking_time.py [--runs 3] [--no-ipopt]
 
-CPU time of this process (s). Parts of the search are told apart by timers around their functions, each
+CPU time of this process (s). Parts of the search are separated by timers around their functions, each
 without what is timed inside it; "rest" is the search's own Python. IPOPT gets the same program with the same
 exact derivatives, from q = 0 and from the solution with noise of 0.02 rad.
 """

@@ -119,9 +119,9 @@ def puma(result: kt.Result) -> Page:
 
 def joint_locked(result: kt.Result) -> Page:
     """Torques of an acceleration of the first joint for four angles of the second."""
-    told = ("5, 2", "3, 1", "1, 0", "3, 1")
+    stated = ("5, 2", "3, 1", "1, 0", "3, 1")
     found = ["{:.3g}, {:.3g}".format(*(start + 0.0)) for start in result.tau.values[:, 0]]
-    return _by_angle(result, "tau", "torque", "N m", "D11, D21", list(zip(found, told, strict=True)))
+    return _by_angle(result, "tau", "torque", "N m", "D11, D21", list(zip(found, stated, strict=True)))
 
 
 def joint_free(result: kt.Result) -> Page:

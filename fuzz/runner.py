@@ -146,8 +146,8 @@ def _work(fuzzer: Fuzzer, seed: int, case: int, end: int, writing: int) -> None:
             signal.alarm(fuzzer.seconds)
             outcome, detail = attempt(fuzzer, seed, k, Path(folder))
             signal.alarm(0)
-            told = " ".join(detail.split())[-LONGEST:].encode(errors="replace")
-            os.write(writing, outcome.encode() + b" " + told + b"\n")
+            stated = " ".join(detail.split())[-LONGEST:].encode(errors="replace")
+            os.write(writing, outcome.encode() + b" " + stated + b"\n")
     os._exit(0)
 
 

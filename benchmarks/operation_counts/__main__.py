@@ -24,8 +24,8 @@ def main(folder: str = ".") -> None:
         even = timed.break_even(found)
         print(f"{timed.LINES[floating]}: O(n) forward dynamics takes less time from n = {even} on")
         for name, values in found.microseconds.items():
-            told = (f"{n}: {x:.2f}" for n, x in zip(found.sizes, values, strict=True))
-            print(f"  {name}, µs by degrees of freedom: {', '.join(told)}")
+            stated = (f"{n}: {x:.2f}" for n, x in zip(found.sizes, values, strict=True))
+            print(f"  {name}, µs by degrees of freedom: {', '.join(stated)}")
 
 
 if __name__ == "__main__":

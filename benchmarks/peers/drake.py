@@ -33,7 +33,7 @@ class Drake:
 
     def __init__(self, mechanism: kt.Mechanism, states: States) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # URDF holds no contact points; nobody asks for them
+            warnings.simplefilter("ignore", UserWarning)  # URDF holds no contact points; none are needed
             text = urdf_text(mechanism)
         self.plant = plants.MultibodyPlant(time_step=0.0)
         parsing.Parser(self.plant).AddModelsFromString(text, "urdf")

@@ -104,16 +104,16 @@ def cut(text: str) -> str:
 def listed(choices: Iterable[object], most: int = 12) -> str:
     """The choices as text for a message, cut after `most` of them."""
     names = [str(choice) for choice in choices]
-    told = ", ".join(map(cut, names[:most])) or "none"
-    return told if len(names) <= most else f"{told}, ... ({len(names)} in all)"
+    named = ", ".join(map(cut, names[:most])) or "none"
+    return named if len(names) <= most else f"{named}, ... ({len(names)} in all)"
 
 
-def unknown_name(kind: str, name: object, choices: Iterable[object], told: int = 0) -> str:
+def unknown_name(kind: str, name: object, choices: Iterable[object], named: int = 0) -> str:
     """Message for a name that is none of the choices, with the nearest one suggested.
 
-    Only the first messages of many help with a choice, as to find it takes time: ``told`` were there before.
+    Only the first messages of many help with a choice, as to find it takes time: ``named`` were there before.
     """
-    if told >= HELPFUL:
+    if named >= HELPFUL:
         return f"unknown {kind} '{cut(str(name))}'"
     names = [str(choice) for choice in choices]
     near = difflib.get_close_matches(str(name)[:LONGEST], names, n=1)

@@ -24,7 +24,7 @@ def refused_words():
 
 
 def prose(path):
-    """Line numbers and texts of a file that a person reads: pages as they are, comments and strings of code."""
+    """Lines that a person reads, with their numbers: of pages all, of code its comments and strings."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         yield from enumerate(text.splitlines(), 1)

@@ -23,12 +23,12 @@ _BETWEEN = np.concatenate([[_X[0] / 2.0], (_X[1:] + _X[:-1]) / 2.0, [(1.0 + _X[-
 _POWERS = np.linalg.inv(np.vander(_X, increasing=True))
 
 
-def fitted_pieces(function: Callable[[float], Array], duration: float, told: str) -> PiecewisePolynomial:
+def fitted_pieces(function: Callable[[float], Array], duration: float, stated: str) -> PiecewisePolynomial:
     """Polynomials of degree 7 through a function of t that returns (n,), from 0 to a duration (s).
 
     Intervals are halved until the polynomial agrees between its nodes to 1e-10 of the largest value; jumps
     are found to 1e-10 of the duration. A change that begins and ends between two nodes is not seen: an
-    eighth of the duration has 17 at first. ``told`` names the function in complaints.
+    eighth of the duration has 17 at first. ``stated`` names the function in complaints.
 
     >>> pulse = fitted_pieces(lambda t: np.array([float(0.3 < t < 0.5)]), 1.0, "pulse")
     >>> pulse.at([0.2, 0.4, 0.6])[:, 0].round(9).tolist()
@@ -40,7 +40,7 @@ def fitted_pieces(function: Callable[[float], Array], duration: float, told: str
     for _ in range(ROUNDS):
         found, fits = set[float](), []
         for begin, end in pairwise(edges):
-            fit = _Fit(function, duration, told)
+            fit = _Fit(function, duration, stated)
             margin = min(2.0 * SHORT * duration, 0.25 * (end - begin))
             inner = begin + margin * (begin > 0.0), end - margin * (end < duration)
             found |= set(fit.jumps(np.linspace(*inner, FIRST + 1)))
@@ -95,8 +95,8 @@ def _piece(table: PiecewisePolynomial, a: float, b: float, order: int) -> Array:
 class _Fit:
     """Intervals of a function: (begin, end, coefficients (8, n))."""
 
-    def __init__(self, function: Callable[[float], Array], duration: float, told: str) -> None:
-        self.function, self.duration, self.told = function, duration, told
+    def __init__(self, function: Callable[[float], Array], duration: float, stated: str) -> None:
+        self.function, self.duration, self.stated = function, duration, stated
         self.pieces: list[tuple[float, float, Array]] = []
         self.scale = 0.0
 
@@ -114,7 +114,7 @@ class _Fit:
                     waiting += [((a + b) / 2.0, b), (a, (a + b) / 2.0)]
                     if len(self.pieces) + len(waiting) > MOST:
                         raise InputError(
-                            f"{self.told} varies too fast near t = {a:g} s to be followed by {MOST} "
+                            f"{self.stated} varies too fast near t = {a:g} s to be followed by {MOST} "
                             "polynomials; give a table (times, wrenches)"
                         )
                     continue

@@ -133,7 +133,7 @@ class Commands(TyperGroup):
             show_error(str(error))
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
-            told("interrupted", stderr=True, style="red")
+            say("interrupted", stderr=True, style="red")
             raise typer.Exit(INTERRUPTED) from None
         except MemoryError:
             show_error("the memory of this machine is not enough; ask for fewer samples, states or motions")
@@ -249,7 +249,7 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr)
 
 
-def told(text: str, *, stderr: bool = False, style: str | None = None) -> None:
+def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
     """Print a text as it is, without wrapping or colouring what is in it."""
     console(stderr=stderr).print(
         text, style=style, soft_wrap=True, markup=False, highlight=False, emoji=False
@@ -259,17 +259,17 @@ def told(text: str, *, stderr: bool = False, style: str | None = None) -> None:
 def show_error(message: str) -> None:
     """Print what is wrong, one line for each complaint."""
     for k, line in enumerate(message.split("\n")):
-        told(f"{'error: ' if k == 0 else '       '}{line}", stderr=True, style="red")
+        say(f"{'error: ' if k == 0 else '       '}{line}", stderr=True, style="red")
 
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
     """Print a doubt as a line, without the place in the code where it came up."""
-    told(f"warning: {message}", stderr=True, style="yellow")
+    say(f"warning: {message}", stderr=True, style="yellow")
 
 
 @contextmanager
 def progress_bar(name: str, wanted: bool = True) -> Iterator[Callable[[float], None] | None]:
-    """A function to be told the part that is done, with a bar that only a terminal sees."""
+    """A function that takes the part that is done, with a bar that only a terminal sees."""
     from rich.progress import Progress
 
     terminal = console(stderr=True)

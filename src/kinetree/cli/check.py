@@ -17,7 +17,7 @@ from kinetree.cli.app import (
     Root,
     app,
     read_options,
-    told,
+    say,
 )
 from kinetree.cli.names import complete_file_or_example
 
@@ -28,7 +28,7 @@ def _print_rules(wanted: bool) -> None:
     from kinetree.lint.rules import RULES
 
     for name, rule in RULES.items():
-        told(f"{name} ({rule.severity}): {rule.about}")
+        say(f"{name} ({rule.severity}): {rule.about}")
     raise typer.Exit
 
 
@@ -74,9 +74,9 @@ def check(
     else:
         for finding in found:
             if not quiet or finding.severity == ERROR:
-                told(str(finding), style="red" if finding.severity == ERROR else "yellow")
+                say(str(finding), style="red" if finding.severity == ERROR else "yellow")
         if not quiet:
-            told(_summary(len(files), errors, len(found) - errors))
+            say(_summary(len(files), errors, len(found) - errors))
     if errors or (strict and found):
         raise typer.Exit(BAD_INPUT)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from kinetree.cli.app import Force, Quiet, app, console, output_option, progress_bar, told
+from kinetree.cli.app import Force, Quiet, app, console, output_option, progress_bar, say
 
 
 @app.command()
@@ -37,4 +37,4 @@ def demo(
         write_file(path, written)
     if not quiet:
         console().print(demo_report(found))
-        told(f"Wrote {picture} and {table}")
+        say(f"Wrote {picture} and {table}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, say
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.names import complete_example
 
@@ -55,7 +55,7 @@ def _listed(as_json: bool) -> None:
         name, picture = Text(example.name, style="bold"), Text(example.picture, style="cyan")
         table.add_row(name, example.task, picture, Text(example.title))
     console().print(table)
-    told("\nRun one: kinetree run NAME. Copy one: kinetree examples copy NAME FOLDER.")
+    say("\nRun one: kinetree run NAME. Copy one: kinetree examples copy NAME FOLDER.")
 
 
 @examples_app.command("copy")
@@ -73,4 +73,4 @@ def copy(
 
     place = copy_example(name, folder, force)
     if not quiet:
-        told(f"Wrote {place}")
+        say(f"Wrote {place}")

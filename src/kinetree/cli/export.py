@@ -15,7 +15,7 @@ from kinetree.cli.app import (
     output_option,
     progress_bar,
     read_result,
-    told,
+    say,
 )
 from kinetree.cli.names import complete_result
 from kinetree.errors import FileError, InputError, listed
@@ -84,7 +84,7 @@ def export(
     else:
         _write(found, path, variable, force)
     if not quiet:
-        told(f"Wrote {path}")
+        say(f"Wrote {path}")
 
 
 def _only_one(file: Path | None, output: Path | None) -> Path:
@@ -144,7 +144,7 @@ def _save_model(result: Result, path: Path, force: bool) -> None:
         warnings.simplefilter("always", UserWarning)
         save(result.mechanism, path, force)
     for note in left_out:
-        told(f"note: {note.message}", stderr=True)
+        say(f"note: {note.message}", stderr=True)
 
 
 def _pixels(text: str) -> list[int]:

@@ -23,7 +23,7 @@ from kinetree.cli.app import (
     output_option,
     read_options,
     read_result,
-    told,
+    say,
 )
 from kinetree.cli.names import complete_model, complete_model_or_result, complete_package
 from kinetree.errors import InputError
@@ -78,7 +78,7 @@ def _result_info(path: Path, as_json: bool) -> None:
 
         typer.echo(json.dumps(result_facts(found), allow_nan=False))
     else:
-        told(str(found))
+        say(str(found))
 
 
 @app.command()
@@ -116,7 +116,7 @@ def convert(
 ) -> None:
     """Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF.
 
-    What the other format cannot hold is left out and told. A DH table in CSV has a header such as
+    What the other format cannot hold is left out and reported. A DH table in CSV has a header such as
     name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body; joint is
     its kind, such as revolute or prismatic.
 
@@ -134,9 +134,9 @@ def convert(
         typer.echo(json.dumps({"model": mechanism.name, **counts, "file": str(target), "notes": notes}))
         return
     for note in notes:
-        told(f"note: {note}", stderr=True, style="yellow")
+        say(f"note: {note}", stderr=True, style="yellow")
     if not quiet:
-        told(f"Wrote {target}: {mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom")
+        say(f"Wrote {target}: {mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom")
 
 
 @app.command()
@@ -186,7 +186,7 @@ def draw(
     figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels, looks=not skeleton)
     write_file(path, picture_bytes(figure, path.suffix))
     if not quiet:
-        told(f"Wrote {path}")
+        say(f"Wrote {path}")
 
 
 @app.command()
@@ -234,7 +234,7 @@ def _installed_models(package: str, as_json: bool) -> None:
         typer.echo(json.dumps([{"name": f"{package}:{x}", "file": str(file)} for x, file in models.items()]))
         return
     if not models:
-        told(f"The package {package} has no URDF, SDF or MJCF files.")
+        say(f"The package {package} has no URDF, SDF or MJCF files.")
         return
     from kinetree.report.terminal import file_table
 
@@ -300,7 +300,7 @@ def warmup(quiet: Quiet = False) -> None:
     place = cache_folder()
     kept = f"kept in {place}" if place is not None else "kept in memory only"
     if not quiet:
-        told(f"All algorithms are ready ({seconds:.1f} s), {kept}")
+        say(f"All algorithms are ready ({seconds:.1f} s), {kept}")
 
 
 def _numbers(text: str, what: str) -> list[float]:

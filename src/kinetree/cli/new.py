@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, told
+from kinetree.cli.app import Force, Quiet, app, say
 from kinetree.cli.names import complete_model
 from kinetree.errors import InputError, unknown_name
 
@@ -87,7 +87,7 @@ def new(
     write_file(path, text.encode())
     if not quiet:
         verb = "look at it: kinetree info" if kind == "mechanism" else "run it: kinetree run"
-        told(f"Wrote {path}; {verb} {path}")
+        say(f"Wrote {path}; {verb} {path}")
 
 
 class Asking:

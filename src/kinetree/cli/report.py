@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import Force, MeshFolderOption, Quiet, app, output_option, read_result, told
+from kinetree.cli.app import Force, MeshFolderOption, Quiet, app, output_option, read_result, say
 from kinetree.cli.results import ResultFile
 from kinetree.errors import InputError
 
@@ -47,7 +47,7 @@ def report(
     else:
         read_result(result).report(path, force, meshes)
     if not quiet:
-        told(f"Wrote {path}")
+        say(f"Wrote {path}")
     if show:
         import webbrowser
 

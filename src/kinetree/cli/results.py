@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, say
 from kinetree.cli.names import complete_joint, complete_picture_kind, complete_result, complete_variable
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def plot(
         ),
     )
     if not quiet:
-        told(f"Wrote {path}")
+        say(f"Wrote {path}")
 
 
 @app.command()
@@ -147,9 +147,9 @@ def compare(
     elif not quiet:
         console().print(_difference_table(rows))
         for note in difference_notes(a, b, labels):
-            told(f"note: {note}")
+            say(f"note: {note}")
         for path in filter(None, (output, report)):
-            told(f"Wrote {path}")
+            say(f"Wrote {path}")
 
 
 def _difference_table(rows: Sequence[Difference]) -> Table:

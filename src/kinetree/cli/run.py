@@ -22,8 +22,8 @@ from kinetree.cli.app import (
     console,
     output_option,
     progress_bar,
+    say,
     show_error,
-    told,
 )
 from kinetree.cli.app import terminable as terminable
 from kinetree.cli.names import complete_study
@@ -96,7 +96,7 @@ def run(
         console().print(_report(outcome, saved, extras))
     _doubt_plot(outcome)
     if outcome.exit_code:
-        told(f"{outcome.status}: {_reason(outcome, saved)}", stderr=True, style="red")
+        say(f"{outcome.status}: {_reason(outcome, saved)}", stderr=True, style="red")
         raise typer.Exit(outcome.exit_code)
 
 
@@ -110,7 +110,7 @@ def _doubt_plot(outcome: Outcome) -> None:
     known = outcome.result.variables
     for name in table.variables or ():
         if name not in known:
-            told(f"warning: [plot] {unknown_name('variable', name, known)}", stderr=True, style="yellow")
+            say(f"warning: [plot] {unknown_name('variable', name, known)}", stderr=True, style="yellow")
 
 
 class _Extras(NamedTuple):
@@ -206,8 +206,8 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
             facts |= {name: f"{outcome.result.statistics[name]:.6g}" for name in OF_PREDICTIONS}
         singular = [x for x in outcome.result.events if x.kind == "singular_position"]
         if singular:
-            told = listed(f"{x.time:.4g} s {x.name}" for x in singular[:MOST_NAMED])
-            facts["singular"] = told + (", ..." if len(singular) > MOST_NAMED else "")
+            say = listed(f"{x.time:.4g} s {x.name}" for x in singular[:MOST_NAMED])
+            facts["singular"] = say + (", ..." if len(singular) > MOST_NAMED else "")
         facts["result"] = str(saved)
     if outcome.result is not None:
         named = {"picture": extras.plot, "report": extras.report}
@@ -220,7 +220,7 @@ def _report(outcome: Outcome, saved: str | None, extras: _Extras) -> RenderableT
     for name, check in checks.items():
         mark, style = ("✓", "green") if check.passed else ("✗", "red")
         lines.append(Text.assemble((f"{mark} {name} {check}", style), (f"  {check.sentence}", "dim")))
-    if outcome.result is not None and not outcome.exit_code:  # else they are the reason, told at the end
+    if outcome.result is not None and not outcome.exit_code:  # else they are the reason, reported at the end
         lines += [Text(f"- {message}", overflow="fold") for message in outcome.result.messages]
     if saved is not None:
         lines.append(Text(f"Look at it: kinetree plot {saved}, kinetree report {saved}", style="dim"))

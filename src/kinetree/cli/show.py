@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, Root, app, read_options, told
+from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, Root, app, read_options, say
 
 
 @app.command()
@@ -39,6 +39,6 @@ def show(
 
     subject = subject_of(shown, **read_options(folder, packages, floating_base, root))
     viewer = view(subject, host, port, browser, public=public, wait=False)
-    told(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
+    say(f"The viewer is at {viewer.url} (Ctrl-C ends it)")
     viewer.wait()
-    told("The viewer has ended")
+    say("The viewer has ended")

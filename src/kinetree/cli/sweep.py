@@ -21,7 +21,7 @@ from kinetree.cli.app import (
     app,
     console,
     output_option,
-    told,
+    say,
 )
 from kinetree.cli.names import complete_store, complete_study
 from kinetree.cli.setting_names import complete_setting
@@ -114,7 +114,7 @@ def sweep(
             slurm=slurm, case_timeout=case_timeout, progress=False if quiet or as_json else None,
         )  # fmt: skip
     except KeyboardInterrupt:
-        told(f"interrupted; what was computed is in {place}, go on with --resume", stderr=True, style="red")
+        say(f"interrupted; what was computed is in {place}, go on with --resume", stderr=True, style="red")
         raise typer.Exit(INTERRUPTED) from None
     extras = _pictures(result, place, plot, report)
     if as_json:
@@ -123,7 +123,7 @@ def sweep(
         console().print(_summary(result, place, extras))
     if not any(result.statistics.get(name) for name in ("ok", "stopped")):
         first = str(result.dataset["message"].values.ravel()[0])
-        told(f"no case passed; the first says: {first}", stderr=True, style="red")
+        say(f"no case passed; the first says: {first}", stderr=True, style="red")
         raise typer.Exit(FAILED)
 
 
@@ -152,7 +152,7 @@ def _tell_status(store: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps({**asdict(found), "done": found.done, "count": found.count}))
     else:
-        told(str(found))
+        say(str(found))
 
 
 def _tell_plan(plan: Any, as_json: bool) -> None:
@@ -163,7 +163,7 @@ def _tell_plan(plan: Any, as_json: bool) -> None:
         typer.echo(json.dumps(facts))
         return
     for name, value in facts.items():
-        told(f"{name:22} {value}")
+        say(f"{name:22} {value}")
 
 
 def _check_pictures(plot: Path | None, report: Path | None, force: bool) -> None:

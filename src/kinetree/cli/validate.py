@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, told
+from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, say
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.results import ResultFile
 from kinetree.errors import FileError, InputError, unknown_name
@@ -91,7 +91,7 @@ def validate_gait(
         _print(scores)
         for file in (path, picture):
             if file is not None:
-                told(f"Wrote {file}")
+                say(f"Wrote {file}")
 
 
 def _own_scores(path: Path) -> bool:
@@ -112,7 +112,7 @@ def _print(scores: list[GaitScore]) -> None:
 
     for score in scores:
         console().print(score_report(score))
-        told("")
+        say("")
 
 
 def _draw(cycle: Any, data: str, path: Path) -> None:

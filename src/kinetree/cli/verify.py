@@ -21,7 +21,7 @@ from kinetree.cli.app import (
     console,
     progress_bar,
     read_options,
-    told,
+    say,
 )
 from kinetree.errors import InputError
 
@@ -74,7 +74,7 @@ def verify(
         _print_json(mechanism.name, agreed, worst, [asdict(row) for row in rows])
     elif not quiet:
         console().print(agreement_table(rows))
-        told(f"\nWorst relative difference: {worst:.1e}")
+        say(f"\nWorst relative difference: {worst:.1e}")
     _ended(agreed, f"the formulations disagree by {worst:.1e} on '{mechanism.name}'")
 
 
@@ -143,9 +143,9 @@ def bench(
         told_rows = [asdict(row) for row in rows]
         typer.echo(json.dumps({"model": mechanism.name, "unit": "us", "batch": batch, "rows": told_rows}))
     elif not quiet:
-        told(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
+        say(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
         console().print(speed_table(rows, batch))
-        told("\nBeside Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
+        say("\nBeside Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
 
 
 def _movable(model: str, options: dict[str, Any]) -> Mechanism:
@@ -168,7 +168,7 @@ def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> 
         _print_json(mechanism.name, found.passed, found.difference, found.rows())
     elif not quiet:
         console().print(steps_table(found))
-        told(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
+        say(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
     _ended(found.passed, f"the recursions are {found.difference:.1e} off the kernels on '{mechanism.name}'")
 
 
@@ -178,5 +178,5 @@ def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any
 
 def _ended(well: bool, complaint: str) -> None:
     if not well:
-        told(f"error: {complaint}", stderr=True, style="red")
+        say(f"error: {complaint}", stderr=True, style="red")
         raise typer.Exit(FAILED)

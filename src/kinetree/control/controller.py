@@ -146,13 +146,13 @@ class Controller(ABC):
 
     def settings(self) -> dict[str, Any]:
         """All arguments in plain numbers and texts, as JSON takes them; of large tables only a digest."""
-        told: dict[str, Any] = {"controller": type(self).__name__}
+        stated: dict[str, Any] = {"controller": type(self).__name__}
         for name in self._argument_names():
             value = getattr(self, name)
             if name == "trajectory":
                 value = self._recipe.desired.settings() if self._recipe.desired else None
-            told[name] = plain(value)
-        return told
+            stated[name] = plain(value)
+        return stated
 
     def __repr__(self) -> str:
         default = {f.name: f.default for f in fields(self)}

@@ -62,8 +62,8 @@ class DesiredMotion:
         """For a line of text."""
         if isinstance(self.source, np.ndarray):
             return f"pose of {self.n} coordinates"
-        told = self.settings()
-        return f"{told['kind']} of {self.n} coordinates from {told['begin']:g} to {told['end']:g} s"
+        stated = self.settings()
+        return f"{stated['kind']} of {self.n} coordinates from {stated['begin']:g} to {stated['end']:g} s"
 
 
 def desired_motion(source: Desired) -> DesiredMotion:

@@ -103,11 +103,11 @@ class Prescribed:
 
     def settings(self) -> dict[str, Any]:
         """All arguments in plain numbers and texts, as JSON takes them."""
-        told: dict[str, Any] = {"controller": type(self).__name__, "motion": self.desired.settings()}
-        told["joints"] = None if self.joints is None else list(self.joints)
+        stated: dict[str, Any] = {"controller": type(self).__name__, "motion": self.desired.settings()}
+        stated["joints"] = None if self.joints is None else list(self.joints)
         if self.law is not None:
-            told["law"] = self.law.settings() if hasattr(self.law, "settings") else "torque"
-        return told
+            stated["law"] = self.law.settings() if hasattr(self.law, "settings") else "torque"
+        return stated
 
     def __repr__(self) -> str:
         joints = "" if self.joints is None else f", joints=({', '.join(self.joints)})"

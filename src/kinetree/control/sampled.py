@@ -118,9 +118,9 @@ class SampledLaw:
 
     def settings(self) -> dict[str, Any]:
         """All arguments in plain numbers and texts, as JSON takes them."""
-        told = self.law.settings() if hasattr(self.law, "settings") else f"function {self.name}"
+        stated = self.law.settings() if hasattr(self.law, "settings") else f"function {self.name}"
         names = ("period", "limits", "delay", "noise", "seed")
-        return {"controller": "SampledLaw", "law": told} | {x: plain(getattr(self, x)) for x in names}
+        return {"controller": "SampledLaw", "law": stated} | {x: plain(getattr(self, x)) for x in names}
 
     def __repr__(self) -> str:
         return f"SampledLaw({self.name}, period={short(self.period)})"
@@ -155,8 +155,8 @@ class RunningLaw:
     def walked(self) -> tuple[bool, str] | None:
         """Whether a robot is on its feet, in words, too; None of laws that do not know."""
         law = self._given.law
-        told: tuple[bool, str] | None = law.walked() if hasattr(law, "walked") else None
-        return told
+        stated: tuple[bool, str] | None = law.walked() if hasattr(law, "walked") else None
+        return stated
 
     def statistics(self) -> dict[str, float]:
         """Numbers that the law has for the result; none unless it has a method of this name."""

@@ -76,8 +76,8 @@ class TorqueTable(Controller):
         t, values = np.asarray(self.times), np.asarray(self.values)
         for_whom = ", ".join(self.joints) if self.joints else f"{values.shape[1]} joints"
         more = [f"{name}={x!r}" for name in ("limits", "period") if (x := getattr(self, name)) is not None]
-        told = [f"{len(t)} rows for {for_whom} from {t[0]:g} to {t[-1]:g} s", self.kind, *more]
-        return f"TorqueTable({', '.join(told)})"
+        stated = [f"{len(t)} rows for {for_whom} from {t[0]:g} to {t[-1]:g} s", self.kind, *more]
+        return f"TorqueTable({', '.join(stated)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -230,9 +230,9 @@ def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
     """The format of the file, by its suffix."""
     suffix = path.suffix.lower()
     if suffix not in formats:
-        told = f"the suffix '{path.suffix}'" if suffix else "no suffix"
+        stated = f"the suffix '{path.suffix}'" if suffix else "no suffix"
         raise FileError(
-            f"{path}: has {told}; a mechanism can be {verb} as {listed(formats)}{_zoo_hint(path, verb)}"
+            f"{path}: has {stated}; a mechanism can be {verb} as {listed(formats)}{_zoo_hint(path, verb)}"
         )
     return formats[suffix]
 

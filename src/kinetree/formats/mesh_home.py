@@ -42,10 +42,10 @@ def with_mesh_record(mechanism: Mechanism, record: Any) -> Mechanism:
         return mechanism
 
     def remembered(shape: Shape) -> Shape:
-        told = record.get(shape.file)
-        if not isinstance(told, Mapping):
+        stated = record.get(shape.file)
+        if not isinstance(stated, Mapping):
             return shape
-        folder, digest = told.get("folder"), told.get("sha256")
+        folder, digest = stated.get("folder"), stated.get("sha256")
         if not isinstance(folder, str) or not isinstance(digest, str):
             return shape
         return replace(shape, folder=folder, digest=digest)

@@ -309,7 +309,7 @@ class FileSchema(GenerateJsonSchema):
         return False
 
     def default_schema(self, schema: Any) -> JsonSchemaValue:
-        """A default is told unless it is null."""
+        """A default is shown unless it is null."""
         known = super().default_schema(schema)
         return {key: x for key, x in known.items() if key != "default" or x is not None}
 

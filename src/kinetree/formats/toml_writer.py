@@ -119,7 +119,7 @@ def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) 
         if not _same_bits(values, np.full(joint.n_dof, default)):
             same = _same_bits(values, np.full(joint.n_dof, values[0]))
             table[key] = float(values[0]) if same else values.tolist()
-    usual = not cut  # a joint of the tree is driven unless told, a cut joint is not
+    usual = not cut  # a joint of the tree is driven unless declared, a cut joint is not
     if any(flag != usual for flag in joint.driven):
         table["driven"] = list(joint.driven) if usual in joint.driven else not usual
     if joint.labels:

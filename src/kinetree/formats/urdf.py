@@ -192,10 +192,10 @@ def _by_name(robot: Element, tag: str) -> Named:
     return names.known
 
 
-def carriers_of(links: Named, joints: Named, told: int = 0, passed: PassedOver | None = None) -> Named:
+def carriers_of(links: Named, joints: Named, named: int = 0, passed: PassedOver | None = None) -> Named:
     """For each link that is a child, the joint that carries it; in the order of the joints.
 
-    ``told``: how many unknown links were named before. A parent called 'world' need not be declared.
+    ``named``: how many unknown links were named before. A parent called 'world' need not be declared.
     """
     carriers: Named = {}
     for joint in joints.values():
@@ -203,7 +203,7 @@ def carriers_of(links: Named, joints: Named, told: int = 0, passed: PassedOver |
         for role, link in (("parent", parent), ("child", child)):
             if link in links:
                 continue
-            message = f"{joint.needed(role).place}: {unknown_name('link', link, links, told)}"
+            message = f"{joint.needed(role).place}: {unknown_name('link', link, links, named)}"
             if link != WORLD or role != "parent":
                 raise ModelError(message)
             if passed is not None:

@@ -86,8 +86,8 @@ def check_grammar(element: Element, passed: PassedOver) -> None:
             passed.note("unknown-element", f"attribute '{key}' of <{current.tag}>", message)
         known = (*grammar.children, *grammar.ignored)
         for child in current.unknown_children(known):
-            told = unknown_name("element", child.tag, known, len(passed.remarks))
-            message = f"{child.place}: in <{current.tag}>, {told}"
+            stated = unknown_name("element", child.tag, known, len(passed.remarks))
+            message = f"{child.place}: in <{current.tag}>, {stated}"
             passed.note("unknown-element", f"element <{child.tag}> of <{current.tag}>", message)
         waiting.extend(child for child in current.children if child.tag in grammar.children)
 

@@ -81,7 +81,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
 
 
 def name_maker(names: Iterable[str]) -> Callable[[str], str]:
-    """A function that gives a name nobody has yet."""
+    """A function that gives a name that is free."""
     taken = set(names)
 
     def new(name: str) -> str:

@@ -39,7 +39,7 @@ def doubts(work: Assignment, healthy: bool) -> Iterator[Finding]:
         yield from _step(work)
 
 
-def _told(work: Assignment, place: Place, rule: str, message: str, severity: str = WARNING) -> Finding:
+def _described(work: Assignment, place: Place, rule: str, message: str, severity: str = WARNING) -> Finding:
     line = nearest_line(place, work.origin.key_lines)
     return Finding(work.origin.source, line, severity, rule, message)
 
@@ -53,7 +53,7 @@ def _degrees(work: Assignment) -> Iterator[Finding]:
         for joint, x in _by_joint(_value(work.origin.table, place), list(turns)):
             if turns.get(joint, False) and looks_like_degrees(x):
                 path = ".".join(map(str, place))
-                yield _told(
+                yield _described(
                     work, place, "degrees-as-radians",
                     f"{path}: {x:g} rad of joint '{joint}' is {abs(x) / (2 * np.pi):.3g} turns; if degrees "
                     f"are meant, write {place[-1]}_degrees",
@@ -82,7 +82,7 @@ def _unused(work: Assignment) -> Iterator[Finding]:
     points = work.mechanism.contact_points
     floating = any(link.joint.is_free for link in work.mechanism.links)
     if points and floating and work.study.task in (*MOVING, "inverse") and work.tables.ground is None:
-        yield _told(
+        yield _described(
             work, ("mechanism",), "unused-contact",
             f"'{work.mechanism.name}' has {len(points)} contact points and the study no [ground], so it "
             "falls without end; an empty table [ground] is the usual ground",
@@ -109,7 +109,7 @@ def _near_lock(work: Assignment) -> Iterator[Finding]:
         n = 0 if joint.mimic is not None else joint.n_dof
         distance = euler_distance(joint, q[k : k + n]) if n else None
         if distance is not None and distance < CLOSE_TO_LOCK:
-            yield _told(
+            yield _described(
                 work, ("initial", "q"), "near-gimbal-lock",
                 f"the start is {np.degrees(distance):.2g} deg from the gimbal lock of joint '{joint.name}' "
                 f"(sequence {joint.sequence}); a sequence of other axes would be better conditioned there",
@@ -136,9 +136,9 @@ def _step(work: Assignment) -> Iterator[Finding]:
         if not any(TOO_LONG in message for message in messages):
             hopeless = f"after one step of {table.step:g} s the motion is beyond all numbers; shorten it"
             said = str(error) if TOO_LONG in str(error) else hopeless
-            yield _told(work, ("integrator", "step"), "step-too-long", said, ERROR)
+            yield _described(work, ("integrator", "step"), "step-too-long", said, ERROR)
     except KinetreeError:
         return
     for message in messages:
         if TOO_LONG in message:
-            yield _told(work, ("integrator", "step"), "step-too-long", message)
+            yield _described(work, ("integrator", "step"), "step-too-long", message)

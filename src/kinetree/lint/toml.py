@@ -145,9 +145,9 @@ def check_mechanism_table(origin: Origin, lines: Mapping[Place, int], above: Pla
         if not any(x.severity == ERROR for x in found):
             found += of_error(error, origin.source, "impossible-mechanism")
         mechanism = None if graph else _remains(parts["body"])
-    told = [] if mechanism is None else suspicions(mechanism)
+    stated = [] if mechanism is None else suspicions(mechanism)
     healthy = not any(x.severity == ERROR for x in found)
-    return found + [_placed(x, origin, lines, above) for x in told if healthy or x.rule in BY_THEMSELVES]
+    return found + [_placed(x, origin, lines, above) for x in stated if healthy or x.rule in BY_THEMSELVES]
 
 
 def schema_findings(

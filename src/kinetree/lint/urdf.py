@@ -56,7 +56,7 @@ def passed_over(passed: PassedOver, file: str) -> list[Finding]:
     return found
 
 
-def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
+def placed(stated: Iterable[Suspicion], root: Element, file: str) -> list[Finding]:
     """Suspicions with the lines of the elements that they are about, or of the children with the keys."""
     named: dict[tuple[str, str], Element] = {}
     waiting = [root]
@@ -66,7 +66,7 @@ def placed(told: Iterable[Suspicion], root: Element, file: str) -> list[Finding]
             named[KINDS_OF_TAGS[element.tag], element.attributes["name"]] = element
         waiting.extend(element.children)
     found = []
-    for x in told:
+    for x in stated:
         owner = named.get((x.kind, x.name))
         inner = [] if owner is None else [*owner.all(CHILD_OF_KEY.get(x.key, x.key)), owner]
         found.append(Finding(file, inner[0].line if inner else None, WARNING, x.rule, x.message))

@@ -107,8 +107,8 @@ class Joint:
         ``axis`` (default z) is for revolute, prismatic and cylindrical joints; that of a planar joint lies
         across its plane: with "y" it moves along x and z and rotates about y. ``sequence`` such as "YXZ" is
         for universal, spherical and free ones; ``axes`` gives any other directions, one per degree of
-        freedom. Parameters are numbers, or one number per degree of freedom. A joint is ``driven`` unless
-        told, a cut joint is not. ``labels`` replace the names that degrees of freedom have from their axes.
+        freedom. Parameters are numbers, or one number per degree of freedom. A joint is ``driven`` by
+        default, a cut joint is not. ``labels`` replace the names that degrees of freedom get from their axes.
 
         >>> Joint.of_kind("hip", "spherical", sequence="ZXY").dof_names
         ('hip.rz', 'hip.rx', 'hip.ry')

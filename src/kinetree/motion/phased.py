@@ -64,11 +64,11 @@ def predict_phases(
     program, rng = asked.program, np.random.default_rng(seed)
     solvers = chosen_solvers(solver, program, options)
     allowed = checked_part(between)
-    told = searched_from(settings, solver, starts, seed) | {"between": allowed}
+    stated = searched_from(settings, solver, starts, seed) | {"between": allowed}
     trials: list[Trial] = []
 
     def made(outcome: Outcome) -> PhasedPrediction:
-        return PhasedPrediction(asked, outcome, perf_counter() - begun, list(trials), told)
+        return PhasedPrediction(asked, outcome, perf_counter() - begun, list(trials), stated)
 
     saver = None if save is None else Saver(program, save, force, made)
     search = Search(program, solvers, settings, saver, begun, asked.conflicts)
@@ -85,7 +85,7 @@ def predict_phases(
         return predict_phases(asked, between=None, **more, **own)
 
     found = tightened_within(found, allowed, settings, again)
-    found.asked = told
+    found.asked = stated
     if saver is not None:
         saver.write(found)
     return found

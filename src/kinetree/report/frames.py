@@ -154,17 +154,17 @@ def frames(result: Result, motion: int = 0, most: int = MOST_FRAMES) -> Frames:
 def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:
     """The ground that the settings of a result tell of, or of its first case; None without one."""
     cases = settings.get("cases")
-    told = settings.get("ground") or next(
+    stated = settings.get("ground") or next(
         (case["ground"] for case in (cases or {}).values() if case.get("ground")), None
     )
-    if not isinstance(told, Mapping) or "normal" not in told:
+    if not isinstance(stated, Mapping) or "normal" not in stated:
         return None
     origin, normal, forward = (
-        np.array(told[key], dtype=np.float64) for key in ("origin", "normal", "forward")
+        np.array(stated[key], dtype=np.float64) for key in ("origin", "normal", "forward")
     )
     regions = tuple(
         GroundRegion(_ends(region["forward"]), _ends(region["side"]), float(region["height"]))
-        for region in told.get("regions", ())
+        for region in stated.get("regions", ())
     )
     return GroundPlane(origin, normal, forward, np.cross(normal, forward), regions)
 
@@ -269,9 +269,9 @@ def _center_of_pressure(
 
     There it is  o + n x sum((p - o) x f) / (n . sum f),  with regions the mean of the points that are pushed.
     """
-    told = _taken(result, "center_of_pressure", motion, rows)
-    if told is not None or force is None or plane is None:
-        return told
+    stated = _taken(result, "center_of_pressure", motion, rows)
+    if stated is not None or force is None or plane is None:
+        return stated
     push = force @ plane.normal
     total = push.sum(axis=1)
     moment = np.cross(contacts - plane.origin, force).sum(axis=1)

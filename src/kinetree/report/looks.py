@@ -90,12 +90,12 @@ def _described_solids(
 
 def _warn_of_faults(name: str, faults: Iterable[Exception]) -> None:
     """One warning for all meshes that are not drawn: how many, and why the first is not."""
-    told = list(faults)
-    missing = [fault for fault in told if isinstance(fault, MissingExtraError)]
-    if not told:
+    stated = list(faults)
+    missing = [fault for fault in stated if isinstance(fault, MissingExtraError)]
+    if not stated:
         return
-    first = (missing or told)[0]
-    count = "one mesh is" if len(told) == 1 else f"{len(told)} meshes are"
+    first = (missing or stated)[0]
+    count = "one mesh is" if len(stated) == 1 else f"{len(stated)} meshes are"
     warnings.warn(
         f"{name}: {count} not drawn, bodies without another shape are shown as links between their joints; "
         f"{first}",

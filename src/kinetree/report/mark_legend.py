@@ -1,4 +1,4 @@
-"""What the marks in a picture of a mechanism mean, told in the corner in which least is drawn."""
+"""What the marks in a picture of a mechanism mean, stated in the corner in which least is drawn."""
 
 from __future__ import annotations
 

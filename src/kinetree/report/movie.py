@@ -48,7 +48,7 @@ def write_movie(
 ) -> None:
     """Write the motion of a result as .mp4 or .gif; see :meth:`Result.animate`.
 
-    ``progress`` is told the part that is done, from 0 to 1.
+    ``progress`` is called with the part that is done, from 0 to 1.
     """
     place = checked_path(path)
     check_movie(place)

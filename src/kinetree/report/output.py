@@ -1,4 +1,4 @@
-"""Files that a report leaves behind: written completely or not at all, and never over others unasked."""
+"""Files that a report leaves behind: written completely or not at all, never over others unless forced."""
 
 from __future__ import annotations
 

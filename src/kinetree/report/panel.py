@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LINE_STYLES = ("-", "--", ":")
 LABELS_IN_COLUMN, MOST_LABELS = 8, 16
-MOST_EVENTS = 500  # lines across a picture; more could not be told apart
+MOST_EVENTS = 500  # lines across a picture; more could not be distinguished
 
 
 RARE, MANY_TIMES = 0.05, 1e5  # share of the values that may be odd; ratio from which on powers are drawn

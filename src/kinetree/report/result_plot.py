@@ -220,8 +220,8 @@ def _labels(panels: Sequence[Panel]) -> str:
 def _into(ax: Any, result: Result, panels: list[Panel]) -> Figure:
     """One panel into given axes."""
     if len(panels) != 1:
-        told = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
-        raise InputError(f"ax takes one panel, but {len(panels)} are needed: {told}; name one variable")
+        stated = listed(f"{panel.symbol} / {panel.unit}" for panel in panels)
+        raise InputError(f"ax takes one panel, but {len(panels)} are needed: {stated}; name one variable")
     if not hasattr(ax, "axvline"):
         raise InputError(f"ax must be matplotlib axes, got {shown(ax)}")
     draw_panel(ax, panels[0])

@@ -56,10 +56,10 @@ def build_result(
         raise InputError(f"the mechanism of a result must be a Mechanism, got {shown(mechanism)}")
     happened = checked_events(events)
     check_required(unicode(task, "task"), variables)
-    told = {name: _variable(name, given) for name, given in variables.items() if name != "time"}
-    labels = _labels(mechanism, variables["time"], coordinates or {}, told, len(happened))
+    stated = {name: _variable(name, given) for name, given in variables.items() if name != "time"}
+    labels = _labels(mechanism, variables["time"], coordinates or {}, stated, len(happened))
     sizes = {name: len(label.values) for name, label in labels.items() if label.dims == (name,)}
-    arrays = {name: _checked(name, variable, sizes, labels) for name, variable in told.items()}
+    arrays = {name: _checked(name, variable, sizes, labels) for name, variable in stated.items()}
     if happened:
         arrays |= {
             name: Variable((EVENT,), _read_only(values), unit, meaning)

@@ -14,8 +14,8 @@ def result_facts(result: Result) -> dict[str, Any]:
     >>> import kinetree as kt
     >>> from kinetree.result.build import build_result
     >>> motion = {"time": [0.0, 0.1], "q": [[0, 0], [1, 2]], "qd": [[0, 0], [20, 40]]}
-    >>> told = result_facts(build_result("simulate", kt.zoo.two_link(), motion))
-    >>> told["task"], told["model"], told["variables"]["qd"]["unit"]
+    >>> stated = result_facts(build_result("simulate", kt.zoo.two_link(), motion))
+    >>> stated["task"], stated["model"], stated["variables"]["qd"]["unit"]
     ('simulate', 'two_link', 'rad/s')
     """
     time = result.dataset["time"].values

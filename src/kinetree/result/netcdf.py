@@ -154,7 +154,7 @@ def _checksum(texts: Mapping[str, str], *arrays: Variables) -> str:
     for variables in arrays:
         for name, variable in sorted(variables.items()):
             values = variable.values
-            told = [
+            stated = [
                 name,
                 variable.dims,
                 variable.unit,
@@ -162,7 +162,7 @@ def _checksum(texts: Mapping[str, str], *arrays: Variables) -> str:
                 variable.may_be_missing,
                 values.shape,
             ]
-            digest.update(json_text([*told, values.dtype.kind]).encode())
+            digest.update(json_text([*stated, values.dtype.kind]).encode())
             texts_inside = values.dtype.kind == "U"
             numbers = values.astype(values.dtype.newbyteorder("<"), copy=False) if not texts_inside else None
             digest.update(json_text(values.tolist()).encode() if numbers is None else numbers.tobytes())

@@ -129,7 +129,7 @@ def checked_events(events: Any) -> tuple[Event, ...]:
 
 
 def provenance(seconds: float | None = None) -> dict[str, Any]:
-    """Versions, platform and date (UTC) of this moment, and how long the work took (s) if told."""
+    """Versions, platform and date (UTC) of this moment, and how long the work took (s) if given."""
     versions = {package: _version(package) for package in PACKAGES}
     date = datetime.now(UTC).isoformat(timespec="seconds")
     found = {**versions, "python": platform.python_version(), "platform": platform.platform(), "date": date}

@@ -209,17 +209,17 @@ class ZarrStore:
 
     # ---- who writes -------------------------------------------------------------------------------------
 
-    def beat(self, **told: Any) -> None:
+    def beat(self, **stated: Any) -> None:
         """Tell whoever asks how far it is, if that can be written."""
         place = self.path / INSIDE / HEARTBEAT
-        text = json.dumps({**told, "process": os.getpid(), "when": time.time()})
+        text = json.dumps({**stated, "process": os.getpid(), "when": time.time()})
         with suppress(OSError):
             spare = place.with_suffix(".tmp")
             spare.write_text(text, encoding="utf-8")
             spare.replace(place)
 
     def heartbeat(self) -> dict[str, Any]:
-        """What was told last; empty if nothing was."""
+        """What was reported last; empty if nothing was."""
         try:
             found: dict[str, Any] = json.loads((self.path / INSIDE / HEARTBEAT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -228,7 +228,7 @@ class ZarrStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Nobody else writes meanwhile; the lock goes with the process, however it ends."""
+        """No one else writes meanwhile; the lock goes with the process, however it ends."""
         with open(self.path / INSIDE / LOCK, "a+b") as file:
             if not _try_lock(file):
                 who = self.heartbeat().get("process", "unknown")
@@ -272,14 +272,14 @@ def load_store(path: PathLike) -> Result:
     except Exception as error:
         raise FileError(f"{store.path}: is damaged: {' '.join(str(error).split())}") from None
     counts = np.bincount(np.asarray(data[STATUS].values).ravel(), minlength=len(plan["statuses"]))
-    told = {name: int(n) for name, n in zip(plan["statuses"], counts, strict=True) if n}
-    missing = told.get("waiting", 0)
+    stated = {name: int(n) for name, n in zip(plan["statuses"], counts, strict=True) if n}
+    missing = stated.get("waiting", 0)
     return Result(
         data,
         mechanism_from_toml(plan["mechanism"], f"{store.path}, its mechanism"),
         "sweep",
         settings={"sweep": plan["sweep"], "study": plan["study"], "identity": plan["identity"]},
-        statistics={"cases": int(np.prod(plan["shape"], dtype=object)), **told},
+        statistics={"cases": int(np.prod(plan["shape"], dtype=object)), **stated},
         messages=tuple(plan.get("messages", ())),
         provenance=plan["provenance"],
         stopped_at=float(missing) if missing else None,
@@ -318,7 +318,7 @@ def _disk(path: Path) -> Iterator[None]:
 
 
 def _try_lock(file: Any) -> bool:
-    """Take the lock of an open file, if nobody has it."""
+    """Take the lock of an open file, if it is free."""
     try:
         if os.name == "nt":
             import msvcrt

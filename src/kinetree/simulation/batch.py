@@ -126,7 +126,7 @@ class _Job:
             check_step(alone, around.ground, options, alone.start_state(q[rows[0]], qd[rows[0]])[0])
         watched = lanes == 1 and watches_locks(mechanism, options)
         self.integration = new_integration(self.system, options, around.breaks(law), watched=watched)
-        self._told = self.integration.out.reshape(-1, self.system.size)  # all states of a block
+        self._described = self.integration.out.reshape(-1, self.system.size)  # all states of a block
         self.rows, self.q, self.qd, self.constant, self.lanes = rows, q, qd, constant, lanes
         self.options, self.masses, self.drift = options, masses, 0.0
 
@@ -178,9 +178,9 @@ class _Job:
             status = integration.advance(PIECE)
         if status is Status.CALLBACK:
             self.system.raise_problem()
-        if status is not Status.DONE or has_diverged(self.system, self._told):
-            told = diverged(self.system, self.options, self.integration.t, self.integration.y)
-            raise SimulationError(f"{some}: {told}")
+        if status is not Status.DONE or has_diverged(self.system, self._described):
+            stated = diverged(self.system, self.options, self.integration.t, self.integration.y)
+            raise SimulationError(f"{some}: {stated}")
 
 
 def _jobs(
@@ -285,12 +285,12 @@ def _result(
         audit |= closure_checks(mechanism, q.reshape(states), qd.reshape(states), drift, options)
     shown = {name: Variable(KNOWN[name].dims, x, *KNOWN[name][1:3]) for name, x in known.items()}
     shown |= own | found.of_components()
-    told = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
+    stated = {name: ((ROLLOUT, *x.dims), *x[1:4]) for name, x in shown.items()}
     judged = limit_checks(mechanism, allowed, options.times, q, qd, None, stops)
     return build_result(
         "simulate_batch",
         mechanism,
-        {"time": options.times, **told},
+        {"time": options.times, **stated},
         coordinates={ROLLOUT: rollouts},
         settings=options.settings(),
         audit=audit | judged,

@@ -62,8 +62,8 @@ class Chart:
             at, own, user = joint.at, joint.own, joint.user
             angles = start[at]
             for k, R in enumerate(own.rotation(q[:, at])):
-                told = near[k]
-                angles = user.angles(R, angles if told is None else told[at])
+                stated = near[k]
+                angles = user.angles(R, angles if stated is None else stated[at])
                 q_user[k, at] = angles
             qd_user[:, at] = user.rates(q_user[:, at], own.angular_velocity(q[:, at], qd[:, at]))
         return q_user, qd_user
@@ -118,7 +118,7 @@ class View:
         self.chart, self.gap = chart, gap
         self.near = np.zeros(0)
         self.seen: list[tuple[float, Array]] = []
-        self.known: dict[float, tuple[Array, Array]] = {}  # states that were told to the user already
+        self.known: dict[float, tuple[Array, Array]] = {}  # states that were reported to the user already
 
     def begin(self, near: Array) -> None:
         """Go on from the user's positions (n,)."""

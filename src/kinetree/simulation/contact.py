@@ -23,7 +23,7 @@ class ContactForces(Shown):
 
     ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above
     the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side. Of spheres and
-    ellipsoids all this is told of the place nearest to the ground; ``centre`` (m) is in their middle.
+    ellipsoids all this is given for the place nearest to the ground; ``centre`` (m) is in their middle.
     """
 
     names: tuple[str, ...]

@@ -86,14 +86,14 @@ def read_drive(value: Any, name: str) -> JointDrive:
 
 def checked_function(function: LawFunction, what: str) -> LawFunction:
     """The user's function of one force, with its answer checked every time."""
-    told = f"the function '{getattr(function, '__name__', type(function).__name__)}' of the {what}"
-    check_takes(function, "t, q, qd", told)
+    stated = f"the function '{getattr(function, '__name__', type(function).__name__)}' of the {what}"
+    check_takes(function, "t, q, qd", stated)
 
     def force(t: float, q: Array, qd: Array) -> float:
-        answer = numbers(function(t, q, qd), f"what {told} returns at t = {t:g} s", SimulationError)
+        answer = numbers(function(t, q, qd), f"what {stated} returns at t = {t:g} s", SimulationError)
         if answer.size != 1 or not np.isfinite(answer).all():
             raise SimulationError(
-                f"what {told} returns at t = {t:g} s must be one number, got {np.array(answer).tolist()}"
+                f"what {stated} returns at t = {t:g} s must be one number, got {np.array(answer).tolist()}"
             )
         return float(answer.reshape(-1)[0])
 

@@ -240,21 +240,21 @@ class Charts:
 
     def messages(self) -> tuple[str, ...]:
         """What the user should know about the switches."""
-        told = []
+        stated = []
         limited = {ball.name for ball in self.balls if _flags(self.home, ball, "bounded").any()}
         for name, count in Counter(event.name for event in self.switches).items():
             often = "once" if count == 1 else f"{count} times"
             limits = "; its limits were not watched meanwhile" if name in limited else ""
-            told.append(
+            stated.append(
                 f"joint '{name}' came near gimbal lock: its Euler sequence was switched {often}{limits}"
             )
         locked = sum(p.view.chart.n_locked(p.user[:, 0, : self.home.n]) for p in self.pieces if p.view)
         if locked:
-            told.append(
+            stated.append(
                 f"{locked} samples are in gimbal lock, where Euler angles have no certain rates: "
                 "the smallest that fit are given"
             )
-        return tuple(told)
+        return tuple(stated)
 
     def _obstacle(self, k: int) -> str | None:
         if self.options.gimbal == "error":

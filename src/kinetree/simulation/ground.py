@@ -222,7 +222,7 @@ class Ground:
             "forward": ahead.tolist(),
             "points": list(self.contact_names(mechanism)),
             "soil": asdict(self.soil) | self.soil.columns(mechanism),
-            "regions": [_told(region, mechanism) for region in self.regions],
+            "regions": [_described(region, mechanism) for region in self.regions],
         }
 
 
@@ -240,7 +240,7 @@ def firm_soil(mechanism: Mechanism) -> Soil:
     )
 
 
-def _told(region: Region, mechanism: Mechanism) -> dict[str, Any]:
+def _described(region: Region, mechanism: Mechanism) -> dict[str, Any]:
     ends = {name: [str(x) for x in getattr(region, name)] for name in ("forward", "side")}
     soil = None if region.soil is None else asdict(region.soil) | region.soil.columns(mechanism)
     return {**ends, "height": region.height, "soil": soil}

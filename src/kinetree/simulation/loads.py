@@ -69,16 +69,16 @@ class Loads:
 
     def settings(self) -> list[dict[str, Any]]:
         """All of it in plain numbers and texts."""
-        told: list[dict[str, Any]] = [
+        stated: list[dict[str, Any]] = [
             {"body": load.body, "frame": load.frame, "point": np.asarray(load.point).tolist()}
             for load in self.wrenches
         ]
-        for row, load in zip(told, self.wrenches, strict=True):
+        for row, load in zip(stated, self.wrenches, strict=True):
             if self.table is None:
                 row |= {name: np.asarray(getattr(load, name)).tolist() for name in ("force", "moment")}
             else:
                 row["varies"] = True
-        return told
+        return stated
 
 
 def read_loads(given: Any, duration: float) -> Loads:
@@ -161,27 +161,29 @@ def _of_table(times: Any, given: Any) -> tuple[tuple[Wrench, ...], PiecewisePoly
 
 def _of_function(function: Callable[[float], Any], duration: float) -> Loads:
     """Polynomials through a function of time."""
-    told = f"the function of loads '{getattr(function, '__name__', type(function).__name__)}'"
-    check_takes(function, "t", told)
-    first = _answer(function(0.0), 0.0, told)
+    stated = f"the function of loads '{getattr(function, '__name__', type(function).__name__)}'"
+    check_takes(function, "t", stated)
+    first = _answer(function(0.0), 0.0, stated)
 
     def values(t: float) -> Array:
-        now = _answer(function(t), t, told)
+        now = _answer(function(t), t, stated)
         if [_place(load) for load in now] != [_place(load) for load in first]:
             raise InputError(
-                f"{told} must return wrenches on the same bodies, points and frames at all times; they "
+                f"{stated} must return wrenches on the same bodies, points and frames at all times; they "
                 f"differ between t = 0 and {t:g} s"
             )
         return np.concatenate([np.concatenate([load.force, load.moment]) for load in now])
 
-    return Loads(_still(first), fitted_pieces(values, duration, told)) if first else Loads()
+    return Loads(_still(first), fitted_pieces(values, duration, stated)) if first else Loads()
 
 
-def _answer(given: Any, t: float, told: str) -> tuple[Wrench, ...]:
+def _answer(given: Any, t: float, stated: str) -> tuple[Wrench, ...]:
     wrenches = _listed(given)
     for load in wrenches:
         if np.ndim(load.force) != 1 or np.ndim(load.moment) != 1:
-            raise InputError(f"{told} must return forces and moments (3,), not rows of them, at t = {t:g} s")
+            raise InputError(
+                f"{stated} must return forces and moments (3,), not rows of them, at t = {t:g} s"
+            )
     return wrenches
 
 

@@ -19,7 +19,7 @@ METHODS = (AUTO, *ADAPTIVE, *FIXED)
 TIGHTEST = 1e-14
 STABLE = {"rk4": 2.7, "semi_implicit_euler": 0.8}  # rate of Baumgarte's method times step
 MOST_STEPS = 1e9  # of a fixed length
-SAMPLES = 201  # of the output unless told
+SAMPLES = 201  # of the output unless given
 MOST_SAMPLES = 10_000_000
 Gimbal = Literal["switch", "error"]
 
@@ -88,16 +88,16 @@ class Options:
 
     def settings(self) -> dict[str, Any]:
         """In plain numbers and texts."""
-        told: dict[str, Any] = {"duration": self.duration, "method": self.method, "gimbal": self.gimbal}
+        stated: dict[str, Any] = {"duration": self.duration, "method": self.method, "gimbal": self.gimbal}
         if self.method not in FIXED:
-            told |= {"rtol": self.rtol, "atol": self.atol}
+            stated |= {"rtol": self.rtol, "atol": self.atol}
             if np.isfinite(self.max_step):
-                told["max_step"] = self.max_step
+                stated["max_step"] = self.max_step
         else:
-            told["step"] = self.step
+            stated["step"] = self.step
         if self.baumgarte is not None:
-            told["baumgarte"] = self.baumgarte
-        return told | {"friction_speed": self.friction_speed, "stop_at": list(self.stop_at)}
+            stated["baumgarte"] = self.baumgarte
+        return stated | {"friction_speed": self.friction_speed, "stop_at": list(self.stop_at)}
 
 
 def read_options(

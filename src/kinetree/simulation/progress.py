@@ -14,8 +14,8 @@ Progress = Callable[[float], None]
 def shown_progress(wanted: bool | Progress | None, duration: float) -> Iterator[Progress]:
     """A function of the simulated time (s): the user's own, a bar on a terminal, or nothing."""
 
-    def told(line: Line) -> Progress:
+    def stated(line: Line) -> Progress:
         return lambda t: line.show(f"t = {t:.3g} s, {t / line.elapsed:.3g} x real time", t / duration)
 
-    with shown_line(wanted, told) as tell:
+    with shown_line(wanted, stated) as tell:
         yield tell if tell is not None else lambda t: None

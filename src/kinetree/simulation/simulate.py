@@ -127,13 +127,13 @@ def simulate(
     y0 = charts.begin(*start)
     charts.system.close_loops(y0)
     _check_inertia(charts.system, y0[0])
-    told = check_step(charts.system, ground, options, y0[0])
+    stated = check_step(charts.system, ground, options, y0[0])
     law.begin()
     began = perf_counter()
     with shown_progress(progress, options.duration) as tell:
         run = integrate(charts, y0, options, around.breaks(law), tell)
     seconds = perf_counter() - began
-    run.messages = (*told, *run.messages)
+    run.messages = (*stated, *run.messages)
     settings = _settings(mechanism, law, around, options) | {"method": run.method}
     judge = Judge(judging, law, around, controller is not None)
     result = _result(system, ground, run, settings, reactions, tolerance, options, seconds, judge)
@@ -173,16 +173,16 @@ def _settings(
     around: Surroundings,
     options: Options,
 ) -> dict[str, Any]:
-    told = options.settings() | {"law": law.name}
+    stated = options.settings() | {"law": law.name}
     if law.name == "constant":
-        told["torque"] = law.constant.tolist()
+        stated["torque"] = law.constant.tolist()
     if law.settings is not None:
-        told["controller"] = law.settings
+        stated["controller"] = law.settings
     if around.ground is not None:
-        told["ground"] = around.ground.settings(mechanism)
+        stated["ground"] = around.ground.settings(mechanism)
     if around.stops is not None:
-        told["stops"] = {"stiffness": around.stops.stiffness, "damping": around.stops.damping}
-    return told | {"loads": around.loads.settings()}
+        stated["stops"] = {"stiffness": around.stops.stiffness, "damping": around.stops.damping}
+    return stated | {"loads": around.loads.settings()}
 
 
 def _result(
@@ -223,7 +223,7 @@ def _result(
         if reaction is not None:
             variables["loop_force"] = reaction.cuts
     labels = _cut_variables(system, seen, variables)
-    told = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
+    stated = passage_messages(mechanism, run.passages, checks["energy_balance"].passed)
     wrong = [f"{name.replace('_', ' ')} {check}" for name, check in checks.items() if not check.passed]
     verdicts = judge.checks(mechanism, run.times, q, qd, seen.tau[:, 0])
     wrong += [check.sentence for check in verdicts.values() if not check.passed]
@@ -237,7 +237,7 @@ def _result(
         audit=checks,
         events=run.events,
         statistics=run.statistics | system.law.statistics(),
-        messages=(*run.messages, *told, *wrong),
+        messages=(*run.messages, *stated, *wrong),
         stopped_at=run.stopped_at,
         stop_reason=run.reason,
         seconds=seconds,

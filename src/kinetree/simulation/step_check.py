@@ -26,18 +26,18 @@ def check_step(system: System, ground: Ground | None, options: Options, y: Array
     found = slopes(system, 0.0, y) if options.method in FIXED else None
     if found is None:
         return ()
-    limit, told = LIMITS[options.method], []
+    limit, stated = LIMITS[options.method], []
     law = _fastest(found)
     if options.step * law > limit:
-        told.append(_sentence(options, law, limit, "the torque law and the joints answer"))
+        stated.append(_sentence(options, law, limit, "the torque law and the joints answer"))
     if ground is not None:
         touched = _fastest(_engaged(system, ground, y, found))
         sentence = _sentence(options, touched, limit, "the ground answers to the contact points")
         if touched > law and options.step * touched > HOPELESS * limit:
             raise InputError(f"{sentence}; or choose a softer ground, or the method 'radau'")
         if touched > law and options.step * touched > limit:
-            told.append(sentence)
-    return tuple(told)
+            stated.append(sentence)
+    return tuple(stated)
 
 
 def _sentence(options: Options, rate: float, limit: float, what: str) -> str:

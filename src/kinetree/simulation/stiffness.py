@@ -69,7 +69,7 @@ def _rates(system: System, t: float, y: Array) -> Array | None:
     with system.by_state():
         answer = RATES(system.address("rates"))(t, *pointers)
     if answer != 0:
-        system.problem = None  # it comes again, at the place where it is told
+        system.problem = None  # it comes again, at the place where it is reported
         return None
     return rates
 

@@ -213,12 +213,12 @@ class System:
 
     def variables(self, states: Array) -> dict[str, Variable]:
         """What results show of the components' own states, at states (..., k, size)."""
-        told: dict[str, Variable] = {}
+        stated: dict[str, Variable] = {}
         for part in self.parts.components:
             if part.n_state:
                 found = part.variables(states[..., self.at.places[part.name]])
-                told |= {name: _variable(name, value) for name, value in found.items()}
-        return told
+                stated |= {name: _variable(name, value) for name, value in found.items()}
+        return stated
 
     def wrenches(self, t: ArrayLike, contact: Array) -> list[Wrench]:
         """Loads and forces of the ground at times (...), given rows of contact points (..., points, 10)."""

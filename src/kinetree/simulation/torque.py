@@ -40,7 +40,7 @@ class Law:
     controller: Any = None  # one of kinetree's that cannot run compiled
     cut: CutLaw | None = None  # forces on all coordinates of cut joints
     servos: dict[str, Array] | None = None  # actuators of the mechanism's own: arguments of `compiled.servos`
-    prescribed: Prescription | None = None  # joints that move as told, and how
+    prescribed: Prescription | None = None  # joints that move as prescribed, and how
     running: Any = None  # a law with a memory: ``reset()`` before a start, ``sense(names, rows)`` of contact
 
     @property
@@ -185,20 +185,20 @@ def _beside(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
 def checked_law(mechanism: Mechanism, function: LawFunction, what: str) -> LawFunction:
     """The user's function, with its answer checked every time."""
     n, names = mechanism.n_dof, mechanism.joint_names
-    told = f"the {what} function '{getattr(function, '__name__', type(function).__name__)}'"
-    check_takes(function, "t, q, qd", told)
+    stated = f"the {what} function '{getattr(function, '__name__', type(function).__name__)}'"
+    check_takes(function, "t, q, qd", stated)
 
     def law(t: float, q: Array, qd: Array) -> Array:
         answer = function(t, q, qd)
-        tau = numbers(answer, f"what {told} returns at t = {t:g} s", SimulationError)
+        tau = numbers(answer, f"what {stated} returns at t = {t:g} s", SimulationError)
         if tau.shape != (n,):
             raise SimulationError(
-                f"what {told} returns at t = {t:g} s must be {n} numbers, for {listed(names)}; "
+                f"what {stated} returns at t = {t:g} s must be {n} numbers, for {listed(names)}; "
                 f"got shape {tau.shape}"
             )
         if not np.isfinite(tau).all():
             k = int(np.argmin(np.isfinite(tau)))
-            raise SimulationError(f"{told} returns {tau[k]} for joint '{names[k]}' at t = {t:g} s")
+            raise SimulationError(f"{stated} returns {tau[k]} for joint '{names[k]}' at t = {t:g} s")
         return tau
 
     return law
@@ -222,17 +222,17 @@ def _controlled(mechanism: Mechanism, controller: Any) -> Law:
         raise InputError(f"a controller must be made first: {controller.__name__}(...), got the class itself")
     n = mechanism.n_dof
     name = type(controller).__name__
-    told = controller.settings() if hasattr(controller, "settings") else None
+    stated = controller.settings() if hasattr(controller, "settings") else None
     if hasattr(controller, "sampled"):
         return _sampled(mechanism, controller)
     if hasattr(controller, "servo_parts"):
         servos = controller.servo_parts(mechanism)
-        return Law(passive_parts(n), np.zeros(n), None, name, told, servos=servos)
+        return Law(passive_parts(n), np.zeros(n), None, name, stated, servos=servos)
     if hasattr(controller, "law_parts"):
         if controller.runs_compiled(mechanism):
-            return Law(controller.law_parts(mechanism), np.zeros(n), None, name, told)
+            return Law(controller.law_parts(mechanism), np.zeros(n), None, name, stated)
         parts = replace(passive_parts(n), period=controller.period or 0.0, breaks=controller.breaks)
-        return Law(parts, np.zeros(n), None, name, told, controller)
+        return Law(parts, np.zeros(n), None, name, stated, controller)
     if callable(controller):
         return Law(
             passive_parts(n), np.zeros(n), checked_law(mechanism, controller, "controller"), "function"
@@ -252,8 +252,8 @@ def _sampled(mechanism: Mechanism, controller: Any) -> Law:
         period=running.period,
     )
     function = checked_law(mechanism, running, f"law '{controller.name}', a")
-    told = controller.settings()
-    return Law(parts, np.zeros(mechanism.n_dof), function, controller.name, told, running=running)
+    stated = controller.settings()
+    return Law(parts, np.zeros(mechanism.n_dof), function, controller.name, stated, running=running)
 
 
 def _actuated(mechanism: Mechanism, actuator: Any) -> Law:
@@ -268,8 +268,8 @@ def _prescribed(mechanism: Mechanism, given: Any) -> Law:
     law = read_law(mechanism, *given.commanded)
     places, motion, breaks = given.prescribed_parts(mechanism)
     parts = replace(law.parts, breaks=tuple(sorted({*law.parts.breaks, *breaks})))
-    name, told = type(given).__name__, given.settings()
-    return replace(law, parts=parts, name=name, settings=told, prescribed=Prescription(places, motion))
+    name, stated = type(given).__name__, given.settings()
+    return replace(law, parts=parts, name=name, settings=stated, prescribed=Prescription(places, motion))
 
 
 def check_prescribed(mechanism: Mechanism, law: Law, q0: Array, qd0: Array, duration: float) -> None:

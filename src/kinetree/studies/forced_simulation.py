@@ -174,7 +174,7 @@ def forced_run(
     """Simulate from rest at zero under the torques of the motion, until its end or a joint is lost.
 
     RK45 is the pair of Dormand and Prince that MATLAB's ode45 uses; relative and absolute tolerance are rtol.
-    ``torque`` replaces the exact torques; ``progress`` is told the part that is done. An interruption ends
+    ``torque`` replaces the exact torques; ``progress`` takes the part that is done. An interruption ends
     the run; before its first step there is nothing to keep, and it is passed on.
     """
     given = motion.exact_torque() if torque is None else torque

@@ -30,7 +30,7 @@ BRIEF = 1e-4  # part of the duration that is simulated before, so that nothing i
 class Problem:
     """A start, a duration (s), and what is known of the end: values and how far off they may be.
 
-    ``seen`` takes the mechanism and its last pose to what the reference gives; ``told`` names it.
+    ``seen`` takes the mechanism and its last pose to what the reference gives; ``measured`` names it.
     """
 
     mechanism: Callable[[], Mechanism]
@@ -41,7 +41,7 @@ class Problem:
     reference: Sequence[float]
     allowed: float
     unit: str
-    told: str
+    measured: str
     options: dict[str, Any] = field(default_factory=dict)
 
 

@@ -183,7 +183,7 @@ def run_stability(
 
     ``duration`` (s) is T of the motion, ``rtol`` the integrator's tolerance; ``algorithms`` are names of
     ``ALGORITHMS`` ("denoc" is interpreted and takes most of the time). The compiled ones also run with other
-    ``tolerances``; rounding errors are measured at ``states`` states of either kind. ``progress`` is told
+    ``tolerances``; rounding errors are measured at ``states`` states of either kind. ``progress`` takes
     the part that is done, from 0 to 1.
     """
     arm = puma() if mechanism is None else mechanism
@@ -315,14 +315,14 @@ class _Stages:
         return 1.0 if name in COMPILED or not name else self.INTERPRETED
 
     def stage(self, name: str = "") -> Progress:
-        """The next part: a function to be told what of it is done."""
+        """The next part: a function that takes the part of it that is done."""
         self.done += self.weight
         self.weight = self._weight(name)
         begin, weight = self.done, self.weight
 
-        def told(part: float) -> None:
+        def stated(part: float) -> None:
             self.shown = max(self.shown, (begin + weight * part) / self.total)  # integrators step back
             if self.progress is not None:
                 self.progress(self.shown)
 
-        return told
+        return stated

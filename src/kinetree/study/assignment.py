@@ -41,7 +41,7 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """A study with all that is needed to begin; ``progress`` is told the part that is done, if asked for."""
+    """A study with all that is needed to begin; ``progress`` takes the part that is done, if asked for."""
 
     study: Study
     code: Code

@@ -63,7 +63,7 @@ class Code:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """What goes wrong inside the user's code is told with its file and line."""
+        """What goes wrong inside the user's code is reported with its file and line."""
         try:
             yield
         except KinetreeError:

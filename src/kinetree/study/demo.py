@@ -73,7 +73,7 @@ class Demo:
 def run_demo(progress: Progress | None = None) -> Demo:
     """Inverse dynamics of the cycloidal motion, then free fall from rest; 1 s each.
 
-    ``progress`` is told the part of the fall that is done, from 0 to 1.
+    ``progress`` is called with the part of the fall that is done, from 0 to 1.
     """
     gripper = shipped("gripper")
     time = np.linspace(0.0, DURATION, SAMPLES)

@@ -35,8 +35,8 @@ def with_variables(
 
 def with_study(result: Result, study: Study) -> Result:
     """The result with the study that asked for it among its settings."""
-    told = {"name": study.name, "title": study.title, "file": plain(_texts(study.origin.table), "study")}
-    return replace(result, settings={**result.settings, "study": told})
+    stated = {"name": study.name, "title": study.title, "file": plain(_texts(study.origin.table), "study")}
+    return replace(result, settings={**result.settings, "study": stated})
 
 
 def _texts(value: Any) -> Any:

@@ -71,7 +71,7 @@ class Outcome:
     def to_json(self, file: str | None) -> dict[str, Any]:
         """Status, task, model, seconds, result (file), audit, and the figures of a prediction."""
         audit = {} if self.result is None else self.result.audit
-        told: dict[str, Any] = {
+        stated: dict[str, Any] = {
             "status": self.status,
             "task": self.study.task,
             "model": self.model,
@@ -80,10 +80,10 @@ class Outcome:
             "audit": {name: plain_check(check) for name, check in audit.items()},
         }
         if self.message:
-            told["message"] = self.message
+            stated["message"] = self.message
         if self.result is not None and self.result.task == "predict":
-            told |= {key: self.result.statistics[key] for key in OF_PREDICTIONS}
-        return told
+            stated |= {key: self.result.statistics[key] for key in OF_PREDICTIONS}
+        return stated
 
 
 def failed_checks(result: Result) -> list[str]:

@@ -65,11 +65,11 @@ def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) 
     acting = [*_loads(work, result.time.values), *_ground_forces(work.mechanism, result)]
     audit = {**result.audit, "round_trip": round_trip(work.mechanism, result, acting)}
     wanted = motion.at(result.time.values)
-    told = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
+    stated = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
     error = np.abs(result.q.values - wanted.q)[:, places]
     statistics = {**result.statistics, "largest_error": float(error.max(initial=0.0))}
     named = replace(result, task=work.study.task, settings=settings, audit=audit, statistics=statistics)
-    return with_variables(named, told)
+    return with_variables(named, stated)
 
 
 def _loads(work: Assignment, times: Array) -> list[Wrench]:

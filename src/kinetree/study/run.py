@@ -77,7 +77,7 @@ def run(
 
     Further arguments are tables of the study with keys to be set otherwise. ``allow_code`` names the Python
     files beside the study that may be run; ``only_inside`` holds all files that the study names to its
-    folder, for studies of strangers. ``progress`` is told the part that is done, from 0 to 1. A
+    folder, for studies of strangers. ``progress`` is called with the part that is done, from 0 to 1. A
     simulation that diverges raises :class:`SimulationError` with what was computed.
 
     >>> fall = run("gripper_free_fall", study={"duration": 0.1})

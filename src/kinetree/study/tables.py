@@ -249,7 +249,7 @@ class ControllerTable(Table):
         None, description="With a time_constant: torque of a unit current (N m/A, N/A); default 1."
     )
     knows_ground: bool = Field(
-        True, description="computed_torque: whether its model is told the forces of the ground."
+        True, description="computed_torque: whether its model knows the forces of the ground."
     )
     torques: str | None = Field(
         None, description="feedforward: CSV of torques; default those of the trajectory, computed first."

@@ -156,22 +156,22 @@ class Job:
     @classmethod
     def from_text(cls, text: str, pickled: bytes, function: Callable[..., Any] | None = None) -> Job:
         """The job as it travelled."""
-        told = json.loads(text)
-        table = told["table"]
-        if told["mechanism"]:
+        stated = json.loads(text)
+        table = stated["table"]
+        if stated["mechanism"]:
             from kinetree.formats.toml_file import mechanism_from_toml
 
-            table = described({}, mechanism_from_toml(told["mechanism"]))
+            table = described({}, mechanism_from_toml(stated["mechanism"]))
         return cls(
-            told["name"],
-            Path(told["folder"]),
+            stated["name"],
+            Path(stated["folder"]),
             table,
-            tuple(told["code"]),
-            [(name, tuple(paths), relative) for name, paths, relative in told["columns"]],
-            read_measures(told["measures"]),
-            told["keep"],
-            told["lanes"],
-            told["measuring"],
+            tuple(stated["code"]),
+            [(name, tuple(paths), relative) for name, paths, relative in stated["columns"]],
+            read_measures(stated["measures"]),
+            stated["keep"],
+            stated["lanes"],
+            stated["measuring"],
             pickle.loads(pickled) if pickled else function,
         )
 
@@ -209,8 +209,8 @@ class Job:
         except KinetreeError as error:
             return CaseOutcome(case, ERROR, cut(str(error)), {}, {}, perf_counter() - began)
         except Exception as error:  # a case of many: its fault is kept, the others go on
-            told = cut(f"{type(error).__name__}: {error}")
-            return CaseOutcome(case, ERROR, told, {}, {}, perf_counter() - began)
+            stated = cut(f"{type(error).__name__}: {error}")
+            return CaseOutcome(case, ERROR, stated, {}, {}, perf_counter() - began)
         return self._judged(case, ready, outcome, perf_counter() - began)
 
     def _judged(self, case: int, ready: Prepared, outcome: Outcome, seconds: float) -> CaseOutcome:
@@ -257,7 +257,7 @@ class Job:
 
 def job_text(plan: Plan) -> str:
     """All that the cases of a plan share, as text."""
-    told = {
+    stated = {
         "name": plan.name,
         "folder": str(plan.folder.resolve()),
         "table": plain(plan.table, "study"),
@@ -269,7 +269,7 @@ def job_text(plan: Plan) -> str:
         "keep": plan.sweep.keep,
         "lanes": plan.lanes,
     }
-    return json.dumps(told)
+    return json.dumps(stated)
 
 
 def _own_labels(values: dict[str, Value]) -> dict[str, list[str]]:

@@ -34,12 +34,12 @@ def in_child(order: Order) -> list[CaseOutcome] | Refused:
         if isinstance(answer, Lost) and not answer.late:
             answer = _child().ask(few, limit)  # killed, perhaps, by somebody from outside
         if isinstance(answer, Lost):
-            told = f"took longer than the limit of {order.timeout or 0:g} s"
-            told = (
-                told if answer.late else f"its process ended by itself, twice, with exit code {answer.code}"
+            stated = f"took longer than the limit of {order.timeout or 0:g} s"
+            stated = (
+                stated if answer.late else f"its process ended by itself, twice, with exit code {answer.code}"
             )
             status = TIMEOUT if answer.late else ERROR
-            found += [CaseOutcome(case, status, told, {}, {}, order.timeout or 0.0) for case in few.cases]
+            found += [CaseOutcome(case, status, stated, {}, {}, order.timeout or 0.0) for case in few.cases]
         elif isinstance(answer, Refused):
             return answer
         else:

@@ -162,9 +162,9 @@ class Drive:
         if strikes <= STRIKES:
             self._submit(order)
             return
-        told = f"lost with its worker {strikes} times: {type(error).__name__}: {error}"[:500]
+        stated = f"lost with its worker {strikes} times: {type(error).__name__}: {error}"[:500]
         for case in order.cases:
-            self.writer.put(CaseOutcome(case, ERROR, told, {}, {}, 0.0))
+            self.writer.put(CaseOutcome(case, ERROR, stated, {}, {}, 0.0))
 
     def _report(self, *, force: bool = False) -> None:
         written = self.writer.flush()

@@ -45,7 +45,7 @@ class LocalPool(Executor):
         return self._threads.submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End the processes, at once if nobody waits for them."""
+        """End the processes, at once if no one waits for them."""
         from kinetree.sweeps.child import ALL
 
         self._threads.shutdown(wait=False, cancel_futures=cancel_futures)
@@ -131,20 +131,20 @@ def _dask(address: str) -> Iterator[Backend]:
 
 def _check_workers(client: Any, address: str) -> None:
     """Raise unless all workers that are there have this version."""
-    found = client.run(_told_version, on_error="return")
-    for worker, told in found.items():
-        if isinstance(told, BaseException):
-            raise InputError(f"worker {worker} of {address} has no kinetree that can be used: {told}")
-        if told != version():
+    found = client.run(_reported_version, on_error="return")
+    for worker, stated in found.items():
+        if isinstance(stated, BaseException):
+            raise InputError(f"worker {worker} of {address} has no kinetree that can be used: {stated}")
+        if stated != version():
             raise InputError(
-                f"worker {worker} of {address} has kinetree {told}, this sweep needs {version()}; install "
+                f"worker {worker} of {address} has kinetree {stated}, this sweep needs {version()}; install "
                 "the same version there"
             )
     if not found:
         raise InputError(f"scheduler {address} has no workers; start some: dask worker {address}")
 
 
-def _told_version() -> str:
+def _reported_version() -> str:
     """What a worker says; looked up there."""
     from kinetree.sweeps import case
 
@@ -163,8 +163,8 @@ def _slurm(partition: str, count: int, folder: Path) -> Backend:
         try:
             executor = submitit.AutoExecutor(folder, cluster="slurm")
         except RuntimeError as error:
-            told = f"Slurm cannot be used here: {error}; a stand-in on this machine: --slurm local"
-            raise InputError(told) from None
+            stated = f"Slurm cannot be used here: {error}; a stand-in on this machine: --slurm local"
+            raise InputError(stated) from None
         executor.update_parameters(slurm_partition=partition, cpus_per_task=1)
     executor.update_parameters(name="kinetree", timeout_min=DAY)
     jobs = available_cores() if partition == "local" else JOBS

@@ -28,7 +28,7 @@ from kinetree.sweeps.measures import read_measures
 MOST = 1_000_000  # cases without an explicit word
 MOST_LISTED = 10  # differences between two plans that are named
 NOTHING = "nothing"
-SHOWN = 32  # values of an axis that are written out; others are told by a digest
+SHOWN = 32  # values of an axis that are written out; others are identified by a digest
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,8 @@ class Plan:
 
     def words(self, case: int) -> str:
         """A case in words, for people."""
-        told = zip(self.columns, self.values(case), strict=True)
-        return ", ".join(f"{column.name} = {_short(value)}" for column, value in told)
+        stated = zip(self.columns, self.values(case), strict=True)
+        return ", ".join(f"{column.name} = {_short(value)}" for column, value in stated)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Plan:
                             column.name: {
                                 "fields": list(column.paths),
                                 "relative": column.relative,
-                                "values": _told_values(column.values),
+                                "values": _stored_values(column.values),
                             }
                             for column in dim.columns
                         },
@@ -121,7 +121,7 @@ def digest(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
 
 
-def _told_values(values: Any) -> Any:
+def _stored_values(values: Any) -> Any:
     if len(values) <= SHOWN:
         return values.tolist() if isinstance(values, np.ndarray) else list(values)
     raw = values.tobytes() if isinstance(values, np.ndarray) else json.dumps(values, sort_keys=True).encode()
@@ -138,11 +138,11 @@ def plan_differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str
     keys = [
         key for key in [*a, *(k for k in b if k not in a)] if a.get(key, "nothing") != b.get(key, "nothing")
     ]
-    told = [
+    stated = [
         f"{key}: {a.get(key, 'nothing')!r} there, {b.get(key, 'nothing')!r} here"
         for key in keys[:MOST_LISTED]
     ]
-    return told + ([f"and {len(keys) - MOST_LISTED} more"] if len(keys) > MOST_LISTED else [])
+    return stated + ([f"and {len(keys) - MOST_LISTED} more"] if len(keys) > MOST_LISTED else [])
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -187,14 +187,14 @@ def study_plan(study: Study, code: Collection[str] = (), most: int = MOST) -> Pl
 
 def stored_plan(store: ZarrStore) -> Plan:
     """The plan of a store that was written, as far as its cases can be run again."""
-    told = store.plan()
-    if not told["identity"]["study"]:
+    stated = store.plan()
+    if not stated["identity"]["study"]:
         raise InputError(f"{store.path}: is a sweep over a Python function, whose cases are no studies")
-    sweep = SweepTable.model_validate(told["sweep"])
+    sweep = SweepTable.model_validate(stated["sweep"])
     dims = tuple(dimensions(sweep))
     return Plan(
-        told["name"], told["title"], sweep, dims, told["identity"]["study"], Path(told["folder"]),
-        tuple(told["code"]), lanes=False,
+        stated["name"], stated["title"], sweep, dims, stated["identity"]["study"], Path(stated["folder"]),
+        tuple(stated["code"]), lanes=False,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from kinetree.result.zarr_store import CHUNK_CASES as MESSAGES
 from kinetree.result.zarr_store import MESSAGE, STATUS, Chunks, ZarrStore
 from kinetree.sweeps.drive import duration
 
-MOST = 5  # messages that are told
+MOST = 5  # messages that are reported
 FAILED = 4  # statuses from here on are failures
 
 
@@ -60,17 +60,17 @@ def sweep_status(store: PathLike) -> SweepStatus:
     place = ZarrStore(store)
     if not place.path.is_dir():
         raise FileError(f"{place.path}: there is no such store of a sweep")
-    plan, told = place.plan(), place.heartbeat()
+    plan, stated = place.plan(), place.heartbeat()
     status = place.status() if place.has(STATUS) else np.zeros(1, dtype=np.int8)
     numbers = np.bincount(status, minlength=len(plan["statuses"]))
     counts = {name: int(n) for name, n in zip(plan["statuses"], numbers, strict=True) if n}
-    heard = time.time() - told["when"] if "when" in told else None
+    heard = time.time() - stated["when"] if "when" in stated else None
     return SweepStatus(
         plan["title"],
         counts,
         place.is_locked(),
-        float(told.get("rate", 0.0)),
-        str(told.get("where", "")),
+        float(stated.get("rate", 0.0)),
+        str(stated.get("where", "")),
         _messages(place, status, plan["shape"]),
         heard,
     )

@@ -69,8 +69,8 @@ def _monte_carlo(result: Result) -> list[str]:
         for k in range(min(rows.sizes["row"], MOST)):
             low, middle, high = np.asarray(rows.isel(row=k).values)
             where = ", ".join(str(levels[d].values[i]) for d, i in _place(levels, labels, k))
-            told = f"{middle:.5g} (5 % {low:.5g}, 95 % {high:.5g}) {unit}".rstrip()
-            lines.append(f"{name} {where}: {told}" if where else f"{name}: {told}")
+            stated = f"{middle:.5g} (5 % {low:.5g}, 95 % {high:.5g}) {unit}".rstrip()
+            lines.append(f"{name} {where}: {stated}" if where else f"{name}: {stated}")
     scalars = measures(result, scalar=True) or measures(result)
     if scalars:
         settled = convergence(result, scalars[0])
@@ -87,7 +87,7 @@ def _place(levels: object, labels: list[object], k: int) -> list[tuple[object, i
 
 
 def share_text(values: np.ndarray) -> str:
-    """A share of cases with its 95 % interval (Wilson 1927); failed cases are told beside."""
+    """A share of cases with its 95 % interval (Wilson 1927); failed cases are counted beside."""
     known = values[np.isfinite(values)]
     n, yes = len(known), float(known.sum())
     if not n:
@@ -129,8 +129,8 @@ def _pareto(result: Result) -> list[str]:
     front = pareto_front(result)
     lines = [f"{len(front)} cases on the front of {' against '.join(names)}"]
     for case in [front[0], front[len(front) // 2], front[-1]] if front else []:
-        told = ", ".join(f"{name} {float(result[name].values.ravel()[case]):.5g}" for name in names)
-        lines.append(f"case {case}: {told}")
+        stated = ", ".join(f"{name} {float(result[name].values.ravel()[case]):.5g}" for name in names)
+        lines.append(f"case {case}: {stated}")
     return lines
 
 

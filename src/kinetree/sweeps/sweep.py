@@ -212,11 +212,11 @@ def run_plan(
         folder=place.path.with_suffix(".slurm"), timeout=timeout,
     ) as chosen:  # fmt: skip
         if made:
-            told = resumed(place, plan)
+            stated = resumed(place, plan)
         else:
-            told = created(place, plan, force)
+            stated = created(place, plan, force)
         with place.locked(), shown_line(progress, _on_line) as tell:
-            writer = Writer(place, told)
+            writer = Writer(place, stated)
             if retry:
                 writer.wait_again(STATUSES.index(ERROR), STATUSES.index(TIMEOUT))
             Drive(plan, place, writer, chosen, function, timeout, tell).run()
@@ -236,7 +236,7 @@ def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]
         with store.locked():
             pass
         shutil.rmtree(store.path)
-    told = {
+    stated = {
         "title": plan.title,
         "name": plan.name,
         "dims": [dim.name for dim in plan.dims],
@@ -263,8 +263,8 @@ def created(store: ZarrStore, plan: Plan, force: bool = False) -> dict[str, Any]
             note = {"long_name": ", ".join(column.paths), "relative": int(column.relative)}
             coords[column.name] = (dim.name, coordinate(column.values), note)
     about = {"title": plan.title, "kinetree_sweep": plan.digest, "statuses": ", ".join(STATUSES)}
-    store.create(told, xr.Dataset(coords=coords, attrs=about))
-    return told
+    store.create(stated, xr.Dataset(coords=coords, attrs=about))
+    return stated
 
 
 def _mechanism_text(plan: Plan) -> str:
@@ -281,13 +281,13 @@ def _mechanism_text(plan: Plan) -> str:
 
 def resumed(store: ZarrStore, plan: Plan) -> dict[str, Any]:
     """The store of an earlier run of the same plan; another one is refused with the differences."""
-    told = store.plan()
-    if digest(told["identity"]) != plan.digest:
-        differences = "\n".join(plan_differences(told["identity"], plan.identity))
+    stated = store.plan()
+    if digest(stated["identity"]) != plan.digest:
+        differences = "\n".join(plan_differences(stated["identity"], plan.identity))
         raise FileError(
             f"{store.path}: is the store of another sweep, which cannot be resumed:\n{differences}"
         )
-    return told
+    return stated
 
 
 def case_result(store: PathLike, case: int) -> Result:

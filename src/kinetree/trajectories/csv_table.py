@@ -24,13 +24,13 @@ def read_lines(file: str, what: str) -> list[Line]:
             lines = [(reader.line_num, [cell.strip() for cell in cells]) for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as reason:
         raise FileError(f"cannot read '{file}': {reason}") from None
-    told = [(line, cells) for line, cells in lines if any(cells) and not cells[0].startswith("#")]
-    if not told:
+    stated = [(line, cells) for line, cells in lines if any(cells) and not cells[0].startswith("#")]
+    if not stated:
         raise FileError(f"'{file}' is empty; {what} has a header 'time, joint1, ...' and rows of numbers")
-    number, header = told[0]
+    number, header = stated[0]
     if header[0] != "time":
         raise FileError(f"{file}, line {number}: is no header 'time, joint1, ...': {what} begins with one")
-    return told
+    return stated
 
 
 def row_of_numbers(where: str, header: list[str], cells: list[str]) -> list[float]:

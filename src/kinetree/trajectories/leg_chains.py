@@ -78,7 +78,7 @@ def leg_chains(mechanism: Mechanism, legs: Sequence[Leg] | None = None) -> tuple
 
 
 def found_legs(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes: Array) -> tuple[Leg, ...]:
-    """Legs with their joints told apart by the directions of axes in a standing posture.
+    """Legs with their joints distinguished by the directions of axes in a standing posture.
 
     Of the joints that rotate about the lateral axis the first is the pitch of the hip, the next the knee and
     a third the pitch of the ankle; rolls are about the forward axis. ``axes`` (3, 3): columns forward, left

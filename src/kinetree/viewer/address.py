@@ -1,4 +1,4 @@
-"""Where the page is served: only this machine unless told otherwise, and only on a port that is free."""
+"""Where the page is served: only this machine unless set otherwise, and only on a port that is free."""
 
 from __future__ import annotations
 

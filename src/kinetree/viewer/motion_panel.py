@@ -57,7 +57,7 @@ class MotionPanel:
             for kind, label in KINDS.items()
         }
         self.readout = gui.add_html("")
-        gui.add_html(_told(result))
+        gui.add_html(_described(result))
         self.play_button.on_click(lambda event: self.toggle())
         self.time.on_update(lambda event: None if self._silent else self.show(float(self.time.value)))
         self.motion.on_update(lambda event: self._choose())
@@ -184,7 +184,7 @@ class MotionPanel:
             self._silent = False
 
 
-def _told(result: Result) -> str:
+def _described(result: Result) -> str:
     """How the result came out, as HTML."""
     lines = [f"{result.task} of '{short(result.mechanism.name)}', {len(result.time)} samples"]
     if not result.complete:

@@ -225,7 +225,7 @@ class Viewer:
             self.plots.show_time(t)
 
     def _simulated(self, result: Result, subject: Subject) -> None:
-        """A simulation has ended; if another mechanism is shown by now, nobody asks for it."""
+        """A simulation has ended; if another mechanism is shown by now, it is dropped."""
         if self.subject is not subject:
             return
         self._attempt(lambda: self.show_result(result))

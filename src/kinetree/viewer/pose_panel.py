@@ -149,7 +149,7 @@ def _holding(mechanism: Mechanism, q: Array) -> list[float | None]:
 
 
 def _whole(mechanism: Mechanism, q: Array) -> list[tuple[str, str, str]]:
-    """What is told of the mechanism as a whole."""
+    """Facts of the mechanism as a whole."""
     center = point(center_of_mass(mechanism, q))
     rows = [
         ("mass", f"{mechanism.mass:.4g} kg", ""),

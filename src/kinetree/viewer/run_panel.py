@@ -45,7 +45,7 @@ class Request:
 def run_request(
     mechanism: Mechanism, q0: Array, request: Request, progress: Callable[[float], None] | None = None
 ) -> Result:
-    """The simulation from rest in the pose q0 (n_dof,); ``progress`` is told the simulated time (s).
+    """The simulation from rest in the pose q0 (n_dof,); ``progress`` is called with the simulated time (s).
 
     >>> import kinetree as kt
     >>> fall = run_request(kt.zoo.gripper(), np.zeros(4), Request(0.1, (0.0, 0.0, 0.0)))

@@ -109,12 +109,12 @@ class Diary:
         if self.fallen is None:
             return None
         begun = sorted(x for x in self._begun if x[0] > self.fallen - BACK * self._period)
-        told = f"the robot fell at t = {self.fallen:.3g} s in step {self.steps + 1}"
+        stated = f"the robot fell at t = {self.fallen:.3g} s in step {self.steps + 1}"
         if not begun:
-            return f"{told}, without slip, torque limit or loss of contact before; try a lower speed"
+            return f"{stated}, without slip, torque limit or loss of contact before; try a lower speed"
         when, which, where = begun[0]
         first = SYMPTOMS[which]
-        return f"{told}; {first.words} first, at t = {when:.3g} s{where}; try {first.advice}"
+        return f"{stated}; {first.words} first, at t = {when:.3g} s{where}; try {first.advice}"
 
     def statistics(self) -> dict[str, float]:
         """Numbers of the walk for results."""

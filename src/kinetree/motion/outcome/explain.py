@@ -117,8 +117,8 @@ def _finer(problem: Problem, outcome: Outcome, check: Check) -> Iterator[str]:
 
 def objective_apart(problem: Problem, outcome: Outcome, check: Check) -> float:
     """By how much the objective of the search and the recomputed one differ, relatively."""
-    told = problem.program.objective(outcome.z) / problem.program.scale
-    return abs(told - check.objective) / max(abs(check.objective), outcome.least, 1e-12)
+    stated = problem.program.objective(outcome.z) / problem.program.scale
+    return abs(stated - check.objective) / max(abs(check.objective), outcome.least, 1e-12)
 
 
 def _advice(

@@ -34,7 +34,7 @@ from kinetree.result.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDE = 1e-4  # gaps at junctions that are told (rad, m, per s)
+WIDE = 1e-4  # gaps at junctions that are reported (rad, m, per s)
 
 
 @dataclass(eq=False)
@@ -140,7 +140,7 @@ class PhasedPrediction(Ended):
     @cached_property
     def explanation(self) -> Explanation:
         """The outcome in words, each sentence with its phase."""
-        told = [part.explanation for part in self.parts]
+        stated = [part.explanation for part in self.parts]
         times = " + ".join(f"{T:.6g}" for T in self.durations)
         summary = (
             f"Duration {self.duration:.6g} s ({times}), objective {self.objective:.6g}, "
@@ -148,15 +148,15 @@ class PhasedPrediction(Ended):
             f"{self.violation_at_samples:.1e} at samples and junctions, "
             f"{self.max_violation:.1e} between samples (relative to the bounds)."
         )
-        violated = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.violated]
-        active = [f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.active[:MOST]]
+        violated = [f"phase {k}, {x}" for k, part in enumerate(stated, 1) for x in part.violated]
+        active = [f"phase {k}, {x}" for k, part in enumerate(stated, 1) for x in part.active[:MOST]]
         return Explanation(
             self.status,
             summary,
             (*violated, *self._wide()),
             tuple(active),
-            tuple(self._advice(told)),
-            tuple(f"phase {k}, {x}" for k, part in enumerate(told, 1) for x in part.beyond),
+            tuple(self._advice(stated)),
+            tuple(f"phase {k}, {x}" for k, part in enumerate(stated, 1) for x in part.beyond),
         )
 
     def _wide(self) -> Iterator[str]:
@@ -165,16 +165,16 @@ class PhasedPrediction(Ended):
         for name, gap in [gap for gap in wide if abs(gap[1]) > WIDE][:MOST]:
             yield f"{JUNCTION}, {name}: {abs(gap):.3g} apart"
 
-    def _advice(self, told: list[Explanation]) -> Iterator[str]:
+    def _advice(self, stated: list[Explanation]) -> Iterator[str]:
         if self.solved:
-            if any(part.advice for part in told):
+            if any(part.advice for part in stated):
                 yield "More samples per segment keep limits between samples too."
             return
-        advice = [(k, x) for k, part in enumerate(told, 1) for x in part.advice]
+        advice = [(k, x) for k, part in enumerate(stated, 1) for x in part.advice]
         for sentence in dict.fromkeys(x for _, x in advice):
             phases = [str(k) for k, x in advice if x == sentence]
             sentence = sentence.replace("predict(problem", "predict_phases(phases")
-            yield sentence if len(phases) == len(told) else f"Phase {', '.join(phases)}: {sentence}"
+            yield sentence if len(phases) == len(stated) else f"Phase {', '.join(phases)}: {sentence}"
         if any(self._wide()):
             yield 'Let more jump at the junctions: Junction("position").'
 

@@ -82,11 +82,11 @@ def joint_force(reaction: Array) -> tuple[Any, ...]:
     return ("time", "body"), size, "N", "size of the force in the joint of each body"
 
 
-def messages(told: Explanation, *, solved: bool) -> list[str]:
+def messages(stated: Explanation, *, solved: bool) -> list[str]:
     """What holds the motion back if it is solved; else what went wrong, and what to try."""
     if solved:
-        return [*told.violated, *told.beyond, *told.active, *told.advice]
-    return [told.status, *told.violated, *told.beyond, *told.advice]
+        return [*stated.violated, *stated.beyond, *stated.active, *stated.advice]
+    return [stated.status, *stated.violated, *stated.beyond, *stated.advice]
 
 
 def all_control_points(prediction: Prediction) -> Array:

@@ -43,11 +43,11 @@ def described(problem: Problem) -> dict[str, Any]:
 
 def _term(term: Objective | Constraint) -> dict[str, Any]:
     """Name and public attributes of a term, without those that were not given."""
-    told = {name: value for name, value in vars(term).items() if not name.startswith("_")}
+    stated = {name: value for name, value in vars(term).items() if not name.startswith("_")}
     if isinstance(term, Boundary):
-        told |= dict(zip(NAMES, told.pop("given"), strict=True))
-    told.pop("weight", None)
-    return {"term": type(term).__name__} | {k: _plain(v) for k, v in told.items() if v is not None}
+        stated |= dict(zip(NAMES, stated.pop("given"), strict=True))
+    stated.pop("weight", None)
+    return {"term": type(term).__name__} | {k: _plain(v) for k, v in stated.items() if v is not None}
 
 
 def _plain(value: Any) -> Any:

@@ -135,7 +135,7 @@ class Phases:
 
     def conflicts(self) -> list[str]:
         """What cannot work in one of the phases."""
-        return [f"phase {k}: {told}" for k, x in enumerate(self.problems, 1) for told in x.conflicts()]
+        return [f"phase {k}: {stated}" for k, x in enumerate(self.problems, 1) for stated in x.conflicts()]
 
     def check_derivatives(self, seed: int = 0) -> DerivativeCheck:
         """Compare all derivatives with differences, near a straight motion."""

@@ -1,4 +1,4 @@
-"""What is told while a search runs: a line on the terminal, and how long it may still take."""
+"""What is shown while a search runs: a line on the terminal, and how long it may still take."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Trend:
     """How long a search may still take, from how violation and objective have settled lately.
 
     Both are taken to fall by the same factor in every iteration until the tolerance is reached. Where one of
-    them does not fall, nobody knows.
+    them does not fall, that is unknown.
 
     >>> trend = Trend(Settings(tolerance=1e-6))
-    >>> told = [trend.left(Progress(k, 1.0 + 0.1**k, 0.1**k, 2.0 * k)) for k in range(6)]
-    >>> print(told[1], round(told[5]))
+    >>> stated = [trend.left(Progress(k, 1.0 + 0.1**k, 0.1**k, 2.0 * k)) for k in range(6)]
+    >>> print(stated[1], round(stated[5]))
     None 4
     """
 
@@ -93,8 +93,8 @@ class Course:
 def shown_progress(wanted: bool | Tell | None) -> Iterator[Tell | None]:
     """The user's own function, a line on a terminal, or nothing."""
 
-    def told(line: Line) -> Tell:
+    def stated(line: Line) -> Tell:
         return lambda step: line.show(" ".join(str(step).split()))
 
-    with shown_line(wanted, told) as tell:
+    with shown_line(wanted, stated) as tell:
         yield tell

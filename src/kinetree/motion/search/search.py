@@ -1,4 +1,4 @@
-"""The search itself: starts and solvers in turn, watched, told of and saved on the way."""
+"""The search itself: starts and solvers in turn, watched, reported and saved on the way."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FINAL = (Status.SOLVED, Status.TIME, Status.INTERRUPTED)
 def checked_settings(
     tolerance: float, max_iterations: int, time_limit: float | None, options: Mapping[str, Any] | None
 ) -> Settings:
-    """What a search is told, checked."""
+    """Settings of a search, checked."""
     small = number(tolerance, "tolerance")
     if not 0.0 < small < 0.1:
         raise InputError(f"tolerance must be between 0 and 0.1, got {small}")
@@ -100,7 +100,7 @@ def _check_numbers(program: NonlinearProgram, z: Array, objective: float) -> Non
 
 @dataclass(eq=False)
 class Search:
-    """Starts and solvers in turn; who is told and what is saved on the way."""
+    """Starts and solvers in turn; what is reported and saved on the way."""
 
     program: NonlinearProgram
     solvers: list[Solver]
@@ -182,7 +182,7 @@ class Search:
         return outcome
 
     def _attempt(self, solver: Solver, start: Start, settings: Settings) -> Outcome:
-        """One solver from one start; what it is doing is told and saved, also if it is broken off."""
+        """One solver from one start; what it is doing is reported and saved, also if it is broken off."""
         program, course, saver = self.program, self.course, self.saver
         watch = Watch(program, settings, None, self.begun)
         if course is not None:

@@ -109,9 +109,9 @@ class _User(Function):
         """Raise where a given derivative is not what differences give, at some random states."""
         rng = np.random.default_rng(0)
         s, state = np.linspace(0.0, 1.0, 3), list(rng.standard_normal((4, 3, len(names))))
-        told, found = self._told(s, state), self._differences(s, state, STEP)
+        stated, found = self._described(s, state), self._differences(s, state, STEP)
         size = max(1.0, *(float(np.abs(x).max(initial=0.0)) for x in found))
-        for k, (mine, theirs) in enumerate(zip(found, told, strict=True)):
+        for k, (mine, theirs) in enumerate(zip(found, stated, strict=True)):
             error = np.abs(mine - theirs)
             if error.max(initial=0.0) > WRONG * size:
                 m, row, column = map(int, np.unravel_index(int(error.argmax()), error.shape))
@@ -121,7 +121,7 @@ class _User(Function):
                     f"{theirs[m, row, column]:.6g}, but differences give {mine[m, row, column]:.6g}"
                 )
 
-    def _told(self, s: Array, state: list[Array]) -> list[Array]:
+    def _described(self, s: Array, state: list[Array]) -> list[Array]:
         """The given derivatives, as `_differences` has them."""
         assert self.given is not None
         slopes, n = list(self.given(s, *state)), state[0].shape[1]
@@ -176,7 +176,7 @@ class _User(Function):
 
     def _partials(self, s: Array, state: list[Array], step: float) -> list[Array]:
         """Derivatives by q, qd, qdd of the moving joints and by all tau: four times (m, k, columns)."""
-        return self._differences(s, state, step) if self.given is None else self._told(s, state)
+        return self._differences(s, state, step) if self.given is None else self._described(s, state)
 
     def _differences(self, s: Array, state: list[Array], step: float) -> list[Array]:
         """The same by differences."""

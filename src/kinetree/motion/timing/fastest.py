@@ -181,8 +181,8 @@ def _limit(mechanism: Mechanism, given: Given, what: str, key: str | None) -> Ar
 
 @contextmanager
 def _shown(wanted: bool | Progress | None) -> Iterator[Progress | None]:
-    def told(line: Line) -> Progress:
+    def stated(line: Line) -> Progress:
         return line.show
 
-    with shown_line(wanted, told) as tell:
+    with shown_line(wanted, stated) as tell:
         yield tell

@@ -34,14 +34,14 @@ def element(kind: str, /, *content: object, **attributes: object) -> Html:
     '<td class="number">a &lt; b</td>'
     """
     pairs = [(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items()]
-    told = "".join(
+    stated = "".join(
         f" {key}" if value is True else f' {key}="{escape(str(value))}"'
         for key, value in pairs
         if value is not None and value is not False
     )
     if kind in VOID:
-        return Html(f"<{kind}{told}>")
-    return Html(f"<{kind}{told}>{html(content)}</{kind}>")
+        return Html(f"<{kind}{stated}>")
+    return Html(f"<{kind}{stated}>{html(content)}</{kind}>")
 
 
 def table(

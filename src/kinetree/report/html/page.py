@@ -163,13 +163,13 @@ def _header(result: Result) -> Html:
 
 def _messages(result: Result) -> Html:
     """What the task said beside its numbers; they are no warnings if all checks are passed."""
-    told, names = list(result.messages), motion_names(result)
+    stated, names = list(result.messages), motion_names(result)
     if len(names) > MOST_MOTIONS:
-        told.append(f"The animation and the curves show the first {MOST_MOTIONS} of {len(names)} motions.")
-    if not told:
+        stated.append(f"The animation and the curves show the first {MOST_MOTIONS} of {len(names)} motions.")
+    if not stated:
         return Html("")
     calm = result.passed and result.complete
-    items = [element("li", message) for message in told]
+    items = [element("li", message) for message in stated]
     listed = element("ul", *items[:MOST_MESSAGES], class_="messages" if calm else "messages warn")
     more = element("ul", *items[MOST_MESSAGES:], class_="messages") if items[MOST_MESSAGES:] else Html("")
     return html([listed, _details(f"{len(items) - MOST_MESSAGES} more messages", more)])
@@ -305,7 +305,7 @@ def _details(heading: str, content: Html) -> Html:
 
 def _footer(result: Result) -> Html:
     made = result.provenance
-    told = f"Kinetree {made.get('kinetree', '')}, {str(made.get('date', ''))[:10]}. "
+    stated = f"Kinetree {made.get('kinetree', '')}, {str(made.get('date', ''))[:10]}. "
     return element(
-        "footer", element("p", told, "This page holds all it shows and asks no server for anything.")
+        "footer", element("p", stated, "This page holds all it shows and asks no server for anything.")
     )

@@ -173,7 +173,7 @@ def _joint(joint: SceneJoint) -> dict[str, Any]:
 
 
 def _motion(motion: Frames) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    stated: dict[str, Any] = {
         "name": motion.name,
         "time": packed(motion.time),
         "position": packed(motion.position),
@@ -187,11 +187,11 @@ def _motion(motion: Frames) -> dict[str, Any]:
         "footForce": motion.foot_force,
         "footPoint": motion.foot_point,
     }
-    told |= {key: packed(values) for key, values in extras.items() if values is not None}
+    stated |= {key: packed(values) for key, values in extras.items() if values is not None}
     polygons = motion.support_polygons
     if motion.touching is not None and any(len(polygon) for polygon in polygons):
-        told["support"] = [np.round(polygon, 4).ravel().tolist() for polygon in polygons]
-    return told
+        stated["support"] = [np.round(polygon, 4).ravel().tolist() for polygon in polygons]
+    return stated
 
 
 def _scale(motions: list[Frames], kind: str, longest: float) -> float:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_LABELS = 14  # names of joints in the picture
 INCHES, DOTS = 4.4, 160  # width of a picture, and its sharpness
 POSES = 10  # of a motion in one picture
-SMALLEST = 1e-12  # violation that is told from none
+SMALLEST = 1e-12  # violation that counts as one
 
 
 def drawing(result: Result) -> Html:

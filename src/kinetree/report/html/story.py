@@ -32,14 +32,14 @@ TITLES = {
 
 def title(result: Result) -> str:
     """The title of the study, or what was done with which mechanism."""
-    told = result.settings.get("study", {}).get("title")
-    return str(told) if told else f"{result.mechanism.name}: {TITLES.get(result.task, result.task)}"
+    stated = result.settings.get("study", {}).get("title")
+    return str(stated) if stated else f"{result.mechanism.name}: {TITLES.get(result.task, result.task)}"
 
 
 def description(result: Result) -> tuple[str, str]:
     """What the study file says about itself: its beginning, and the rest if it is long."""
-    told = result.settings.get("study", {}).get("file", {}).get("study", {}).get("description", "")
-    text = " ".join(str(told).split())
+    stated = result.settings.get("study", {}).get("file", {}).get("study", {}).get("description", "")
+    text = " ".join(str(stated).split())
     ends = [found.end() for found in SENTENCE.finditer(text) if found.end() > SHORT]
     if len(text) < 2 * SHORT or not ends:
         return text, ""
@@ -48,10 +48,10 @@ def description(result: Result) -> tuple[str, str]:
 
 def sentences(result: Result) -> list[str]:
     """What was done and what came out."""
-    told = [_opening(result), *_found(result)]
+    stated = [_opening(result), *_found(result)]
     if not result.complete:
-        told.append(f"It stopped at {result.stopped_at:g} s: {result.stop_reason}.")
-    return [UNIT.sub("\u00a0", text) for text in told]
+        stated.append(f"It stopped at {result.stopped_at:g} s: {result.stop_reason}.")
+    return [UNIT.sub("\u00a0", text) for text in stated]
 
 
 def facts(result: Result) -> dict[str, str]:
@@ -84,8 +84,8 @@ def verdict(result: Result) -> tuple[str, str]:
 
 
 def _opening(result: Result) -> str:
-    told = _what(result)
-    return told[0].upper() + told[1:]
+    stated = _what(result)
+    return stated[0].upper() + stated[1:]
 
 
 def _what(result: Result) -> str:
@@ -169,8 +169,8 @@ def _found(result: Result) -> Iterator[str]:
 def _case_errors(result: Result) -> Iterator[str]:
     """How far each case of a control task is from the motion asked for."""
     for name in motion_names(result):
-        told = result.statistics.get(name)
-        error = told.get("largest_error") if isinstance(told, dict) else None
+        stated = result.statistics.get(name)
+        error = stated.get("largest_error") if isinstance(stated, dict) else None
         if isinstance(error, float):
             lost = f"leave the motion asked for by up to {error:.2g} (rad or m)"
             near = f"stay within {error:.2g} (rad or m) of the motion asked for"

@@ -91,8 +91,8 @@ def audit_list(audit: Mapping[str, Check]) -> Html:
     for name, check in audit.items():
         mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
         unit = "" if check.unit == "1" else f" {check.unit}"
-        told = f"{check.value:.3g}{unit}, allowed {check.tolerance:.3g}{unit}"
-        figures = re.sub(r"(?<=\de)-", MINUS, told)  # a hyphen might end a line
+        stated = f"{check.value:.3g}{unit}, allowed {check.tolerance:.3g}{unit}"
+        figures = re.sub(r"(?<=\de)-", MINUS, stated)  # a hyphen might end a line
         items.append(
             element(
                 "li",

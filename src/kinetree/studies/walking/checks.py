@@ -126,9 +126,9 @@ def _work(who: Walker, prediction: Prediction, plan: Schedule) -> Check:
     nodes = plan.samples.finer(FINER)
     power = Step(who, prediction, nodes.s).ground().power
     work = {name: float(nodes.weights @ p) * who.task.duration for name, p in power.items()}
-    told = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())
+    stated = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())
     most = max(work.values())
-    return Check(most, GIVES, most <= GIVES, "J", f"the ground gives no energy: {told}")
+    return Check(most, GIVES, most <= GIVES, "J", f"the ground gives no energy: {stated}")
 
 
 def _mirrored(who: Walker, prediction: Prediction, step: Step) -> Check:

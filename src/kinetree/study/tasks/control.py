@@ -68,8 +68,8 @@ def prepare(work: Assignment) -> Work:
         try:
             result = _simulated(law())
         except InterruptedBefore as early:
-            told = (*early.result.messages, "interrupted in advance: the motion under the exact law")
-            return _compared(work, replace(early.result, messages=told), motion)
+            stated = (*early.result.messages, "interrupted in advance: the motion under the exact law")
+            return _compared(work, replace(early.result, messages=stated), motion)
         except SimulationError as error:
             if error.result is not None:
                 error.result = _compared(work, error.result, motion)
@@ -100,7 +100,7 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
     if motion is None:
         return named
     wanted = motion.at(result.time.values)
-    told = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
+    stated = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
     error = np.abs(result.q.values - wanted.q)[:, _actuated(work)]
     statistics = {
         **result.statistics,
@@ -111,7 +111,7 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
     if allowed is not None:
         sentence = "largest distance of an actuated joint from the motion asked for"
         audit["tracking"] = Check.within(error.max(), allowed, "rad or m", sentence)
-    return replace(with_variables(named, told), audit=audit, statistics=statistics)
+    return replace(with_variables(named, stated), audit=audit, statistics=statistics)
 
 
 def _actuated(work: Assignment) -> Any:

@@ -30,8 +30,8 @@ def prepare(work: Assignment) -> Work:
         audit = {}
         for one in solved:
             problem = PROBLEMS[one.name]
-            told = f"{problem.told}; {one.seconds:.3g} s, {one.steps} steps"
-            audit[one.name] = Check.within(one.error, problem.allowed, problem.unit, told)
+            stated = f"{problem.measured}; {one.seconds:.3g} s, {one.steps} steps"
+            audit[one.name] = Check.within(one.error, problem.allowed, problem.unit, stated)
         own = all(one.passed for one in solved)
         audit["audits"] = Check.within(
             0.0 if own else 1.0, 0.5, "1", "energy and loops of all five simulations"
