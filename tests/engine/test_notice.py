@@ -41,13 +41,13 @@ def test_nothing_is_shown_elsewhere(monkeypatch):
 
 def test_notebooks_and_pipes_are_told_once(monkeypatch):
     monkeypatch.delenv("KINETREE_NOTICE", raising=False)
-    monkeypatch.setattr(notice, "_told", [])
+    monkeypatch.setattr(notice, "_announced", [])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     for name in ("rates", "rates", "more"):
         with Notice(name) as line:
             line.show()
     assert sys.stderr.getvalue() == notice.ONCE
-    monkeypatch.setattr(notice, "_told", [])
+    monkeypatch.setattr(notice, "_announced", [])
     monkeypatch.setenv("KINETREE_NOTICE", "0")
     with Notice("rates") as line:
         line.show()

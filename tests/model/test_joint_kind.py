@@ -21,6 +21,7 @@ OTHER_VOCABULARIES = {  # files in which the same words mean something else
     "formats/urdf_elements.py": "URDF's names of joints",
     "formats/urdf_writer.py": "URDF's names of joints",
     "kernels/model_table.py": "the name of a column",
+    "trajectories/tool_motions.py": "how the orientation of a tool goes",
 }
 
 

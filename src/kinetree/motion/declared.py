@@ -182,6 +182,7 @@ OBJECTIVES: tuple[Declared, ...] = (
             _JOINTS,
             _WEIGHTS,
             _MEASURES,
+            _DURING,
         ),
         objective=True,
     ),
