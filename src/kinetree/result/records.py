@@ -56,10 +56,14 @@ class Check:
         texts = str(table["unit"]), str(table["sentence"])
         return cls(float(table["value"]), float(table["tolerance"]), bool(table["passed"]), *texts)
 
-    def __str__(self) -> str:
+    @property
+    def figures(self) -> str:
+        """The value and what is allowed, with their unit if they have one."""
         unit = "" if self.unit == "1" else f" {self.unit}"
-        verdict = "passed" if self.passed else "FAILED"
-        return f"{verdict}: {self.value:.3g}{unit}, allowed {self.tolerance:.3g}{unit}"
+        return f"{self.value:.3g}{unit}, allowed {self.tolerance:.3g}{unit}"
+
+    def __str__(self) -> str:
+        return f"{'passed' if self.passed else 'FAILED'}: {self.figures}"
 
 
 def plain_check(check: Check) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def failed_checks(result: Result) -> list[str]:
     if solved is not None and not solved.passed:
         return []
     return [
-        f"{name} is {check.value:.3g}, allowed {check.tolerance:.3g} {check.unit}: {check.sentence}"
+        f"{name} is {check.figures}: {check.sentence}"
         for name, check in result.audit.items()
         if not check.passed
     ]

@@ -90,9 +90,7 @@ def audit_list(audit: Mapping[str, Check]) -> Html:
     items = []
     for name, check in audit.items():
         mark, word = ("✓", "passed") if check.passed else ("✗", "failed")
-        unit = "" if check.unit == "1" else f" {check.unit}"
-        stated = f"{check.value:.3g}{unit}, allowed {check.tolerance:.3g}{unit}"
-        figures = re.sub(r"(?<=\de)-", MINUS, stated)  # a hyphen might end a line
+        figures = re.sub(r"(?<=\de)-", MINUS, check.figures)  # a hyphen might end a line
         items.append(
             element(
                 "li",
