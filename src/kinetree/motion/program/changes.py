@@ -99,15 +99,14 @@ class ChangeBlock:
         return np.asarray((R.T * (2.0 * self.row_weights)) @ R)
 
     def keys(self) -> Integers:
-        """Places row n + column of the lower triangle that can differ from zero; -1 among them."""
+        """Places row n + column of the lower triangle that can differ from zero."""
         columns, curves = self.places.entries(self.sampled)
         every = [x.reshape(self.m, -1) for x in ([] if columns is None else [columns]) + curves]
         place = self.places.place[np.concatenate(every, axis=1)]
         after = np.roll(place, -1, axis=0) if self.goes_on else place[1:]
         both = np.concatenate([place[: len(after)], after], axis=1)
-        found = [np.zeros(0, dtype=np.int64)]
+        occurs = np.zeros((self.places.size, self.places.size), dtype=bool)
         for row in both:
             own = np.unique(row[row >= 0])
-            a, b = np.meshgrid(own, own, indexing="ij")
-            found.append((a * self.places.size + b)[a >= b])
-        return np.unique(np.concatenate(found))
+            occurs[np.ix_(own, own)] = True
+        return np.flatnonzero(np.tril(occurs))
