@@ -76,7 +76,7 @@ def measured(name: str, count: int, seconds: float) -> dict[str, float]:
         tau[:] = 0.0
 
     def partly() -> Any:
-        return kt.hybrid_dynamics(mechanism, q, qd, qdd, tau, prescribed=prescribed, threads=1)
+        return kt.analysis.hybrid_dynamics(mechanism, q, qd, qdd, tau, prescribed=prescribed, threads=1)
 
     own, users = partly(), by_numpy(mechanism, known, free)
     apart = np.abs(own.qdd - users(q, qd, qdd, tau)[0]).max() / np.abs(own.qdd).max()
@@ -89,14 +89,14 @@ def measured(name: str, count: int, seconds: float) -> dict[str, float]:
         "forward": lambda: kt.forward_dynamics(mechanism, q, qd, tau, threads=1),
     }
     derivatives = slice(0, min(count, 64))
-    ways["derivatives"] = lambda: kt.hybrid_dynamics_derivatives(
+    ways["derivatives"] = lambda: kt.analysis.hybrid_dynamics_derivatives(
         mechanism, q[derivatives], qd[derivatives], qdd[derivatives], tau[derivatives], prescribed=prescribed
     )
     sizes = {"derivatives": min(count, 64)}
     found = {way: per_state(call, sizes.get(way, count), seconds) for way, call in ways.items()}
     one = (q[0], qd[0], qdd[0], tau[0])
     found["one call"] = per_state(
-        lambda: kt.hybrid_dynamics(mechanism, *one, prescribed=prescribed), 1, seconds
+        lambda: kt.analysis.hybrid_dynamics(mechanism, *one, prescribed=prescribed), 1, seconds
     )
     return found
 

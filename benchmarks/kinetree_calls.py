@@ -85,7 +85,7 @@ def _hessian_packed(mechanism: kt.Mechanism, *state: Array, **options: Any) -> o
 
 
 def _reaction_gradients(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
-    d = kt.joint_reaction_derivatives(mechanism, *state, **options)
+    d = kt.analysis.joint_reaction_derivatives(mechanism, *state, **options)
     return d.dreaction_dq, d.dreaction_dqd, d.dreaction_dqdd
 
 
@@ -99,7 +99,7 @@ def _adjoint(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
 
 
 def _hessian(mechanism: kt.Mechanism, *state: Array, **options: Any) -> object:
-    d = kt.torque_hessian(mechanism, *state, **options)
+    d = kt.analysis.torque_hessian(mechanism, *state, **options)
     return d.q_q, d.q_qd, d.qd_qd, d.q_qdd
 
 

@@ -34,7 +34,7 @@ class LoopCase(Case):
         simulator = self.simulator(mechanism, method="dop853", rtol=REFERENCE_TOLERANCE)
         return final_positions(simulator.run(self.q0, self.rates))
 
-    def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.Simulator:
+    def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.simulation.Simulator:
         """A prepared simulation that tells the final state."""
         return super().simulator(mechanism, torque=self.torque, **options)
 

@@ -207,7 +207,7 @@ def _pinocchio(path: Path) -> Any:
         for q, qd, qdd in _states(ours):
             try:
                 x, v = kt.coordinates_to(ours, "pinocchio", q, qd, joints=names, nq=model.nq)
-            except kt.InputError:
+            except kt.errors.InputError:
                 return None  # joints without limits, of which some are continuous in the file
             _, a = kt.coordinates_to(ours, "pinocchio", q, qdd, joints=names, nq=model.nq)
             tau = pin.rnea(model, data, np.asarray(x), np.asarray(v), np.asarray(a))
@@ -335,7 +335,7 @@ def _difference(ours: kt.Mechanism, state: tuple[Array, Array, Array], tau: dict
     for link in ours.links:
         joint = link.joint
         if joint.n_dof == 1:
-            mimic = joint.mimic or kt.Mimic(joint.name)
+            mimic = joint.mimic or kt.model.Mimic(joint.name)
             expected[ours.joint_index(mimic.joint)] += mimic.multiplier * tau[joint.name]
     compared = [k for k, name in enumerate(ours.joint_names) if name not in _several(ours)]
     return _relative(_torques(ours, *state)[compared], expected[compared]) if compared else 0.0

@@ -97,7 +97,7 @@ def curve(case: Case, line: Sequence[Runner], reference: Array) -> list[Point]:
         begin = thread_time()
         try:
             answer = runner.call()
-        except kt.SimulationError:  # so tight that no step is short enough
+        except kt.errors.SimulationError:  # so tight that no step is short enough
             break
         error = float(np.abs(runner.final(answer) - reference).max())
         seconds = thread_time() - begin
@@ -225,7 +225,7 @@ def _timed_rollouts(
 
 
 def _batch(mechanism: kt.Mechanism, q0: Array, duration: float, method: str, tolerance: float) -> Array:
-    run = kt.simulate_batch(
+    run = kt.simulation.simulate_batch(
         mechanism, q0, duration=duration, times=[duration], method=method, rtol=tolerance, threads=1
     )
     return np.asarray(run.q.values)[:, -1]

@@ -30,15 +30,15 @@ class Case:
         for rtol in REFERENCE_TOLERANCES:
             try:
                 motion = self.simulator(mechanism, method="dop853", rtol=rtol).run(self.q0)
-            except kt.SimulationError:  # a jump of the forces leaves no step short enough
+            except kt.errors.SimulationError:  # a jump of the forces leaves no step short enough
                 continue
             return final_positions(motion)
         raise RuntimeError(f"{self.name}: there is no reference")
 
-    def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.Simulator:
+    def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.simulation.Simulator:
         """A prepared simulation that tells the final state."""
         who, end = mechanism or self.mechanism, [self.duration]
-        return kt.Simulator(who, self.duration, ground=self.ground, times=end, **options)
+        return kt.simulation.Simulator(who, self.duration, ground=self.ground, times=end, **options)
 
 
 @dataclass(frozen=True, eq=False)

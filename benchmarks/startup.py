@@ -26,8 +26,8 @@ calls = {
     "mass matrix": lambda x: kt.mass_matrix(robot, x),
     "inverse dynamics gradients": lambda x: kt.inverse_dynamics_derivatives(robot, x, x, x).dtau_dq,
     "forward dynamics gradients": lambda x: kt.forward_dynamics_derivatives(robot, x, x, x).dqdd_dq,
-    "reaction gradients": lambda x: kt.joint_reaction_derivatives(robot, x, x, x).reaction,
-    "Hessian of y.tau": lambda x: kt.torque_hessian(robot, x, x, x, x).q_q,
+    "reaction gradients": lambda x: kt.analysis.joint_reaction_derivatives(robot, x, x, x).reaction,
+    "Hessian of y.tau": lambda x: kt.analysis.torque_hessian(robot, x, x, x, x).q_q,
 }
 for name, call in list(calls.items())[:LIMIT]:
     for what, x in (("one state", one), ("batch", many)):

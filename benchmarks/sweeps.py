@@ -103,7 +103,7 @@ def motions(quick: bool) -> None:
 def _ours(arm: kt.Mechanism, masses: Array, rtol: float) -> Array:
     start = np.tile(START, (len(masses), 1))
     some = {"duration": DURATION, "times": [DURATION], "rtol": rtol, "threads": 2}
-    return np.asarray(kt.simulate_batch(arm, start, masses=masses, **some).q.values)[:, -1]
+    return np.asarray(kt.simulation.simulate_batch(arm, start, masses=masses, **some).q.values)[:, -1]
 
 
 def _one_by_one(arm: kt.Mechanism, masses: Array, rtol: float) -> Array:

@@ -134,7 +134,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     balance: Any = running._given.law
     walker = walker_of(robot)
     q, qd = law.start(robot), np.zeros(robot.n_dof)
-    run = kt.Simulator(
+    run = kt.simulation.Simulator(
         robot, trial.period, torque=np.zeros(robot.n_dof), ground=trial.ground, times=2, method="radau",
         rtol=1e-3, atol=1e-5,
     )  # fmt: skip
@@ -150,7 +150,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
                 walker.slides[:, : len(walker.axes)], walker.axes @ trial.push[1]
             )
             pushed = True
-        found = kt.contact_forces(robot, trial.ground, q, qd)
+        found = kt.simulation.contact_forces(robot, trial.ground, q, qd)
         rows = np.hstack([found.force, found.penetration[:, None], found.velocity])
         running.sense(found.names, rows)
         try:
@@ -162,7 +162,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
         run.system.set_constant(tau)
         try:
             motion = run.run(q, qd)
-        except kt.SimulationError:
+        except kt.errors.SimulationError:
             fell = True
             break
         q, qd = motion.q[-1].copy(), motion.qd[-1].copy()
@@ -191,12 +191,12 @@ def trials(kind: str) -> Iterator[Trial]:
     if kind in TEMPLATES:
         for seed in range(10):
             robot = random_robot(TEMPLATES[kind], seed)
-            firm = kt.Soil(stiffness=200.0 * robot.mass * G / walker_of(robot).leg)
+            firm = kt.simulation.Soil(stiffness=200.0 * robot.mass * G / walker_of(robot).leg)
             yield Trial(f"random robot {seed}", robot, kt.Ground(firm), steps=10)
         return
     make, stiffness = ROBOTS[kind]
     robot = make()
-    soil = kt.Soil(stiffness=stiffness)
+    soil = kt.simulation.Soil(stiffness=stiffness)
     flat = kt.Ground(soil)
     walker = walker_of(robot)
     up, ahead = walker.axes[-1], walker.axes[0]
@@ -217,13 +217,13 @@ def trials(kind: str) -> Iterator[Trial]:
         yield Trial(f"slope {degrees:+d} deg", robot, kt.Ground(soil, normal=normal))
     for name, sign in (("up", 1.0), ("down", -1.0)):
         stairs = [
-            kt.Region(forward=(x, x + 0.5), height=sign * 0.02 * (i + 1))
+            kt.simulation.Region(forward=(x, x + 0.5), height=sign * 0.02 * (i + 1))
             for i, x in enumerate(np.arange(0.5, 6.0, 0.5))
         ]
         yield Trial(f"stairs of 2 cm {name}", robot, kt.Ground(soil, regions=stairs))
-    yield Trial("soft ground, 2 kN/m", robot, kt.Ground(kt.Soil()))
-    yield Trial("hard ground, 100 kN/m", robot, kt.Ground(kt.Soil(stiffness=1e5)))
-    yield Trial("friction 0.3", robot, kt.Ground(kt.Soil(stiffness=stiffness, friction=0.3)))
+    yield Trial("soft ground, 2 kN/m", robot, kt.Ground(kt.simulation.Soil()))
+    yield Trial("hard ground, 100 kN/m", robot, kt.Ground(kt.simulation.Soil(stiffness=1e5)))
+    yield Trial("friction 0.3", robot, kt.Ground(kt.simulation.Soil(stiffness=stiffness, friction=0.3)))
     for seed in (1, 2, 3):
         wrong = kt.control.perturbed(robot, seed, mass=0.2, inertia=0.2, center=0.0)
         yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.Walking(model=wrong))

@@ -151,8 +151,8 @@ def _soak(what: str) -> Soak:
 
 
 @cache
-def _simulator() -> kt.Simulator:
-    return kt.Simulator(kt.zoo.gripper(), duration=0.01, times=2, rtol=1e-6)
+def _simulator() -> kt.simulation.Simulator:
+    return kt.simulation.Simulator(kt.zoo.gripper(), duration=0.01, times=2, rtol=1e-6)
 
 
 def simulator(rng: Rng, folder: Path) -> str:

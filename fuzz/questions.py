@@ -38,8 +38,8 @@ def _statics(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> None:
     _near(bias, newton, EXACT, "bias torque is not inverse dynamics without acceleration")
     slope = [_central(lambda x: kt.potential_energy(mechanism, x), q, e) for e in np.eye(len(q))]
     _near(gravity, np.array(slope), DIFFERENCES, "gravity torque is not the slope of the potential energy")
-    parameters = kt.inertial_parameters(mechanism)
-    regressed = np.tensordot(kt.inertia_regressor(mechanism, q, qd, qdd), parameters, axes=2)
+    parameters = kt.analysis.inertial_parameters(mechanism)
+    regressed = np.tensordot(kt.analysis.inertia_regressor(mechanism, q, qd, qdd), parameters, axes=2)
     tau = kt.inverse_dynamics(mechanism, q, qd, qdd)
     _near(regressed, tau, EXACT, "the regressor gives other torques")
 
@@ -61,7 +61,7 @@ def _motions(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> None:
     def later(h: float) -> Array:
         return kt.body_velocities(mechanism, _at(q, qd, qdd, h), qd + h * qdd)
 
-    accelerations = kt.body_accelerations(mechanism, q, qd, qdd)
+    accelerations = kt.analysis.body_accelerations(mechanism, q, qd, qdd)
     _near(accelerations, _central(later, 0.0, 1.0), DIFFERENCES, "accelerations")
     body = mechanism.body_names[-1]
     _near(kt.jacobian(mechanism, q, body) @ qd, twists[-1], EXACT, "the Jacobian gives other velocities")
@@ -94,7 +94,7 @@ def _slopes(mechanism: kt.Mechanism, rng: np.random.Generator, q: Array, qd: Arr
     along = found.dtau_dq @ d[0] + found.dtau_dqd @ d[1] + found.dtau_dqdd @ d[2]
     _near(along, _central(torque, 0.0, 1.0), DIFFERENCES, "derivatives of inverse dynamics")
     weight = rng.standard_normal(len(q))
-    second = kt.torque_hessian(mechanism, q, qd, qdd, weight)
+    second = kt.analysis.torque_hessian(mechanism, q, qd, qdd, weight)
 
     def gradient(h: float) -> Array:
         there = kt.inverse_dynamics_derivatives(mechanism, q + h * d[0], qd + h * d[1], qdd + h * d[2])
@@ -102,7 +102,7 @@ def _slopes(mechanism: kt.Mechanism, rng: np.random.Generator, q: Array, qd: Arr
 
     straight = second.q_q @ d[0] + second.q_qd @ d[1] + second.q_qdd @ d[2]
     _near(straight, _central(gradient, 0.0, 1.0), DIFFERENCES, "second derivatives of inverse dynamics")
-    reactions = kt.joint_reaction_derivatives(mechanism, q, qd, qdd)
+    reactions = kt.analysis.joint_reaction_derivatives(mechanism, q, qd, qdd)
     moved = reactions.dreaction_dq @ d[0] + reactions.dreaction_dqd @ d[1] + reactions.dreaction_dqdd @ d[2]
 
     def reaction(h: float) -> Array:
@@ -123,13 +123,13 @@ def _solved(mechanism: kt.Mechanism, rng: np.random.Generator, q: Array, qd: Arr
         _near(M @ slopes.dqdd_dqd, -other.dtau_dqd, 1e-6, "derivatives of forward dynamics by qd")
         names = np.array(mechanism.joint_names)
         known = rng.random(len(q)) < 0.5
-        part = kt.hybrid_dynamics(mechanism, q, qd, qdd, tau, prescribed=names[known].tolist())
+        part = kt.analysis.hybrid_dynamics(mechanism, q, qd, qdd, tau, prescribed=names[known].tolist())
         _near(part.qdd, qdd, 1e-6, "hybrid dynamics: accelerations")
         _near(part.tau, tau, 1e-6, "hybrid dynamics: torques")
     body = mechanism.body_names[-1]
     wanted = kt.forward_kinematics(mechanism, q)[body][1]
     found = kt.inverse_kinematics(
-        mechanism, kt.Target(body, wanted), q + 0.01 * rng.standard_normal(len(q)), limits=False
+        mechanism, kt.analysis.Target(body, wanted), q + 0.01 * rng.standard_normal(len(q)), limits=False
     )
     there = kt.forward_kinematics(mechanism, found.q)[body][1]
     if found.converged and np.abs(there - wanted).max() > 1e-6:

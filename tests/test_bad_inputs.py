@@ -203,7 +203,9 @@ def test_bad_models_are_refused_in_words(case, tmp_path):
         assert word in said, said
     assert said.isprintable() and len(said) < 400 + len(str(path)), said
     if strict:
-        with pytest.raises(kt.FileError) if case not in TOLERATED else pytest.warns(kt.KinetreeWarning):
+        with (
+            pytest.raises(kt.errors.FileError) if case not in TOLERATED else pytest.warns(kt.KinetreeWarning)
+        ):
             kt.load(path)
         return
     result = CliRunner().invoke(app, ["convert", str(path), str(tmp_path / "new.toml")])
@@ -213,25 +215,25 @@ def test_bad_models_are_refused_in_words(case, tmp_path):
 
 def test_a_study_is_no_mechanism(tmp_path):
     (tmp_path / "fall.toml").write_text('[study]\ntask = "simulate"\n', encoding="utf-8")
-    with pytest.raises(kt.FileError, match=r"fall\.toml: is a study, not a mechanism; run it"):
+    with pytest.raises(kt.errors.FileError, match=r"fall\.toml: is a study, not a mechanism; run it"):
         kt.load(tmp_path / "fall.toml")
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path):
-    with pytest.raises(kt.FileError, match=r"none\.urdf: no such file \(looked in"):
+    with pytest.raises(kt.errors.FileError, match=r"none\.urdf: no such file \(looked in"):
         kt.load(tmp_path / "none.urdf")
     (tmp_path / "x.urdf").mkdir()
-    with pytest.raises(kt.FileError, match="is a folder"):
+    with pytest.raises(kt.errors.FileError, match="is a folder"):
         kt.load(tmp_path / "x.urdf")
 
 
 def test_text_that_is_no_utf8_is_named(tmp_path):
     path = tmp_path / "arm.toml"
     path.write_text(TOML, encoding="utf-16")
-    with pytest.raises(kt.FileError, match="UTF-16 text; save it as UTF-8"):
+    with pytest.raises(kt.errors.FileError, match="UTF-16 text; save it as UTF-8"):
         kt.load(path)
     path.write_bytes(TOML.encode() + b"# \xff\n")
-    with pytest.raises(kt.FileError, match="line 5: is no UTF-8 text: byte 0xff"):
+    with pytest.raises(kt.errors.FileError, match="line 5: is no UTF-8 text: byte 0xff"):
         kt.load(path)
 
 
@@ -343,7 +345,7 @@ def test_a_mechanism_cannot_be_changed_into_a_wrong_one():
         body.inertia.mass = -1.0
     with pytest.raises(ValueError):
         body.inertia.center[0] = np.nan
-    with pytest.raises(kt.ModelError, match="mass must be >= 0 kg, got -1"):
+    with pytest.raises(kt.errors.ModelError, match="mass must be >= 0 kg, got -1"):
         dataclasses.replace(body.inertia, mass=-1.0)
 
 
@@ -351,11 +353,11 @@ def test_what_has_no_answer_says_which_joint_is_to_blame():
     """Cases 8, 51 and 53: no mass, no dynamics, gimbal lock."""
     arm = kt.Builder("arm")
     arm.world.revolute("hinge").body("frame")
-    with pytest.raises(kt.SingularityError, match="hinge"):
+    with pytest.raises(kt.errors.SingularityError, match="hinge"):
         kt.forward_dynamics(arm.build(), [0.0], [0.0], [1.0])
     top = kt.Builder("top")
     top.world.spherical("ball", sequence="ZXZ").body("top", kt.Inertia.sphere(1.0, 0.1))
-    with pytest.raises(kt.SingularityError, match="ball"):
+    with pytest.raises(kt.errors.SingularityError, match="ball"):
         kt.forward_dynamics(top.build(), [0.0, 0.0, 0.0], np.zeros(3), np.zeros(3))
 
 
@@ -374,7 +376,7 @@ def test_a_truncated_result_is_refused(saved, part):
     """Case 61."""
     whole = saved.read_bytes()
     saved.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(kt.FileError, match=r"run\.nc: .*(empty|incomplete|damaged|no NetCDF)"):
+    with pytest.raises(kt.errors.FileError, match=r"run\.nc: .*(empty|incomplete|damaged|no NetCDF)"):
         kt.load_result(saved)
 
 
@@ -382,7 +384,7 @@ def test_a_changed_result_is_refused(saved):
     h5py = pytest.importorskip("h5py")
     with h5py.File(saved, "r+") as file:
         file["q"][0, 0] = 7.0
-    with pytest.raises(kt.FileError, match="checksum does not fit"):
+    with pytest.raises(kt.errors.FileError, match="checksum does not fit"):
         kt.load_result(saved)
 
 
@@ -390,7 +392,7 @@ def test_a_result_of_a_newer_version_is_refused(saved):
     h5py = pytest.importorskip("h5py")
     with h5py.File(saved, "r+") as file:
         file.attrs["kinetree_format"] = "99.0"
-    with pytest.raises(kt.FileError, match=r"newer Kinetree \(format 99\.0"):
+    with pytest.raises(kt.errors.FileError, match=r"newer Kinetree \(format 99\.0"):
         kt.load_result(saved)
 
 
@@ -404,6 +406,6 @@ class Trap:
 def test_a_pickle_is_never_opened(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("run.nc").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(kt.FileError, match="no NetCDF-4 file"):
+    with pytest.raises(kt.errors.FileError, match="no NetCDF-4 file"):
         kt.load_result("run.nc")
     assert not Path("touched").exists()

@@ -84,7 +84,7 @@ def test_labels_of_opensim_files_have_no_blanks_and_differ(slide):
         if names == pairs[0]:
             assert "time\tleft_knee\tright_knee\n" in opensim_text(result)
         else:
-            with pytest.raises(kt.InputError, match="a_b"):
+            with pytest.raises(kt.errors.InputError, match="a_b"):
                 opensim_text(result)
 
 

@@ -96,7 +96,9 @@ def test_mimic_joints_massless_bodies_and_limits_of_formulations_are_told():
     hand = kt.Builder("hand")
     rod = kt.Inertia.box(1.0, (0.3, 0.1, 0.2), center=(0.1, 0.0, 0.0))
     palm = hand.world.revolute("palm").body("palm", rod)
-    palm.revolute("finger", at=(0.3, 0, 0), axis="y", mimic=kt.Mimic("palm", 0.5, 0.1)).body("finger", rod)
+    palm.revolute("finger", at=(0.3, 0, 0), axis="y", mimic=kt.model.Mimic("palm", 0.5, 0.1)).body(
+        "finger", rod
+    )
     rows = agreement(hand.build(), states=2)
     assert all(row.passed for row in rows) and any("mimic" in (row.refused or "") for row in rows)
     assert all(check.passed for check in check_derivatives(hand.build(), states=2))

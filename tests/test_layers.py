@@ -9,7 +9,7 @@ from kinetree.doors import UPWARD, upstairs
 
 PACKAGE = Path(__file__).parents[1] / "src" / "kinetree"
 FLOORS = (
-    ("errors", "doors", "progress"),
+    ("errors", "renamed", "doors", "progress"),
     ("algebra",),
     ("model",),
     ("formats",),

@@ -1,6 +1,7 @@
 """What the package promises: names, docstrings, running examples, a quick import."""
 
 import ast
+import collections
 import doctest
 import importlib.util
 import inspect
@@ -23,6 +24,8 @@ MODULES = [
         if not found.name.endswith("__main__")
     ),
 ]
+MAPPED = ("analysis", "errors", "model", "motion", "simulation")  # rooms whose every name the map has
+ALLOWED_TWICE = {"Walking": ["control", "walking"]}  # the controller, and the task of predictions
 NOT_YET_NEEDED = ("matplotlib", "pydantic", "scipy", "mujoco", "numba", "rich", "typer")
 
 
@@ -102,6 +105,26 @@ def test_the_map_of_the_public_surface_has_a_place_for_every_name():
     rows = re.findall(r"^\| `kt\.\w*`[^|]*\|(.*)\|$", page, re.MULTILINE)
     placed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     assert [name for name in kinetree.__all__ if placed.count(name) != 1] == []
+    below = [name for room in MAPPED for name in getattr(kinetree, room).__all__]
+    assert [name for name in below if placed.count(name) != 1] == []
+
+
+def test_the_package_itself_has_few_names():
+    names = [name for name in kinetree.__all__ if not inspect.ismodule(getattr(kinetree, name))]
+    assert len(names) <= 46
+    assert set(dir(kinetree)) == set(kinetree.__all__)
+
+
+def test_each_public_class_has_one_place_and_one_meaning():
+    """No class is public twice, and no two classes share a name."""
+    rooms = [name for name in kinetree.__all__ if inspect.ismodule(getattr(kinetree, name))]
+    found = collections.defaultdict(list)
+    for place in ("", *rooms):
+        room = getattr(kinetree, place) if place else kinetree
+        for name in room.__all__:
+            if inspect.isclass(getattr(room, name)):
+                found[name].append(place)
+    assert {name: places for name, places in found.items() if len(places) > 1} == ALLOWED_TWICE
 
 
 def test_import_is_light():

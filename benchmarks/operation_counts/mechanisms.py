@@ -25,7 +25,7 @@ def general(joints: Sequence[tuple[str, int]], floating: bool = False) -> kt.Mec
     links, ends, grown = [], {-1: ("world", kt.Placement())}, set()
     if floating:
         base = kt.Joint.of_kind("base", "free")
-        links.append(kt.Link(kt.Body("base", _inertia(rng)), base))
+        links.append(kt.model.Link(kt.Body("base", _inertia(rng)), base))
         ends[-1] = ("base", _turn(rotation_to_axis(base.axes[-1])))
     for k, (kind, place) in enumerate(joints):
         parent, near = ends[place]
@@ -34,7 +34,7 @@ def general(joints: Sequence[tuple[str, int]], floating: bool = False) -> kt.Mec
             near = near @ _dh(rng)
         grown.add(place)
         first = _turn(rotation_to_axis(joint.axes[0]))
-        links.append(kt.Link(body, joint, parent, near @ _dh(rng) @ first.inverse))
+        links.append(kt.model.Link(body, joint, parent, near @ _dh(rng) @ first.inverse))
         ends[k] = (body.name, _turn(rotation_to_axis(joint.axes[-1])))
     return kt.Mechanism("general", tuple(links), np.array([1.0, 2.0, -9.0]))
 

@@ -54,7 +54,7 @@ class Toolbox:
         return inverse
 
 
-def _row(link: kt.Link) -> Any:
+def _row(link: kt.model.Link) -> Any:
     """A row from a placement Rx(alpha) Tx(a) Rz(theta) Tz(d)."""
     R, p = link.placement.rotation, link.placement.position
     turned_about_z = link.joint.kind == "revolute" and np.allclose(link.joint.axes, [[0, 0, 1]])

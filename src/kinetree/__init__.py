@@ -6,7 +6,7 @@
 (6,)
 
 The public names stand in ``__init__.pyi``, each once with its home; a module is loaded when a name of it is
-first used, so that importing the package is quick.
+first used, so that importing the package is quick. Names that have moved are in ``renamed.py``.
 """
 
 import lazy_loader
@@ -22,5 +22,8 @@ def __getattr__(name: str) -> object:
         if name.startswith("_") or name in __all__:
             raise
         from kinetree.errors import unknown_name
+        from kinetree.renamed import moved_name, new_place
 
+        if new_place(__name__, name):
+            return moved_name(__name__, name)
         raise AttributeError(unknown_name("name of the package kinetree", name, __all__)) from None

@@ -12,6 +12,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+__all__ = [
+    "AssemblyError",
+    "FileError",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "SimulationError",
+    "SingularityError",
+    "StopSimulation",
+]
 HELPFUL = 20  # messages about unknown names that suggest another one
 LONGEST = 200  # characters of a value in a message
 _SHORT = reprlib.Repr()
@@ -119,3 +129,7 @@ def unknown_name(kind: str, name: object, choices: Iterable[object], named: int 
     near = difflib.get_close_matches(str(name)[:LONGEST], names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return f"unknown {kind} '{cut(str(name))}'; allowed: {listed(names)}.{hint}"
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,22 +1,25 @@
 """The digital human besides its mechanism, ``kt.zoo.human``: sizes, strength, fatigue, mirror images."""
 
+from typing import TYPE_CHECKING
+
 from kinetree.model.human.fatigue import fatigue, repetitions
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.human.segments import Proportions, Segment, proportions, size_at
 from kinetree.model.human.strength import (
     Strength,
-    TorqueLimits,
+    TorqueBounds,
     constant_torques,
     scaled_torques,
     strength,
 )
+from kinetree.renamed import moved_names
 
 __all__ = [
     "FROZEN_WHILE_WALKING",
     "Proportions",
     "Segment",
     "Strength",
-    "TorqueLimits",
+    "TorqueBounds",
     "constant_torques",
     "fatigue",
     "mirror_image",
@@ -26,3 +29,6 @@ __all__ = [
     "size_at",
     "strength",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)

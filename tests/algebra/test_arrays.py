@@ -25,33 +25,33 @@ def test_numbers_of_any_real_type(values):
     "values", ["ab", ["1", "2"], [1j], [True], [None], {"a": 1}, [[1], [1, 2]], object()]
 )
 def test_what_is_not_a_number(values):
-    with pytest.raises(kt.InputError, match="angle must be real numbers, got"):
+    with pytest.raises(kt.errors.InputError, match="angle must be real numbers, got"):
         numbers(values, "angle")
-    with pytest.raises(kt.ModelError):
-        numbers(values, "angle", kt.ModelError)
+    with pytest.raises(kt.errors.ModelError):
+        numbers(values, "angle", kt.errors.ModelError)
 
 
 def test_finite_says_where():
-    with pytest.raises(kt.InputError, match=r"x must be finite, got inf at index \(1, 0\)"):
+    with pytest.raises(kt.errors.InputError, match=r"x must be finite, got inf at index \(1, 0\)"):
         finite(np.array([[1, 2], [np.inf, np.nan]]), "x")
-    with pytest.raises(kt.InputError, match="x must be finite, got nan at index 2"):
+    with pytest.raises(kt.errors.InputError, match="x must be finite, got nan at index 2"):
         finite(np.array([1, 2, np.nan]), "x")
-    with pytest.raises(kt.InputError, match=r"x must be finite, got nan$"):
+    with pytest.raises(kt.errors.InputError, match=r"x must be finite, got nan$"):
         finite(np.array(np.nan), "x")
 
 
 @pytest.mark.parametrize("value", [True, None, [1.0], "1", np.nan, np.inf, 1j])
 def test_one_number(value):
-    with pytest.raises(kt.InputError, match="mass must be"):
+    with pytest.raises(kt.errors.InputError, match="mass must be"):
         number(value, "mass")
     assert number(np.float32(2), "mass") == 2.0 and type(number(2, "mass")) is float
 
 
 def test_shapes():
     with pytest.raises(
-        kt.InputError, match=r"v must be a vector of 2 numbers, got shape \(3,\): \[1, 2, 3\]"
+        kt.errors.InputError, match=r"v must be a vector of 2 numbers, got shape \(3,\): \[1, 2, 3\]"
     ):
         vector([1, 2, 3], 2, "v")
-    with pytest.raises(kt.InputError, match=r"A must be a 2 x 3 matrix, got shape \(3, 2\)"):
+    with pytest.raises(kt.errors.InputError, match=r"A must be a 2 x 3 matrix, got shape \(3, 2\)"):
         matrix(np.zeros((3, 2)), (2, 3), "A")
     assert not vector([1, 2], 2, "v").flags.writeable

@@ -78,7 +78,7 @@ def test_text():
     ids=["two", "nan", "text", "stretched", "vector", "two angles", "both"],
 )
 def test_bad_placements(arguments, message):
-    with pytest.raises(kt.ModelError, match=message):
-        kt.Placement.at(**arguments, what="door", error=kt.ModelError)
-    with pytest.raises(kt.InputError):
+    with pytest.raises(kt.errors.ModelError, match=message):
+        kt.Placement.at(**arguments, what="door", error=kt.errors.ModelError)
+    with pytest.raises(kt.errors.InputError):
         kt.Placement.at(**arguments)

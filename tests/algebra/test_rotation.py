@@ -107,7 +107,7 @@ def test_rates_in_gimbal_lock(sequence):
     where = "a multiple of pi" if sequence in SYMMETRIC else "pi/2 plus a multiple of pi"
     angles = np.array([[0.1, 0.7, 0.2], [0.1, lock(sequence), 0.2]])
     with pytest.raises(
-        kt.SingularityError, match=f"{sequence} is in gimbal lock: its second angle is.*not {where}"
+        kt.errors.SingularityError, match=f"{sequence} is in gimbal lock: its second angle is.*not {where}"
     ) as e:
         euler_rates(sequence, angles, (1.0, 2.0, 3.0))
     assert f"{angles[1, 1]:.9g} rad" in str(e.value)
@@ -189,5 +189,5 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_input(bad):
     call, message = BAD[bad]
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         call()

@@ -29,7 +29,7 @@ def answers(robot, q, qd, qdd):
         "kinetic_energy": (kt.kinetic_energy(robot, q, qd), ()),
         "momentum": (kt.momentum(robot, q, qd), (6,)),
         "body_velocities": (kt.body_velocities(robot, q, qd), (bodies, 6)),
-        "body_accelerations": (kt.body_accelerations(robot, q, qd, qdd), (bodies, 6)),
+        "body_accelerations": (kt.analysis.body_accelerations(robot, q, qd, qdd), (bodies, 6)),
     }, {
         "mass_matrix": (kt.mass_matrix(robot, q), (n, n)),
         "gravity_torque": (kt.gravity_torque(robot, q), (n,)),
@@ -154,15 +154,15 @@ def test_floating_base_batches(rng):
     bird = robot.build()
     q, qd, qdd = trees.state(bird, rng, (2, 3))
     load = kt.Wrench("left", rng.uniform(-1, 1, (2, 1, 3)))
-    base, tau = kt.floating_base_inverse_dynamics(bird, q, qd[0], qdd[0, 0, 6:], load)
+    base, tau = kt.analysis.floating_base_inverse_dynamics(bird, q, qd[0], qdd[0, 0, 6:], load)
     assert base.shape == (2, 3, 6) and tau.shape == (2, 3, 2)
     one = kt.Wrench("left", load.force[1, 0])
-    alone = kt.floating_base_inverse_dynamics(bird, q[1, 2], qd[0, 2], qdd[0, 0, 6:], one)
+    alone = kt.analysis.floating_base_inverse_dynamics(bird, q[1, 2], qd[0, 2], qdd[0, 0, 6:], one)
     assert_close(base[1, 2], alone[0], 1e-12)
     assert_close(tau[1, 2], alone[1], 1e-12)
-    many = kt.floating_base_inverse_dynamics(bird, q[0, 0], qd[0, 0], qdd[0, 0, 6:], load)
+    many = kt.analysis.floating_base_inverse_dynamics(bird, q[0, 0], qd[0, 0], qdd[0, 0, 6:], load)
     assert many[0].shape == (2, 1, 6) and many[1].shape == (2, 1, 2)
-    none = kt.floating_base_inverse_dynamics(bird, np.zeros((0, 8)), np.zeros(8), np.zeros(2))
+    none = kt.analysis.floating_base_inverse_dynamics(bird, np.zeros((0, 8)), np.zeros(8), np.zeros(2))
     assert none[0].shape == (0, 6) and none[1].shape == (0, 2)
 
 
@@ -172,7 +172,7 @@ def test_random_states(rng):
     a = robot.world.revolute("both", lower=-0.1, upper=0.2).body("a", rod)
     b = a.revolute("low", lower=5.0).body("b", rod)
     c = b.prismatic("high", upper=-7.0).body("c", rod)
-    d = c.revolute("follower", mimic=kt.Mimic("both")).body("d", rod)
+    d = c.revolute("follower", mimic=kt.model.Mimic("both")).body("d", rod)
     d.prismatic("free").body("e", rod)
     s = kt.random_state(robot.build(), rng, batch=(200,), scale=2.0)
     assert s.q.shape == s.qd.shape == s.qdd.shape == (200, 4)

@@ -78,7 +78,7 @@ def test_projectile(rng):
     q, qd = rng.uniform(-1, 1, (2, 6))
     qdd = kt.forward_dynamics(stone, q, qd, np.zeros(6))
     R = kt.forward_kinematics(stone, q).rotation[0]
-    v, a = kt.body_velocities(stone, q, qd)[0], kt.body_accelerations(stone, q, qd, qdd)[0]
+    v, a = kt.body_velocities(stone, q, qd)[0], kt.analysis.body_accelerations(stone, q, qd, qdd)[0]
     r, w, wd = R @ inertia.center, v[3:], a[3:]
     assert_close(a[:3] + np.cross(wd, r) + np.cross(w, np.cross(w, r)), [0, 0, -G], 1e-11)
     moment = R @ inertia.moment @ R.T

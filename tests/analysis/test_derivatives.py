@@ -67,7 +67,7 @@ def test_forward_dynamics(robot, rng, wrenches):
 
 def test_joint_reactions(robot, rng, wrenches):
     at = state(robot, rng)
-    d = kt.joint_reaction_derivatives(robot, *at, wrenches)
+    d = kt.analysis.joint_reaction_derivatives(robot, *at, wrenches)
     assert_close(d.reaction, kt.joint_reactions(robot, *at, wrenches), 1e-13)
     for which, found in enumerate((d.dreaction_dq, d.dreaction_dqd, d.dreaction_dqdd)):
         assert found.shape == (robot.n_bodies, 6, robot.n_dof)
@@ -78,7 +78,7 @@ def test_joint_reactions(robot, rng, wrenches):
 def test_torque_hessian(robot, rng, wrenches):
     at = state(robot, rng)
     weight = rng.uniform(-1, 1, robot.n_dof)
-    h = kt.torque_hessian(robot, *at, weight, wrenches)
+    h = kt.analysis.torque_hessian(robot, *at, weight, wrenches)
     d = kt.inverse_dynamics_derivatives(robot, *at, wrenches)
     assert_close(h.tau, d.tau, 1e-13)
     gradient = [h.dq, h.dqd, h.dqdd]
@@ -100,8 +100,8 @@ def test_torque_hessian(robot, rng, wrenches):
 QUESTIONS = {
     kt.inverse_dynamics_derivatives: ("tau", "dtau_dq", "dtau_dqd", "dtau_dqdd"),
     kt.forward_dynamics_derivatives: ("qdd", "dqdd_dq", "dqdd_dqd", "dqdd_dtau"),
-    kt.joint_reaction_derivatives: ("reaction", "dreaction_dq", "dreaction_dqd", "dreaction_dqdd"),
-    kt.torque_hessian: ("tau", "dq", "dqd", "dqdd", "q_q", "q_qd", "qd_qd", "q_qdd", "full"),
+    kt.analysis.joint_reaction_derivatives: ("reaction", "dreaction_dq", "dreaction_dqd", "dreaction_dqdd"),
+    kt.analysis.torque_hessian: ("tau", "dq", "dqd", "dqdd", "q_q", "q_qd", "qd_qd", "q_qdd", "full"),
 }
 
 
@@ -111,7 +111,7 @@ def test_batches_are_single_states_side_by_side(ask, case, rng):
     make = {"all kinds": trees.random_tree, "mimic": trees.mimic_tree, "welded": trees.welded_tree}[case]
     robot = make(rng, 8)
     at = state(robot, rng, BATCH)
-    if ask is kt.torque_hessian:
+    if ask is kt.analysis.torque_hessian:
         at.append(rng.uniform(-1, 1, (*BATCH, robot.n_dof)))
     together = ask(robot, *at)
     tolerance = 1e-9 if ask is kt.forward_dynamics_derivatives else 1e-12
@@ -158,7 +158,7 @@ def torque_errors(robot, case, wrenches):
 def distal_reaction_errors(links, gravity, case):
     """Of dF and dN: components in the moving distal frames, moments about O_(i-1)."""
     robot, load = chain(links, gravity), distal_load(links, case)
-    d = kt.joint_reaction_derivatives(robot, *(case[key] for key in STATE), load)
+    d = kt.analysis.joint_reaction_derivatives(robot, *(case[key] for key in STATE), load)
     errors = {}
     for key in STATE:
         slopes = getattr(d, f"dreaction_d{key}")

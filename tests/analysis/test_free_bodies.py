@@ -17,7 +17,7 @@ def assert_same_answers(robot, rng):
     assert_close(poses.rotation, expected.poses[:, :3, :3])
     assert_close(poses.position, expected.poses[:, :3, 3])
     assert_close(kt.body_velocities(robot, q, qd), expected.velocities)
-    assert_close(kt.body_accelerations(robot, q, qd, qdd), expected.accelerations)
+    assert_close(kt.analysis.body_accelerations(robot, q, qd, qdd), expected.accelerations)
     assert_close(kt.inverse_dynamics(robot, q, qd, qdd, wrenches), expected.tau)
     assert_close(kt.joint_reactions(robot, q, qd, qdd, wrenches), expected.reactions)
     assert_close(kt.forward_dynamics(robot, q, qd, expected.tau, wrenches), qdd, 1e-10)

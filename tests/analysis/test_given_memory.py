@@ -139,7 +139,7 @@ def test_unchecked_lets_nan_through_and_nothing_else_changes(rng):
     x[0][2, 1] = np.nan
     with pytest.raises(InputError):
         kt.inverse_dynamics(ARM, *x)
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         tau = kt.inverse_dynamics(ARM, *x)
     assert np.isnan(tau[2]).any()
     good = np.arange(8) != 2
@@ -150,7 +150,7 @@ def test_unchecked_lets_nan_through_and_nothing_else_changes(rng):
 
 def test_unchecked_still_looks_at_shapes(rng):
     x = states(ARM, rng, 8)
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         for ask in SIMPLE:
             with pytest.raises(InputError):
                 ask(ARM, x[0][:, :5].copy(), x[1], x[2])
@@ -168,7 +168,7 @@ def test_unchecked_does_not_ask_about_singular_states():
     robot, still = massless.build(), np.zeros((8, 2))
     with pytest.raises(SingularityError):
         kt.forward_dynamics(robot, still, still, still)
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         assert kt.forward_dynamics(robot, still, still, still).shape == (8, 2)
 
 
@@ -180,9 +180,9 @@ EVERYTHING = {
     "g": lambda robot, q, qd, x: kt.gravity_torque(robot, q),
     "dtau_dq": lambda *given: kt.inverse_dynamics_derivatives(*given).dtau_dq,
     "dqdd_dq": lambda *given: kt.forward_dynamics_derivatives(*given).dqdd_dq,
-    "d2tau": lambda *given: kt.torque_hessian(*given, given[-1]).q_q,
+    "d2tau": lambda *given: kt.analysis.torque_hessian(*given, given[-1]).q_q,
     "reactions": kt.joint_reactions,
-    "dreaction_dq": lambda *given: kt.joint_reaction_derivatives(*given).dreaction_dq,
+    "dreaction_dq": lambda *given: kt.analysis.joint_reaction_derivatives(*given).dreaction_dq,
     "T": lambda robot, q, qd, x: kt.kinetic_energy(robot, q, qd),
     "places": lambda robot, q, qd, x: kt.forward_kinematics(robot, q).position,
     "speeds": lambda robot, q, qd, x: kt.body_velocities(robot, q, qd),
@@ -196,12 +196,12 @@ def test_unchecked_is_the_same_for_every_question_and_batch(name, robot, rng):
     ask = EVERYTHING[name]
     for batch in ((1,), (3,), (4,), (9,)):
         x, bad = states(robot, rng, *batch), batch[0] // 2
-        with kt.unchecked():
+        with kt.analysis.unchecked():
             expected = ask(robot, *x)
         x[0][bad, 0] = np.nan
         with pytest.raises(InputError, match=f"nan .* in state {bad}"):
             ask(robot, *x)
-        with kt.unchecked():
+        with kt.analysis.unchecked():
             found = ask(robot, *x)
             alone = ask(robot, *(y[bad] for y in x))
         assert np.isnan(found[bad]).any() and np.isnan(alone).any()
@@ -213,11 +213,11 @@ def test_unchecked_does_not_ask_about_singular_states_with_mimics(rng):
     robot = kt.Builder("massless")
     nothing = kt.Inertia(0.0, (0, 0, 0), np.zeros((3, 3)))
     robot.world.revolute("a").body("b", kt.Inertia.sphere(1.0, 0.1))
-    robot.world.revolute("c", mimic=kt.Mimic("a")).body("d", nothing).revolute("e").body("f", nothing)
+    robot.world.revolute("c", mimic=kt.model.Mimic("a")).body("d", nothing).revolute("e").body("f", nothing)
     pair, still = robot.build(), np.zeros((5, 2))
     with pytest.raises(SingularityError, match="'e' moves no inertia in state 0 "):
         kt.forward_dynamics(pair, still, still, still)
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         assert np.isnan(kt.forward_dynamics(pair, still, still, still)).all()
         assert kt.forward_dynamics_derivatives(pair, still, still, still).dqdd_dq.shape == (5, 2, 2)
 
@@ -233,7 +233,7 @@ def test_unchecked_holds_for_its_own_thread(rng):
         except InputError:
             found.append("checked")
 
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         thread = threading.Thread(target=elsewhere)
         thread.start()
         thread.join()

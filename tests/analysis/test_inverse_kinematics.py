@@ -147,7 +147,9 @@ def test_mimic_joints_follow_and_their_limits_count():
     hand = kt.Builder("hand")
     bar = kt.Inertia.rod(1.0, end=(1, 0, 0))
     first = hand.world.revolute("first", lower=0.0).body("one", bar)
-    first.revolute("second", at=(1, 0, 0), mimic=kt.Mimic("first", -2.0, 0.1), lower=-0.5).body("two", bar)
+    first.revolute("second", at=(1, 0, 0), mimic=kt.model.Mimic("first", -2.0, 0.1), lower=-0.5).body(
+        "two", bar
+    )
     mechanism = hand.build()
     _, p = kt.forward_kinematics(mechanism, [[0.25], [0.5]])["two"]
     R, _ = kt.forward_kinematics(mechanism, [[0.25], [0.5]])["two"]

@@ -36,7 +36,7 @@ def test_velocities_are_rates_of_poses(robot, rng):
 def test_accelerations_are_rates_of_velocities(robot, rng):
     q, qd, qdd = trees.state(robot, rng)
     at, rate = along(q, qd, qdd)
-    found = kt.body_accelerations(robot, q, qd, qdd)
+    found = kt.analysis.body_accelerations(robot, q, qd, qdd)
     expected = differences(lambda t: kt.body_velocities(robot, at(t), rate(t)), [0.0])[..., 0]
     assert_close(found, expected, 1e-10)
 
@@ -81,7 +81,7 @@ def test_bodies_on_the_world_do_not_move(rng):
         k = robot.body_index(name)
         assert not kt.jacobian(robot, q, name).any()
         assert not kt.body_velocities(robot, q, qd)[k].any()
-        assert not kt.body_accelerations(robot, q, qd, qdd)[k].any()
+        assert not kt.analysis.body_accelerations(robot, q, qd, qdd)[k].any()
         assert_close(kt.forward_kinematics(robot, q)[name][0], kt.forward_kinematics(robot, 0 * q)[name][0])
 
 
@@ -93,7 +93,7 @@ def test_poses_by_name(rng):
     k = robot.body_index("body3")
     assert np.array_equal(rotation, poses.rotation[:, k]) and rotation.shape == (4, 3, 3)
     assert np.array_equal(position, poses.position[:, k]) and position.shape == (4, 3)
-    with pytest.raises(kt.InputError, match=r"unknown body 'body33'.*Did you mean 'body3'"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown body 'body33'.*Did you mean 'body3'"):
         poses["body33"]
 
 

@@ -34,5 +34,5 @@ def test_batches_of_any_shape_and_loops():
 
 def test_labelled_is_a_flag():
     arm = kt.zoo.two_link()
-    with pytest.raises(kt.InputError, match="labelled must be True or False"):
+    with pytest.raises(kt.errors.InputError, match="labelled must be True or False"):
         kt.joint_reactions(arm, [0, 0], [0, 0], [0, 0], labelled="yes")

@@ -26,13 +26,13 @@ DYNAMICS = {
     "joint_reactions": lambda m, x: kt.joint_reactions(m, x, x, x),
     "inverse_dynamics_derivatives": lambda m, x: kt.inverse_dynamics_derivatives(m, x, x, x),
     "forward_dynamics_derivatives": lambda m, x: kt.forward_dynamics_derivatives(m, x, x, x),
-    "joint_reaction_derivatives": lambda m, x: kt.joint_reaction_derivatives(m, x, x, x),
-    "torque_hessian": lambda m, x: kt.torque_hessian(m, x, x, x, x),
-    "inertia_regressor": lambda m, x: kt.inertia_regressor(m, x, x, x),
+    "joint_reaction_derivatives": lambda m, x: kt.analysis.joint_reaction_derivatives(m, x, x, x),
+    "torque_hessian": lambda m, x: kt.analysis.torque_hessian(m, x, x, x, x),
+    "inertia_regressor": lambda m, x: kt.analysis.inertia_regressor(m, x, x, x),
     "kinetic_energy": lambda m, x: kt.kinetic_energy(m, x, x),
     "potential_energy": kt.potential_energy,
     "momentum": lambda m, x: kt.momentum(m, x, x),
-    "zero_moment_point": lambda m, x: kt.zero_moment_point(m, x, x, x),
+    "zero_moment_point": lambda m, x: kt.analysis.zero_moment_point(m, x, x, x),
     "inertial_wrench": lambda m, x: inertial_wrench(m, x, x, x),
 }
 QUESTIONS = DYNAMICS | {  # at rest
@@ -42,9 +42,9 @@ QUESTIONS = DYNAMICS | {  # at rest
     "joint_reactions": lambda m, x: kt.joint_reactions(m, x, REST, REST),
     "inverse_dynamics_derivatives": lambda m, x: kt.inverse_dynamics_derivatives(m, x, REST, REST),
     "forward_dynamics_derivatives": lambda m, x: kt.forward_dynamics_derivatives(m, x, REST, REST),
-    "joint_reaction_derivatives": lambda m, x: kt.joint_reaction_derivatives(m, x, REST, REST),
-    "inertia_regressor": lambda m, x: kt.inertia_regressor(m, x, REST, REST),
-    "zero_moment_point": lambda m, x: kt.zero_moment_point(m, x, REST, REST),
+    "joint_reaction_derivatives": lambda m, x: kt.analysis.joint_reaction_derivatives(m, x, REST, REST),
+    "inertia_regressor": lambda m, x: kt.analysis.inertia_regressor(m, x, REST, REST),
+    "zero_moment_point": lambda m, x: kt.analysis.zero_moment_point(m, x, REST, REST),
     "inertial_wrench": lambda m, x: inertial_wrench(m, x, REST, REST)[0],
 }
 WHOLE = {
@@ -61,7 +61,7 @@ TABLES = {
 
 
 def refusal(call):
-    with pytest.raises(kt.InputError) as caught:
+    with pytest.raises(kt.errors.InputError) as caught:
         call()
     return str(caught.value)
 
@@ -115,8 +115,8 @@ def test_memory_of_the_user_is_left_alone_where_a_loop_is_open():
 
 def test_equations_of_motion_refuse():
     pytest.importorskip("sympy")
-    assert "equations_of_motion answers" in refusal(lambda: kt.equations_of_motion(LINKAGE))
-    assert kt.equations_of_motion(LINKAGE.opened()).M.shape == (3, 3)
+    assert "equations_of_motion answers" in refusal(lambda: kt.analysis.equations_of_motion(LINKAGE))
+    assert kt.analysis.equations_of_motion(LINKAGE.opened()).M.shape == (3, 3)
 
 
 def test_positions_and_velocities_of_the_tree_are_told_with_loops_too():
@@ -124,7 +124,7 @@ def test_positions_and_velocities_of_the_tree_are_told_with_loops_too():
         kt.forward_kinematics(LINKAGE, REST).position, kt.forward_kinematics(LINKAGE.opened(), REST).position
     )
     assert kt.body_velocities(LINKAGE, REST, REST).shape == (3, 6)
-    assert kt.body_accelerations(LINKAGE, REST, REST, REST).shape == (3, 6)
+    assert kt.analysis.body_accelerations(LINKAGE, REST, REST, REST).shape == (3, 6)
     assert kt.jacobian(LINKAGE, REST, "coupler").shape == (6, 3)
     assert kt.center_of_mass(LINKAGE, REST).shape == (3,)
 

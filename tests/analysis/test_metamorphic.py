@@ -67,7 +67,7 @@ def test_splitting_a_body_by_a_weld_changes_nothing(robot, rng):
     link = robot.links[k]
     whole = replace(link, body=kt.Body(link.body.name, link.body.inertia + part.moved(place)))
     lumped = replace(robot, links=(*robot.links[:k], whole, *robot.links[k + 1 :]))
-    weld = kt.Link(kt.Body("part", part), kt.Joint.of_kind("weld", "fixed"), link.body.name, place)
+    weld = kt.model.Link(kt.Body("part", part), kt.Joint.of_kind("weld", "fixed"), link.body.name, place)
     split = replace(robot, links=(*robot.links, weld))
     q, qd, qdd = trees.state(robot, rng)
     assert_close(kt.inverse_dynamics(split, q, qd, qdd), kt.inverse_dynamics(lumped, q, qd, qdd))
@@ -139,8 +139,8 @@ def test_a_floating_base_far_away_solves_for_its_acceleration(rng):
     robot = walker(rng, "free")
     q, qd, qdd = trees.state(robot, rng)
     far = q + np.r_[1e6, -1e6, 1e6, np.zeros(robot.n_dof - 3)]
-    base, tau = kt.floating_base_inverse_dynamics(robot, q, qd, qdd[6:])
-    far_base, far_tau = kt.floating_base_inverse_dynamics(robot, far, qd, qdd[6:])
+    base, tau = kt.analysis.floating_base_inverse_dynamics(robot, q, qd, qdd[6:])
+    far_base, far_tau = kt.analysis.floating_base_inverse_dynamics(robot, far, qd, qdd[6:])
     assert_close(far_base, base, 1e-10)
     assert_close(far_tau, tau, 1e-10)
 

@@ -50,7 +50,7 @@ def test_forward_dynamics_solves_the_coupled_equations(pair, rng):
 def test_a_joint_may_follow_one_that_comes_later():
     robot = kt.Builder("scissors")
     rod = kt.Inertia.rod(1.0, (0.5, 0, 0))
-    robot.world.revolute("a", mimic=kt.Mimic("b", -2.0, 0.1)).body("a", rod)
+    robot.world.revolute("a", mimic=kt.model.Mimic("b", -2.0, 0.1)).body("a", rod)
     robot.world.revolute("b").body("b", rod)
     scissors = robot.build()
     assert scissors.joint_names == ("b",) and scissors.n_dof == 1
@@ -64,8 +64,8 @@ def test_massless_coupled_joint_is_singular():
     robot = kt.Builder("broken")
     rod = kt.Inertia.rod(1.0, (0.5, 0, 0))
     arm = robot.world.revolute("a").body("a", rod)
-    arm.revolute("b", mimic=kt.Mimic("a")).body("b", rod).revolute("loose").body("c")
-    with pytest.raises(kt.SingularityError, match=r"singular.*'loose'"):
+    arm.revolute("b", mimic=kt.model.Mimic("a")).body("b", rod).revolute("loose").body("c")
+    with pytest.raises(kt.errors.SingularityError, match=r"singular.*'loose'"):
         kt.forward_dynamics(robot.build(), [0.1, 0.2], [0, 0], [0, 0])
 
 
@@ -74,7 +74,7 @@ def test_gimbal_lock_of_a_coupled_mechanism_is_singular(distance):
     robot = kt.Builder("locked")
     rod = kt.Inertia.box(1.0, (0.1, 0.2, 0.3))
     arm = robot.world.revolute("a").body("a", rod)
-    arm.revolute("b", mimic=kt.Mimic("a")).body("b", rod).spherical("ball", at=(0, 0, 1)).body("c", rod)
+    arm.revolute("b", mimic=kt.model.Mimic("a")).body("b", rod).spherical("ball", at=(0, 0, 1)).body("c", rod)
     q = [0.4, 0.3, np.pi / 2 + distance, 0.1]
-    with pytest.raises(kt.SingularityError, match="singular"):
+    with pytest.raises(kt.errors.SingularityError, match="singular"):
         kt.forward_dynamics(robot.build(), q, [0.1] * 4, [1.0] * 4)

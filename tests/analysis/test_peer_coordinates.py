@@ -113,7 +113,7 @@ def test_mimics_are_filled_in_and_left_out():
     build = kt.Builder("fingers")
     rod = kt.Inertia.rod(1.0, end=(0.1, 0, 0))
     build.world.revolute("left", lower=-1, upper=1).body("a", rod)
-    build.world.revolute("right", mimic=kt.Mimic("left", -2.0, 0.5), lower=-1, upper=1).body("b", rod)
+    build.world.revolute("right", mimic=kt.model.Mimic("left", -2.0, 0.5), lower=-1, upper=1).body("b", rod)
     hand = build.build()
     qpos, qvel = kt.coordinates_to(hand, "mujoco", [0.3], [1.0])
     assert np.allclose(qpos, [0.3, -0.1]) and np.allclose(qvel, [1.0, -2.0])
@@ -133,7 +133,7 @@ def test_mimics_are_filled_in_and_left_out():
     ],
 )
 def test_bad_input(arguments, options, said):
-    with pytest.raises(kt.InputError, match=said):
+    with pytest.raises(kt.errors.InputError, match=said):
         kt.coordinates_from(kt.zoo.kuka_kr5(), *arguments, **options)
 
 
@@ -147,5 +147,5 @@ def test_the_length_tells_how_joints_without_limits_are_kept():
         kt.coordinates_to(wheels, "pinocchio", q), [np.cos(0.3), np.sin(0.3), np.cos(2.0), -np.sin(2.0)]
     )
     assert kt.coordinates_to(wheels, "pinocchio", q, nq=2).tolist() == q
-    with pytest.raises(kt.InputError, match="nq must be 4 for these joints, got 3"):
+    with pytest.raises(kt.errors.InputError, match="nq must be 4 for these joints, got 3"):
         kt.coordinates_to(wheels, "pinocchio", q, nq=3)

@@ -43,7 +43,10 @@ def test_each_body_obeys_newton(robot, rng):
     load = rng.uniform(-2, 2, (robot.n_bodies, 6))
     force = kt.joint_reactions(robot, q, qd, qdd, load, frame="world")[:, :3]
     poses = kt.forward_kinematics(robot, q)
-    velocity, acceleration = kt.body_velocities(robot, q, qd), kt.body_accelerations(robot, q, qd, qdd)
+    velocity, acceleration = (
+        kt.body_velocities(robot, q, qd),
+        kt.analysis.body_accelerations(robot, q, qd, qdd),
+    )
     for k, link in enumerate(robot.links):
         r = poses.rotation[k] @ link.body.inertia.center
         w, wd = velocity[k, 3:], acceleration[k, 3:]

@@ -99,7 +99,7 @@ def test_first_derivatives_are_those_of_differences(robot, state):
     f = kt.forward_dynamics_derivatives(robot, q, qd, tau)
     assert_slope(f.dqdd_dqd, differences(lambda x: kt.forward_dynamics(robot, q, x, tau), qd))
     np.testing.assert_allclose(f.dqdd_dq, -f.dqdd_dtau @ d.dtau_dq, atol=1e-8 * np.abs(f.dqdd_dq).max())
-    r = kt.joint_reaction_derivatives(robot, q, qd, qdd)
+    r = kt.analysis.joint_reaction_derivatives(robot, q, qd, qdd)
     assert_slope(r.dreaction_dq, differences(lambda x: kt.joint_reactions(robot, x, qd, qdd), q))
     assert_slope(r.dreaction_dqd, differences(lambda x: kt.joint_reactions(robot, q, x, qdd), qd))
 
@@ -112,7 +112,7 @@ def test_second_derivatives_are_those_of_differences(robot, state):
         d = kt.inverse_dynamics_derivatives(robot, q, qd, qdd)
         return np.einsum("i,...ik->...k", y, d.dtau_dq)
 
-    found = kt.torque_hessian(robot, q, qd, qdd, y)
+    found = kt.analysis.torque_hessian(robot, q, qd, qdd, y)
     np.testing.assert_allclose(found.dq, gradient(q, qd), rtol=1e-9, atol=1e-9)
     assert_slope(found.q_q, differences(lambda x: gradient(x, qd), q))
     assert_slope(found.q_qd, differences(lambda x: gradient(q, x), qd))
@@ -145,7 +145,7 @@ def test_a_floating_base_feels_springs():
     build.spring("tether", "world", "trunk", stiffness=5.0, damping=1.0)
     robot = build.build()
     s = kt.random_state(robot, np.random.default_rng(0))
-    base, tau = kt.floating_base_inverse_dynamics(robot, s.q, s.qd, s.qdd[6:])
+    base, tau = kt.analysis.floating_base_inverse_dynamics(robot, s.q, s.qd, s.qdd[6:])
     whole = kt.inverse_dynamics(robot, s.q, s.qd, np.concatenate([base, s.qdd[6:]]))
     np.testing.assert_allclose(whole, np.concatenate([np.zeros(6), tau]), atol=1e-11)
 
@@ -160,7 +160,7 @@ def test_points_that_meet_make_no_nan():
     assert kt.inverse_dynamics(robot, zero, zero, zero).tolist() == [0.0]
     d = kt.inverse_dynamics_derivatives(robot, zero, zero, zero)
     assert np.isfinite(d.matrices).all()
-    h = kt.torque_hessian(robot, zero, zero, zero, [1.0])
+    h = kt.analysis.torque_hessian(robot, zero, zero, zero, [1.0])
     assert np.isfinite(h.full).all()
     assert kt.inverse_dynamics(robot, [0.1], zero, zero).round(12).tolist() == [50 * 0.1 - 50 * 0.1]
 

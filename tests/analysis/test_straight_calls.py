@@ -22,8 +22,8 @@ CALLS = {
     "mass_matrix": lambda m, q, qd, x: kt.mass_matrix(m, q),
     "inverse derivatives": kt.inverse_dynamics_derivatives,
     "forward derivatives": kt.forward_dynamics_derivatives,
-    "hessian": lambda m, q, qd, x: kt.torque_hessian(m, q, qd, x, x),
-    "reactions": kt.joint_reaction_derivatives,
+    "hessian": lambda m, q, qd, x: kt.analysis.torque_hessian(m, q, qd, x, x),
+    "reactions": kt.analysis.joint_reaction_derivatives,
 }
 every_call = pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 SHAPES = [(), (1,), (3,), (4,), (8,), (2, 4), (0,), (1, 1)]
@@ -61,7 +61,7 @@ def test_no_input_is_overlooked_where_nothing_hangs_on_a_joint(call, batch, bad,
     for k in range(1 if call is CALLS["mass_matrix"] else 3):
         wrong = state.copy()
         wrong[k].reshape(-1, 2)[-1, 1] = bad
-        with pytest.raises(kt.InputError, match="finite"):
+        with pytest.raises(kt.errors.InputError, match="finite"):
             call(mechanism, *wrong)
 
 
@@ -70,10 +70,10 @@ def test_infinite_slopes_of_finite_torques_are_told(count):
     biped = kt.zoo.planar_biped()
     q = np.full((count, biped.n_dof), 0.3)
     fast = np.full_like(q, 3e153)
-    with kt.unchecked():
+    with kt.analysis.unchecked():
         assert np.isfinite(kt.inverse_dynamics(biped, q, fast, q)).all()
     for _ in range(2):
-        with pytest.raises(kt.InputError, match="overflows"):
+        with pytest.raises(kt.errors.InputError, match="overflows"):
             kt.inverse_dynamics_derivatives(biped, q, fast, q)
 
 
@@ -87,7 +87,11 @@ def test_unaligned_and_read_only_input(count, rng):
     assert not odd.flags.aligned
     state.setflags(write=False)
     for given in (odd, state):
-        for call in (kt.inverse_dynamics, kt.inverse_dynamics_derivatives, kt.joint_reaction_derivatives):
+        for call in (
+            kt.inverse_dynamics,
+            kt.inverse_dynamics_derivatives,
+            kt.analysis.joint_reaction_derivatives,
+        ):
             call(ARM, *given)
         assert np.array_equal(kt.inverse_dynamics(ARM, *given), expected)
 
@@ -105,7 +109,7 @@ def test_answers_go_into_files_and_other_arrays(count, rng, tmp_path):
     assert kt.mass_matrix(ARM, state[0], out=M) is M
     assert np.array_equal(M, kt.mass_matrix(ARM, state[0]))
     odd = np.zeros(8 * count * 6 + 1, dtype=np.uint8)[1:].view(np.float64).reshape(count, 6)
-    with pytest.raises(kt.InputError, match="aligned"):
+    with pytest.raises(kt.errors.InputError, match="aligned"):
         kt.inverse_dynamics(ARM, *state, out=odd)
 
 
@@ -115,7 +119,7 @@ def test_read_only_memory_of_derivatives_is_refused(count, rng):
     for call in (kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives):
         out = call(ARM, *state)
         out.matrices.setflags(write=False)
-        with pytest.raises(kt.InputError, match="writable"):
+        with pytest.raises(kt.errors.InputError, match="writable"):
             call(ARM, *state, out=out)
 
 
@@ -128,7 +132,7 @@ def test_points_are_refused_the_second_time_too(point, rng):
     for q in (rng.standard_normal(6), rng.standard_normal((1, 6))):
         for _ in range(2):
             kt.jacobian(arm, q, "link6")
-            with pytest.raises(kt.InputError):
+            with pytest.raises(kt.errors.InputError):
                 kt.jacobian(arm, q, "link6", point=point)
 
 
@@ -138,10 +142,10 @@ def test_numbers_of_threads_are_checked_whatever_the_way(call, threads, rng):
     for batch in ((), (8,)):
         state = rng.standard_normal((3, *batch, 6))
         extra = {"threads": threads}
-        with pytest.raises(kt.InputError, match="threads"):
+        with pytest.raises(kt.errors.InputError, match="threads"):
             if call is CALLS["mass_matrix"]:
                 kt.mass_matrix(ARM, state[0], **extra)
             elif call is CALLS["hessian"]:
-                kt.torque_hessian(ARM, *state, state[0], **extra)
+                kt.analysis.torque_hessian(ARM, *state, state[0], **extra)
             else:
                 call(ARM, *state, **extra)

@@ -106,9 +106,11 @@ MOTORS = FirstOrderActuator(PD(POSE, 300.0, 40.0), np.linspace(0.01, 0.06, 6), 1
 
 def test_simulators_and_batches_have_the_same_currents():
     run = kt.simulate(ARM, np.zeros(6), duration=0.3, controller=MOTORS, times=4, rtol=1e-9)
-    motion = kt.Simulator(ARM, 0.3, controller=MOTORS, times=4, rtol=1e-9).run(np.zeros(6))
+    motion = kt.simulation.Simulator(ARM, 0.3, controller=MOTORS, times=4, rtol=1e-9).run(np.zeros(6))
     assert motion.q == pytest.approx(run.q.values, abs=1e-8)
-    batch = kt.simulate_batch(ARM, np.zeros((5, 6)), duration=0.3, controller=MOTORS, times=4, rtol=1e-9)
+    batch = kt.simulation.simulate_batch(
+        ARM, np.zeros((5, 6)), duration=0.3, controller=MOTORS, times=4, rtol=1e-9
+    )
     assert batch.current.dims == ("rollout", "time", "joint")
     for k in range(5):
         assert batch.q.values[k] == pytest.approx(run.q.values, abs=1e-7)
@@ -162,7 +164,7 @@ def test_mimic_joints_are_driven_through_their_leaders():
     """With a short lag the motion is that without, up to the lag; the law may be Python or not."""
     build = kt.Builder("hand")
     arm = build.world.revolute("arm", axis="y").body("arm", kt.Inertia.box(2.0, (0.5, 0.1, 0.1)))
-    for side, follow in (("left", {}), ("right", {"mimic": kt.Mimic("left", -1.5, 0.1)})):
+    for side, follow in (("left", {}), ("right", {"mimic": kt.model.Mimic("left", -1.5, 0.1)})):
         finger = arm.revolute(side, axis="z", at=(0.5, 0.0, 0), **follow)
         finger.body(side, kt.Inertia.box(0.3, (0.2, 0.02, 0.02)))
     hand, tau = build.build(), np.array([3.0, 0.2])
@@ -203,15 +205,15 @@ def test_results_tell_what_was_used(tmp_path):
     ],
 )
 def test_bad_arguments_are_named(arguments, words):
-    with pytest.raises(kt.InputError) as failed:
+    with pytest.raises(kt.errors.InputError) as failed:
         FirstOrderActuator(*arguments)
     assert words in str(failed.value)
 
 
 def test_what_does_not_fit_a_mechanism_is_named():
-    with pytest.raises(kt.InputError, match="time_constant must have 1 values"):
+    with pytest.raises(kt.errors.InputError, match="time_constant must have 1 values"):
         kt.simulate(rotor(), [0.0], controller=FirstOrderActuator([1.0], [0.1, 0.2]))
-    with pytest.raises(kt.InputError, match="unknown joint 'knee'"):
+    with pytest.raises(kt.errors.InputError, match="unknown joint 'knee'"):
         kt.simulate(rotor(), [0.0], controller=FirstOrderActuator([1.0], {"knee": 0.1}))
-    with pytest.raises(kt.InputError, match="torque must have shape"):
+    with pytest.raises(kt.errors.InputError, match="torque must have shape"):
         kt.simulate(rotor(), [0.0], controller=FirstOrderActuator([1.0, 2.0], 0.1))

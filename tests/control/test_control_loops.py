@@ -120,5 +120,5 @@ def test_joints_without_drives_move_as_they_must():
     ],
 )
 def test_what_does_not_fit_is_named(make, words):
-    with pytest.raises(kt.InputError, match=words):
+    with pytest.raises(kt.errors.InputError, match=words):
         make().torque(BAR, 0.0, BEGIN, np.zeros(3))

@@ -126,7 +126,7 @@ def test_loads_are_felt_in_the_frames_of_the_bodies(rng):
     bent = kt.Mechanism(
         "bent",
         tuple(
-            kt.Link(x.body, x.joint, x.parent, x.placement @ kt.Placement.at((0, 0, 0), turned(0.1)))
+            kt.model.Link(x.body, x.joint, x.parent, x.placement @ kt.Placement.at((0, 0, 0), turned(0.1)))
             for x in arm.links
         ),
         arm.gravity,

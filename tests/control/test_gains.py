@@ -153,5 +153,5 @@ def test_limits_bound_torques():
     ],
 )
 def test_bad_input(call, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         call()

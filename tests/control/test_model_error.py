@@ -90,7 +90,7 @@ def test_a_model_of_the_same_structure_is_accepted_and_others_are_not():
     with pytest.raises(InputError, match="'kuka_kr5' has 6 bodies, 'gripper' has 4"):
         ComputedTorque(q, 1.0, model=kt.zoo.kuka_kr5()).torque(arm, 0.0, q, q)
     links = list(arm.links)
-    links[2] = kt.Link(links[2].body, kt.Joint.of_kind("joint3", "prismatic"), links[2].parent)
+    links[2] = kt.model.Link(links[2].body, kt.Joint.of_kind("joint3", "prismatic"), links[2].parent)
     other = kt.Mechanism("other", tuple(links))
     with pytest.raises(InputError, match=r"prismatic joint 'joint3'.*revolute joint 'joint3'"):
         ComputedTorque(q, 1.0, model=other).law_parts(arm)

@@ -48,7 +48,7 @@ def test_controllers_and_walks_are_laws_of_phases():
     robot, walk = kt.zoo.quadruped(), kt.control.Walking(0.3)
     run = kt.simulate(
         robot, walk.start(robot), duration=0.3, controller=Phases([Phase(walk)], period=0.004),
-        ground=kt.Ground(kt.Soil(stiffness=2e4)), method="radau", rtol=1e-3, atol=1e-5, times=4,
+        ground=kt.Ground(kt.simulation.Soil(stiffness=2e4)), method="radau", rtol=1e-3, atol=1e-5, times=4,
     )  # fmt: skip
     assert run.q.values[-1, 2] == pytest.approx(run.q.values[0, 2], abs=0.03)
 

@@ -19,7 +19,9 @@ def hand() -> kt.Mechanism:
     rod = kt.Inertia.rod(0.3, end=(0.2, 0, 0))
     palm = build.world.revolute("wrist", axis="z", armature=0.01).body("palm", rod)
     first = palm.revolute("knuckle", axis="z", at=(0.2, 0, 0), stiffness=0.5, viscous=0.01).body("first", rod)
-    first.revolute("tip", axis="z", at=(0.2, 0, 0), mimic=kt.Mimic("knuckle", 0.7, 0.1)).body("end", rod)
+    first.revolute("tip", axis="z", at=(0.2, 0, 0), mimic=kt.model.Mimic("knuckle", 0.7, 0.1)).body(
+        "end", rod
+    )
     palm.revolute("thumb", axis="y", at=(0.1, 0, 0), viscous=0.02).body("thumb", rod)
     return build.build()
 
@@ -37,7 +39,7 @@ def test_torques_are_those_of_hybrid_dynamics():
     wanted = LIFT.at(run.time.values)
     assert np.abs(run.q.values[:, 0] - wanted.q[:, 0]).max() < 1e-9
     qdd = np.concatenate([wanted.qdd, np.full((9, 3), np.nan)], axis=1)
-    both = kt.hybrid_dynamics(
+    both = kt.analysis.hybrid_dynamics(
         ARM, run.q.values, run.qd.values, qdd, [0.0, 0.05, 0.0, -0.02], prescribed=["joint1"], wrenches=push
     )
     assert np.allclose(run.tau.values, both.tau, rtol=1e-7, atol=1e-8)
@@ -47,7 +49,7 @@ def test_torques_are_those_of_hybrid_dynamics():
 def test_the_torques_found_cause_the_same_motion_without_prescription():
     law = Prescribed(LIFT, ["joint1"], law=[0.0, 0.05, 0.0, -0.02])
     run = simulated(ARM, law, START, times=401)
-    table = kt.PiecewisePolynomial.linear(run.time.values, run.tau.values)
+    table = kt.trajectories.PiecewisePolynomial.linear(run.time.values, run.tau.values)
     again = simulated(ARM, None, START, torque=table, times=401, rtol=1e-9)
     assert np.abs(again.q.values[-1] - run.q.values[-1]).max() < 1e-4  # rows every millisecond
 
@@ -77,8 +79,8 @@ def test_momentum_of_a_floating_robot_is_kept():
 def test_batches_and_simulators_run_the_same():
     law = Prescribed(LIFT, ["joint1"])
     alone = simulated(ARM, law, START)
-    many = kt.simulate_batch(ARM, np.array([START] * 5), duration=0.4, controller=law, times=9)
-    again = kt.Simulator(ARM, duration=0.4, controller=law, times=9).run(START)
+    many = kt.simulation.simulate_batch(ARM, np.array([START] * 5), duration=0.4, controller=law, times=9)
+    again = kt.simulation.Simulator(ARM, duration=0.4, controller=law, times=9).run(START)
     for k in range(5):
         assert np.allclose(many.q.values[k], alone.q.values, atol=1e-6)
     assert np.allclose(again.q, alone.q.values, atol=1e-8)
@@ -99,25 +101,29 @@ def test_batches_and_simulators_run_the_same():
         ),
         (lambda: Prescribed(LIFT, ["joint1"], Prescribed(LIFT)), START, "follow a controller or a torque"),
         (
-            lambda: Prescribed(kt.PiecewisePolynomial.linear([0, 1, 2], [[0.1], [0.1], [1.0]]), ["joint1"]),
+            lambda: Prescribed(
+                kt.trajectories.PiecewisePolynomial.linear([0, 1, 2], [[0.1], [0.1], [1.0]]), ["joint1"]
+            ),
             START,
             r"velocity of joint 'joint1' jumps by 0.9 rad/s or m/s at t = 1 s",
         ),
         (
-            lambda: Prescribed(kt.PiecewisePolynomial.linear([0, 0.1], [[0.1], [0.2]]), ["joint1"]),
+            lambda: Prescribed(
+                kt.trajectories.PiecewisePolynomial.linear([0, 0.1], [[0.1], [0.2]]), ["joint1"]
+            ),
             START,
             "qd0 of joint 'joint1' is 0, but its prescribed motion begins with 1",
         ),
     ],
 )
 def test_bad_input(law, start, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         simulated(ARM, law(), start)
 
 
 def test_a_motion_must_not_end_on_the_move():
-    ramp = kt.PiecewisePolynomial.linear([0, 0.1], [[0.0], [0.2]])
-    with pytest.raises(kt.InputError, match=r"ends at 0\.1 s while joint 'joint1' still moves"):
+    ramp = kt.trajectories.PiecewisePolynomial.linear([0, 0.1], [[0.0], [0.2]])
+    with pytest.raises(kt.errors.InputError, match=r"ends at 0\.1 s while joint 'joint1' still moves"):
         simulated(ARM, Prescribed(ramp, ["joint1"]), np.zeros(4), [2.0, 0, 0, 0])
 
 
@@ -142,7 +148,7 @@ def test_closed_loops_follow_as_hybrid_dynamics_says(name):
     qdd = np.zeros_like(run.q.values)
     qdd[:, driven] = wanted.qdd
     push = kt.Wrench(mechanism.body_names[-1], force=run.time.values[:, None] / 0.2 * [2.0, 1.0, 0.5])
-    both = kt.hybrid_dynamics(mechanism, run.q.values, run.qd.values, qdd, wrenches=push)
+    both = kt.analysis.hybrid_dynamics(mechanism, run.q.values, run.qd.values, qdd, wrenches=push)
     assert np.allclose(run.tau.values, both.tau, rtol=1e-7, atol=1e-8 * np.abs(both.tau).max())
     assert np.allclose(run.qdd.values, both.qdd, atol=1e-6 * np.abs(both.qdd).max())
 
@@ -160,5 +166,7 @@ def test_a_free_base_with_loops_keeps_its_momentum():
 
 def test_loops_that_tie_prescribed_joints_are_refused():
     mechanism, q0 = assembled("four_bar")
-    with pytest.raises(kt.SingularityError, match=r"'four_bar': its loops tie the prescribed joints \(crank"):
+    with pytest.raises(
+        kt.errors.SingularityError, match=r"'four_bar': its loops tie the prescribed joints \(crank"
+    ):
         simulated(mechanism, Prescribed(q0, ["crank_pivot", "rocker_pivot"]), q0)

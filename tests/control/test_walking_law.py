@@ -14,7 +14,7 @@ from kinetree.control.walking.walker import walker_of
 
 G = 9.81
 ROBOTS = {"planar": kt.zoo.planar_biped, "spatial": kt.zoo.spatial_biped, "five_link": five_link}
-SOIL = kt.Ground(kt.Soil(stiffness=2e4))
+SOIL = kt.Ground(kt.simulation.Soil(stiffness=2e4))
 
 
 def test_minimum_jerk_has_the_rates_of_its_value():
@@ -161,7 +161,7 @@ def test_torques_solve_the_equations_of_motion():
     robot, law = kt.zoo.quadruped(), Walking()
     balance, q = law.balance(robot), law.start(robot)
     qd = 0.05 * np.random.default_rng(3).standard_normal(robot.n_dof)
-    found = kt.contact_forces(robot, SOIL, q, qd)
+    found = kt.simulation.contact_forces(robot, SOIL, q, qd)
     reading = ContactReading(found.names, found.force, found.penetration, found.velocity)
     tau = balance(0.0, q, qd, reading)
     view, solver = balance.viewer(q, qd), balance.solver
@@ -188,7 +188,7 @@ def test_torques_solve_the_equations_of_motion():
     ("ground", "law", "first", "advice"),
     [
         (
-            kt.Ground(kt.Soil(stiffness=2e4, friction=0.03)),
+            kt.Ground(kt.simulation.Soil(stiffness=2e4, friction=0.03)),
             Walking(),
             "a foot slipped first",
             "more friction",
@@ -198,7 +198,7 @@ def test_torques_solve_the_equations_of_motion():
 )
 def test_a_fall_is_explained_and_ends_the_motion(ground, law, first, advice):
     robot = random_robot("quadruped", 1)
-    with pytest.warns(kt.VerdictWarning, match="the robot fell"):
+    with pytest.warns(kt.simulation.VerdictWarning, match="the robot fell"):
         run, *_ = walked(robot, law, duration=3.0, ground=ground)
     check = run.audit["walk"]
     assert not check.passed and not run.passed and run.stopped_at < 3.0

@@ -42,7 +42,9 @@ def test_the_tree_finds_the_modules_of_the_mechanism(name):
 def test_modules_of_another_mechanism_are_refused():
     robot, zeros = kt.zoo.gripper(), np.zeros(4)
     for modules in (robot.modules[:2], kt.zoo.kuka_kr5().modules, robot.modules[::-1]):
-        with pytest.raises(kt.InputError, match=r"modules \[.*'link1'.*\] are no partition of the bodies"):
+        with pytest.raises(
+            kt.errors.InputError, match=r"modules \[.*'link1'.*\] are no partition of the bodies"
+        ):
             denoc.inverse_dynamics(robot.tree, zeros, zeros, zeros, modules=modules)
 
 

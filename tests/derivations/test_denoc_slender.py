@@ -203,11 +203,11 @@ def test_complex_steps_and_symbols(rng):
 )
 def test_tables_that_are_no_arm_are_refused(changed, message):
     table = {"mass": [1.0, 2.0], "a": [0.3, 0.2], "b": [0.1, 0.1], "alpha": [0.0, 1.0]}
-    with pytest.raises(kt.ModelError, match=message):
+    with pytest.raises(kt.errors.ModelError, match=message):
         SlenderArm(**(table | changed))
 
 
 def test_a_tip_without_inertia_is_named():
     arm = SlenderArm([1.0, 0.0], [0.3, 0.0], [0.0, 0.0], [0.0, 0.0])
-    with pytest.raises(kt.SingularityError, match=r"joint 'joint2' moves no inertia"):
+    with pytest.raises(kt.errors.SingularityError, match=r"joint 'joint2' moves no inertia"):
         denoc_slender.forward_dynamics(arm, np.zeros(2), np.zeros(2), np.zeros(2))

@@ -108,9 +108,9 @@ def test_labelled_data_have_names_modules_and_meanings(case):
 
 def test_what_is_not_there_is_named():
     steps = module_steps(kt.zoo.gripper()).steps
-    with pytest.raises(kt.InputError, match="w_tilde"):
+    with pytest.raises(kt.errors.InputError, match="w_tilde"):
         steps.of("w_tidle", 1)
-    with pytest.raises(kt.InputError, match="module"):
+    with pytest.raises(kt.errors.InputError, match="module"):
         steps.of("t", 9)
     with pytest.raises(kt.KinetreeError, match="closed loops"):
         module_steps(kt.zoo.four_bar())

@@ -120,9 +120,12 @@ def with_passive_joints():
 def with_mimic_joint():
     robot = kt.Builder("mimic", gravity=(0, -9.81, 0))
     robot.world.revolute("lead").body("a", kt.Inertia(1.0, (0.2, 0.1, 0), (0.1, 0.2, 0.3)))
-    follow = kt.Mimic("lead", -0.5, 0.25)
+    follow = kt.model.Mimic("lead", -0.5, 0.25)
     second = kt.Joint.of_kind("follow", "revolute", mimic=follow)
-    links = (*robot.build().links, kt.Link(kt.Body("b", kt.Inertia.point(1.0, (0.3, 0, 0))), second, "a"))
+    links = (
+        *robot.build().links,
+        kt.model.Link(kt.Body("b", kt.Inertia.point(1.0, (0.3, 0, 0))), second, "a"),
+    )
     return kt.Mechanism("mimic", links, (0, -9.81, 0))
 
 
@@ -248,14 +251,14 @@ def test_plain_symbols_go_through_the_formulation():
 
 def test_sympy_is_asked_for_by_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(kt.MissingExtraError, match=r"\[symbolic\]"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"\[symbolic\]"):
         equations_of_motion(kt.zoo.two_link())
 
 
 def test_bad_questions_are_refused():
-    with pytest.raises(kt.InputError, match=r"'symbol'.*Did you mean 'symbols'"):
+    with pytest.raises(kt.errors.InputError, match=r"'symbol'.*Did you mean 'symbols'"):
         equations_of_motion(kt.zoo.two_link(), "symbol")
-    with pytest.raises(kt.InputError, match=f"at most {LARGEST} axes; 'chain' has 13"):
+    with pytest.raises(kt.errors.InputError, match=f"at most {LARGEST} axes; 'chain' has 13"):
         equations_of_motion(kt.zoo.chain(13))
 
 

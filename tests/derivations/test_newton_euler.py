@@ -56,7 +56,7 @@ def test_reactions_and_their_derivatives_agree_with_the_kernels(mechanism, rng):
     w = ne.joint_reactions(tree, *x, axis_loads(mechanism, pulls, tree))
     assert_close(in_bodies(tree, w), kt.joint_reactions(mechanism, *state, pulls))
     w, *slopes = ne.joint_reaction_derivatives(tree, *x)
-    d = kt.joint_reaction_derivatives(mechanism, *state)
+    d = kt.analysis.joint_reaction_derivatives(mechanism, *state)
     assert_close(in_bodies(tree, w), d.reaction)
     for found, expected in zip(slopes, (d.dreaction_dq, d.dreaction_dqd, d.dreaction_dqdd), strict=True):
         found = in_bodies(tree, found)

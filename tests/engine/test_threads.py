@@ -51,8 +51,8 @@ def test_same_bits_for_any_number_of_threads_in_public(rng):
         yield kt.forward_dynamics(robot, s.q, s.qd, s.qdd, threads=threads)
         yield kt.mass_matrix(robot, s.q, threads=threads)
         yield from (d.tau, d.dtau_dq, d.dtau_dqd, d.dtau_dqdd, f.qdd, f.dqdd_dq, f.dqdd_dqd, f.dqdd_dtau)
-        yield kt.joint_reaction_derivatives(robot, s.q, s.qd, s.qdd, threads=threads).dreaction_dq
-        yield kt.torque_hessian(robot, s.q, s.qd, s.qdd, weight, threads=threads).full
+        yield kt.analysis.joint_reaction_derivatives(robot, s.q, s.qd, s.qdd, threads=threads).dreaction_dq
+        yield kt.analysis.torque_hessian(robot, s.q, s.qd, s.qdd, weight, threads=threads).full
 
     one = list(answers(1))
     for threads in (2, 3, 8, None):
@@ -180,5 +180,5 @@ def test_public_calls_refuse_what_is_not_finite(rng):
     robot = MODELS["gripper"]
     s = kt.random_state(robot, rng, (6,))
     s.q[2, 1] = np.nan
-    with pytest.raises(kt.InputError, match="finite"):
+    with pytest.raises(kt.errors.InputError, match="finite"):
         kt.inverse_dynamics(robot, s.q, s.qd, s.qdd)

@@ -249,7 +249,7 @@ def test_model_errors_name_file_line_and_body(tmp_path: Path, monkeypatch: pytes
 def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     file = tmp_path / "kuka.urdf"
     kt.save(kt.zoo.kuka_kr5(), file)
-    with pytest.raises(kt.ModelError, match=r"link6.*triangle inequality.*only if read strictly"):
+    with pytest.raises(kt.errors.ModelError, match=r"link6.*triangle inequality.*only if read strictly"):
         kt.load(file, strict=True)
     with pytest.warns(kt.KinetreeWarning, match=r"taken as they are: 'link6' violates the triangle ineq.* %"):
         fixed = kt.load(file)
@@ -257,11 +257,11 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 6))
     here, there = (kt.inverse_dynamics(x, q, qd, qdd) for x in (kt.zoo.kuka_kr5(), fixed))
     assert there == pytest.approx(here, rel=1e-9, abs=1e-9)
-    with pytest.raises(kt.ModelError, match="the root link is the world itself"):
+    with pytest.raises(kt.errors.ModelError, match="the root link is the world itself"):
         kt.load(file, allow_unphysical=True, floating_base=True)
     file.write_text(file.read_text().replace('"world"', '"stand"'))
     floating = kt.load(file, allow_unphysical=True, floating_base=True)
     assert floating.n_dof == fixed.n_dof + 6 and floating.mass == fixed.mass
     kt.save(fixed, tmp_path / "kuka.toml")
-    with pytest.raises(kt.InputError, match=r"floating_base is no option for \.toml files"):
+    with pytest.raises(kt.errors.InputError, match=r"floating_base is no option for \.toml files"):
         kt.load(tmp_path / "kuka.toml", floating_base=True)

@@ -85,7 +85,7 @@ def test_absolute_path_inside(package):
     ],
 )
 def test_paths_that_leave_the_folder_are_refused(package, filename):
-    with pytest.raises(kt.FileError, match="outside the folder") as caught:
+    with pytest.raises(kt.errors.FileError, match="outside the folder") as caught:
         load(package, filename)
     assert filename in str(caught.value)
     assert "link 'a'" in str(caught.value)
@@ -93,13 +93,13 @@ def test_paths_that_leave_the_folder_are_refused(package, filename):
 
 @pytest.mark.parametrize("filename", ["http://example.org/a.stl", "C:/meshes/a.stl", "C:\\a.stl", "data:x"])
 def test_other_schemes_and_drives_are_refused(package, filename):
-    with pytest.raises(kt.FileError, match=r"allowed: 'meshes/part\.stl'"):
+    with pytest.raises(kt.errors.FileError, match=r"allowed: 'meshes/part\.stl'"):
         load(package, filename)
 
 
 @pytest.mark.parametrize("filename", ["", "  ", ".", "package://", "file://", "meshes/.."])
 def test_names_of_no_file_are_refused(package, filename):
-    with pytest.raises(kt.FileError, match="names"):
+    with pytest.raises(kt.errors.FileError, match="names"):
         load(package, filename)
 
 
@@ -107,14 +107,14 @@ def test_symbolic_links_do_not_lead_out(package):
     os.symlink(package.parent, package / "urdf" / "up")
     os.symlink(package.parent / "secret.stl", package / "urdf" / "innocent.stl")
     for filename in ("up/secret.stl", "innocent.stl", "package://up/secret.stl"):
-        with pytest.raises(kt.FileError, match="outside the folder"):
+        with pytest.raises(kt.errors.FileError, match="outside the folder"):
             load(package, filename)
 
 
 def test_symbolic_links_inside_are_kept(package):
     os.symlink(package / "meshes", package / "urdf" / "shapes")
     assert load(package, "shapes/part.stl", folder=package) == "urdf/shapes/part.stl"
-    with pytest.raises(kt.FileError, match="outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="outside the folder"):
         load(package, "shapes/part.stl")
 
 
@@ -136,7 +136,7 @@ def test_text_without_a_folder_accepts_only_paths_below():
     assert kept(mechanism_from_urdf(text("meshes/part.stl"))) == "meshes/part.stl"
     assert kept(mechanism_from_urdf(text("package://pkg/part.stl"))) == "pkg/part.stl"
     for filename in ("../part.stl", "/etc/passwd", "package://../part.stl"):
-        with pytest.raises(kt.FileError, match="outside the folder of the description"):
+        with pytest.raises(kt.errors.FileError, match="outside the folder of the description"):
             mechanism_from_urdf(text(filename), strict=True)
 
 
@@ -145,9 +145,9 @@ def test_text_with_a_folder(package):
 
 
 def test_folder_must_exist_and_contain_the_file(package, tmp_path):
-    with pytest.raises(kt.FileError, match="is not a folder"):
+    with pytest.raises(kt.errors.FileError, match="is not a folder"):
         load(package, "a.stl", folder=tmp_path / "nowhere")
-    with pytest.raises(kt.FileError, match="not inside the given folder"):
+    with pytest.raises(kt.errors.FileError, match="not inside the given folder"):
         load(package, "a.stl", folder=package / "meshes")
 
 
@@ -155,7 +155,7 @@ def test_collision_meshes_are_checked_too():
     content = text("fine.stl").replace(
         "</link>", '<collision><geometry><mesh filename="../../secret.stl"/></geometry></collision></link>'
     )
-    with pytest.raises(kt.FileError, match="outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="outside the folder"):
         mechanism_from_urdf(content, strict=True)
 
 
@@ -196,7 +196,7 @@ def test_packages_beside_the_description_need_a_manifest(package):
 def test_a_description_inside_a_package_may_name_its_files(package):
     (package / "package.xml").write_text("<package/>")
     assert load(package, "../meshes/part.stl") == (package / "meshes/part.stl").as_posix()
-    with pytest.raises(kt.FileError, match="outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="outside the folder"):
         load(package, "../../secret.stl")
 
 
@@ -210,12 +210,12 @@ def test_packages_given_and_of_the_environment(package, tmp_path, monkeypatch, h
     else:
         monkeypatch.setenv(how, os.pathsep.join(["/nowhere", str(tmp_path / "elsewhere")]))
     assert load(package, "package://parts/a.stl", **options) == (place / "a.stl").as_posix()
-    with pytest.raises(kt.FileError, match="outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="outside the folder"):
         load(package, "package://parts/../../a.stl", **options)
 
 
 def test_bad_packages(package):
-    with pytest.raises(kt.InputError, match="packages must be a dict"):
+    with pytest.raises(kt.errors.InputError, match="packages must be a dict"):
         load(package, "a.stl", packages=["pkg"])
-    with pytest.raises(kt.FileError, match="is not a folder"):
+    with pytest.raises(kt.errors.FileError, match="is not a folder"):
         load(package, "a.stl", packages={"pkg": package / "nowhere"})

@@ -44,7 +44,7 @@ NOT_MODELS = {
 
 @pytest.mark.parametrize("text", NOT_MODELS)
 def test_a_text_that_is_no_model_is_refused_with_the_place(text):
-    with pytest.raises(kt.FileError, match=NOT_MODELS[text]):
+    with pytest.raises(kt.errors.FileError, match=NOT_MODELS[text]):
         mechanism_from_mjcf(text)
 
 
@@ -66,34 +66,34 @@ NOT_MECHANISMS = {
 
 @pytest.mark.parametrize("text", NOT_MECHANISMS)
 def test_a_model_that_is_no_mechanism_is_refused_with_its_part(text):
-    with pytest.raises(kt.ModelError, match=NOT_MECHANISMS[text]):
+    with pytest.raises(kt.errors.ModelError, match=NOT_MECHANISMS[text]):
         mechanism_from_mjcf(text, source="robot")
 
 
 def test_a_text_may_not_refer_to_files():
     for reference in ("<include file='a.xml'/>", "<asset><mesh file='a.stl'/></asset>"):
-        with pytest.raises(kt.FileError, match=r"text, line 2.*may not refer to a file"):
+        with pytest.raises(kt.errors.FileError, match=r"text, line 2.*may not refer to a file"):
             mechanism_from_mjcf(model(reference))
 
 
 @pytest.mark.parametrize("value", [None, b"<mujoco/>", 3])
 def test_a_text_must_be_a_text(value):
-    with pytest.raises(kt.InputError, match="must be a text"):
+    with pytest.raises(kt.errors.InputError, match="must be a text"):
         mechanism_from_mjcf(value)
 
 
 def test_a_path_must_lead_to_a_file(tmp_path):
-    with pytest.raises(kt.FileError, match="must be a text or a Path, got 5"):
+    with pytest.raises(kt.errors.FileError, match="must be a text or a Path, got 5"):
         load_mjcf(5)
-    with pytest.raises(kt.FileError, match=r"absent\.xml: no such file"):
+    with pytest.raises(kt.errors.FileError, match=r"absent\.xml: no such file"):
         load_mjcf(tmp_path / "absent.xml")
-    with pytest.raises(kt.FileError, match="is a folder"):
+    with pytest.raises(kt.errors.FileError, match="is a folder"):
         load_mjcf(tmp_path)
     (tmp_path / "empty.xml").touch()
-    with pytest.raises(kt.FileError, match=r"empty\.xml is empty"):
+    with pytest.raises(kt.errors.FileError, match=r"empty\.xml is empty"):
         load_mjcf(tmp_path / "empty.xml")
     (tmp_path / "latin.xml").write_bytes("<mujoco model='Gerät'/>".encode("latin-1"))
-    with pytest.raises(kt.FileError, match=r"latin\.xml, line 1: is no UTF-8 text"):
+    with pytest.raises(kt.errors.FileError, match=r"latin\.xml, line 1: is no UTF-8 text"):
         load_mjcf(tmp_path / "latin.xml")
 
 
@@ -141,10 +141,10 @@ def test_no_file_outside_the_folder_is_read(house, reference):
     os.symlink(outside, house / "link")
     (house / "sub" / "leads_out.xml").write_text(model("<include file='../../outside/part.xml'/>", ""))
     (house / "main.xml").write_text(model(reference.format(outside=outside), ""))
-    with pytest.raises(kt.FileError, match="is outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="is outside the folder"):
         load_mjcf(house / "main.xml", strict=True)
     if "link" in reference or "{outside}" in reference:
-        with pytest.raises(kt.FileError, match="is outside the folder"):
+        with pytest.raises(kt.errors.FileError, match="is outside the folder"):
             load_mjcf(house / "main.xml")
 
 
@@ -159,7 +159,7 @@ def test_relative_paths_may_lead_some_folders_up(house):
     for file in (house / "sub" / "main.xml", deep / "main.xml"):
         assert load_mjcf(file).body_names == ("bob",)
     for name in ("far.xml", "odd.xml"):
-        with pytest.raises(kt.FileError, match="is outside the folder") as caught:
+        with pytest.raises(kt.errors.FileError, match="is outside the folder") as caught:
             load_mjcf(deep / name)
         assert "secret" not in str(caught.value)
 
@@ -171,14 +171,14 @@ def test_a_mesh_that_is_not_there_stops_nothing_unless_it_has_mass(house):
     inertial = "<inertial pos='0 0 0.1' mass='2' diaginertia='0.1 0.1 0.1'/>"
     assert with_mass != BODY
     (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{with_mass}</worldbody></mujoco>")
-    with pytest.raises(kt.FileError, match="'skin' is not there, and body 'bob' has its mass from it"):
+    with pytest.raises(kt.errors.FileError, match="'skin' is not there, and body 'bob' has its mass from it"):
         load_mjcf(house / "main.xml")
     given = with_mass.replace("<geom", f"{inertial}<geom")
     (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{given}</worldbody></mujoco>")
     with pytest.warns(kt.KinetreeWarning, match=r"that are not there \(nowhere\.obj, no\.png\)"):
         bob = load_mjcf(house / "main.xml").link("bob").body
     assert (bob.inertia.mass, bob.shapes) == (2.0, ())
-    with pytest.raises(kt.FileError, match="MuJoCo refuses it"):
+    with pytest.raises(kt.errors.FileError, match="MuJoCo refuses it"):
         load_mjcf(house / "main.xml", strict=True)
 
 
@@ -202,13 +202,13 @@ def test_a_folder_around_the_file_may_be_given(house):
     text = model("<compiler meshdir='..'/><asset><mesh name='m' file='mesh.obj'/></asset>")
     text = text.replace("<geom size='0.1'/>", "<geom type='mesh' mesh='m'/>")
     (house / "sub" / "main.xml").write_text(text)
-    with pytest.raises(kt.FileError, match=r"mesh\.obj' is outside the folder '.*sub'"):
+    with pytest.raises(kt.errors.FileError, match=r"mesh\.obj' is outside the folder '.*sub'"):
         load_mjcf(house / "sub" / "main.xml", strict=True)
     (shape,) = load_mjcf(house / "sub" / "main.xml").links[0].body.shapes
     assert shape.file == (house / "mesh.obj").as_posix()
     (shape,) = load_mjcf(house / "sub" / "main.xml", folder=house).links[0].body.shapes
     assert shape.file == "mesh.obj"
-    with pytest.raises(kt.FileError, match="is not inside the given folder"):
+    with pytest.raises(kt.errors.FileError, match="is not inside the given folder"):
         load_mjcf(house / "main.xml", folder=house / "sub")
 
 
@@ -216,14 +216,14 @@ def test_an_include_in_a_circle_is_refused(house):
     (house / "main.xml").write_text(model("<include file='other.xml'/>"))
     (house / "other.xml").write_text(model("<include file='main.xml'/>", ""))
     with pytest.raises(
-        kt.FileError, match=r"other\.xml, line 2, .*includes itself: .*main.xml' -> .*other.xml'"
+        kt.errors.FileError, match=r"other\.xml, line 2, .*includes itself: .*main.xml' -> .*other.xml'"
     ):
         load_mjcf(house / "main.xml")
 
 
 def test_an_included_file_is_checked_like_the_main_one(house):
     (house / "main.xml").write_text(model("<include file='other.xml'/>"))
-    with pytest.raises(kt.FileError, match=r"main\.xml, line 2, .*there is no file '.*other\.xml'"):
+    with pytest.raises(kt.errors.FileError, match=r"main\.xml, line 2, .*there is no file '.*other\.xml'"):
         load_mjcf(house / "main.xml")
     for text, message in (
         ("", "is empty"),
@@ -232,7 +232,7 @@ def test_an_included_file_is_checked_like_the_main_one(house):
         (model("<opton/>", ""), "MuJoCo refuses it: .*'opton'"),
     ):
         (house / "other.xml").write_text(text)
-        with pytest.raises(kt.FileError, match=message):
+        with pytest.raises(kt.errors.FileError, match=message):
             load_mjcf(house / "main.xml")
 
 

@@ -187,5 +187,5 @@ def test_what_mujoco_warns_of_is_passed_on():
 
 def test_without_mujoco_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
-    with pytest.raises(kt.MissingExtraError, match=r"reading MJCF files needs .*\[mjcf\]"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"reading MJCF files needs .*\[mjcf\]"):
         load_mjcf(DATA / "arm.xml")

@@ -69,7 +69,7 @@ def test_keyframes_are_states(robot, model):
         assert np.abs(qvel - model.key_qvel[k]).max() < 1e-15
     assert np.array_equal(robot.states["home"].control, model.key_ctrl[0])
     assert robot.states["hop"].control is None
-    with pytest.raises(kt.InputError, match=r"unknown state 'hom'.*home"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown state 'hom'.*home"):
         robot.states["hom"]
 
 
@@ -138,7 +138,7 @@ def test_its_feet_carry_what_they_carry_in_mujoco(robot, model, stood):
     found = {name: last[names.index(name), 2] for name in feet}
     for name, (force, _) in feet.items():
         assert found[name] == pytest.approx(force, rel=0.01)
-    here = kt.contact_forces(robot, kt.Ground.of(robot), stood.q.values[-1], stood.qd.values[-1])
+    here = kt.simulation.contact_forces(robot, kt.Ground.of(robot), stood.q.values[-1], stood.qd.values[-1])
     about_y = -(here.position[:, 0] * here.force[:, 2]).sum()
     expected = -sum(force * place[0] for force, place in feet.values())
     assert about_y == pytest.approx(expected, abs=0.01 * 9.81 * robot.mass * 0.19)
@@ -165,7 +165,7 @@ def test_shapes_touch_a_plane_where_mujoco_has_them(rng):
             q = np.concatenate([[0, 0, 0], rng.uniform(-1.4, 1.4, 3)])
             data = in_mujoco(robot, model, q, np.zeros(6))
             mujoco.mj_forward(model, data)
-            found = kt.contact_forces(robot, kt.Ground.of(robot), q, np.zeros(6))
+            found = kt.simulation.contact_forces(robot, kt.Ground.of(robot), q, np.zeros(6))
             if data.ncon:
                 assert found.height.min() == pytest.approx(data.contact.dist.min(), abs=slack + 1e-6)
 
@@ -255,9 +255,9 @@ def test_controls_that_do_not_fit(robot):
         ({"FL_kne": 1.0}, "unknown actuator 'FL_kne'"),
         ("away", "unknown state 'away'"),
     ):
-        with pytest.raises(kt.InputError, match=message):
+        with pytest.raises(kt.errors.InputError, match=message):
             kt.control.ModelActuators(control).torque(robot, *at)
-    with pytest.raises(kt.InputError, match="has no actuators of its own"):
+    with pytest.raises(kt.errors.InputError, match="has no actuators of its own"):
         kt.control.ModelActuators().torque(kt.zoo.gripper(), 0.0, np.zeros(4), np.zeros(4))
 
 

@@ -192,7 +192,7 @@ def test_limits_springs_friction_and_drives():
     }  # fmt: skip
     assert joint.driven == (True,)
     follower = found.links[1].joint
-    assert follower.mimic == kt.Mimic("j", 2.0, 0.3)
+    assert follower.mimic == kt.model.Mimic("j", 2.0, 0.3)
     assert follower.driven == (False,)
 
 
@@ -215,7 +215,7 @@ def test_a_model_floats_unless_something_holds_it():
     assert read(f'<model name="m">{link}</model>', floating_base=False).n_dof == 0
     assert read(f'<model name="m"><static>true</static>{link}</model>').n_dof == 0
     assert read(f'<model name="m">{link}<joint name="w" type="fixed"><parent>world</parent><child>a</child></joint></model>').n_dof == 0  # fmt: skip  # noqa: E501
-    with pytest.raises(kt.ModelError, match="cannot float"):
+    with pytest.raises(kt.errors.ModelError, match="cannot float"):
         read(f'<model name="m"><static>1</static>{link}</model>', floating_base=True)
 
 

@@ -68,7 +68,7 @@ def test_model_scheme_is_found_beside_by_packages_and_by_the_environment(tmp_pat
     beside = written(shelf / "robot", "robot.sdf", text)
     elsewhere = written(tmp_path / "other", "robot.sdf", text)
     assert kt.load(beside).n_bodies == 2
-    with pytest.raises(kt.FileError, match="hand"):
+    with pytest.raises(kt.errors.FileError, match="hand"):
         kt.load(elsewhere)
     assert kt.load(elsewhere, packages={"hand": shelf / "hand"}).n_bodies == 2
     monkeypatch.setenv("GZ_SIM_RESOURCE_PATH", str(shelf))
@@ -87,9 +87,9 @@ def test_includes_cannot_leave_the_folder_nor_include_themselves(tmp_path):
     written(tmp_path, "secret.sdf", model("s"))
     inside = tmp_path / "inside"
     for uri in ("../secret.sdf", "file:///etc/passwd", "model://../secret.sdf"):
-        with pytest.raises(kt.FileError, match=r"outside the folder|is no SDF|no file"):
+        with pytest.raises(kt.errors.FileError, match=r"outside the folder|is no SDF|no file"):
             kt.load(written(inside, "robot.sdf", model("m", LINK + include(uri))))
-    with pytest.raises(kt.FileError, match="includes itself"):
+    with pytest.raises(kt.errors.FileError, match="includes itself"):
         kt.load(written(inside, "robot.sdf", model("m", LINK + include("robot.sdf"))))
     assert (
         quiet(
@@ -97,7 +97,7 @@ def test_includes_cannot_leave_the_folder_nor_include_themselves(tmp_path):
         ).n_bodies
         == 2
     )
-    with pytest.raises(kt.FileError, match="model://nowhere"):
+    with pytest.raises(kt.errors.FileError, match="model://nowhere"):
         kt.load(written(inside, "robot.sdf", model("m", LINK + include("model://nowhere"))))
 
 
@@ -106,12 +106,12 @@ def test_includes_that_double_are_stopped(tmp_path):
     for k in range(1, 14):
         twice = "".join(include(f"f{k - 1}.sdf", f"<name>{x}</name>") for x in "ab")
         written(tmp_path, f"f{k}.sdf", model(f"f{k}", twice))
-    with pytest.raises(kt.FileError, match="more than 100000 parts"):
+    with pytest.raises(kt.errors.FileError, match="more than 100000 parts"):
         kt.load(tmp_path / "f13.sdf")
 
 
 def test_entities_are_refused():
-    with pytest.raises(kt.FileError, match="entities"):
+    with pytest.raises(kt.errors.FileError, match="entities"):
         mechanism_from_sdf('<!DOCTYPE x [<!ENTITY a "aaa">]><sdf version="1.9">&a;</sdf>')
 
 
@@ -124,11 +124,13 @@ def test_a_world_with_several_models_asks_which(tmp_path):
     with pytest.warns(kt.KinetreeWarning, match="models that do not move"):
         assert kt.load(one).body_names == ("a",)
     two = written(tmp_path, "two.world", f'<world name="w">{model("left")}{model("right")}</world>')
-    with pytest.raises(kt.ModelError, match=r"2 models: left, right; .* root='left', or root='w' for all"):
+    with pytest.raises(
+        kt.errors.ModelError, match=r"2 models: left, right; .* root='left', or root='w' for all"
+    ):
         kt.load(two)
     assert kt.load(two, root="right").body_names == ("a",)
     assert kt.load(two, root="w").body_names == ("left::a", "right::a")
-    with pytest.raises(kt.InputError, match=r"unknown model 'rigth'.*right"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown model 'rigth'.*right"):
         kt.load(two, root="rigth")
 
 
@@ -173,9 +175,9 @@ def test_bad_input_is_named(text, message):
 
 
 def test_the_version_must_be_given():
-    with pytest.raises(kt.FileError, match="version must be given"):
+    with pytest.raises(kt.errors.FileError, match="version must be given"):
         mechanism_from_sdf("<sdf/>")
-    with pytest.raises(kt.FileError, match="outermost element of an SDF file is <sdf>"):
+    with pytest.raises(kt.errors.FileError, match="outermost element of an SDF file is <sdf>"):
         mechanism_from_sdf("<robot/>")
 
 
@@ -189,7 +191,7 @@ def test_what_is_passed_over_is_one_warning_and_strict_refuses_it(tmp_path):
     assert "links without <inertial>" in str(heard[0].message)
     away = path.read_text().replace("model://gone/x.dae", "/nowhere/x.dae")
     path.write_text(away)
-    with pytest.raises(kt.FileError, match="outside the folder"):
+    with pytest.raises(kt.errors.FileError, match="outside the folder"):
         kt.load(path, strict=True)
 
 

@@ -72,13 +72,13 @@ def in_python(cut):
     rods = {"crank": (1.0, 0.3), "coupler": (2.0, 0.8), "rocker": (1.5, 0.6)}
     bodies = [kt.Body(name, kt.Inertia.rod(m, end=(x, 0, 0))) for name, (m, x) in rods.items()]
     joints = [
-        kt.Loop(pin("O", driven=True), "world", "crank"),
-        kt.Loop(pin("A"), "crank", "coupler", at(0.3)),
-        kt.Loop(pin("B", stiffness=4.0, rest=np.radians(30.0)), "coupler", "rocker", at(0.8), at(0.6)),
-        kt.Loop(pin("C"), "world", "rocker", at(0.9)),
+        kt.model.Loop(pin("O", driven=True), "world", "crank"),
+        kt.model.Loop(pin("A"), "crank", "coupler", at(0.3)),
+        kt.model.Loop(pin("B", stiffness=4.0, rest=np.radians(30.0)), "coupler", "rocker", at(0.8), at(0.6)),
+        kt.model.Loop(pin("C"), "world", "rocker", at(0.9)),
     ]
     pull = kt.Spring("pull", "coupler", "world", (0.4, 0, 0), (0.5, 1.0, 0), 30.0, 0.0, 0.2)
-    return kt.from_graph("four_bar", bodies, joints, cut=cut, gravity=(0, -9.81, 0), springs=[pull])
+    return kt.model.from_graph("four_bar", bodies, joints, cut=cut, gravity=(0, -9.81, 0), springs=[pull])
 
 
 @pytest.mark.parametrize(("text", "cut"), [(TEXT, None), (CUT_C, ["C"])])

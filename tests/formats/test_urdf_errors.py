@@ -238,13 +238,13 @@ def test_text_that_is_no_robot(text, message):
 
 def test_unknown_encoding(tmp_path):
     (tmp_path / "r.urdf").write_bytes(b'<?xml version="1.0" encoding="klingon"?><robot name="r"/>')
-    with pytest.raises(kt.FileError):
+    with pytest.raises(kt.errors.FileError):
         load_urdf(tmp_path / "r.urdf")
 
 
 def test_binary_file(tmp_path):
     (tmp_path / "r.urdf").write_bytes(bytes(range(256)) * 10)
-    with pytest.raises(kt.FileError, match="not well-formed XML"):
+    with pytest.raises(kt.errors.FileError, match="not well-formed XML"):
         load_urdf(tmp_path / "r.urdf")
 
 
@@ -252,28 +252,30 @@ def test_binary_file(tmp_path):
 
 
 def test_missing_file_folder_and_strange_arguments(tmp_path):
-    with pytest.raises(kt.FileError, match=r"there is no file .*nothing\.urdf"):
+    with pytest.raises(kt.errors.FileError, match=r"there is no file .*nothing\.urdf"):
         load_urdf(tmp_path / "nothing.urdf")
-    with pytest.raises(kt.FileError, match="is a folder"):
+    with pytest.raises(kt.errors.FileError, match="is a folder"):
         load_urdf(tmp_path)
-    with pytest.raises(kt.FileError):
+    with pytest.raises(kt.errors.FileError):
         load_urdf("x" * 5000)
-    with pytest.raises(kt.InputError, match="must be a text or a path, got None"):
+    with pytest.raises(kt.errors.InputError, match="must be a text or a path, got None"):
         load_urdf(None)
-    with pytest.raises(kt.InputError, match="use load_urdf for files"):
+    with pytest.raises(kt.errors.InputError, match="use load_urdf for files"):
         mechanism_from_urdf(DATA / "arm7.urdf")
 
 
 def test_pipe_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.urdf")
-    with pytest.raises(kt.FileError, match="not a regular file"):
+    with pytest.raises(kt.errors.FileError, match="not a regular file"):
         load_urdf(tmp_path / "pipe.urdf")
 
 
 def test_file_name_is_in_the_message(tmp_path):
     file = tmp_path / "my arm.urdf"
     file.write_text(changed('value="2.5"', 'value="-1"'))
-    with pytest.raises(kt.ModelError, match=re.escape(f"{file}, line 4, <inertial> of link 'upper': mass")):
+    with pytest.raises(
+        kt.errors.ModelError, match=re.escape(f"{file}, line 4, <inertial> of link 'upper': mass")
+    ):
         load_urdf(file)
 
 
@@ -298,7 +300,7 @@ BOMB = (
 )
 def test_document_types_and_entities_are_refused(text):
     error = refusal(text)
-    assert isinstance(error, kt.FileError)
+    assert isinstance(error, kt.errors.FileError)
     assert "document type declarations and entities" in str(error)
 
 

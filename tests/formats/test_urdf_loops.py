@@ -194,7 +194,7 @@ BELT = "".join([
 
 
 def test_a_belt_that_ties_three_joints_is_refused():
-    with pytest.raises(kt.ModelError, match=r"ties two joints .* this one ties hip, knee, motor by 2"):
+    with pytest.raises(kt.errors.ModelError, match=r"ties two joints .* this one ties hip, knee, motor by 2"):
         mechanism_from_urdf(robot(BELT, coupling("shank", "pulley", 2.0)))
 
 
@@ -202,7 +202,7 @@ def test_couplings_in_a_row_follow_one_joint():
     """The rotor turns six times as fast as the arm, a second one as fast as the first."""
     more = link("other", 0.2) + joint("second", "base", "other")
     second = coupling("rotor", "other", 1.0).replace("gear", "belt")
-    with pytest.raises(kt.ModelError, match="tied to others already"):
+    with pytest.raises(kt.errors.ModelError, match="tied to others already"):
         mechanism_from_urdf(robot(GEARED, more, coupling("arm", "rotor", 6.0), second))
     first = mechanism_from_urdf(
         robot(GEARED, more, coupling("arm", "rotor", 6.0), second.replace("rotor", "arm"))
@@ -211,11 +211,11 @@ def test_couplings_in_a_row_follow_one_joint():
 
 
 def test_bad_loops_and_couplings_are_named():
-    with pytest.raises(kt.ModelError, match=r"unknown link 'arn'; .* Did you mean 'arm'"):
+    with pytest.raises(kt.errors.ModelError, match=r"unknown link 'arn'; .* Did you mean 'arm'"):
         mechanism_from_urdf(robot(GEARED, coupling("arn", "rotor", 6.0)))
-    with pytest.raises(kt.ModelError, match=r"unknown type of a loop 'floating'"):
+    with pytest.raises(kt.errors.ModelError, match=r"unknown type of a loop 'floating'"):
         mechanism_from_urdf(robot(FIVE_BAR, LOOP.replace("continuous", "floating")))
-    with pytest.raises(kt.FileError, match="<successor> is missing"):
+    with pytest.raises(kt.errors.FileError, match="<successor> is missing"):
         mechanism_from_urdf(robot(FIVE_BAR, LOOP.replace("successor", "follower")))
-    with pytest.raises(kt.ModelError, match="ties two joints"):
+    with pytest.raises(kt.errors.ModelError, match="ties two joints"):
         mechanism_from_urdf(robot(GEARED, coupling("arm", "arm", 6.0)))

@@ -110,12 +110,12 @@ def test_several_roots_ask_which(tmp_path):
     file.write_text(
         robot(link("a"), link("b"), link("c"), link("d"), joint("j", "a", "b"), joint("k", "c", "d"))
     )
-    with pytest.raises(kt.ModelError, match=r"2 links have no parent: a, c; .* give root='a'"):
+    with pytest.raises(kt.errors.ModelError, match=r"2 links have no parent: a, c; .* give root='a'"):
         kt.load(file)
     assert kt.load(file, root="c").joint_names == ("k",)
     assert kt.load(file, root="b").body_names == ("b",)
     assert kt.load(file, root="c", floating_base=True).n_dof == 7
-    with pytest.raises(kt.InputError, match="root: unknown link 'x'"):
+    with pytest.raises(kt.errors.InputError, match="root: unknown link 'x'"):
         kt.load(file, root="x")
 
 
@@ -125,7 +125,7 @@ def test_armature_for_joints_that_move_no_inertia(tmp_path):
         robot(link("base", ""), link("a"), link("b", ""), joint("j", "base", "a"), joint("k", "a", "b"))
     )
     still = [0.0, 0.0]
-    with pytest.raises(kt.SingularityError, match=r"joint 'k' .*armature= of kinetree\.load"):
+    with pytest.raises(kt.errors.SingularityError, match=r"joint 'k' .*armature= of kinetree\.load"):
         kt.forward_dynamics(kt.load(file), still, still, still)
     arm = kt.load(file, armature=1e-3)
     assert arm.tree.armature.tolist() == [1e-3, 1e-3]
@@ -137,7 +137,7 @@ def test_armature_for_joints_that_move_no_inertia(tmp_path):
         (float("nan"), "finite"),
         ("a", "number"),
     ):
-        with pytest.raises(kt.InputError, match=said):
+        with pytest.raises(kt.errors.InputError, match=said):
             kt.load(file, armature=wrong)
 
 
@@ -162,10 +162,10 @@ def test_macros_that_cannot_be_expanded(tmp_path, monkeypatch):
     file = tmp_path / "m.xacro"
     file.write_text(MACRO.replace("${mass}", "${mass_}"))
     pytest.importorskip("xacro")
-    with pytest.raises(kt.FileError, match=r"xacro cannot expand it: .*mass_"):
+    with pytest.raises(kt.errors.FileError, match=r"xacro cannot expand it: .*mass_"):
         kt.load(file)
     monkeypatch.setitem(sys.modules, "xacro", None)
-    with pytest.raises(kt.MissingExtraError, match=r"pip install .*\[xacro\]'"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"pip install .*\[xacro\]'"):
         kt.load(file)
 
 
@@ -199,5 +199,5 @@ def test_a_world_with_inertia_a_second_axis_and_a_late_declaration_are_read(tmp_
     assert len(heard) == 1
     assert found.body_names == ("rod",)
     assert kt.gravity_torque(found, [np.pi / 2]) == pytest.approx([2 * 9.81 * 0.5])  # about the first axis
-    with pytest.raises(kt.ModelError, match=r"line 4, .*inertia of the world"):
+    with pytest.raises(kt.errors.ModelError, match=r"line 4, .*inertia of the world"):
         kt.load(path, strict=True)

@@ -199,10 +199,10 @@ def test_mimic_is_written():
 def test_shapes_come_back():
     place = kt.Placement.at((0.1, 0.2, 0.3))
     shapes = (
-        kt.Shape("box", [1, 2, 3], place),
-        kt.Shape("cylinder", [0.1, 0.5], place),
-        kt.Shape("sphere", [0.25]),
-        kt.Shape("mesh", [0.001, 0.001, -0.001], place, "meshes/a & b.stl"),
+        kt.model.Shape("box", [1, 2, 3], place),
+        kt.model.Shape("cylinder", [0.1, 0.5], place),
+        kt.model.Shape("sphere", [0.25]),
+        kt.model.Shape("mesh", [0.001, 0.001, -0.001], place, "meshes/a & b.stl"),
     )
     builder = kt.Builder("drawn")
     builder.world.fixed("j").body("b", kt.Inertia.point(1.0), shapes)
@@ -210,7 +210,7 @@ def test_shapes_come_back():
 
 
 def test_capsule_is_written_as_cylinder_and_spheres():
-    capsule = kt.Shape("capsule", [0.1, 0.6], kt.Placement.at((0, 0, 1), rpy=(np.pi / 2, 0, 0)))
+    capsule = kt.model.Shape("capsule", [0.1, 0.6], kt.Placement.at((0, 0, 1), rpy=(np.pi / 2, 0, 0)))
     builder = kt.Builder("drawn")
     builder.world.fixed("j").body("b", kt.Inertia.point(1.0), [capsule])
     cylinder, *ends = again(builder.build()).link("b").body.shapes
@@ -230,7 +230,7 @@ def test_names_are_escaped():
 def test_character_that_xml_cannot_hold():
     builder = kt.Builder("odd")
     builder.world.revolute("j").body("b\ufffe", kt.Inertia.point(1.0))
-    with pytest.raises(kt.FileError, match="which XML cannot hold"):
+    with pytest.raises(kt.errors.FileError, match="which XML cannot hold"):
         urdf_text(builder.build())
 
 

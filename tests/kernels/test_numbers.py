@@ -131,7 +131,7 @@ def test_compiled_code_equals_the_interpreter(tree, rng, batch, monkeypatch):
             "reactions": kt.joint_reactions(tree, q, qd, qdd, load),
             "energy": kt.kinetic_energy(tree, q, qd),
             "momentum": kt.momentum(tree, q, qd),
-            "accelerations": kt.body_accelerations(tree, q, qd, qdd),
+            "accelerations": kt.analysis.body_accelerations(tree, q, qd, qdd),
         }
 
     compiled = answers(tree)

@@ -23,11 +23,11 @@ def test_needle(reach, length, rng):
     robot = arm_with_needle(reach, length)
     s = kt.random_state(robot, rng, (50,))
     for k in range(50):
-        with pytest.raises(kt.SingularityError, match="roll"):
+        with pytest.raises(kt.errors.SingularityError, match="roll"):
             kt.forward_dynamics(robot, s.q[k], s.qd[k], s.qdd[k])
-        with pytest.raises(kt.SingularityError, match="roll"):
+        with pytest.raises(kt.errors.SingularityError, match="roll"):
             kt.forward_dynamics(robot, s.q[k : k + 1], s.qd[k], s.qdd[k])
-    with pytest.raises(kt.SingularityError, match="roll"):
+    with pytest.raises(kt.errors.SingularityError, match="roll"):
         kt.forward_dynamics_derivatives(robot, s.q, s.qd, s.qdd)
 
 

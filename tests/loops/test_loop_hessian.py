@@ -48,10 +48,10 @@ def test_batches_loads_and_the_question_of_kinetree_itself():
         mechanism, ["crank_pivot"], crank, 3.0 + 0.0 * crank, crank, guess=[0.2, 1.0, 4.3]
     )
     weight = np.array([1.5, 7.0, 9.0])
-    found = kt.torque_hessian(mechanism, at.q, at.qd, at.qdd, weight)
+    found = kt.analysis.torque_hessian(mechanism, at.q, at.qd, at.qdd, weight)
     assert found.independent == ("crank_pivot",)
     assert found.full.shape == (3, 3, 3) and found.tau.shape == (3, 3)
-    one = kt.torque_hessian(mechanism, at.q[1], at.qd[1], at.qdd[1], weight)
+    one = kt.analysis.torque_hessian(mechanism, at.q[1], at.qd[1], at.qdd[1], weight)
     assert relative_error(found.full[1], one.full) < 1e-12
     d = kt.inverse_dynamics_derivatives(mechanism, at.q, at.qd, at.qdd)
     assert relative_error(found.dq[:, 0], 1.5 * d.dtau_dq[:, 0, 0]) < 1e-11
@@ -60,8 +60,10 @@ def test_batches_loads_and_the_question_of_kinetree_itself():
 def test_redundant_drives_have_no_second_derivatives():
     (variant,) = read("five_bar.json")["variants"]
     mechanism, state = closed(variant), variant["states"][0]
-    with pytest.raises(kt.InputError, match=r"torque_hessian with closed loops: .* has 3 driven joints"):
-        kt.torque_hessian(mechanism, state["q"], state["qd"], state["inverse"]["qdd"], np.ones(4))
+    with pytest.raises(
+        kt.errors.InputError, match=r"torque_hessian with closed loops: .* has 3 driven joints"
+    ):
+        kt.analysis.torque_hessian(mechanism, state["q"], state["qd"], state["inverse"]["qdd"], np.ones(4))
 
 
 def test_mimic_joints_in_a_loop():
@@ -70,7 +72,7 @@ def test_mimic_joints_in_a_loop():
     rod = kt.Inertia.rod(1.0, end=(0.3, 0, 0))
     a = build.world.revolute("a").body("link_a", rod)
     b = a.revolute("b", at=(0.3, 0, 0), driven=False).body("link_b", rod)
-    build.world.revolute("c", at=(0.5, 0, 0), mimic=kt.Mimic("a", -1.0, 3.0)).body("link_c", rod)
+    build.world.revolute("c", at=(0.5, 0, 0), mimic=kt.model.Mimic("a", -1.0, 3.0)).body("link_c", rod)
     build.loop("pin", b, "link_c", at_a=(0.3, 0, 0), at_b=(0.3, 0, 0), kind="point_on_line", axis="x")
     mechanism = build.build()
     q = kt.loops.assemble(mechanism, [1.0, -1.0])
@@ -82,8 +84,8 @@ def test_mimic_joints_in_a_loop():
         return mechanism, state.q, state.qd, state.qdd
 
     u, h = np.array([q[0], 1.3, -2.0]), 1e-5
-    H = kt.torque_hessian(*at(u), weight).full
-    slopes = kt.joint_reaction_derivatives(*at(u)).slopes
+    H = kt.analysis.torque_hessian(*at(u), weight).full
+    slopes = kt.analysis.joint_reaction_derivatives(*at(u)).slopes
     for k, unit in enumerate(np.eye(3)):
         more, less = at(u + h * unit), at(u - h * unit)
         first = [

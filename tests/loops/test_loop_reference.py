@@ -45,7 +45,7 @@ def test_a_walk_sees_what_is_wrong():
         spoil(content["variants"][0]["states"][0])
         try:
             assert walk("six_bar", content)[quantity] > CLOSE
-        except kt.AssemblyError:
+        except kt.errors.AssemblyError:
             assert quantity == "assembly"
 
 

@@ -21,15 +21,18 @@ def three_rrr():
 
 def cut_at(robot, cut):
     """The same mechanism with other joints cut."""
-    joints = [kt.Loop(x.joint, x.parent, x.body.name, x.placement) for x in robot.links]
+    joints = [kt.model.Loop(x.joint, x.parent, x.body.name, x.placement) for x in robot.links]
     bodies = [x.body for x in robot.links]
-    return kt.from_graph("other", bodies, [*joints, *robot.loops], cut=cut, gravity=robot.gravity)
+    return kt.model.from_graph("other", bodies, [*joints, *robot.loops], cut=cut, gravity=robot.gravity)
 
 
 def centers(robot, q, qd, qdd):
     """Accelerations of the bodies' centers of mass, and angular accelerations, by body."""
     R = kt.forward_kinematics(robot, q).rotation
-    w, acceleration = kt.body_velocities(robot, q, qd)[:, 3:], kt.body_accelerations(robot, q, qd, qdd)
+    w, acceleration = (
+        kt.body_velocities(robot, q, qd)[:, 3:],
+        kt.analysis.body_accelerations(robot, q, qd, qdd),
+    )
     found = {}
     for k, link in enumerate(robot.links):
         r, (a, wd) = R[k] @ link.body.inertia.center, np.split(acceleration[k], 2)

@@ -79,5 +79,5 @@ def test_near_singular_blocks_are_left_to_the_equations_as_a_whole():
 def test_redundant_drives_have_no_subsystems():
     (variant,) = read("five_bar.json")["variants"]
     mechanism = closed(variant)
-    with pytest.raises(kt.InputError, match="has 3 driven joints and mobility 2"):
+    with pytest.raises(kt.errors.InputError, match="has 3 driven joints and mobility 2"):
         kt.loops.subsystems(mechanism)

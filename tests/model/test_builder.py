@@ -13,19 +13,19 @@ ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 def test_the_builder_writes_links():
     arm = kt.Builder("arm", gravity=(0, -1, 0))
     upper = arm.world.revolute("shoulder", at=(0, 0, 1), axis="y", lower=-1).body(
-        "upper", ROD, [kt.Shape("sphere", (1,))]
+        "upper", ROD, [kt.model.Shape("sphere", (1,))]
     )
     upper.prismatic("slide", rpy=(0.1, 0.2, 0.3), axis=(1, 1, 0)).body("fore")
     by_hand = kt.Mechanism(
         "arm",
         (
-            kt.Link(
-                kt.Body("upper", ROD, (kt.Shape("sphere", (1,)),)),
+            kt.model.Link(
+                kt.Body("upper", ROD, (kt.model.Shape("sphere", (1,)),)),
                 kt.Joint.of_kind("shoulder", "revolute", axis="y", lower=-1),
                 "world",
                 kt.Placement.at((0, 0, 1)),
             ),
-            kt.Link(
+            kt.model.Link(
                 kt.Body("fore"),
                 kt.Joint.of_kind("slide", "prismatic", axis=(1, 1, 0)),
                 "upper",
@@ -79,17 +79,17 @@ def test_building_twice_gives_equal_mechanisms_and_goes_on():
 
 def test_errors_come_when_the_line_is_written():
     robot = kt.Builder("m")
-    with pytest.raises(kt.ModelError, match="joint 'hip': position must be a vector of 3"):
+    with pytest.raises(kt.errors.ModelError, match="joint 'hip': position must be a vector of 3"):
         robot.world.revolute("hip", at=(0, 0))
-    with pytest.raises(kt.ModelError, match="joint 'hip': rotation must be a right-handed"):
+    with pytest.raises(kt.errors.ModelError, match="joint 'hip': rotation must be a right-handed"):
         robot.world.revolute("hip", rotation=np.diag([1, 1, -1]))
-    with pytest.raises(kt.ModelError, match="joint 'hip': unknown joint kind 'hinge'"):
+    with pytest.raises(kt.errors.ModelError, match="joint 'hip': unknown joint kind 'hinge'"):
         robot.world.joint("hip", "hinge")
-    with pytest.raises(kt.ModelError, match="unknown joint parameter 'damping'"):
+    with pytest.raises(kt.errors.ModelError, match="unknown joint parameter 'damping'"):
         robot.world.revolute("hip", damping=1.0)
-    with pytest.raises(kt.ModelError, match="loop 'cut', body b: position must be finite"):
+    with pytest.raises(kt.errors.ModelError, match="loop 'cut', body b: position must be finite"):
         robot.loop("cut", "a", "b", at_b=(0, 0, np.nan))
-    with pytest.raises(kt.ModelError, match="no body may be called 'world'"):
+    with pytest.raises(kt.errors.ModelError, match="no body may be called 'world'"):
         robot.world.revolute("hip").body("world")
 
 
@@ -98,14 +98,14 @@ def test_one_joint_carries_one_body():
     hip = robot.world.revolute("hip")
     hip.body("a", ROD)
     hip.body("b", ROD)
-    with pytest.raises(kt.ModelError, match="called 'hip'"):
+    with pytest.raises(kt.errors.ModelError, match="called 'hip'"):
         robot.build()
 
 
 def test_an_empty_builder():
-    with pytest.raises(kt.ModelError, match="mechanism 'm' has no bodies"):
+    with pytest.raises(kt.errors.ModelError, match="mechanism 'm' has no bodies"):
         kt.Builder("m").build()
-    with pytest.raises(kt.ModelError, match="a mechanism needs a name"):
+    with pytest.raises(kt.errors.ModelError, match="a mechanism needs a name"):
         robot = kt.Builder("")
         robot.world.revolute("a").body("a")
         robot.build()
@@ -114,5 +114,5 @@ def test_an_empty_builder():
 def test_a_contact_on_the_ground_itself():
     robot = kt.Builder("m")
     robot.world.contact("spot").revolute("a").body("a")
-    with pytest.raises(kt.ModelError, match="contact point 'spot': unknown body 'world'"):
+    with pytest.raises(kt.errors.ModelError, match="contact point 'spot': unknown body 'world'"):
         robot.build()

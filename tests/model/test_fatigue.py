@@ -67,13 +67,13 @@ def test_the_load_of_a_lift_comes_from_torques_and_strength():
     ],
 )
 def test_bad_input(arguments, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         fatigue(*arguments)
     if len(arguments) < 5:
-        with pytest.raises(kt.InputError, match=message):
+        with pytest.raises(kt.errors.InputError, match=message):
             repetitions(*arguments[:2], 0.0, *arguments[2:])
 
 
 def test_bad_rests():
-    with pytest.raises(kt.InputError, match="rest must be >= 0 s"):
+    with pytest.raises(kt.errors.InputError, match="rest must be >= 0 s"):
         repetitions([0.0, 1.0], [[0.5], [0.5]], rest=-1.0)

@@ -109,7 +109,7 @@ def test_walking_freezes_17():
     walker = MAN.frozen(kt.human.FROZEN_WHILE_WALKING)
     assert walker.n_dof == 38 and walker.fused().mass == pytest.approx(75.0)
     rooted = walker.fused().rooted_at("right_foot", point="right_heel")
-    state = kt.change_root(walker.fused(), rooted, np.zeros(38))
+    state = kt.analysis.change_root(walker.fused(), rooted, np.zeros(38))
     assert state.q[:3] == pytest.approx([-0.0351, -0.0885, 0.0], abs=1e-3)
     still = np.zeros(38)
     force = kt.inverse_dynamics(rooted, state.q, still, still)[:3]
@@ -156,7 +156,7 @@ def test_percentiles_are_people():
         assert (
             kt.zoo.human(**small).mass == pytest.approx(small["mass"]) and large["height"] > small["height"]
         )
-    with pytest.raises(kt.InputError, match="percentile must be one of 5, 50, 95, got 42"):
+    with pytest.raises(kt.errors.InputError, match="percentile must be one of 5, 50, 95, got 42"):
         kt.human.size_at("male", 42)
 
 

@@ -157,7 +157,9 @@ def test_inertias_are_immutable_values():
 def test_published_data_may_break_the_triangle_inequality():
     """004, Table 6.6, link 6."""
     moment = (3e-6, 1e-6, 1e-6)
-    with pytest.raises(kt.ModelError, match=r"triangle inequality.*1e-06, 1e-06, 3e-06.*allow_unphysical"):
+    with pytest.raises(
+        kt.errors.ModelError, match=r"triangle inequality.*1e-06, 1e-06, 3e-06.*allow_unphysical"
+    ):
         kt.Inertia(1.0, moment=moment)
     assert kt.Inertia(1.0, moment=moment, allow_unphysical=True).moment[0, 0] == 3e-6
     turned = kt.Inertia(1.0, moment=moment, allow_unphysical=True).moved(kt.Placement.at(rpy=(1, 2, 3)))
@@ -219,5 +221,5 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 def test_what_no_body_has(bad):
     call, message = BAD[bad]
-    with pytest.raises(kt.ModelError, match=f"(?s){message}"):
+    with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):
         call()

@@ -48,7 +48,7 @@ def test_the_plane_of_a_planar_joint_is_given_by_its_axis():
     slanted = kt.Joint.of_kind("j", "planar", axis=(1.0, 2.0, -2.0)).axes
     np.testing.assert_allclose(slanted @ slanted.T, np.eye(3), atol=1e-15)
     np.testing.assert_allclose(slanted[2], np.array([1, 2, -2]) / 3, atol=1e-15)
-    with pytest.raises(kt.ModelError, match="only one of 'axis', 'axes'"):
+    with pytest.raises(kt.errors.ModelError, match="only one of 'axis', 'axes'"):
         kt.Joint.of_kind("j", "planar", axis="y", axes=["x", "z", "y"])
     assert kt.Joint.of_kind("j", "cylindrical").turns == (True, False)
 
@@ -130,19 +130,19 @@ BAD = {
     "limits crossed": (of_kind("revolute", lower=1.0, upper=-1.0), "lower limit 1 exceeds upper limit -1"),
     "too many values": (of_kind("universal", viscous=(1, 2, 3)), r"one number or 2 .*got shape \(3,\)"),
     "ball that mimics": (
-        of_kind("spherical", mimic=kt.Mimic("hip")),
+        of_kind("spherical", mimic=kt.model.Mimic("hip")),
         "only one-DOF joints can mimic.*spherical",
     ),
-    "mimics itself": (of_kind("revolute", mimic=kt.Mimic("knee")), "joint 'knee' mimics itself"),
+    "mimics itself": (of_kind("revolute", mimic=kt.model.Mimic("knee")), "joint 'knee' mimics itself"),
     "mimic a name": (of_kind("revolute", mimic="hip"), "joint 'knee': mimic must be a Mimic"),
-    "mimic nan": (lambda: kt.Mimic("hip", np.nan), "mimic multiplier of 'hip' must be finite"),
-    "mimic text": (lambda: kt.Mimic("hip", offset="x"), "mimic offset of 'hip' must be"),
-    "mimic nobody": (lambda: kt.Mimic(""), "joint that is mimicked needs a name"),
+    "mimic nan": (lambda: kt.model.Mimic("hip", np.nan), "mimic multiplier of 'hip' must be finite"),
+    "mimic text": (lambda: kt.model.Mimic("hip", offset="x"), "mimic offset of 'hip' must be"),
+    "mimic nobody": (lambda: kt.model.Mimic(""), "joint that is mimicked needs a name"),
 }
 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_refused(bad):
     call, message = BAD[bad]
-    with pytest.raises(kt.ModelError, match=f"(?s){message}"):
+    with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):
         call()

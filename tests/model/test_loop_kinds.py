@@ -53,18 +53,18 @@ def test_drives_are_given_per_degree_of_freedom():
     ],
 )
 def test_impossible_cut_joints_are_refused(loop, words):
-    with pytest.raises(kt.ModelError, match=words):
+    with pytest.raises(kt.errors.ModelError, match=words):
         slotted(**loop)
 
 
 def test_a_point_on_a_line_is_no_joint_of_a_tree():
-    with pytest.raises(kt.ModelError, match="unknown joint kind 'point_on_line'"):
+    with pytest.raises(kt.errors.ModelError, match="unknown joint kind 'point_on_line'"):
         kt.Joint.of_kind("slot", "point_on_line")
 
 
 @pytest.mark.parametrize("driven", [1, "no", [True], [True, 0, True]])
 def test_wrong_drives_are_refused(driven):
-    with pytest.raises(kt.ModelError, match="driven must be true or false"):
+    with pytest.raises(kt.errors.ModelError, match="driven must be true or false"):
         kt.Joint.of_kind("hip", "spherical", driven=driven)
 
 

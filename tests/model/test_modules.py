@@ -11,7 +11,9 @@ ROD = kt.Inertia.rod(1.0, (1.0, 0.0, 0.0))
 def tree(*edges, base="revolute"):
     """A mechanism from (body, parent) pairs; the first body hangs on the given joint."""
     links = [
-        kt.Link(kt.Body(body, ROD), kt.Joint.of_kind(f"j {body}", base if k == 0 else "revolute"), parent)
+        kt.model.Link(
+            kt.Body(body, ROD), kt.Joint.of_kind(f"j {body}", base if k == 0 else "revolute"), parent
+        )
         for k, (body, parent) in enumerate(edges)
     ]
     return kt.Mechanism("m", tuple(links))
@@ -43,7 +45,7 @@ def test_a_floating_base_is_module_zero():
 
 
 def test_two_floating_bodies_are_no_base():
-    links = [kt.Link(kt.Body(x, ROD), kt.Joint.of_kind(f"j {x}", "free")) for x in "ab"]
+    links = [kt.model.Link(kt.Body(x, ROD), kt.Joint.of_kind(f"j {x}", "free")) for x in "ab"]
     modules = kt.Mechanism("m", tuple(links)).modules
     assert modules == (Module(0, (), None), Module(1, ("a",), 0), Module(2, ("b",), 0))
 
@@ -106,12 +108,12 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_no_partition(bad):
     groups, message = BAD[bad]
-    with pytest.raises(kt.ModelError, match=f"(?s){message}"):
+    with pytest.raises(kt.errors.ModelError, match=f"(?s){message}"):
         gripper().partition(groups)
 
 
 def test_the_base_is_not_listed():
     robot = tree(("trunk", "world"), ("leg", "trunk"), base="free")
     assert robot.partition([["leg"]]) == (Module(0, ("trunk",), None), Module(1, ("leg",), 0))
-    with pytest.raises(kt.ModelError, match="unknown body 'trunk'"):
+    with pytest.raises(kt.errors.ModelError, match="unknown body 'trunk'"):
         robot.partition([["trunk", "leg"]])

@@ -66,14 +66,14 @@ def test_inertia_of_a_shape_is_that_of_a_cloud_of_points(kind, size, inside):
     x = x[inside(x, size)]
     moment = (x**2).sum(axis=1).mean() * np.eye(3) - x.T @ x / len(x)
     place = kt.Placement.at((0.1, 0.2, 0.3), rpy=(0.1, 0.2, 0.3))
-    found = solid_inertia(1.0, kt.Shape(kind, size, place))
+    found = solid_inertia(1.0, kt.model.Shape(kind, size, place))
     R = place.rotation
     assert np.allclose(found.moment, R @ moment @ R.T, rtol=0.03, atol=4e-4)
     assert np.allclose(found.center, place.position)
 
 
 def test_shape_and_inertia_objects():
-    box = kt.Shape("box", (0.1, 0.2, 0.3), kt.Placement.at((0, 0, 0.15)))
+    box = kt.model.Shape("box", (0.1, 0.2, 0.3), kt.Placement.at((0, 0, 0.15)))
     by_shape = arm().with_payload("flange", 2.0, shape=box)
     by_inertia = arm().with_payload("flange", kt.Inertia.box(2.0, (0.1, 0.2, 0.3), (0, 0, 0.15)))
     assert np.allclose(kt.mass_matrix(by_shape, Q), kt.mass_matrix(by_inertia, Q), atol=1e-13)
@@ -100,7 +100,10 @@ def test_round_trip_through_files(tmp_path):
         (lambda a: a.with_payload("flange", 1.0, inertia=(1.0, 0.1, 0.1)), "triangle inequality"),
         (lambda a: a.with_payload("flange", 1.0, center=(0, 1)), "centre of mass"),
         (lambda a: a.with_payload("flange", 1.0, shape="box"), "Shape"),
-        (lambda a: a.with_payload("flange", 1.0, shape=kt.Shape("mesh", (1, 1, 1), file="a.stl")), "mesh"),
+        (
+            lambda a: a.with_payload("flange", 1.0, shape=kt.model.Shape("mesh", (1, 1, 1), file="a.stl")),
+            "mesh",
+        ),
         (lambda a: a.with_payload("flange", kt.Inertia(1.0), center=(0, 0, 1)), "Inertia"),
         (lambda a: a.with_payload("flange", 1.0, name="link6"), "link6"),
         (lambda a: a.with_payload("flange", 1.0, name="flange"), "another name"),

@@ -142,5 +142,5 @@ def test_links_of_one_arm_keep_apart():
     ],
 )
 def test_bad_obstacles(make, words):
-    with pytest.raises(kt.InputError, match=words):
+    with pytest.raises(kt.errors.InputError, match=words):
         make()

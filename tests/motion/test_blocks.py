@@ -79,5 +79,5 @@ def test_sizes_of_joints_change_numbers_of_a_solver_but_not_the_motion():
     assert np.allclose(scaled.program.unknowns(scaled.program.reduced(x)), x)
     assert scaled.check_derivatives().passed
     assert kt.predict(scaled).objective == pytest.approx(kt.predict(problem).objective, rel=1e-7)
-    with pytest.raises(kt.InputError, match="size of joint 'joint2' must be positive"):
+    with pytest.raises(kt.errors.InputError, match="size of joint 'joint2' must be positive"):
         problem.changed(sizes={"joint2": 0.0})

@@ -69,5 +69,5 @@ def test_the_schema_has_every_term_with_its_parameters():
 def test_declarations_make_terms():
     made = DECLARED["KeepOut"].made(body="link2", center=[0, 0, 0], radius=0.1)
     assert isinstance(made, kt.terms.KeepOut)
-    with pytest.raises(kt.InputError, match="radius of the keep-out sphere must be positive"):
+    with pytest.raises(kt.errors.InputError, match="radius of the keep-out sphere must be positive"):
         DECLARED["KeepOut"].made(body="link2", center=[0, 0, 0], radius=-0.1)

@@ -266,17 +266,19 @@ def test_progress_is_told():
 )
 def test_bad_questions(change, words):
     given = {"mechanism": arm(), "path": start_and_end(), "torque": 20.0} | change
-    with pytest.raises(kt.InputError, match=words):
+    with pytest.raises(kt.errors.InputError, match=words):
         kt.fastest_timing(given.pop("mechanism"), given.pop("path"), **given)
 
 
 def test_joints_without_drives():
-    with pytest.raises(kt.InputError, match="joint 'x' has no drive"):
+    with pytest.raises(kt.errors.InputError, match="joint 'x' has no drive"):
         kt.fastest_timing(cart(driven=False), LINE, torque=10.0)
 
 
 def test_too_weak_to_hold_itself():
     build = kt.Builder("lift")
     build.world.prismatic("z", axis="z", effort_limit=15.0).body("load", kt.Inertia.point(2.0))
-    with pytest.raises(kt.InputError, match=r"joint 'z' needs 19\.62 .* to hold still, but its limit is 15"):
+    with pytest.raises(
+        kt.errors.InputError, match=r"joint 'z' needs 19\.62 .* to hold still, but its limit is 15"
+    ):
         kt.fastest_timing(build.build(), LINE)

@@ -7,7 +7,7 @@ from problems import from_rest_to_rest, lifting, minimum_time
 import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.motion.free_knots import _pieces, free_knots, torques_by_knots
-from kinetree.motion.problem.phases import Junction, Phases
+from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.terms import Boundary, JointLimits, Periodic, Time, UnknownForce
 
 BREAKS = [0.0, 0.2, 0.5, 0.5, 0.7, 1.0]
@@ -59,7 +59,7 @@ def test_torques_by_knots_are_differences(make):
 
 
 def test_first_and_second_derivatives_of_the_program_are_exact():
-    pieces = Phases(_pieces(minimum_time(segments=3), 0.4, 3.0), Junction("acceleration"))
+    pieces = PhasedProblem(_pieces(minimum_time(segments=3), 0.4, 3.0), Junction("acceleration"))
     assert pieces.check_derivatives().passed
 
 
@@ -117,7 +117,7 @@ REFUSED = {
 def test_what_cannot_be_asked_for_is_refused(name):
     make, arguments, told = REFUSED[name]
     best = kt.predict(make(), max_iterations=1)
-    with pytest.raises(kt.InputError, match=told):
+    with pytest.raises(kt.errors.InputError, match=told):
         free_knots(best, **arguments)
 
 
@@ -129,5 +129,5 @@ def test_other_unknowns_and_periodic_motions_are_refused():
         arm, objective=Time(), constraints=[Boundary("start", [0.0, -2.0], 0.0), Periodic()], segments=3
     )
     for problem, told in ((pushed, "force:link2"), (again, "Periodic")):
-        with pytest.raises(kt.InputError, match=told):
+        with pytest.raises(kt.errors.InputError, match=told):
             free_knots(kt.predict(problem, max_iterations=1))

@@ -60,14 +60,14 @@ def test_torques_are_those_of_the_tree_on_its_foot_and_the_point_is_the_zero_mom
     own, world = asked.setting.own, asked.setting.reaction("world")
     state = [rate[:, own] for rate in at.motion[:3]]
     standing = ROBOT.rooted_at("foot1", sequence="ZXY")
-    seen = kt.change_root(ROBOT, standing, *state)
+    seen = kt.analysis.change_root(ROBOT, standing, *state)
     tau = kt.inverse_dynamics(standing, seen.q, seen.qd, seen.qdd)
     mine = at.tau[:, own]
     for name in JOINTS:
         wanted = tau[:, standing.joint_index(name)]
         assert np.allclose(mine[:, ROBOT.joint_index(name)], wanted, atol=1e-9 * np.abs(tau).max())
     F = at.tau[:, world]
-    point = kt.zero_moment_point(ROBOT, *state)
+    point = kt.analysis.zero_moment_point(ROBOT, *state)
     assert np.allclose(np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3], point[..., :2], atol=1e-9)
     loads = asked.loads_of(s, x)
     assert np.allclose(loads[0].force, F[:, :3])
@@ -147,5 +147,5 @@ def test_a_point_at_rest_may_move_by_its_slack():
     ],
 )
 def test_bad_input_is_refused(make, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         make()

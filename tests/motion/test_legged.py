@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.motion.predict import predict
-from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.start import random_start, straight_line
 from kinetree.motion.solvers.scaled import STEEP, ScaledProgram, steepness
@@ -134,7 +134,7 @@ def test_straight_torques_phase_by_phase():
         arm, objective=SquaredTorque(), constraints=[Boundary("start", [0.0, 0.0], 0.0)], segments=4
     )
     second = first.changed(constraints=[Boundary("end", [1.0, 0.5], 0.0)])
-    program = Phases([first, second]).program
+    program = PhasedProblem([first, second]).program
     z = np.random.default_rng(2).uniform(0.5, 1.0, program.n)
     found = program.straight_hessian(z, 1.0, np.zeros(program.m))
     parts = [

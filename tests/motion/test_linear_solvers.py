@@ -9,7 +9,7 @@ from motion.problems import minimum_time
 
 @pytest.mark.parametrize("library", [{}, {"hsllib": "/nowhere/libhsl.so"}])
 def test_a_linear_solver_of_hsl_is_asked_for_before_solving(library):
-    with pytest.raises(kt.MissingExtraError, match=r"ma57 needs HSL .*'hsllib'.* cannot be loaded"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"ma57 needs HSL .*'hsllib'.* cannot be loaded"):
         predict(minimum_time(segments=4), solver="ipopt", options={"linear_solver": "ma57", **library})
 
 

@@ -189,9 +189,9 @@ def test_a_simulation_goes_the_predicted_way_and_the_audit_passes():
 
 
 def test_where_loops_leave_forces_undetermined_limits_are_refused():
-    with pytest.raises(kt.InputError, match=r"'tip': fz cannot be asked for: redundant .* fx, fy, mz"):
+    with pytest.raises(kt.errors.InputError, match=r"'tip': fz cannot be asked for: redundant .* fx, fy, mz"):
         problem(constraints=ReactionLimit("tip", 10.0))
-    with pytest.raises(kt.InputError, match=r"'left_rod': mx .* undetermined"):
+    with pytest.raises(kt.errors.InputError, match=r"'left_rod': mx .* undetermined"):
         problem(constraints=ReactionLimit("left_rod", 10.0, "mx"))
 
 
@@ -202,9 +202,9 @@ def test_a_start_pose_tells_the_branch():
         asked = problem(constraints=Boundary("start", mode.q, 0.0), duration=1.0)
         assert np.allclose(kt.predict(asked).q[0], mode.q, atol=1e-9)
     other = max(modes, key=lambda mode: abs(mode.q[2]))
-    with pytest.raises(kt.InputError, match="'left_rod_joint' at 'end' is on another branch"):
+    with pytest.raises(kt.errors.InputError, match="'left_rod_joint' at 'end' is on another branch"):
         problem(constraints=[Boundary("start", np.zeros(4), 0.0), Boundary("end", other.q, 0.0)])
-    with pytest.raises(kt.InputError, match="'left_rod_joint' at 'end' leaves the loops open by"):
+    with pytest.raises(kt.errors.InputError, match="'left_rod_joint' at 'end' leaves the loops open by"):
         problem(constraints=[Boundary("start", np.zeros(4), 0.0), Boundary("end", [0, 0, 0.3, 0], 0.0)])
 
 
@@ -241,9 +241,9 @@ def test_a_target_out_of_reach_ends_with_an_explanation():
     ],
 )
 def test_what_cannot_be_asked_for_is_refused(changes, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         problem(**changes)
-    with pytest.raises(kt.InputError, match="guess tells the branch"):
+    with pytest.raises(kt.errors.InputError, match="guess tells the branch"):
         kt.Problem(kt.zoo.two_link(), objective=Time(), guess=[0.0, 0.0])
 
 
@@ -257,5 +257,5 @@ def test_an_open_chain_without_drives_swings_by_itself():
     found = kt.predict(asked)
     assert found.solved
     assert found.check_by_simulation().largest < 3e-4
-    with pytest.raises(kt.InputError, match="'joint2' is not driven"):
+    with pytest.raises(kt.errors.InputError, match="'joint2' is not driven"):
         kt.Problem(arm, objective=Time(), constraints=TorqueLimits(5.0, joints=["joint2"]))

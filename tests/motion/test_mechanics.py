@@ -27,7 +27,7 @@ def mimicking():
     rod = kt.Inertia.rod(1.0, end=(0.3, 0.1, 0))
     upper = build.world.revolute("a", axis="y").body("upper", rod)
     fore = upper.revolute("b", at=(0.3, 0, 0), axis="z").body("fore", rod)
-    fore.revolute("c", at=(0.3, 0, 0), axis="y", mimic=kt.Mimic("b", 0.5, 0.1)).body("hand", rod)
+    fore.revolute("c", at=(0.3, 0, 0), axis="y", mimic=kt.model.Mimic("b", 0.5, 0.1)).body("hand", rod)
     return build.build()
 
 

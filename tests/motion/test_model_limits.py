@@ -74,7 +74,7 @@ def test_positions_keep_within_the_model():
 
 
 def test_unknown_kinds_of_limits_are_refused():
-    with pytest.raises(kt.InputError, match=r"unknown kind of limits 'modle'.*Did you mean 'model'"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown kind of limits 'modle'.*Did you mean 'model'"):
         fastest(cart(effort_limit=1.0), limits="modle")
     kept = fastest(cart(effort_limit=2.0, velocity_limit=5.0), limits=["effort"])
     assert "velocity limit" not in kept.problem.families
@@ -91,7 +91,7 @@ def test_a_sentence_that_says_solved_has_no_violations_below_it():
     found = kt.predict(rough, between=None)
     told = found.explanation
     assert told.violated and told.status.startswith("Solved at the samples") and "%" in told.status
-    tight = kt.tighten(found)
+    tight = kt.motion.tighten(found)
     assert not tight.explanation.violated and tight.explanation.status.startswith("Solved: ")
 
 

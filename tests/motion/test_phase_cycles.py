@@ -39,7 +39,7 @@ def phases(**arguments):
     high = PointPosition("body", lower=(0, 0, HIGH), upper=(0, 0, np.inf), axes="z", at=0.5)
     away = [GroundClearance("foot"), high]
     flight = kt.Problem(robot, constraints=[*limits, *away], duration=(0.05, 0.6), **common)
-    return kt.Phases([stance, flight], cycle=kt.Junction("velocity"), **arguments)
+    return kt.motion.PhasedProblem([stance, flight], cycle=kt.motion.Junction("velocity"), **arguments)
 
 
 def test_derivatives_of_a_cycle_with_free_durations_are_exact():
@@ -51,7 +51,7 @@ def test_derivatives_of_a_cycle_with_free_durations_are_exact():
 
 def test_a_hopper_hops_for_ever():
     """What the ground pushes in stance carries the weight of the whole cycle; flight is a throw."""
-    found = kt.predict_phases(phases(duration=0.5), progress=False)
+    found = kt.motion.predict_phases(phases(duration=0.5), progress=False)
     assert found.solved and found.duration == pytest.approx(0.5, abs=1e-6)
     stance, flight = found.parts
     push = stance.curves["force:foot"][:, 0]
@@ -72,8 +72,8 @@ def test_partners_go_on_with_their_signs():
         kt.Problem(robot, objective=SquaredTorque(), duration=0.3, segments=4),
         kt.Problem(robot, objective=SquaredTorque(), duration=(0.2, 0.4), segments=5),
     ]
-    on = kt.Junction(pairs={"joint1": "joint2"}, mirrored=["joint2"])
-    asked = kt.Phases(problems, on, cycle=kt.Junction("position", joints=["joint1"]))
+    on = kt.motion.Junction(pairs={"joint1": "joint2"}, mirrored=["joint2"])
+    asked = kt.motion.PhasedProblem(problems, on, cycle=kt.motion.Junction("position", joints=["joint1"]))
     assert asked.check_derivatives().passed
     z = np.random.default_rng(0).standard_normal(asked.n_variables)
     first, second = (
@@ -94,11 +94,14 @@ def test_partners_go_on_with_their_signs():
     ("make", "message"),
     [
         (lambda: phases(duration=3.0), "together must take 3 to 3 s, but they take 0.1 to 1.2 s"),
-        (lambda: kt.Phases(phases().problems, cycle="yes"), "cycle must be a Junction"),
-        (lambda: kt.Phases(phases().problems, kt.Junction(joints=["tail"])), "unknown joint 'tail'"),
-        (lambda: kt.predict_phases(phases(), start=[1, 2]), "start must be"),
+        (lambda: kt.motion.PhasedProblem(phases().problems, cycle="yes"), "cycle must be a Junction"),
+        (
+            lambda: kt.motion.PhasedProblem(phases().problems, kt.motion.Junction(joints=["tail"])),
+            "unknown joint 'tail'",
+        ),
+        (lambda: kt.motion.predict_phases(phases(), start=[1, 2]), "start must be"),
     ],
 )
 def test_bad_input_is_refused(make, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         make()

@@ -56,7 +56,7 @@ def test_the_switch_of_a_disc_falls_on_the_junction():
     assert found.duration == pytest.approx(best, rel=1e-6)
     assert found.durations == pytest.approx([best / 2] * 2, rel=1e-4)
     assert found.boundaries == pytest.approx([0.0, best / 2, best], rel=1e-4)
-    smooth = predict_phases(kt.Phases(problems, kt.Junction("acceleration")))
+    smooth = predict_phases(kt.motion.PhasedProblem(problems, kt.motion.Junction("acceleration")))
     assert smooth.duration > 1.01 * best
     assert smooth.parts[0].qdd[-1] == pytest.approx(smooth.parts[1].qdd[0], abs=1e-4)
 
@@ -70,7 +70,9 @@ def test_velocities_jump_by_what_is_given():
     still = [Boundary("start", [0.0], 0.0), Boundary("end", [0.0], 0.0)]
     first = Problem(disc(), constraints=still, duration=0.2, **common)
     second = Problem(disc(), constraints=Boundary("end", [1.5], 0.0), duration=0.5, **common)
-    found = predict_phases(kt.Phases([first, second], kt.Junction(jumps={"velocity": {"turn": 1.0}})))
+    found = predict_phases(
+        kt.motion.PhasedProblem([first, second], kt.motion.Junction(jumps={"velocity": {"turn": 1.0}}))
+    )
     assert found.solved
     assert found.parts[1].qd[0, 0] == pytest.approx(1.0, abs=1e-6)
     d, v, T = 1.5, 1.0, 0.5
@@ -82,8 +84,10 @@ def test_open_velocities_begin_as_they_like():
     """Nothing of the velocity goes on: the second phase starts as fast as helps, T is at its lower end."""
     still = [Boundary("start", [0.0], 0.0), Boundary("end", [0.0], 0.0)]
     problems = disc_phases(still, [Boundary("end", [1.5])], duration=(0.1, 5.0))
-    loose = predict_phases(kt.Phases(problems, kt.Junction("position")))
-    named = predict_phases(kt.Phases(problems, kt.Junction(jumps={"velocity": {"turn": None}})))
+    loose = predict_phases(kt.motion.PhasedProblem(problems, kt.motion.Junction("position")))
+    named = predict_phases(
+        kt.motion.PhasedProblem(problems, kt.motion.Junction(jumps={"velocity": {"turn": None}}))
+    )
     assert loose.solved and loose.durations == pytest.approx([0.1, 0.1], abs=1e-5)
     assert named.durations == pytest.approx(loose.durations, abs=1e-6)
     assert abs(loose.parts[1].qd[0, 0]) > 10.0
@@ -128,7 +132,7 @@ def test_two_phases_are_one_motion():
 @pytest.mark.parametrize("duration", [None, 0.4], ids=["free", "fixed"])
 def test_derivatives_are_exact(upto, duration):
     jumps = {"position": {"joint1": 0.1, "joint2": None}}
-    phases = kt.Phases(lift_and_carry(duration=duration), kt.Junction(upto, jumps))
+    phases = kt.motion.PhasedProblem(lift_and_carry(duration=duration), kt.motion.Junction(upto, jumps))
     check = phases.check_derivatives()
     assert check.passed, check
     assert "junction of phases" in check.jacobian
@@ -138,7 +142,7 @@ def test_the_scale_of_a_phase_solved_alone_changes_nothing():
     problems = disc_phases(
         [Boundary("start", [0.0], 0.0), Boundary("end", [0.7], 0.0)], [Boundary("end", [1.5], 0.0)]
     )
-    phases = kt.Phases(problems)
+    phases = kt.motion.PhasedProblem(problems)
     z = phases.straight_start()
     before = phases.program.objective(z), phases.program.gradient(z)
     predict(problems[0])
@@ -176,7 +180,7 @@ def test_stops_at_a_junction_are_redundant_but_harmless():
 
 
 def test_random_starts_and_warm_starts_agree():
-    phases = kt.Phases(lift_and_carry())
+    phases = kt.motion.PhasedProblem(lift_and_carry())
     found = predict_phases(phases, starts=4, seed=3)
     assert len(found.trials) == 4
     assert {round(trial.objective, 4) for trial in found.trials} == {round(found.objective, 4)}
@@ -239,25 +243,31 @@ def test_a_junction_that_cannot_be_met_is_named():
 
 def test_bad_phases_are_named():
     one = minimum_time()
-    with pytest.raises(kt.InputError, match="at least two problems"):
+    with pytest.raises(kt.errors.InputError, match="at least two problems"):
         predict_phases([one])
-    with pytest.raises(kt.InputError, match="problem of its own"):
+    with pytest.raises(kt.errors.InputError, match="problem of its own"):
         predict_phases([one, one])
     other = Problem(kt.zoo.gripper(), objective=Time(), constraints=Boundary("end", [0, 0, 0, 0], 0.0))
-    with pytest.raises(kt.InputError, match="phase 2 has joint1, joint2, joint3, joint4"):
+    with pytest.raises(kt.errors.InputError, match="phase 2 has joint1, joint2, joint3, joint4"):
         predict_phases([one, other])
-    with pytest.raises(kt.InputError, match="position of joint 'joint1' is fixed to 1 at the end and to 0"):
+    with pytest.raises(
+        kt.errors.InputError, match="position of joint 'joint1' is fixed to 1 at the end and to 0"
+    ):
         predict_phases([one, minimum_time()])
+
+
+def jumping(position):
+    return kt.motion.PhasedProblem(lift_and_carry(), kt.motion.Junction(jumps={"position": position}))
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: kt.Junction("jerk"), "quantity 'jerk'"),
-        (lambda: kt.Junction("position", {"velocity": {"joint1": 1.0}}), "nothing after the position"),
-        (lambda: kt.Phases(lift_and_carry(), kt.Junction(jumps={"position": {"knee": 1.0}})), "joint 'knee'"),
-        (lambda: kt.Phases(lift_and_carry(), kt.Junction(jumps={"position": {"joint1": np.nan}})), "joint1"),
-        (lambda: kt.Phases(lift_and_carry(), [kt.Junction()] * 2), "1 in a list"),
+        (lambda: kt.motion.Junction("jerk"), "quantity 'jerk'"),
+        (lambda: kt.motion.Junction("position", {"velocity": {"joint1": 1.0}}), "nothing after the position"),
+        (lambda: jumping({"knee": 1.0}), "joint 'knee'"),
+        (lambda: jumping({"joint1": np.nan}), "joint1"),
+        (lambda: kt.motion.PhasedProblem(lift_and_carry(), [kt.motion.Junction()] * 2), "1 in a list"),
         (lambda: predict_phases(lift_and_carry(), start="here"), "earlier prediction in phases"),
         (lambda: predict_phases(lift_and_carry(), starts=0), "starts must be"),
         (lambda: predict_phases(lift_and_carry(), solver="magic"), "solver 'magic'"),
@@ -265,5 +275,5 @@ def test_bad_phases_are_named():
     ],
 )  # fmt: skip
 def test_bad_junctions_and_arguments_are_named(make, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         make()

@@ -273,25 +273,37 @@ def test_starts_from_a_motion_and_from_another_mesh():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"solver": "knitro"}, kt.InputError, "unknown solver 'knitro'"),
-        ({"solver": "ipopt", "options": {"tol": 1.0}}, kt.InputError, "unknown option 'tol'"),
-        ({"solver": "ipopt", "options": {"mu_strategy": "bold"}}, kt.InputError, "one of monotone, adaptive"),
-        ({"solver": "ipopt", "options": {"max_soc": 1.5}}, kt.InputError, "of kind int"),
-        ({"solver": "ipopt", "options": {"max_soc": True}}, kt.InputError, "of kind int"),
-        ({"solver": "ipopt", "options": {"mu_init": np.nan}}, kt.InputError, "at least 0, got nan"),
-        ({"solver": "interior", "options": {"corrections": -3}}, kt.InputError, "at least 0, got -3"),
-        ({"solver": "interior", "options": {"first_barrier": 1.0}}, kt.InputError, "unknown option"),
-        ({"solver": "interior", "options": 3}, kt.InputError, "options map names to values, got 3"),
-        ({"options": {"corrections": 2}}, kt.InputError, "say which: solver='interior' takes 'corrections'"),
-        ({"options": {"tol": 2}}, kt.InputError, "say which: none takes 'tol'"),
-        ({"solver": "uno"}, kt.InputError, "unknown solver 'uno'; allowed: auto, interior, ipopt, slsqp"),
-        ({"starts": 0}, kt.InputError, "at least 1, got 0"),
-        ({"tolerance": -1.0}, kt.InputError, "between 0 and 0.1"),
-        ({"tolerance": np.nan}, kt.InputError, "finite"),
-        ({"max_iterations": 0}, kt.InputError, "at least 1"),
-        ({"time_limit": 0.0}, kt.InputError, "positive"),
-        ({"start": 3.0}, kt.InputError, "earlier prediction"),
-        ({"start": ([0.0, 1.0], [[0.0, 0.0]])}, kt.InputError, "ascending times"),
+        ({"solver": "knitro"}, kt.errors.InputError, "unknown solver 'knitro'"),
+        ({"solver": "ipopt", "options": {"tol": 1.0}}, kt.errors.InputError, "unknown option 'tol'"),
+        (
+            {"solver": "ipopt", "options": {"mu_strategy": "bold"}},
+            kt.errors.InputError,
+            "one of monotone, adaptive",
+        ),
+        ({"solver": "ipopt", "options": {"max_soc": 1.5}}, kt.errors.InputError, "of kind int"),
+        ({"solver": "ipopt", "options": {"max_soc": True}}, kt.errors.InputError, "of kind int"),
+        ({"solver": "ipopt", "options": {"mu_init": np.nan}}, kt.errors.InputError, "at least 0, got nan"),
+        ({"solver": "interior", "options": {"corrections": -3}}, kt.errors.InputError, "at least 0, got -3"),
+        ({"solver": "interior", "options": {"first_barrier": 1.0}}, kt.errors.InputError, "unknown option"),
+        ({"solver": "interior", "options": 3}, kt.errors.InputError, "options map names to values, got 3"),
+        (
+            {"options": {"corrections": 2}},
+            kt.errors.InputError,
+            "say which: solver='interior' takes 'corrections'",
+        ),
+        ({"options": {"tol": 2}}, kt.errors.InputError, "say which: none takes 'tol'"),
+        (
+            {"solver": "uno"},
+            kt.errors.InputError,
+            "unknown solver 'uno'; allowed: auto, interior, ipopt, slsqp",
+        ),
+        ({"starts": 0}, kt.errors.InputError, "at least 1, got 0"),
+        ({"tolerance": -1.0}, kt.errors.InputError, "between 0 and 0.1"),
+        ({"tolerance": np.nan}, kt.errors.InputError, "finite"),
+        ({"max_iterations": 0}, kt.errors.InputError, "at least 1"),
+        ({"time_limit": 0.0}, kt.errors.InputError, "positive"),
+        ({"start": 3.0}, kt.errors.InputError, "earlier prediction"),
+        ({"start": ([0.0, 1.0], [[0.0, 0.0]])}, kt.errors.InputError, "ascending times"),
     ],
 )
 def test_bad_arguments_are_named(arguments, error, message):
@@ -303,22 +315,22 @@ def test_functions_that_give_no_numbers_are_named():
     def nothing(s, q, qd, qdd, tau):
         return np.full(len(s), np.nan)
 
-    with pytest.raises(kt.InputError, match="objective is not a number"):
+    with pytest.raises(kt.errors.InputError, match="objective is not a number"):
         predict(minimum_time(objective=CustomObjective(nothing)))
-    with pytest.raises(kt.InputError, match="own constraint: not a number"):
+    with pytest.raises(kt.errors.InputError, match="own constraint: not a number"):
         predict(minimum_time(also=[CustomConstraint(nothing, 0.0, 1.0)]))
 
 
 def test_what_is_no_problem_or_no_start_is_named():
-    with pytest.raises(kt.InputError, match="needs a Problem, got None"):
+    with pytest.raises(kt.errors.InputError, match="needs a Problem, got None"):
         predict(None)
-    with pytest.raises(kt.InputError, match="must move the joints joint1, joint2, not joint1"):
+    with pytest.raises(kt.errors.InputError, match="must move the joints joint1, joint2, not joint1"):
         predict(minimum_time(), start=predict(kuka(segments=8)))
 
 
 def test_a_solver_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setattr("kinetree.motion.solvers.ipopt.library_path", lambda: None)
-    with pytest.raises(kt.MissingExtraError, match=r"casadi.*\[predict\]"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"casadi.*\[predict\]"):
         predict(minimum_time(segments=4), solver="ipopt")
     assert predict(minimum_time(segments=4)).outcome.solver == "interior"
 

@@ -112,7 +112,7 @@ def test_frozen_joints_have_control_points_too():
 def test_a_simulated_motion_is_a_start_but_another_mechanism_is_none():
     fall = kt.simulate(kt.zoo.two_link(), [0.0, -2.0], [1.0, 1.0], duration=1.0)
     assert predict(minimum_time(segments=6), start=fall).solved
-    with pytest.raises(kt.InputError, match="joints joint1, joint2"):
+    with pytest.raises(kt.errors.InputError, match="joints joint1, joint2"):
         predict(minimum_time(segments=6), start=kt.simulate(kt.zoo.gripper(), [0, 0, 0, 0], duration=0.01))
 
 
@@ -196,7 +196,7 @@ def test_files_are_checked_before_anything_is_solved(tmp_path):
         (tmp_path / "run.txt", "suffix"),
         (tmp_path / "nowhere" / "run.nc", "there is no folder"),
     ):
-        with pytest.raises(kt.FileError, match=message):
+        with pytest.raises(kt.errors.FileError, match=message):
             predict(minimum_time(segments=4), save=path, progress=told.append)
     assert told == []
     assert taken.read_bytes() == b"precious"
@@ -206,7 +206,7 @@ def test_files_are_checked_before_anything_is_solved(tmp_path):
 
 def test_a_full_disk_does_not_lose_the_motion(tmp_path, monkeypatch):
     def full(result, path, force):
-        raise kt.FileError("no space left")
+        raise kt.errors.FileError("no space left")
 
     monkeypatch.setattr(saving, "save_result", full)
     with pytest.warns(saving.SaveWarning, match="no space left"):

@@ -82,7 +82,7 @@ def test_changed_keeps_the_rest():
 )
 def test_bad_problems_are_refused(arguments, message):
     good = {"mechanism": ARM, "objective": Time(), "constraints": [*ENDS, TorqueLimits()]}
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         Problem(**{**good, **arguments})
 
 
@@ -99,7 +99,7 @@ def test_bad_problems_are_refused(arguments, message):
     ],
 )
 def test_contradictions_are_found_before_solving(also, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         minimum_time(also=[also], duration=1.0)
 
 
@@ -122,7 +122,7 @@ def test_contradictions_are_found_before_solving(also, message):
     ],
 )
 def test_contradictions_are_found_with_a_free_duration_too(also, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         minimum_time(also=also)
 
 
@@ -133,7 +133,7 @@ def test_limits_of_other_instants_or_that_overlap_are_no_contradiction():
 
 
 def test_the_objective_can_be_left_out_by_mistake():
-    with pytest.raises(kt.InputError, match="objective is missing"):
+    with pytest.raises(kt.errors.InputError, match="objective is missing"):
         Problem(ARM, constraints=ENDS)
 
 
@@ -143,7 +143,7 @@ def test_terms_are_weighed_from_both_sides():
 
 @pytest.mark.parametrize("weight", [-1.0, -1e-300, np.nan, np.inf, "1"])
 def test_weights_are_numbers_that_are_not_negative(weight):
-    with pytest.raises(kt.InputError, match=r"weight of SquaredTorque must be .*, got") as caught:
+    with pytest.raises(kt.errors.InputError, match=r"weight of SquaredTorque must be .*, got") as caught:
         weight * SquaredTorque()
     assert (repr(weight) if isinstance(weight, str) else f"{weight:g}") in str(caught.value)
     assert (0.0 * SquaredTorque()).weight == 0.0

@@ -52,7 +52,10 @@ def test_what_was_asked_and_tried_stays_known():
 def test_phases_are_tightened_too():
     away = kt.Problem(ARM, objective=Time(), constraints=[START, TorqueLimits()], segments=3, samples=1)
     there = kt.Problem(ARM, objective=Time(), constraints=[END, TorqueLimits()], segments=3, samples=1)
-    loose, found = kt.predict_phases([away, there], between=None), kt.predict_phases([away, there])
+    loose, found = (
+        kt.motion.predict_phases([away, there], between=None),
+        kt.motion.predict_phases([away, there]),
+    )
     assert max(map(excess, loose.parts)) > 0.02 and loose.status.startswith("Solved at the samples")
     assert max(map(excess, found.parts)) < 0.0101 and found.status.startswith("Solved: ")
     assert found.to_result().passed and max(map(abs, found.gaps.values())) < 1e-5
@@ -70,7 +73,7 @@ def test_effort_is_bounded_and_the_best_before_stays():
     assert tightened(loose, 1e-6, lost) is loose and len(calls) == 1
     brief = kt.predict(asked, between=1e-6, max_iterations=loose.iterations, time_limit=1e3)
     assert brief.solved and brief.max_violation <= loose.max_violation
-    once = kt.tighten(loose, tolerance=1e-9, rounds=1)
+    once = kt.motion.tighten(loose, tolerance=1e-9, rounds=1)
     assert 1e-9 < once.max_violation < loose.max_violation
 
 
@@ -79,7 +82,9 @@ def test_nodes_of_integrals_are_left_as_they_are():
     found = kt.predict(rough(samples=nodes))
     assert found.problem.arguments["samples"] is nodes
     assert found.status.startswith("Solved at the samples" if found.max_violation > 0.01 else "Solved: ")
-    tight = kt.tighten(found)  # asked for, they keep their nodes and hold the bounds at further instants
+    tight = kt.motion.tighten(
+        found
+    )  # asked for, they keep their nodes and hold the bounds at further instants
     assert tight.max_violation < 1e-4 and tight.problem.arguments["samples"].given is nodes
 
 
@@ -92,7 +97,7 @@ def test_knots_can_be_freed_afterwards():
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, 1.0, 2.0, np.nan, "much"])
 def test_parts_that_are_none_are_refused(wrong):
-    with pytest.raises(kt.InputError, match="between"):
+    with pytest.raises(kt.errors.InputError, match="between"):
         kt.predict(rough(), between=wrong)
 
 

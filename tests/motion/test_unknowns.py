@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.algebra.bspline import BSplineBasis
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.profile import Profiles
 from kinetree.motion.problem.unknowns import Curve, Duration, Unknowns
 from kinetree.motion.terms import (
@@ -153,7 +153,7 @@ def test_forces_and_phases_have_the_same_answers_in_any_order(in_another_order):
     found = predict(pushed())
     T = (36.0 * 2.0**2 * 0.3**2) ** 0.25  # least T + 12 m^2 d^2 / T^3
     assert found.solved and found.duration == pytest.approx(T, rel=1e-4)
-    assert Phases(pushed_and_driven()).check_derivatives().passed
+    assert PhasedProblem(pushed_and_driven()).check_derivatives().passed
     together = predict_phases(pushed_and_driven())
     assert together.solved and min(together.durations) > 0.05
     assert together.durations == pytest.approx(first.durations, rel=1e-6)

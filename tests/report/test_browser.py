@@ -202,7 +202,7 @@ def test_a_batch_lets_one_choose_the_motion(browser, tmp_path):
     from selenium.webdriver.support.select import Select
 
     starts = np.array([[-1.0, 0, 0, 0], [0.5, 0.2, 0, 0], [1.0, 0, -0.3, 0]])
-    falls = kt.simulate_batch(kt.zoo.gripper(), starts, duration=0.5, times=51)
+    falls = kt.simulation.simulate_batch(kt.zoo.gripper(), starts, duration=0.5, times=51)
     falls.report(tmp_path / "batch.html")
     opened(browser, tmp_path / "batch.html")
     wait(browser, "window.kinetree.drawings > 0", "a drawing")

@@ -219,10 +219,10 @@ def test_shapes_reach_as_far_as_they_are_large():
         ("capsule", (0.1, 0.5)): (0.2, 0.2, 0.7),
     }
     for (kind, size), span in spans.items():
-        corners = np.concatenate(shape_faces(kt.Shape(kind, np.array(size), place)))
+        corners = np.concatenate(shape_faces(kt.model.Shape(kind, np.array(size), place)))
         assert np.allclose(np.ptp(corners, axis=0), span), kind
         assert np.allclose(0.5 * (corners.min(axis=0) + corners.max(axis=0)), place.position), kind
-    assert shape_faces(kt.Shape("mesh", np.ones(3), file="hull.stl")) == []
+    assert shape_faces(kt.model.Shape("mesh", np.ones(3), file="hull.stl")) == []
 
 
 def test_flat_boxes_have_one_face_and_lines_none():
@@ -241,7 +241,7 @@ def test_hulls_of_points_on_a_line_in_a_plane_and_in_space():
 
 def test_bodies_with_shapes_are_drawn_with_them():
     ball = kt.Builder("ball")
-    shape = kt.Shape("sphere", np.array([0.2]))
+    shape = kt.model.Shape("sphere", np.array([0.2]))
     ball.world.free("base").body("ball", kt.Inertia.sphere(1.0, 0.1), [shape])
     (body,) = skeleton(ball.build()).bodies
     assert np.allclose(np.linalg.norm(np.concatenate(body.faces), axis=1), 0.2)

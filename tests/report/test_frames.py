@@ -65,7 +65,7 @@ def test_the_centre_of_pressure_is_the_zero_moment_point(biped_walk):
     pushed = np.isfinite(found.center_of_pressure[:, 0])
     assert pushed.mean() > 0.9
     motion = (biped_walk[name].values[found.rows[pushed]] for name in ("q", "qd", "qdd"))
-    zmp = kt.zero_moment_point(biped_walk.mechanism, *motion)
+    zmp = kt.analysis.zero_moment_point(biped_walk.mechanism, *motion)
     np.testing.assert_allclose(found.center_of_pressure[pushed], zmp, atol=1e-9)
 
 
@@ -85,7 +85,7 @@ def test_the_centre_of_pressure_lies_within_the_support(biped_walk):
 
 def test_a_batch_and_cases_have_several_motions():
     starts = np.array([[0.1, 0, 0, 0], [0.2, 0, 0, 0]])
-    falls = kt.simulate_batch(kt.zoo.gripper(), starts, duration=0.2, times=5)
+    falls = kt.simulation.simulate_batch(kt.zoo.gripper(), starts, duration=0.2, times=5)
     assert motion_names(falls) == ("rollout 0", "rollout 1")
     assert frames(falls, 1).q[0].tolist() == starts[1].tolist()
     np.testing.assert_array_equal(positions(falls, 1), falls.q.values[1])
@@ -115,7 +115,7 @@ def test_a_result_without_positions_has_no_motion():
 
 def test_the_ground_is_that_of_the_settings():
     robot = kt.zoo.quadruped()
-    step = kt.Region(forward=(0.5, np.inf), height=0.1)
+    step = kt.simulation.Region(forward=(0.5, np.inf), height=0.1)
     ground = kt.Ground(origin=(0, 0, -0.5), normal=(0.1, 0, 1), regions=[step])
     plane = ground_plane({"ground": ground.settings(robot)})
     np.testing.assert_allclose(plane.normal, np.array([0.1, 0, 1]) / np.sqrt(1.01))

@@ -56,7 +56,9 @@ def test_a_comparison_shows_all_cases(tmp_path):
 
 def test_a_large_batch_shows_some_and_says_so(rng):
     count = MOST_MOTIONS + 6
-    falls = kt.simulate_batch(kt.zoo.gripper(), rng.normal(size=(count, 4)), duration=0.5, times=41)
+    falls = kt.simulation.simulate_batch(
+        kt.zoo.gripper(), rng.normal(size=(count, 4)), duration=0.5, times=41
+    )
     text = written(falls)
     assert len(Page(text).data()["motions"]) == MOST_MOTIONS
     assert f"the first {MOST_MOTIONS} of {count} motions" in text

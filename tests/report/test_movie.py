@@ -106,7 +106,7 @@ def test_arrows_are_forces_to_scale(fall):
 def test_files_are_not_replaced_unasked(fall, tmp_path):
     path = tmp_path / "fall.gif"
     path.write_text("mine")
-    with pytest.raises(kt.FileError, match="exists already"):
+    with pytest.raises(kt.errors.FileError, match="exists already"):
         fall.animate(path, fps=4, size=SMALL)
     assert path.read_text() == "mine"
     fall.animate(path, fps=4, size=SMALL, force=True)
@@ -127,24 +127,24 @@ def test_files_are_not_replaced_unasked(fall, tmp_path):
     ],
 )
 def test_wrong_wishes_are_told(fall, tmp_path, options, told):
-    with pytest.raises(kt.InputError, match=told):
+    with pytest.raises(kt.errors.InputError, match=told):
         fall.animate(tmp_path / "fall.gif", **{"size": SMALL} | options)
     assert not list(tmp_path.iterdir())
 
 
 def test_other_formats_and_results_without_motion_are_refused(fall, tmp_path, rng):
-    with pytest.raises(kt.FileError, match=r"\.mp4, \.gif"):
+    with pytest.raises(kt.errors.FileError, match=r"\.mp4, \.gif"):
         fall.animate(tmp_path / "fall.avi")
     still = small_result(kt.zoo.two_link(), rng)
     bare = kt.Result(still.dataset.drop_vars(["q", "qd"]), still.mechanism, "simulate")
-    with pytest.raises(kt.InputError, match="no motion"):
+    with pytest.raises(kt.errors.InputError, match="no motion"):
         bare.animate(tmp_path / "fall.gif")
 
 
 def test_without_ffmpeg_the_extra_is_named(fall, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(kt.MissingExtraError, match=r"\[movie\]"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"\[movie\]"):
         fall.animate(tmp_path / "fall.mp4")
 
 
@@ -153,7 +153,7 @@ def test_a_failing_encoder_leaves_no_file(fall, tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\necho 'no such codec' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setattr(encode, "ffmpeg", lambda: str(program))
-    with pytest.raises(kt.FileError, match="no such codec"):
+    with pytest.raises(kt.errors.FileError, match="no such codec"):
         fall.animate(tmp_path / "fall.mp4", size=SMALL)
     assert [path.name for path in tmp_path.iterdir()] == ["broken"]
 

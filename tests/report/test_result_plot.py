@@ -168,7 +168,7 @@ def test_missing_entries_leave_gaps():
 def test_names_that_look_like_formulas(rng):
     arm = kt.Mechanism(
         "a$b$",
-        (kt.Link(kt.Body("b", kt.Inertia.point(1, (0, 0, 1))), kt.Joint.of_kind("_$x^$", "revolute")),),
+        (kt.model.Link(kt.Body("b", kt.Inertia.point(1, (0, 0, 1))), kt.Joint.of_kind("_$x^$", "revolute")),),
     )
     figure = small_result(arm, rng).plot()
     figure.canvas.draw()

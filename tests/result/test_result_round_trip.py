@@ -59,7 +59,7 @@ def test_units_of_mimic_mechanisms_are_those_of_the_joints_in_q(tmp_path, rng):
 
 def test_mesh_paths_are_kept(tmp_path, rng):
     link = zoo.two_link().links[0]
-    shape = kt.Shape("mesh", [1.0, 1.0, 1.0], file="meshes/upper arm.stl")
+    shape = kt.model.Shape("mesh", [1.0, 1.0, 1.0], file="meshes/upper arm.stl")
     body = replace(link.body, shapes=(shape,))
     mechanism = replace(zoo.two_link(), links=(replace(link, body=body), *zoo.two_link().links[1:]))
     found = reread(small_result(mechanism, rng), tmp_path)
@@ -77,7 +77,7 @@ def test_bare_results(tmp_path, rng):
 
 
 def test_a_mechanism_without_degrees_of_freedom(tmp_path, rng):
-    post = kt.Link(kt.Body("post", kt.Inertia.point(1.0, (0, 0, 1))), kt.Joint.of_kind("weld", "fixed"))
+    post = kt.model.Link(kt.Body("post", kt.Inertia.point(1.0, (0, 0, 1))), kt.Joint.of_kind("weld", "fixed"))
     result = small_result(kt.Mechanism("post", (post,)), rng)
     found = reread(result, tmp_path)
     assert found.q.shape == (5, 0)
@@ -88,7 +88,7 @@ def test_unicode_names(tmp_path, rng):
     arm = kt.Mechanism(
         "Schwenkarm 腕",
         (
-            kt.Link(
+            kt.model.Link(
                 kt.Body("Träger 🦾", kt.Inertia.point(1.0, (0, 0, 1))),
                 kt.Joint.of_kind("Gelenk é", "revolute"),
             ),

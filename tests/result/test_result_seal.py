@@ -35,7 +35,7 @@ def test_every_flipped_byte_is_seen_before_the_file_is_opened(saved, monkeypatch
         damaged = bytearray(content)
         damaged[k] ^= 1 << int(k % 8)
         saved.write_bytes(damaged)
-        with pytest.raises(kt.FileError, match="its seal does not fit"):
+        with pytest.raises(kt.errors.FileError, match="its seal does not fit"):
             kt.load_result(saved)
 
 
@@ -55,14 +55,14 @@ def test_a_file_that_loops_or_takes_all_memory_is_given_up(saved, monkeypatch, t
     monkeypatch.setattr(seal, "SECONDS", 0.2)
     monkeypatch.setattr(seal, "__file__", str(tmp_path / "seal.py"))
     began = time.monotonic()
-    with pytest.raises(kt.FileError, match=r"opening it took more than 0\.2 s"):
+    with pytest.raises(kt.errors.FileError, match=r"opening it took more than 0\.2 s"):
         kt.load_result(unsealed(saved))
     assert time.monotonic() - began < 30.0
 
 
 def test_a_truncated_file_is_refused(saved):
     saved.write_bytes(saved.read_bytes()[:3000])
-    with pytest.raises(kt.FileError, match="is incomplete or damaged"):
+    with pytest.raises(kt.errors.FileError, match="is incomplete or damaged"):
         kt.load_result(saved)
 
 
@@ -81,7 +81,7 @@ def test_links_and_numbers_in_other_files_are_refused(saved, tmp_path):
         unsealed_copy.write_bytes(other.read_bytes()[: -seal.LENGTH])
         with h5py.File(unsealed_copy, "a") as file:
             change(file)
-        with pytest.raises(kt.FileError, match=said):
+        with pytest.raises(kt.errors.FileError, match=said):
             kt.load_result(unsealed_copy)
 
 
@@ -89,13 +89,13 @@ def test_arrays_that_together_claim_too_much_are_refused(saved):
     with h5py.File(unsealed(saved), "a") as file:
         for k in range(30):
             file.create_dataset(f"big{k}", (1 << 20,), dtype="f8", chunks=(1 << 14,))
-    with pytest.raises(kt.FileError, match=r"its arrays claim to have \d+ MB"):
+    with pytest.raises(kt.errors.FileError, match=r"its arrays claim to have \d+ MB"):
         kt.load_result(saved)
 
 
 def test_a_pipe_is_no_result(tmp_path):
     os.mkfifo(tmp_path / "run.nc")
-    with pytest.raises(kt.FileError, match="regular file"):
+    with pytest.raises(kt.errors.FileError, match="regular file"):
         kt.load_result(tmp_path / "run.nc")
 
 

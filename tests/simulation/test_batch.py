@@ -23,7 +23,7 @@ def test_batch_is_many_single_simulations(count):
     rng = np.random.default_rng(3)
     q0, qd0 = rng.uniform(-1, 1, (2, count, 6))
     tau = rng.uniform(-5, 5, (count, 6)) * [1, 1, 1, 1e-3, 1e-3, 1e-5]
-    batch = kt.simulate_batch(ARM, q0, qd0, 0.3, torque=tau, times=5, rtol=1e-11)
+    batch = kt.simulation.simulate_batch(ARM, q0, qd0, 0.3, torque=tau, times=5, rtol=1e-11)
     for k in range(count):
         one = kt.simulate(ARM, q0[k], qd0[k], 0.3, torque=tau[k], times=5, rtol=1e-11)
         assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-8)
@@ -32,7 +32,9 @@ def test_batch_is_many_single_simulations(count):
 
 def test_batch_does_not_depend_on_threads():
     q0 = np.random.default_rng(5).uniform(-1, 1, (23, 6))
-    one, two = (kt.simulate_batch(ARM, q0, duration=0.2, times=3, threads=k).q.values for k in (1, 2))
+    one, two = (
+        kt.simulation.simulate_batch(ARM, q0, duration=0.2, times=3, threads=k).q.values for k in (1, 2)
+    )
     assert np.array_equal(one, two)
 
 
@@ -40,20 +42,20 @@ def test_batch_of_controllers_and_grounds():
     path = kt.trajectories.hold(START, 1.0)
     laws = [kt.control.PD(path, kp, 10.0) for kp in (10.0, 100.0)]
     some = {"duration": 0.2, "times": 3, "method": "radau"}
-    batch = kt.simulate_batch(ARM, np.tile(START, (2, 1)), controller=laws, **some)
+    batch = kt.simulation.simulate_batch(ARM, np.tile(START, (2, 1)), controller=laws, **some)
     for k, law in enumerate(laws):
         one = kt.simulate(ARM, START, controller=law, **some)
         assert batch.q.values[k] == pytest.approx(one.q.values, abs=1e-9)
-    grounds = [kt.Ground(kt.Soil(stiffness=k)) for k in (1e3, 1e4)]
+    grounds = [kt.Ground(kt.simulation.Soil(stiffness=k)) for k in (1e3, 1e4)]
     quadruped = kt.zoo.quadruped()
     starts = np.tile(standing(), (2, 1))
-    batch = kt.simulate_batch(quadruped, starts, duration=0.2, ground=grounds, times=3, rtol=1e-7)
+    batch = kt.simulation.simulate_batch(quadruped, starts, duration=0.2, ground=grounds, times=3, rtol=1e-7)
     assert batch.q.values[0, -1, 2] < batch.q.values[1, -1, 2]
 
 
 def test_batches_have_the_energies_and_the_audit_of_single_simulations(rng):
     starts, some = rng.uniform(-1, 1, (5, 6)), {"duration": 0.2, "times": 5, "torque": [1.0, 0, 0, 0, 0, 0.1]}
-    batch = kt.simulate_batch(ARM, starts, **some)
+    batch = kt.simulation.simulate_batch(ARM, starts, **some)
     ones = [kt.simulate(ARM, start, method="dop853", **some) for start in starts]
     for name in ("kinetic_energy", "potential_energy", "actuator_work", "joint_work", "energy_error"):
         assert batch[name].dims == ("rollout", "time") and batch.units(name) == "J"
@@ -67,15 +69,21 @@ def test_batches_have_the_energies_and_the_audit_of_single_simulations(rng):
 def test_the_audit_of_a_batch_finds_the_worst_motion():
     starts = np.zeros((3, 6))
     starts[1] = START
-    batch = kt.simulate_batch(ARM, starts, 5.0 * starts, duration=1.0, method="rk4", step=0.02, times=3)
+    batch = kt.simulation.simulate_batch(
+        ARM, starts, 5.0 * starts, duration=1.0, method="rk4", step=0.02, times=3
+    )
     worst = np.abs(batch.energy_error.values).max(axis=1)
     assert worst[1] > 1e-4
     assert "motion 1 of 3" in batch.audit["energy_balance"].sentence
 
 
 def test_a_batch_that_runs_away_is_an_error():
-    with pytest.raises(kt.SimulationError, match=r"rollouts? 0.*: the simulation diverged at t = .*joint"):
-        kt.simulate_batch(kt.zoo.gripper(), np.zeros((2, 4)), duration=200.0, method="rk4", step=10.0)
+    with pytest.raises(
+        kt.errors.SimulationError, match=r"rollouts? 0.*: the simulation diverged at t = .*joint"
+    ):
+        kt.simulation.simulate_batch(
+            kt.zoo.gripper(), np.zeros((2, 4)), duration=200.0, method="rk4", step=10.0
+        )
 
 
 @pytest.mark.parametrize(
@@ -86,8 +94,8 @@ def test_a_batch_that_runs_away_is_an_error():
     ],
 )
 def test_bad_batches(arguments, message):
-    with pytest.raises(kt.InputError, match=message):
-        kt.simulate_batch(ARM, *arguments)
+    with pytest.raises(kt.errors.InputError, match=message):
+        kt.simulation.simulate_batch(ARM, *arguments)
 
 
 def lighter(mechanism, masses):
@@ -112,7 +120,7 @@ def lighter(mechanism, masses):
 def test_masses_may_differ_from_motion_to_motion(rng, arm, method, rtol):
     masses = rng.uniform(0.7, 1.4, (5, len(arm.links))) * [x.body.inertia.mass for x in arm.links]
     starts, some = rng.uniform(-1, 1, (5, arm.n_dof)), {"duration": 0.2, "times": 4, "rtol": rtol}
-    batch = kt.simulate_batch(arm, starts, masses=masses, method=method, **some)
+    batch = kt.simulation.simulate_batch(arm, starts, masses=masses, method=method, **some)
     for k, start in enumerate(starts):
         one = kt.simulate(lighter(arm, masses[k]), start, method=method, **some)
         for name in ("q", "kinetic_energy", "potential_energy"):
@@ -129,5 +137,5 @@ def test_masses_may_differ_from_motion_to_motion(rng, arm, method, rtol):
     ],
 )
 def test_wrong_masses_are_refused(masses, message):
-    with pytest.raises(kt.InputError, match=message):
-        kt.simulate_batch(ARM, np.zeros((2, 6)), masses=masses)
+    with pytest.raises(kt.errors.InputError, match=message):
+        kt.simulation.simulate_batch(ARM, np.zeros((2, 6)), masses=masses)

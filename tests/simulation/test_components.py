@@ -98,7 +98,7 @@ def test_it_moves_has_a_state_an_event_and_work_of_its_own(spring, method):
 
 
 def test_batches_show_it(spring):
-    run = kt.simulate_batch(
+    run = kt.simulation.simulate_batch(
         spring, [[0.0], [0.1]], [[1.0], [0.0]], 1.0, times=TIMES, method="radau", rtol=1e-9
     )
     assert run.creep.dims == run.creep_work.dims == ("rollout", "time")

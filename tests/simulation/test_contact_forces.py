@@ -7,10 +7,10 @@ import kinetree as kt
 
 ROBOT = kt.zoo.quadruped()
 SOILS = {
-    "firm": kt.Soil(stiffness=3000.0, overdamping=2.0, ramp=0.02),
-    "dusty": kt.Soil(dust=0.03, damping=400.0),
-    "lowered": kt.Soil(dust=0.03, damping=400.0, lowered_spring=True, friction=0.3),
-    "smooth": kt.Soil(friction=0.0),
+    "firm": kt.simulation.Soil(stiffness=3000.0, overdamping=2.0, ramp=0.02),
+    "dusty": kt.simulation.Soil(dust=0.03, damping=400.0),
+    "lowered": kt.simulation.Soil(dust=0.03, damping=400.0, lowered_spring=True, friction=0.3),
+    "smooth": kt.simulation.Soil(friction=0.0),
 }
 
 
@@ -39,8 +39,8 @@ def state_of(height, velocity):
     ],
 )
 def test_forces_by_hand(height, velocity, force):
-    soil = kt.Soil(stiffness=2000.0, damping=300.0, ramp=0.02, friction=0.7, slipping=100.0)
-    found = kt.contact_forces(ball(), kt.Ground(soil), *state_of(height, velocity))
+    soil = kt.simulation.Soil(stiffness=2000.0, damping=300.0, ramp=0.02, friction=0.7, slipping=100.0)
+    found = kt.simulation.contact_forces(ball(), kt.Ground(soil), *state_of(height, velocity))
     if velocity[0]:  # mu N = 14 N
         force = (-14.0 * 2 / np.pi * np.arctan(np.pi * 100 * 0.01 / (2 * 14.0)), 0, 20)
     assert found.force[0] == pytest.approx(force)
@@ -57,14 +57,14 @@ def test_simulation_has_the_same_forces(soil, rng):
         normal=(0.1, -0.05, 1.0),
         forward=(1.0, 0.3, 0.0),
         regions=[
-            kt.Region(forward=(0.1, 3.0), height=0.03),
-            kt.Region(side=(-3.0, 0.0), soil=kt.Soil(friction=0.01, stiffness=900.0)),
+            kt.simulation.Region(forward=(0.1, 3.0), height=0.03),
+            kt.simulation.Region(side=(-3.0, 0.0), soil=kt.simulation.Soil(friction=0.01, stiffness=900.0)),
         ],
     )
     q0 = np.concatenate([[0, 0, 0.05, 0.1, -0.1, 0.2], 0.2 * rng.standard_normal(12)])
     how = {"duration": 0.3, "rtol": 1e-6, "times": 41, "verdicts": False}
     run = kt.simulate(ROBOT, q0, rng.standard_normal(18), ground=ground, **how)
-    found = kt.contact_forces(ROBOT, ground, run.q.values, run.qd.values)
+    found = kt.simulation.contact_forces(ROBOT, ground, run.q.values, run.qd.values)
     assert found.touching.any() and not found.touching.all()
     assert run.contact_force.values == pytest.approx(found.force, abs=1e-6)
     assert run.penetration.values == pytest.approx(found.penetration, abs=1e-12)
@@ -91,9 +91,9 @@ def test_any_batch_and_wrenches(rng):
     q = 0.1 * rng.standard_normal((2, 3, 18))
     q[..., 2] -= 0.1
     ground = kt.Ground(origin=(0, 0, -0.35))
-    found = kt.contact_forces(ROBOT, ground, q, np.zeros(18))
+    found = kt.simulation.contact_forces(ROBOT, ground, q, np.zeros(18))
     assert found.force.shape == (2, 3, 12, 3) and found.touching.shape == (2, 3, 12)
-    one = kt.contact_forces(ROBOT, ground, q[1, 2], np.zeros(18))
+    one = kt.simulation.contact_forces(ROBOT, ground, q[1, 2], np.zeros(18))
     assert one.force == pytest.approx(found.force[1, 2], abs=1e-12)
     push = kt.forward_dynamics(ROBOT, q, 0 * q, 0 * q, found.wrenches(ROBOT))
     total = kt.inverse_dynamics(ROBOT, q, 0 * q, push)[..., :3]

@@ -24,7 +24,7 @@ def cart(**joint):
     return build.build()
 
 
-SOIL = kt.Soil(stiffness=2000.0, damping=40.0, ramp=1e-3)
+SOIL = kt.simulation.Soil(stiffness=2000.0, damping=40.0, ramp=1e-3)
 
 
 def sinking(t, mass=2.0, k=2000.0, c=40.0, speed=-1.0):
@@ -86,7 +86,7 @@ def test_result_tells_the_forces_of_the_law(method):
     q0 = np.zeros(robot.n_dof)
     q0[2], q0[3] = 0.66, 0.05
     run = kt.simulate(robot, q0, duration=0.3, ground=kt.Ground(), method=method, rtol=1e-6)
-    law = kt.contact_forces(robot, kt.Ground(), run.q.values, run.qd.values)
+    law = kt.simulation.contact_forces(robot, kt.Ground(), run.q.values, run.qd.values)
     assert run.touching.values.any()
     np.testing.assert_allclose(run.contact_force.values, law.force, atol=1e-9)
     np.testing.assert_allclose(run.penetration.values, law.penetration, atol=1e-15)
@@ -99,7 +99,9 @@ def test_all_methods_agree_on_a_robot_that_falls():
     q0 = np.zeros(robot.n_dof)
     q0[2], q0[3], q0[4] = 0.68, 0.05, 0.02
     ends = [
-        kt.Simulator(robot, 0.3, ground=kt.Ground(), times=[0.3], method=method, rtol=rtol).run(q0).q[-1]
+        kt.simulation.Simulator(robot, 0.3, ground=kt.Ground(), times=[0.3], method=method, rtol=rtol)
+        .run(q0)
+        .q[-1]
         for method, rtol in (("dop853", 1e-13), ("radau", 1e-12), ("dopri5", 1e-10), ("dop853", 1e-8))
     ]
     for end, tolerance in zip(ends[1:], (1e-9, 1e-7, 1e-6), strict=True):
@@ -108,7 +110,7 @@ def test_all_methods_agree_on_a_robot_that_falls():
 
 def test_flags_follow_the_motion():
     """After a simulation in which a point has come to rest, it is inside and pushed."""
-    simulator = kt.Simulator(ball(), 3.0, ground=kt.Ground(SOIL), method="dopri5", rtol=1e-8)
+    simulator = kt.simulation.Simulator(ball(), 3.0, ground=kt.Ground(SOIL), method="dopri5", rtol=1e-8)
     simulator.run([0.05])
     flags = simulator.system.context.rows("flags", FLAGS)[0]
     assert flags[INSIDE] == 1.0 and flags[PUSHING] == 1.0
@@ -121,7 +123,7 @@ def test_stops_with_dampers():
     k, c, m, v = 1e4, 30.0, 2.0, 2.0
     times = np.linspace(0.5, 0.515, 31)
     robot = cart(lower=-1.0, upper=1.0)
-    stops = kt.Stops(stiffness=k, damping=c)
+    stops = kt.simulation.Stops(stiffness=k, damping=c)
     run = kt.simulate(robot, [0.0], [v], 0.8, stops=stops, rtol=1e-10, times=times, method="dop853")
     rate = c / (2 * m)
     turn = np.sqrt(k / m - rate**2)
@@ -140,8 +142,8 @@ def test_fixed_steps_notice_gimbal_lock_in_a_batch():
     build = kt.Builder("top", gravity=(0, 0, 0))
     build.world.spherical("ball", sequence="XYZ").body("top", kt.Inertia.sphere(1.0, 0.1))
     start, spin = np.zeros((2, 3)), np.array([[0.0, 1.0, 0.0]] * 2)
-    with pytest.raises(kt.SimulationError, match="gimbal lock"):
-        kt.simulate_batch(build.build(), start, spin, 2.0, method="rk4", step=0.01, times=3)
+    with pytest.raises(kt.errors.SimulationError, match="gimbal lock"):
+        kt.simulation.simulate_batch(build.build(), start, spin, 2.0, method="rk4", step=0.01, times=3)
 
 
 @pytest.mark.parametrize("method", ["dopri5", "radau"])
@@ -158,7 +160,7 @@ def test_a_simulation_that_does_not_move_on_says_so(monkeypatch):
     monkeypatch.setattr("kinetree.simulation.run.PIECE", 1e-5)
     monkeypatch.setattr("kinetree.simulation.run.STUCK_STEPS", 100)
     monkeypatch.setattr("kinetree.simulation.run.STUCK_TIME", 0.9)
-    with pytest.raises(kt.SimulationError, match=r"no progress at t = .* steps went .* s") as caught:
+    with pytest.raises(kt.errors.SimulationError, match=r"no progress at t = .* steps went .* s") as caught:
         kt.simulate(ball(), [0.1], duration=5.0, ground=kt.Ground(SOIL), max_step=1e-3, method="dopri5")
     assert 0.0 < caught.value.result.stopped_at < 5.0
 
@@ -173,13 +175,13 @@ def test_a_heel_about_to_lift_off_does_not_stop_time():
           0.23697028090466057]  # fmt: skip
     tau = [0, 0, 0, 0, 0, 0, 9.22330860273155, -1.3716103268268558, 0.013016222996798735,
            -12.65819482533246, 3.8880347771974364, -1.847182981269025]  # fmt: skip
-    stairs = [kt.Region(forward=(x, x + 0.5), height=0.04 * x) for x in (0.5, 1.0, 1.5)]
-    ground = kt.Ground(kt.Soil(stiffness=2e4), regions=stairs)
+    stairs = [kt.simulation.Region(forward=(x, x + 0.5), height=0.04 * x) for x in (0.5, 1.0, 1.5)]
+    ground = kt.Ground(kt.simulation.Soil(stiffness=2e4), regions=stairs)
     robot = kt.zoo.planar_biped()
 
     def end(method, rtol, atol):
         fast = {"torque": tau, "ground": ground, "times": 2, "method": method, "rtol": rtol, "atol": atol}
-        return kt.Simulator(robot, 0.004, **fast).run(q, qd)
+        return kt.simulation.Simulator(robot, 0.004, **fast).run(q, qd)
 
     loose, tight = end("radau", 1e-3, 1e-5), end("dopri5", 1e-7, 1e-9)
     np.testing.assert_allclose(loose.q[-1], tight.q[-1], atol=1e-4)

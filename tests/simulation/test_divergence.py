@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from kinetree.simulation.divergence import FASTEST, has_diverged
 
-SYSTEM = kt.Simulator(kt.zoo.gripper(), method="dop853").system
+SYSTEM = kt.simulation.Simulator(kt.zoo.gripper(), method="dop853").system
 SPEED, WORK = SYSTEM.n, SYSTEM.size - 1
 
 
@@ -44,11 +44,11 @@ def test_unstable_sampled_feedback_ends_soon_and_says_why(method, way):
     arm = kt.zoo.gripper()
     law = kt.control.PD([0.5, 0.5, 0.5, 0.5], kp=20.0, kd=2.0, period=0.004)
     began = time.process_time()
-    with pytest.raises(kt.SimulationError, match=UNSTABLE):
+    with pytest.raises(kt.errors.SimulationError, match=UNSTABLE):
         if way == "Simulator":
-            kt.Simulator(arm, 2.0, controller=law, method=method).run(np.zeros(4))
+            kt.simulation.Simulator(arm, 2.0, controller=law, method=method).run(np.zeros(4))
         elif way == "simulate":
             kt.simulate(arm, np.zeros(4), duration=2.0, controller=law, method=method)
         else:
-            kt.simulate_batch(arm, np.zeros((3, 4)), duration=2.0, controller=law, method="dopri5")
+            kt.simulation.simulate_batch(arm, np.zeros((3, 4)), duration=2.0, controller=law, method="dopri5")
     assert time.process_time() - began < 60.0  # it went on for many minutes

@@ -244,7 +244,10 @@ def test_python_laws_and_events_see_the_users_coordinates():
             [0.4 * np.sin(q[0]) - 0.1 * qd[0], -0.2 * q[1], 0.05 * np.cos(3.0 * t) - 0.02 * q[2] ** 2]
         )
 
-    events = [kt.Trigger("level", lambda t, q, qd: q[0] - 0.7), kt.Trigger("still", lambda t, q, qd: qd[2])]
+    events = [
+        kt.simulation.Trigger("level", lambda t, q, qd: q[0] - 0.7),
+        kt.simulation.Trigger("still", lambda t, q, qd: qd[2]),
+    ]
     plain, switched = grazing(law, events=events)
     assert switches(switched)
     for name in ("q", "qd", "tau", "actuator_work"):
@@ -259,7 +262,7 @@ def test_python_laws_and_events_see_the_users_coordinates():
 
 def test_user_events_end_a_simulation_after_a_switch():
     mechanism = one_body("spherical", "YXZ", (0, 0, -9.81))
-    stop = kt.Trigger("over", lambda t, q, qd: t - 1.2, stop=True)
+    stop = kt.simulation.Trigger("over", lambda t, q, qd: t - 1.2, stop=True)
     run = kt.simulate(mechanism, *GRAZE, 1.5, rtol=TIGHT, events=[stop])
     assert switches(run)
     assert run.stop_reason == "stopped by event of 'over'"
@@ -274,7 +277,7 @@ def test_sampled_controllers_and_the_ground_go_on(method):
     q0[2], q0[3:6] = 1.3, [0.1, 0.9, 0.2]
     qd0[3:6] = [0.5, 2.2, 0.3]
     keep = kt.control.PD(np.zeros(18), kp=20.0, kd=1.0, period=0.01)
-    ground = kt.Ground(kt.Soil(stiffness=2e4))
+    ground = kt.Ground(kt.simulation.Soil(stiffness=2e4))
     how = {"rtol": 1e-9, "times": 61, "method": method, "verdicts": False}
     runs = [
         kt.simulate(robot, q0, qd0, 0.6, controller=keep, ground=ground, gimbal=x, **how)
@@ -296,7 +299,7 @@ THROUGH = ([0.0, 1.2, 0.0], [0.0, 3.0, 0.0])  # straight into the lock of YXZ
 def test_error_instead_of_a_switch():
     mechanism = one_body("spherical", "YXZ")
     with pytest.raises(
-        kt.SimulationError, match=r"joint 'ball' \(Euler sequence YXZ\) is 1 degrees"
+        kt.errors.SimulationError, match=r"joint 'ball' \(Euler sequence YXZ\) is 1 degrees"
     ) as caught:
         kt.simulate(mechanism, *THROUGH, 1.0, gimbal="error")
     message, partial = str(caught.value), caught.value.result
@@ -304,7 +307,7 @@ def test_error_instead_of_a_switch():
         assert part in message
     assert 0.05 < partial.time.values[-1] < 0.2
     assert partial.stopped_at == partial.time.values[-1]
-    with pytest.raises(kt.SimulationError, match=r"t = 0 s.*1\.5708 rad"):
+    with pytest.raises(kt.errors.SimulationError, match=r"t = 0 s.*1\.5708 rad"):
         kt.simulate(mechanism, [0.0, np.pi / 2, 0.0], gimbal="error")
 
 
@@ -317,12 +320,12 @@ def test_error_instead_of_a_switch():
         ({}, {"torque": [0.0, 0.0, 0.01]}, "constant torques act on it"),
         ({}, {"torque": ([0.0, 1.0], [[0, 0, 0], [0, 0, 0.1]])}, "a torque table acts on it"),
         ({}, {"controller": kt.control.PD(np.zeros(3), kp=0.01)}, "law (PD) wants a motion of its angles"),
-        ({"lower": -3.0, "upper": 3.0}, {"stops": kt.Stops()}, "stops meet it at its limits"),
+        ({"lower": -3.0, "upper": 3.0}, {"stops": kt.simulation.Stops()}, "stops meet it at its limits"),
     ],
 )
 def test_joints_that_cannot_be_switched_say_why(parameters, options, reason):
     mechanism = one_body("spherical", "YXZ", **parameters)
-    with pytest.raises(kt.SimulationError, match="cannot be switched because") as caught:
+    with pytest.raises(kt.errors.SimulationError, match="cannot be switched because") as caught:
         kt.simulate(mechanism, *THROUGH, 1.0, **options)
     assert reason in str(caught.value)
     assert "1 degrees from gimbal lock" in str(caught.value)
@@ -341,14 +344,19 @@ def test_joints_that_cannot_be_switched_may_come_near():
 
 def test_a_law_that_pulls_at_a_lost_axis_is_refused():
     mechanism = one_body("spherical", "YXZ")
-    with pytest.raises(kt.SimulationError, match=r"torques \[1.0, 0.0, 0.0\] for joint 'ball' at t = 0 s"):
+    with pytest.raises(
+        kt.errors.SimulationError, match=r"torques \[1.0, 0.0, 0.0\] for joint 'ball' at t = 0 s"
+    ):
         kt.simulate(mechanism, [0.0, np.pi / 2, 0.0], torque=lambda t, q, qd: [1.0, 0.0, 0.0])
 
 
 def test_prepared_simulations_and_batches_name_the_lock():
     mechanism = one_body("spherical", "YXZ")
-    with pytest.raises(kt.SimulationError, match=r"joint 'ball' .* from gimbal lock at t = 0\.1"):
-        kt.Simulator(mechanism, 1.0).run(*THROUGH)
-    for run in (kt.Simulator(mechanism, 1.0).run, lambda q0: kt.simulate_batch(mechanism, [q0])):
-        with pytest.raises(kt.SimulationError, match=r"joint 'ball' .* from gimbal lock at t = 0 s"):
+    with pytest.raises(kt.errors.SimulationError, match=r"joint 'ball' .* from gimbal lock at t = 0\.1"):
+        kt.simulation.Simulator(mechanism, 1.0).run(*THROUGH)
+    for run in (
+        kt.simulation.Simulator(mechanism, 1.0).run,
+        lambda q0: kt.simulation.simulate_batch(mechanism, [q0]),
+    ):
+        with pytest.raises(kt.errors.SimulationError, match=r"joint 'ball' .* from gimbal lock at t = 0 s"):
             run([0.0, np.pi / 2, 0.0])

@@ -23,7 +23,7 @@ def ball(mass=2.0, gravity=(0.0, 0.0, -G), points=((0.0, 0.0, 0.0),)):
 
 
 def soil(case):
-    return kt.Soil(
+    return kt.simulation.Soil(
         stiffness=case["k"],
         overdamping=case["zeta"],
         ramp=case["delta_max"],
@@ -66,7 +66,7 @@ def test_compiled_contact_is_the_law(case):
 def test_weight_rests_in_the_springs(dust):
     """Static equilibrium: k depth = m g, below the dust if there is any."""
     robot = ball(points=((0.1, 0.0, 0.0), (-0.1, 0.0, 0.0)))
-    ground = kt.Ground(kt.Soil(stiffness=5000.0, overdamping=1.0, dust=dust, lowered_spring=True))
+    ground = kt.Ground(kt.simulation.Soil(stiffness=5000.0, overdamping=1.0, dust=dust, lowered_spring=True))
     run = kt.simulate(robot, [0.0, 0.0, 0.01], duration=3.0, ground=ground, method="radau", rtol=1e-6)
     assert run.q.values[-1, 2] == pytest.approx(-dust - robot.mass * G / (2 * 5000.0), rel=1e-3)
     assert run.contact_force.values[-1].sum(axis=0) == pytest.approx([0, 0, robot.mass * G], rel=1e-3)
@@ -107,7 +107,7 @@ def test_lift_off_is_stopped_at():
 
 
 def bouncy():
-    return kt.Ground(kt.Soil(stiffness=1e4, damping=0.0))
+    return kt.Ground(kt.simulation.Soil(stiffness=1e4, damping=0.0))
 
 
 def test_ground_takes_the_energy():
@@ -118,7 +118,7 @@ def test_ground_takes_the_energy():
 
 def test_sliding_stops_by_friction():
     """Coulomb friction at speed: the deceleration is mu g."""
-    ground = kt.Ground(kt.Soil(stiffness=2e4, overdamping=1.0, friction=0.4, slipping=1e6))
+    ground = kt.Ground(kt.simulation.Soil(stiffness=2e4, overdamping=1.0, friction=0.4, slipping=1e6))
     depth = 2.0 * G / 2e4
     run = kt.simulate(ball(), [0, 0, -depth], [3.0, 0, 0], duration=0.5, ground=ground, method="radau")
     assert run.qd.values[-1, 0] == pytest.approx(3.0 - 0.4 * G * 0.5, rel=1e-3)
@@ -128,7 +128,9 @@ def test_creep_on_a_slope():
     """Pseudo-Coulomb friction holds a body on a slope but for a slow creep that D.5 predicts."""
     angle, mu, slipping = np.radians(10.0), 0.7, 1e3
     normal = (-np.sin(angle), 0.0, np.cos(angle))
-    ground = kt.Ground(kt.Soil(stiffness=1e4, overdamping=2.0, friction=mu, slipping=slipping), normal=normal)
+    ground = kt.Ground(
+        kt.simulation.Soil(stiffness=1e4, overdamping=2.0, friction=mu, slipping=slipping), normal=normal
+    )
     run = kt.simulate(ball(), [0, 0, 0], duration=2.0, ground=ground, method="radau", rtol=1e-8)
     N, along = 2.0 * G * np.cos(angle), 2.0 * G * np.sin(angle)
     speed = 2 * mu * N / (np.pi * slipping) * np.tan(np.pi * along / (2 * mu * N))
@@ -138,8 +140,10 @@ def test_creep_on_a_slope():
 
 
 def test_regions_have_their_own_height_and_soil():
-    step = kt.Region(forward=(1.0, 2.0), height=0.1, soil=kt.Soil(stiffness=1e4, overdamping=1.0))
-    ground = kt.Ground(kt.Soil(stiffness=1000.0, overdamping=1.0), regions=[step])
+    step = kt.simulation.Region(
+        forward=(1.0, 2.0), height=0.1, soil=kt.simulation.Soil(stiffness=1e4, overdamping=1.0)
+    )
+    ground = kt.Ground(kt.simulation.Soil(stiffness=1000.0, overdamping=1.0), regions=[step])
     for x, height, k in ((0.5, 0.0, 1000.0), (1.5, 0.1, 1e4), (2.5, 0.0, 1000.0)):
         run = kt.simulate(ball(), [x, 0, height], duration=4.0, ground=ground, method="radau", rtol=1e-8)
         assert run.q.values[-1, 2] == pytest.approx(height - 2.0 * G / k, rel=2e-3)
@@ -154,7 +158,7 @@ def test_ground_across_gravity():
 
 def test_only_named_points_touch():
     robot = ball(points=((0, 0, -0.1), (0, 0, 0.0)))
-    with pytest.warns(kt.VerdictWarning, match="the point 'point0' of body 'ball' is"):
+    with pytest.warns(kt.simulation.VerdictWarning, match="the point 'point0' of body 'ball' is"):
         run = kt.simulate(robot, [0, 0, 0.3], duration=1.0, ground=kt.Ground(points=["point1"]))
     force = run.contact_force.values
     assert not force[:, 0].any()
@@ -162,15 +166,15 @@ def test_only_named_points_touch():
 
 
 def test_bad_grounds():
-    with pytest.raises(kt.InputError, match=r"stiffness of the ground must be > 0, got -5"):
-        kt.Soil(stiffness=-5.0)
-    with pytest.raises(kt.InputError, match=r"friction of the ground must be >= 0, got -0\.1"):
-        kt.Soil(friction=-0.1)
-    with pytest.raises(kt.InputError, match="normal of the ground must not be zero"):
+    with pytest.raises(kt.errors.InputError, match=r"stiffness of the ground must be > 0, got -5"):
+        kt.simulation.Soil(stiffness=-5.0)
+    with pytest.raises(kt.errors.InputError, match=r"friction of the ground must be >= 0, got -0\.1"):
+        kt.simulation.Soil(friction=-0.1)
+    with pytest.raises(kt.errors.InputError, match="normal of the ground must not be zero"):
         kt.Ground(normal=(0, 0, 0))
-    with pytest.raises(kt.InputError, match=r"forward of a region must go from low to high"):
-        kt.Region(forward=(2.0, 1.0))
-    with pytest.raises(kt.InputError, match="unknown contact point 'heel'"):
+    with pytest.raises(kt.errors.InputError, match=r"forward of a region must go from low to high"):
+        kt.simulation.Region(forward=(2.0, 1.0))
+    with pytest.raises(kt.errors.InputError, match="unknown contact point 'heel'"):
         kt.simulate(ball(), [0, 0, 1], ground=kt.Ground(points=["heel"]))
-    with pytest.raises(kt.InputError, match="has no contact points"):
+    with pytest.raises(kt.errors.InputError, match="has no contact points"):
         kt.simulate(kt.zoo.gripper(), [0] * 4, ground=kt.Ground())

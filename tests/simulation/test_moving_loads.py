@@ -69,8 +69,8 @@ def test_moments_forces_and_frames_are_those_of_forward_dynamics():
 def test_all_ways_to_simulate_agree():
     own = simulated(ARM, START, PULSE, rtol=1e-10)
     stiff = simulated(ARM, START, PULSE, method="radau", rtol=1e-10)
-    many = kt.simulate_batch(ARM, [START] * 5, duration=0.4, loads=PULSE, times=9, rtol=1e-10)
-    once = kt.Simulator(ARM, duration=0.4, loads=PULSE, times=9, rtol=1e-10).run(START)
+    many = kt.simulation.simulate_batch(ARM, [START] * 5, duration=0.4, loads=PULSE, times=9, rtol=1e-10)
+    once = kt.simulation.Simulator(ARM, duration=0.4, loads=PULSE, times=9, rtol=1e-10).run(START)
     for other in (stiff.q.values, many.q.values[3], once.q):
         assert np.abs(other - own.q.values).max() < 1e-7
     assert 0.1 in own.time.values.round(9) and own.passed
@@ -108,7 +108,7 @@ def test_polynomials_meet_functions_with_kinks_and_jumps():
     wanted = np.array([function(x) for x in t])
     assert np.abs(table.at(t) - wanted).max() < 1e-8
     assert np.abs(table.kinks - 0.81).min() < 1e-9 and len(table.breaks) < 400
-    pulse = kt.PiecewisePolynomial.linear([0.2, 0.2, 0.3, 0.3], [[0.0], [1.0], [1.0], [0.0]])
+    pulse = kt.trajectories.PiecewisePolynomial.linear([0.2, 0.2, 0.3, 0.3], [[0.0], [1.0], [1.0], [0.0]])
     assert side_by_side([pulse, pulse]).at([0.1, 0.2, 0.25, 0.3]).tolist() == [[0, 0], [1, 1], [1, 1], [0, 0]]
     doubled = side_by_side([table, table])
     assert np.array_equal(doubled.at(t)[:, :3], doubled.at(t)[:, 3:])
@@ -134,5 +134,5 @@ def test_polynomials_meet_functions_with_kinks_and_jumps():
     ],
 )
 def test_bad_input(loads, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         simulated(ARM, START, loads)

@@ -18,7 +18,7 @@ def hand(mimic=True, **joint):
     arm = build.world.revolute("arm", axis="y", **joint).body("arm", kt.Inertia.box(2.0, (0.5, 0.1, 0.1)))
     left = arm.revolute("left", axis="z", at=(0.5, 0.05, 0))
     left.body("left", kt.Inertia.box(0.3, (0.2, 0.02, 0.02))).contact("tip", at=(0.2, 0, 0))
-    follow = {"mimic": kt.Mimic("left", -1.5, 0.1)} if mimic else {}
+    follow = {"mimic": kt.model.Mimic("left", -1.5, 0.1)} if mimic else {}
     right = arm.revolute("right", axis="z", at=(0.5, -0.05, 0), viscous=0.02, **follow)
     right.body("right", kt.Inertia.box(0.3, (0.2, 0.02, 0.02)))
     return build.build()
@@ -68,7 +68,7 @@ def plain_rates(system, ground, stops, y):
     """The rates of a state by the functions of `analysis` and plain formulas, and the law's torques zero."""
     robot, tree, at = system.mechanism, system.mechanism.tree, system.at
     q, qd = y[at.q], y[at.qd]
-    touch = kt.contact_forces(robot, ground, q, qd)
+    touch = kt.simulation.contact_forces(robot, ground, q, qd)
     wrenches = [*system.loads.at(0.0), *touch.wrenches(robot)]
     x, v = all_axes(tree, q), all_rates(tree, qd)
     force = -tree.coulomb * np.clip(v / SLOW, -1.0, 1.0)
@@ -107,7 +107,7 @@ def robot(mimic=False):
     leg = base.revolute("hip", axis="y", at=(0, 0.1, 0), armature=0.02, **joint)
     leg = leg.body("leg", kt.Inertia.box(1.0, (0.1, 0.1, 0.5))).contact("foot", at=(0, 0, -0.3))
     if mimic:
-        follow = {"mimic": kt.Mimic("hip", -1.5, 0.1)}
+        follow = {"mimic": kt.model.Mimic("hip", -1.5, 0.1)}
         toe = base.revolute("tail", axis="x", at=(-0.2, 0, 0), armature=0.01, **joint, **follow)
         toe.body("tail", kt.Inertia.box(0.5, (0.3, 0.1, 0.1))).contact("tip", at=(-0.1, 0, -0.2))
     return build.build()
@@ -120,7 +120,7 @@ def test_it_agrees_with_plain_formulas(rng, mimic):
         kt.Wrench("leg", force=(1.0, 2.0, 3.0), moment=(0.1, 0.0, 0.2), point=(0.1, 0, 0)),
         kt.Wrench("base", force=(1.0, -2.0, 0.5), moment=(0.0, 0.3, 0.1), frame="body"),
     ]
-    ground, stops = kt.Ground(origin=(0, 0, 0.1)), kt.Stops()
+    ground, stops = kt.Ground(origin=(0, 0, 0.1)), kt.simulation.Stops()
     system = system_of(robot(mimic), None, ground, loads, stops)
     called = system_of(robot(mimic), lambda t, q, qd: 0.0 * q, ground, loads, stops)
     tree, points = system.parts.tree, len(system.contact_names)
@@ -191,8 +191,8 @@ def test_a_law_in_python_moves_as_the_compiled_one(kind):
     q0[2] = 0.55
     options = {
         "duration": 0.25,
-        "ground": kt.Ground(kt.Soil(stiffness=2e4, damping=300.0)),
-        "stops": kt.Stops(),
+        "ground": kt.Ground(kt.simulation.Soil(stiffness=2e4, damping=300.0)),
+        "stops": kt.simulation.Stops(),
         "rtol": 1e-7,
         "times": 26,
         "method": "dopri5",
@@ -213,9 +213,11 @@ def test_torques_of_all_kinds_drive_it():
     ways = [tau, lambda t, q, qd: tau, ([0.0, 1.0], np.tile(tau, (2, 1)))]
     ends = [kt.simulate(HAND, START, duration=0.3, torque=x, times=2).q.values[-1] for x in ways]
     assert ends[1] == pytest.approx(ends[0], abs=1e-9) and ends[2] == pytest.approx(ends[0], abs=1e-9)
-    batch = kt.simulate_batch(HAND, [START, START], duration=0.3, torque=[tau, 0 * tau], times=2)
+    batch = kt.simulation.simulate_batch(HAND, [START, START], duration=0.3, torque=[tau, 0 * tau], times=2)
     assert batch.q.values[0, -1] == pytest.approx(ends[0], abs=1e-9)
-    assert kt.Simulator(HAND, 0.3, torque=tau, times=2).run(START).q[-1] == pytest.approx(ends[0], abs=1e-9)
+    assert kt.simulation.Simulator(HAND, 0.3, torque=tau, times=2).run(START).q[-1] == pytest.approx(
+        ends[0], abs=1e-9
+    )
 
 
 def test_integral_removes_the_offset():
@@ -236,7 +238,9 @@ def test_computed_torque_has_its_linear_error():
 
 def test_sampled_torques_are_held():
     law = PD(START, 40.0, 8.0, period=0.05)
-    with pytest.warns(kt.VerdictWarning, match="error of joint 'left' grows"):  # so slow a law is none
+    with pytest.warns(
+        kt.simulation.VerdictWarning, match="error of joint 'left' grows"
+    ):  # so slow a law is none
         run = kt.simulate(HAND, START, duration=0.2, controller=law, times=21)
     change = np.flatnonzero(np.abs(np.diff(run.tau.values[:, 0])) > 1e-12) + 1
     assert run.time.values[change] == pytest.approx([0.05, 0.10, 0.15])
@@ -270,7 +274,7 @@ def test_springs_on_a_floating_base_are_known_to_the_controller():
 
 # ---- contact, stops, trouble ----------------------------------------------------------------------------
 def test_mimic_joints_meet_ground_and_stops():
-    ground = kt.Ground(kt.Soil(stiffness=2e3, damping=20.0), origin=(0, 0, -0.3))
+    ground = kt.Ground(kt.simulation.Soil(stiffness=2e3, damping=20.0), origin=(0, 0, -0.3))
     run = kt.simulate(HAND, [0.0, 0.0], duration=0.3, ground=ground, rtol=1e-5)
     kinds = [event.kind for event in run.events]
     assert "touch_down" in kinds
@@ -278,14 +282,14 @@ def test_mimic_joints_meet_ground_and_stops():
     free = kt.simulate(HAND, [0.0, 0.0], duration=0.3, rtol=1e-5)
     assert free.q.values[-1, 0] > run.q.values[-1, 0] + 0.05
     limited = hand(lower=-0.5, upper=0.2)
-    stopped = kt.simulate(limited, [0.0, 0.0], duration=0.3, stops=kt.Stops(500.0, 5.0), rtol=1e-5)
+    stopped = kt.simulate(limited, [0.0, 0.0], duration=0.3, stops=kt.simulation.Stops(500.0, 5.0), rtol=1e-5)
     assert stopped.q.values[:, 0].max() < 0.25
     assert "joint_limit_upper" in [event.kind for event in stopped.events]
 
 
 def test_errors_of_laws_name_joint_and_time():
-    with pytest.raises(kt.SimulationError, match="joint 'left' at t = 0") as failed:
+    with pytest.raises(kt.errors.SimulationError, match="joint 'left' at t = 0") as failed:
         kt.simulate(HAND, START, duration=0.1, torque=lambda t, q, qd: [0.0, np.nan if t > 0.05 else 0.0])
     assert len(failed.value.result.time) > 1
-    with pytest.raises(kt.InputError, match="unknown body"):
+    with pytest.raises(kt.errors.InputError, match="unknown body"):
         kt.simulate(HAND, START, loads=kt.Wrench("nose", force=(1, 0, 0)))

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 
-FIRM = kt.Soil(stiffness=2e4, damping=200.0, slipping=2e4, friction=0.9)
+FIRM = kt.simulation.Soil(stiffness=2e4, damping=200.0, slipping=2e4, friction=0.9)
 
 
 def body(inertia, **contact):
@@ -65,7 +65,7 @@ def test_compiled_forces_are_those_of_the_plain_formulas(rng):
     ground = kt.Ground(FIRM, normal=(0.1, -0.2, 1.0))
     q, qd = 0.2 * rng.standard_normal(7), rng.standard_normal(7)
     q[2] = 0.0
-    found = kt.contact_forces(robot, ground, q, qd)
+    found = kt.simulation.contact_forces(robot, ground, q, qd)
     assert found.touching.any()
     short = kt.simulate(robot, q, qd, duration=1e-3, ground=ground, reactions=True, progress=False)
     assert np.abs(short.contact_force.values[0] - found.force).max() < 1e-9 * np.abs(found.force).max()
@@ -86,5 +86,5 @@ def test_compiled_forces_are_those_of_the_plain_formulas(rng):
     ],
 )
 def test_impossible_shapes(given, message):
-    with pytest.raises(kt.ModelError, match=message):
+    with pytest.raises(kt.errors.ModelError, match=message):
         kt.ContactPoint("toe", "foot", (0.0, 0.0, 0.0), **given)

@@ -53,7 +53,9 @@ def test_it_moves_as_the_built_in_law_with_the_same_period():
 
 def test_a_simulator_begins_with_an_empty_memory_every_time():
     law = Recorder()
-    runs = kt.Simulator(ARM, 0.02, controller=SampledLaw(law, period=0.004, noise=(1e-3, 1e-2)), times=3)
+    runs = kt.simulation.Simulator(
+        ARM, 0.02, controller=SampledLaw(law, period=0.004, noise=(1e-3, 1e-2)), times=3
+    )
     first, second = runs.run(START), runs.run(START)
     np.testing.assert_array_equal(first.q, second.q)
     assert law.resets == 3 and len(law.times) == 5
@@ -95,7 +97,7 @@ def test_it_reads_the_forces_of_the_ground():
         assert contact.names == ("point",) and contact.velocity.shape == (1, 3)
         return [0.5 * 2.0 * G] if t >= 0.5 else [0.0]
 
-    ground = kt.Ground(kt.Soil(stiffness=1e4))
+    ground = kt.Ground(kt.simulation.Soil(stiffness=1e4))
     kt.simulate(robot, [-2.0 * G / 1e4], duration=1.5, ground=ground, controller=SampledLaw(law, period=0.05))
     assert read[9] == pytest.approx(2.0 * G, rel=1e-3) and read[-1] == pytest.approx(G, rel=2e-2)
 
@@ -124,7 +126,7 @@ def test_torques_of_the_actuated_joints_are_enough():
     ],
 )
 def test_what_cannot_be_is_refused(make, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         make()
 
 
@@ -142,5 +144,5 @@ def test_what_cannot_be_is_refused(make, message):
 )
 def test_wrong_answers_are_named(law, message):
     robot = kt.zoo.quadruped()
-    with pytest.raises(kt.SimulationError, match=message):
+    with pytest.raises(kt.errors.SimulationError, match=message):
         kt.simulate(robot, np.zeros(18), duration=0.02, controller=SampledLaw(law, period=0.01))

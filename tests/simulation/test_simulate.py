@@ -53,12 +53,12 @@ def test_dry_friction_stops_a_cart():
 
 def test_stops_turn_a_cart_back():
     robot = slider(lower=-1.0, upper=1.0)
-    with pytest.warns(kt.VerdictWarning, match="'rail' is at 2 m"):
+    with pytest.warns(kt.simulation.VerdictWarning, match="'rail' is at 2 m"):
         bare = kt.simulate(robot, [0.0], [2.0], duration=1.0)
     assert bare.q.values[-1, 0] == pytest.approx(2.0)
     assert [(event.kind, event.name) for event in bare.events] == [("joint_limit_upper", "rail")]
     assert bare.events[0].time == pytest.approx(0.5, rel=1e-9)
-    stops = kt.Stops(stiffness=1e4, damping=0.0)
+    stops = kt.simulation.Stops(stiffness=1e4, damping=0.0)
     run = kt.simulate(robot, [0.0], [2.0], duration=1.0, stops=stops, rtol=1e-10)
     contact = np.pi * np.sqrt(2.0 / 1e4)  # half a period of the spring
     assert run.q.values[-1, 0] == pytest.approx(1.0 - 2.0 * (0.5 - contact), abs=1e-6)
@@ -71,7 +71,7 @@ def test_ways_to_say_the_same_torque():
         "vector": constant,
         "function": lambda t, q, qd: constant,
         "table": ([0.0, 1.0], np.tile(constant, (2, 1))),
-        "polynomial": kt.PiecewisePolynomial.hold([0.0], constant[None]),
+        "polynomial": kt.trajectories.PiecewisePolynomial.hold([0.0], constant[None]),
     }
     ends = {
         name: kt.simulate(ARM, START, duration=0.3, torque=torque, rtol=1e-11).q.values[-1]
@@ -137,7 +137,7 @@ def test_output_times_are_kept():
 
 
 def test_user_events():
-    level = kt.Trigger("level", lambda t, q, qd: q[0], direction=-1)
+    level = kt.simulation.Trigger("level", lambda t, q, qd: q[0], direction=-1)
     run = kt.simulate(pendulum(), [0.5], duration=4.0, events=[level], rtol=1e-11)
     times = [event.time for event in run.events if event.name == "level"]
     assert len(times) == 2
@@ -229,7 +229,7 @@ def test_bad_options(options, message):
     ],
 )
 def test_bad_states(state, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         kt.simulate(ARM, *state)
 
 
@@ -237,7 +237,9 @@ def test_law_that_returns_nan_keeps_the_motion_so_far():
     def law(t, q, qd):
         return np.full(6, np.nan if t > 0.1 else 0.0)
 
-    with pytest.raises(kt.SimulationError, match=r"'law' returns nan for joint '.*' at t = 0\.1") as caught:
+    with pytest.raises(
+        kt.errors.SimulationError, match=r"'law' returns nan for joint '.*' at t = 0\.1"
+    ) as caught:
         kt.simulate(ARM, START, torque=law)
     assert caught.value.result.time.values[-1] <= 0.11
     assert not caught.value.result.complete
@@ -257,7 +259,7 @@ def test_law_with_a_wrong_answer_from_the_start_is_wrong_input(which, answer, me
     def pull(t, q, qd):
         return answer
 
-    with pytest.raises(kt.InputError, match=message) as refused:
+    with pytest.raises(kt.errors.InputError, match=message) as refused:
         kt.simulate(ARM, START, **{which: pull})
     assert f"the {which} function 'pull'" in str(refused.value)
 
@@ -266,7 +268,7 @@ def test_law_that_changes_its_shape_keeps_the_motion_so_far():
     def law(t, q, qd):
         return np.zeros(6 if t < 0.1 else 3)
 
-    with pytest.raises(kt.SimulationError, match=r"must be 6 numbers.*got shape \(3,\)") as caught:
+    with pytest.raises(kt.errors.SimulationError, match=r"must be 6 numbers.*got shape \(3,\)") as caught:
         kt.simulate(ARM, START, torque=law)
     assert 0.0 < caught.value.result.time.values[-1] <= 0.11
 
@@ -276,7 +278,7 @@ def test_law_with_other_arguments():
         return np.zeros(6)
 
     with pytest.raises(
-        kt.InputError, match=r"the torque function 'pull' must take \(t, q, qd\); it takes \(t\)"
+        kt.errors.InputError, match=r"the torque function 'pull' must take \(t, q, qd\); it takes \(t\)"
     ):
         kt.simulate(ARM, START, torque=pull)
 
@@ -292,12 +294,12 @@ def test_law_that_raises():
 def test_massless_leaf():
     build = kt.Builder("bad")
     build.world.revolute("hinge").body("empty", kt.Inertia(0.0))
-    with pytest.raises(kt.SingularityError, match="'hinge'"):
+    with pytest.raises(kt.errors.SingularityError, match="'hinge'"):
         kt.simulate(build.build(), [0.0])
 
 
 def test_a_fixed_step_that_explodes_keeps_the_motion_so_far():
-    with pytest.raises(kt.SimulationError, match=r"diverged at t = .*joint") as caught:
+    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = .*joint") as caught:
         kt.simulate(kt.zoo.gripper(), np.zeros(4), duration=200.0, method="rk4", step=10.0)
     kept = caught.value.result
     assert 1 <= len(kept.time) and np.isfinite(kept.q.values).all()
@@ -308,8 +310,10 @@ def test_a_fixed_step_on_hard_ground_diverges_with_advice(method):
     robot = kt.zoo.quadruped()
     deep = np.zeros(robot.n_dof)
     deep[2] = -0.01
-    ground = kt.Ground(soil=kt.Soil(stiffness=1e9))
-    with pytest.raises(kt.SimulationError, match=r"diverged at t = .* a step shorter than 0\.01 s") as caught:
+    ground = kt.Ground(soil=kt.simulation.Soil(stiffness=1e9))
+    with pytest.raises(
+        kt.errors.SimulationError, match=r"diverged at t = .* a step shorter than 0\.01 s"
+    ) as caught:
         kt.simulate(robot, deep, duration=0.5, ground=ground, method=method, step=0.01)
     kept = caught.value.result
     assert len(kept.time) and np.abs(kept.qd.values).max() < 1e9 and kept.stopped_at < 0.5
@@ -319,8 +323,8 @@ def test_a_fixed_step_on_hard_ground_diverges_with_advice(method):
 def test_a_fixed_step_that_events_cut_again_and_again_ends_with_advice():
     robot = kt.zoo.hexapod()
     feet = tuple(f"foot{k}" for k in range(1, 7))  # all deep in the ground: none is still to touch it
-    ground = kt.Ground(soil=kt.Soil(stiffness=1e7), points=feet)
-    with pytest.raises(kt.SimulationError, match=r"at t = .*; .* a step shorter than 0\.001 s"):
+    ground = kt.Ground(soil=kt.simulation.Soil(stiffness=1e7), points=feet)
+    with pytest.raises(kt.errors.SimulationError, match=r"at t = .*; .* a step shorter than 0\.001 s"):
         kt.simulate(robot, np.zeros(robot.n_dof), duration=0.5, ground=ground, method="rk4", step=1e-3)
 
 
@@ -329,25 +333,28 @@ def test_a_fixed_step_that_events_cut_again_and_again_ends_with_advice():
     [
         (lambda: kt.Ground(soil=2000.0), r"soil of the ground must be a Soil, got 2000\.0"),
         (lambda: kt.Ground(regions=[(0, 1)]), "regions of the ground must be a list of Region"),
-        (lambda: kt.Region(forward=1.0), r"forward of a region must be two numbers, got 1\.0"),
-        (lambda: kt.Region(forward=(np.nan, 1.0)), r"from low to high, got \(nan, 1\)"),
-        (lambda: kt.Region(soil=0.5), r"soil of a region must be a Soil, got 0\.5"),
-        (lambda: kt.simulate_batch(ARM, [START], threads=0), "threads must be .* at least 1, got 0"),
+        (lambda: kt.simulation.Region(forward=1.0), r"forward of a region must be two numbers, got 1\.0"),
+        (lambda: kt.simulation.Region(forward=(np.nan, 1.0)), r"from low to high, got \(nan, 1\)"),
+        (lambda: kt.simulation.Region(soil=0.5), r"soil of a region must be a Soil, got 0\.5"),
+        (
+            lambda: kt.simulation.simulate_batch(ARM, [START], threads=0),
+            "threads must be .* at least 1, got 0",
+        ),
     ],
 )
 def test_bad_surroundings(make, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         make()
 
 
 def test_diverging_motion_names_time_and_joint():
-    with pytest.raises(kt.SimulationError, match=r"diverged at t = .*joint 'rail'") as caught:
+    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = .*joint 'rail'") as caught:
         kt.simulate(slider(), [1.0], [1.0], duration=10.0, torque=lambda t, q, qd: 1e3 * q * q * np.abs(q))
     assert caught.value.result.stopped_at < 10.0
 
 
 def test_inaccurate_balance_is_told():
-    with pytest.warns(kt.AccuracyWarning, match="energy balance FAILED"):
+    with pytest.warns(kt.simulation.AccuracyWarning, match="energy balance FAILED"):
         run = kt.simulate(ARM, START, duration=1.0, method="semi_implicit_euler", step=0.02)
     assert not run.audit["energy_balance"].passed
     assert any("energy balance" in message for message in run.messages)
@@ -355,7 +362,7 @@ def test_inaccurate_balance_is_told():
 
 # ---- many at once ---------------------------------------------------------------------------------------
 def test_simulator_is_the_same_simulation():
-    prepared = kt.Simulator(ARM, 0.3, times=7, rtol=1e-10)
+    prepared = kt.simulation.Simulator(ARM, 0.3, times=7, rtol=1e-10)
     for start in (START, -START, START):
         motion = prepared.run(start)
         run = kt.simulate(ARM, start, duration=0.3, times=7, rtol=1e-10, method=prepared.method)
@@ -364,5 +371,5 @@ def test_simulator_is_the_same_simulation():
 
 
 def test_loops_are_not_left_open_silently():
-    with pytest.raises(kt.InputError, match=r"four_bar': loop 'crank_pin' is open by"):
+    with pytest.raises(kt.errors.InputError, match=r"four_bar': loop 'crank_pin' is open by"):
         kt.simulate(kt.zoo.four_bar(), [0.1, 0.2, 0.3])

@@ -49,7 +49,7 @@ def test_an_oscillator_follows_its_closed_form(method):
 
 def test_four_oscillators_in_lanes_are_as_one():
     starts = np.linspace(-0.2, 0.3, 6)[:, None]
-    many = kt.simulate_batch(oscillator(), starts, np.ones((6, 1)), 0.7, times=3, rtol=1e-10)
+    many = kt.simulation.simulate_batch(oscillator(), starts, np.ones((6, 1)), 0.7, times=3, rtol=1e-10)
     for k, x in enumerate(starts):
         assert many["q"].values[k, -1, 0] == pytest.approx(closed_form([0.7], x[0], 1.0)[0, 0], abs=1e-8)
     assert many.audit["energy_balance"].passed
@@ -74,7 +74,7 @@ def test_slopes_for_stiff_methods_are_those_of_forward_dynamics(seed):
         ends = rng.normal(scale=0.3, size=(2, 3))
         springs.append(kt.Spring(f"s{k}", names[a], names[b], *ends, *(rng.random(3) * (80, 9, 0.3))))
     robot = replace(robot, springs=tuple(springs))
-    system = kt.Simulator(robot, 1.0, method="radau").system
+    system = kt.simulation.Simulator(robot, 1.0, method="radau").system
     state, n = kt.random_state(robot, rng), robot.n_dof
     y = system.start_state(state.q, state.qd)[0]
     found = np.full((n, 2 * n), np.nan)
@@ -87,7 +87,7 @@ def test_slopes_for_stiff_methods_are_those_of_forward_dynamics(seed):
 
 
 def test_a_stiff_mechanism_is_recognized():
-    simulator = kt.Simulator(kt.zoo.flyball_governor(), 10.0, rtol=1e-9, times=2)
+    simulator = kt.simulation.Simulator(kt.zoo.flyball_governor(), 10.0, rtol=1e-9, times=2)
     motion = simulator.run([0.0, 0.5, 0.0, 0.0], [2.0 * np.pi, 0.0, 0.0, 0.0])
     assert motion.q[-1, 1] == pytest.approx(GOVERNOR[10.0], abs=1e-9)
     assert simulator.method == "radau"

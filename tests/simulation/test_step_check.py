@@ -17,14 +17,14 @@ def ball():
 
 
 def ground(stiffness, damping):
-    return kt.Ground(kt.Soil(stiffness=stiffness, damping=damping))
+    return kt.Ground(kt.simulation.Soil(stiffness=stiffness, damping=damping))
 
 
 @pytest.mark.parametrize("method", ["rk4", "semi_implicit_euler"])
 def test_ground_too_stiff_for_the_step_is_refused(method):
     soil = ground(1e4, 4000.0)  # 4000 / 2 per second, nearly
     with pytest.raises(
-        kt.InputError, match=r"a step of 0.01 s is too long.*stable are steps below"
+        kt.errors.InputError, match=r"a step of 0.01 s is too long.*stable are steps below"
     ) as refused:
         kt.simulate(ball(), [0.3], duration=1.0, ground=soil, method=method, step=0.01)
     allowed = float(re.search(r"below (\S+) s", str(refused.value))[1])
@@ -34,10 +34,12 @@ def test_ground_too_stiff_for_the_step_is_refused(method):
     )
     assert run.messages == () and run.complete
     assert run.penetration.values.max() < 0.05
-    with pytest.raises(kt.InputError, match="too long"):
-        kt.simulate_batch(ball(), [[0.3], [0.4]], duration=1.0, ground=soil, method=method, step=0.01)
-    with pytest.raises(kt.InputError, match="too long"):
-        kt.Simulator(ball(), duration=1.0, ground=soil, method=method, step=0.01).run([0.3])
+    with pytest.raises(kt.errors.InputError, match="too long"):
+        kt.simulation.simulate_batch(
+            ball(), [[0.3], [0.4]], duration=1.0, ground=soil, method=method, step=0.01
+        )
+    with pytest.raises(kt.errors.InputError, match="too long"):
+        kt.simulation.Simulator(ball(), duration=1.0, ground=soil, method=method, step=0.01).run([0.3])
 
 
 def test_a_step_a_little_too_long_is_told():
@@ -60,7 +62,10 @@ def test_stiff_laws_are_told():
     law = PD([0.3], 100.0, 400.0)  # 200 per second
     calm = kt.simulate(ball(), [0.3], duration=0.1, controller=law, method="rk4", step=1e-3)
     assert calm.messages == ()
-    with pytest.warns(kt.AccuracyWarning), pytest.warns(kt.VerdictWarning, match="error of joint 'up' grows"):
+    with (
+        pytest.warns(kt.simulation.AccuracyWarning),
+        pytest.warns(kt.simulation.VerdictWarning, match="error of joint 'up' grows"),
+    ):
         wild = kt.simulate(ball(), [0.2], duration=0.4, controller=law, method="rk4", step=0.016)
     assert "the torque law and the joints answer" in wild.messages[0]
     assert np.abs(wild.qd.values).max() > 10 * np.abs(calm.qd.values).max()

@@ -148,7 +148,7 @@ def test_the_change_does_not_depend_on_the_speed_of_the_machine(monkeypatch):
 def test_events_and_samples_survive_the_change():
     """The torque that is held stays held when the method changes between two samples."""
     heavy = slider(viscous=1e5)
-    far = kt.Trigger("half", lambda t, q, qd: q[0] - 0.5)
+    far = kt.simulation.Trigger("half", lambda t, q, qd: q[0] - 0.5)
 
     run = kt.simulate(
         heavy, [0.0], duration=1.0, controller=PD([1.0], 2e5, period=0.25), events=[far], rtol=1e-7, times=5
@@ -170,18 +170,18 @@ def test_events_and_samples_survive_the_change():
 
 
 def test_simulator_remembers_what_is_stiff():
-    fast = kt.Simulator(GRIPPER, duration=2.0, controller=STIFF, times=3)
+    fast = kt.simulation.Simulator(GRIPPER, duration=2.0, controller=STIFF, times=3)
     motion = fast.run(POSE)
     assert fast.method == "radau"
     run = kt.simulate(GRIPPER, POSE, duration=2.0, controller=STIFF, times=3)
     assert motion.q == pytest.approx(run.q.values, abs=1e-9)
-    plain = kt.Simulator(GRIPPER, duration=0.1, times=3)
+    plain = kt.simulation.Simulator(GRIPPER, duration=0.1, times=3)
     plain.run(POSE)
     assert plain.method == "dop853"
 
 
 def test_simulator_starts_again_where_it_becomes_stiff():
-    fast = kt.Simulator(slider(), duration=3.0, torque=damper, times=7, rtol=1e-7)
+    fast = kt.simulation.Simulator(slider(), duration=3.0, torque=damper, times=7, rtol=1e-7)
     motion = fast.run([0.0], [1.0])
     assert fast.method == "radau"
     assert motion.q == pytest.approx(braked(times=7, rtol=1e-7, method="radau").q.values, abs=1e-6)

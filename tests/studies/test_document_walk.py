@@ -47,5 +47,5 @@ def test_it_walks_and_agrees_with_the_tree_on_its_foot(result):
     ],
 )
 def test_what_it_cannot_do_is_refused(arguments, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         two_step_walk(**arguments)

@@ -88,7 +88,7 @@ def test_known_distortions_have_known_scores():
         "second vertical peak",
     } <= missed
     assert "r of force_vertical" not in missed
-    with pytest.raises(kt.InputError, match="no curve 'elbow'"):
+    with pytest.raises(kt.errors.InputError, match="no curve 'elbow'"):
         score["elbow"]
 
 
@@ -120,7 +120,7 @@ def test_strides_go_on():
     x = walk.q.sel(joint="root.x").values
     assert x[-1] == pytest.approx(3.6) and (np.diff(x) > 0).all()
     foot = PERSON.rooted_at("right_foot", point="right_heel", sequence="ZXY")
-    state = kt.change_root(PERSON, foot, step.q.values, step.qd.values)
+    state = kt.analysis.change_root(PERSON, foot, step.q.values, step.qd.values)
     moved = {"time": step.time.values, "q": state.q, "qd": state.qd, "qdd": state.qd, "tau": 0 * state.q}
     both = step.ground_reaction.values
     forces, feet = kt.gait.ground_variables({"right": both[:, 0], "left": both[:, 1]})
@@ -153,7 +153,7 @@ def test_joint_forces_are_those_of_the_joint():
     rng = np.random.default_rng(0)
     q, qd, qdd = (0.2 * rng.standard_normal((20, PERSON.n_dof)) for _ in range(3))
     foot = PERSON.rooted_at("right_foot", sequence="ZXY")
-    state = kt.change_root(PERSON, foot, q, qd, qdd)
+    state = kt.analysis.change_root(PERSON, foot, q, qd, qdd)
     weight = 75.0 * 9.80665
     for mechanism, x in ((PERSON, (q, qd, qdd)), (foot, (state.q, state.qd, state.qdd))):
         variables = {"time": np.linspace(0, 0.5, 20), "tau": kt.inverse_dynamics(mechanism, *x)}
@@ -188,7 +188,9 @@ def test_what_is_no_gait_is_refused(call, words):
 def test_other_mechanisms_do_not_walk_like_people():
     arm = kt.zoo.two_link()
     motion = {"time": np.linspace(0, 1, 20), "q": np.zeros((20, 2)), "qd": np.zeros((20, 2))}
-    with pytest.raises(kt.InputError, match=r"is no human that walks: it has no joints right_hip\.flexion"):
+    with pytest.raises(
+        kt.errors.InputError, match=r"is no human that walks: it has no joints right_hip\.flexion"
+    ):
         kt.gait.gait_cycle(build_result("simulate", arm, motion))
 
 
@@ -257,7 +259,7 @@ def test_picture_shows_curves_above_bands():
     assert lines["toe-off"].get_xdata()[0] == pytest.approx(62.8, abs=0.5)
     plain = kt.gait.plot_gait(kt.gait.gait_cycle(measured_step()), data=None)
     assert not plain.axes[0].collections
-    with pytest.raises(kt.InputError, match="no curves"):
+    with pytest.raises(kt.errors.InputError, match="no curves"):
         kt.gait.plot_gait(kt.gait.GaitCycle(np.arange(101.0), {}, 60.0, 1.0, 75.0))
 
 

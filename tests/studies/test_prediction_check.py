@@ -24,7 +24,7 @@ def test_the_documents_motions_come_about(make):
 
 
 def test_a_refined_motion_with_switches_comes_about():
-    found = kt.refine(kt.predict(minimum_time()), rounds=1)
+    found = kt.motion.refine(kt.predict(minimum_time()), rounds=1)
     assert found.check_by_simulation().largest < 1e-6
 
 
@@ -125,5 +125,5 @@ def test_the_table_is_the_torque():
 
 def test_only_predictions_can_be_checked():
     for check in (check_by_simulation, check_by_pieces, came_about):
-        with pytest.raises(kt.InputError, match="needs a prediction"):
+        with pytest.raises(kt.errors.InputError, match="needs a prediction"):
             check(3)

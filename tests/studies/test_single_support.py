@@ -69,5 +69,5 @@ def test_the_zoo_s_biped_has_the_lengths_of_the_book():
     ],
 )
 def test_what_does_not_fit_is_named(robot, complaint):
-    with pytest.raises(kt.InputError, match=complaint):
+    with pytest.raises(kt.errors.InputError, match=complaint):
         single_support(robot()).at(0.0)

@@ -58,7 +58,7 @@ def test_strength_by_angle_and_velocity_and_true_friction_are_part_of_the_proble
 
 
 def test_one_step_alone_cannot_mirror_unequal_sides():
-    with pytest.raises(kt.InputError, match="left and right differ"):
+    with pytest.raises(kt.errors.InputError, match="left and right differ"):
         walking_problem(UNEVEN)
 
 
@@ -84,7 +84,7 @@ def test_one_step_alone_cannot_mirror_unequal_sides():
     ],
 )
 def test_settings_of_a_wrong_kind_are_refused(changes, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         walk(progress=False, **changes)
 
 
@@ -94,7 +94,7 @@ def test_coordinates_for_opensim_do_not_depend_on_the_root(taken, rng):
     person = walker(Walking()).person
     q = 0.3 * rng.standard_normal((4, person.n_dof))
     foot = person.rooted_at("left_foot", sequence="ZXY")
-    moved = kt.change_root(person, foot, q).q
+    moved = kt.analysis.change_root(person, foot, q).q
     time = np.linspace(0.0, 1.0, 4)
     here, there = (
         opensim_coordinates(build_result("simulate", x, {"time": time, "q": y, "qd": 0.0 * y}))

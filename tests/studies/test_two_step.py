@@ -22,7 +22,7 @@ def test_the_root_is_free_of_forces_and_torques_are_those_of_the_tree_on_its_foo
     size = np.abs(found.tau).max()
     assert np.abs(found.tau[:, :6]).max() < 1e-9 * size
     standing = ROBOT.rooted_at(FOOT, sequence="ZXY")
-    seen = kt.change_root(ROBOT, standing, *states)
+    seen = kt.analysis.change_root(ROBOT, standing, *states)
     tau = kt.inverse_dynamics(standing, seen.q, seen.qd, seen.qdd)
     for j, name in enumerate(ROBOT.joint_names[6:], 6):
         assert np.allclose(found.tau[:, j], tau[:, standing.joint_index(name)], atol=1e-9 * size)
@@ -36,7 +36,7 @@ def test_the_resultant_is_weight_and_rate_of_momentum_at_the_zero_moment_point(s
     rate = (momentum[0] - momentum[1]) / (2.0 * h)
     assert np.allclose(found.force, rate - ROBOT.mass * ROBOT.gravity, atol=1e-4)
     assert np.allclose(found.moment[:, :2], 0.0, atol=1e-9 * ROBOT.mass * 9.81)
-    point = kt.zero_moment_point(ROBOT, *states)
+    point = kt.analysis.zero_moment_point(ROBOT, *states)
     assert np.allclose(found.point[:, :2], np.asarray(point)[..., :2], atol=1e-9)
 
 

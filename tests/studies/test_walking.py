@@ -58,7 +58,7 @@ def test_ground_carries_the_weight():
 def test_torques_alone_fail():
     """Without feedback the robots leave the gait (004, section 7.2.2)."""
     feet = tuple(f"{end}{k}_{side}" for k in (1, 2) for end in ("toe", "heel") for side in ("left", "right"))
-    with pytest.warns(kt.VerdictWarning, match="below the ground"):
+    with pytest.warns(kt.simulation.VerdictWarning, match="below the ground"):
         run = walk("spatial_biped", "torques_alone", duration=0.8, ground=kt.Ground(points=feet))
     assert attitude(run) > 20.0
 
@@ -74,13 +74,13 @@ def test_torques_are_those_of_inverse_dynamics():
             for name, force in zip(run.contact.values, run.contact_force.values[k], strict=True)
         ]
         q, qd, qdd = run.q.values[k], run.qd.values[k], run.qdd.values[k]
-        base, tau = kt.floating_base_inverse_dynamics(robot, q, qd, qdd[6:], wrenches)
+        base, tau = kt.analysis.floating_base_inverse_dynamics(robot, q, qd, qdd[6:], wrenches)
         assert tau == pytest.approx(run.tau.values[k, 6:], abs=1e-6)
         assert base == pytest.approx(qdd[:6], abs=1e-6)
 
 
 def test_unknown_names():
-    with pytest.raises(kt.InputError, match="unknown robot 'horse'"):
+    with pytest.raises(kt.errors.InputError, match="unknown robot 'horse'"):
         walk("horse")
-    with pytest.raises(kt.InputError, match="unknown law 'magic'"):
+    with pytest.raises(kt.errors.InputError, match="unknown law 'magic'"):
         walk("hexapod", "magic")

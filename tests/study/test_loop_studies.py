@@ -55,7 +55,7 @@ def test_a_tip_goes_from_point_to_point(tmp_path):
     ],
 )
 def test_what_is_wrong_with_a_prediction_is_named(tmp_path, changes, message):
-    with pytest.raises(kt.InputError, match=message) as caught:
+    with pytest.raises(kt.errors.InputError, match=message) as caught:
         run(write(tmp_path, "predict", predict={**PREDICT, **changes}))
     assert "study.toml, line" in str(caught.value)
 
@@ -72,6 +72,6 @@ def test_what_is_wrong_with_a_prediction_is_named(tmp_path, changes, message):
     ],
 )
 def test_what_is_wrong_with_a_path_is_named(tmp_path, changes, message):
-    with pytest.raises(kt.InputError, match=message) as caught:
+    with pytest.raises(kt.errors.InputError, match=message) as caught:
         run(write(tmp_path, "inverse", trajectory={**FOLLOW, **changes}))
     assert "study.toml, line" in str(caught.value)

@@ -562,7 +562,7 @@ def test_derivatives_of_the_torques_stand_beside_a_formulation():
 
 
 def test_knots_are_chosen_in_one_way_only():
-    with pytest.raises(kt.InputError, match="free_knots and refine"):
+    with pytest.raises(kt.errors.InputError, match="free_knots and refine"):
         run("two_link_minimum_time", predict={"free_knots": True, "refine": True})
-    with pytest.raises(kt.InputError, match="need a free duration"):
+    with pytest.raises(kt.errors.InputError, match="need a free duration"):
         run("two_link_minimum_time", study={"duration": 1.0}, predict={"free_knots": True})

@@ -20,7 +20,7 @@ def outcome(folder, text, task, more=""):
 
 
 def test_an_open_start_is_refused_with_the_gap(tmp_path):
-    with pytest.raises(kt.InputError, match=r"loop 'crank_pin' is open by .*assemble"):
+    with pytest.raises(kt.errors.InputError, match=r"loop 'crank_pin' is open by .*assemble"):
         outcome(tmp_path, START, "simulate")
 
 
@@ -37,13 +37,13 @@ def test_a_start_is_assembled_when_the_study_says_so(tmp_path, key):
 
 def test_joints_to_hold_must_not_contradict_each_other(tmp_path):
     text = START + "qd = [2.0, 0.5, 0.0]\nhold = ['crank_pivot', 'rocker_pivot']\n"
-    with pytest.raises(kt.InputError, match="crank_pivot, rocker_pivot held"):
+    with pytest.raises(kt.errors.InputError, match="crank_pivot, rocker_pivot held"):
         outcome(tmp_path, text, "simulate")
 
 
 def test_nothing_is_assembled_without_loops(tmp_path):
     text = "[mechanism]\nzoo = 'gripper'\n[initial]\nassemble = true\n"
-    with pytest.raises(kt.InputError, match="no closed loops"):
+    with pytest.raises(kt.errors.InputError, match="no closed loops"):
         outcome(tmp_path, text, "simulate")
 
 

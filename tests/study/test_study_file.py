@@ -286,7 +286,7 @@ def test_a_urdf_can_float_in_a_study(file, tmp_path):
         ("floating", "true", "Did you mean 'floating_base'"),
         ("floating_base", "3", "true or false, got 3"),
     ):
-        with pytest.raises(kt.InputError, match=message):
+        with pytest.raises(kt.errors.InputError, match=message):
             run(file(text.replace("option", option).replace("VALUE", value)))
 
 

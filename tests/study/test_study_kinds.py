@@ -91,7 +91,7 @@ def test_events_of_a_study_are_those_of_python(tmp_path):
     event = '[[event]]\nname = "low"\njoint = "joint1"\nposition = "-40 deg"\n'
     event += 'direction = "falling"\nstop = true\n'
     told = studied(tmp_path, FALL + event)
-    low = kt.Trigger("low", lambda t, q, qd: q[0] + np.radians(40), -1, True)
+    low = kt.simulation.Trigger("low", lambda t, q, qd: q[0] + np.radians(40), -1, True)
     own = kt.simulate(kt.zoo.gripper(), np.zeros(4), duration=1.0, times=11, events=low, progress=False)
     assert told.stopped_at == own.stopped_at and told.stop_reason == own.stop_reason
     assert told.q.values[-1, 0] == pytest.approx(np.radians(-40), abs=1e-9)

@@ -34,7 +34,7 @@ def floating_errors(mechanism, state):
     """Of both dynamics with the base free, and of the base's acceleration in the world."""
     q, qd, inverse, forward = state["q"], state["qd"], state["inverse"], state["forward"]
     wrenches = loads(mechanism, state["external"])
-    base, tau = kt.floating_base_inverse_dynamics(mechanism, q, qd, inverse["qdd_joints"], wrenches)
+    base, tau = kt.analysis.floating_base_inverse_dynamics(mechanism, q, qd, inverse["qdd_joints"], wrenches)
     qdd = kt.forward_dynamics(mechanism, q, qd, [0.0] * 6 + forward["tau_joints"], wrenches)
     inverse_qdd = np.concatenate([base, inverse["qdd_joints"]])
     found = {
@@ -48,7 +48,7 @@ def floating_errors(mechanism, state):
         "potential": (kt.potential_energy(mechanism, q), state["potential"]),
     }
     for name, record, acceleration in (("inverse", inverse, inverse_qdd), ("forward", forward, qdd)):
-        linear, angular = np.split(kt.body_accelerations(mechanism, q, qd, acceleration)[0], 2)
+        linear, angular = np.split(kt.analysis.body_accelerations(mechanism, q, qd, acceleration)[0], 2)
         found[f"{name} base_lin_acc_world"] = (linear, record["base_lin_acc_world"])
         found[f"{name} base_ang_acc_world"] = (angular, record["base_ang_acc_world"])
     twist = kt.body_velocities(mechanism, q, qd)[0].reshape(2, 3)

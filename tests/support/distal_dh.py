@@ -23,7 +23,7 @@ def chain(links, gravity):
         inertia = kt.Inertia(link["m"], (link["l"], 0, link["dG"]), R @ np.array(link["I"]) @ R.T)
         joint = kt.Joint.of_kind(f"joint{k + 1}", "revolute" if link["type"] == "R" else "prismatic")
         place = end @ kt.Placement.at(rpy=(0, 0, link["theta"]))
-        result.append(kt.Link(kt.Body(f"link{k + 1}", inertia), joint, parent, place))
+        result.append(kt.model.Link(kt.Body(f"link{k + 1}", inertia), joint, parent, place))
         parent, end = f"link{k + 1}", distal_frame(link)
     return kt.Mechanism("distal chain", tuple(result), gravity)
 

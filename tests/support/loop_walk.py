@@ -89,7 +89,7 @@ def _state(worst, mechanism, variant, state):
             "tau of the tree", kt.inverse_dynamics(mechanism.opened(), q, qd, qdd, load), expected["tau_tree"]
         )
     if "qdd_actuated" in expected:
-        base, tau = kt.floating_base_inverse_dynamics(mechanism, q, qd, qdd[6:], load)
+        base, tau = kt.analysis.floating_base_inverse_dynamics(mechanism, q, qd, qdd[6:], load)
         worst.compare("base acceleration", base, qdd[:6])
         worst.compare("tau on a floating base", tau[np.array(drives) - 6], expected["tau"])
     if "gradients" in expected:

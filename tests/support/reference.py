@@ -29,7 +29,7 @@ def mechanism(model, name="reference"):
         place = kt.Placement.at(body["placement"]["p"], body["placement"]["R"])
         parent = "world" if body["parent"] < 0 else names[body["parent"]]
         joint = kt.Joint.of_kind(f"{names[k]}_joint", kind, axes=axes)
-        links.append(kt.Link(kt.Body(names[k], inertia), joint, parent, place))
+        links.append(kt.model.Link(kt.Body(names[k], inertia), joint, parent, place))
     return kt.Mechanism(name, tuple(links), model["gravity"])
 
 

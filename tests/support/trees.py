@@ -58,7 +58,7 @@ def random_tree(rng, n=12, kinds=KINDS, passive=False, gravity=None, branching=0
         if k > 1:
             parent = names[-1] if rng.random() > branching else str(rng.choice(names))
         body = kt.Body(f"body{k}", inertia(rng))
-        links.append(kt.Link(body, joint(rng, f"joint{k}", kind, passive), parent, placement(rng)))
+        links.append(kt.model.Link(body, joint(rng, f"joint{k}", kind, passive), parent, placement(rng)))
         names.append(body.name)
     gravity = rng.uniform(-10.0, 10.0, 3) if gravity is None else gravity
     return kt.Mechanism("random", tuple(links), gravity)
@@ -67,11 +67,13 @@ def random_tree(rng, n=12, kinds=KINDS, passive=False, gravity=None, branching=0
 def welded_tree(rng, n=10):
     """A tree with chains of welds, welds to the world, welded leaves and a welded frame without mass."""
     tree = random_tree(rng, n, kinds=("fixed", "revolute", "fixed", "spherical", "prismatic"))
-    post = kt.Link(kt.Body("post", inertia(rng)), kt.Joint.of_kind("post_weld", "fixed"), "world")
-    cap = kt.Link(kt.Body("cap", inertia(rng)), kt.Joint.of_kind("cap_weld", "fixed"), "post", placement(rng))
-    arm = kt.Link(kt.Body("arm", inertia(rng)), joint(rng, "swing", "revolute"), "cap", placement(rng))
-    tip = kt.Link(kt.Body("tip"), kt.Joint.of_kind("tip_weld", "fixed"), "arm", placement(rng))
-    tool = kt.Link(
+    post = kt.model.Link(kt.Body("post", inertia(rng)), kt.Joint.of_kind("post_weld", "fixed"), "world")
+    cap = kt.model.Link(
+        kt.Body("cap", inertia(rng)), kt.Joint.of_kind("cap_weld", "fixed"), "post", placement(rng)
+    )
+    arm = kt.model.Link(kt.Body("arm", inertia(rng)), joint(rng, "swing", "revolute"), "cap", placement(rng))
+    tip = kt.model.Link(kt.Body("tip"), kt.Joint.of_kind("tip_weld", "fixed"), "arm", placement(rng))
+    tool = kt.model.Link(
         kt.Body("tool", inertia(rng)), kt.Joint.of_kind("tool_weld", "fixed"), "tip", placement(rng)
     )
     return replace(tree, links=(*tree.links, post, cap, arm, tip, tool))
@@ -82,7 +84,7 @@ def mimic_tree(rng, n=8, passive=True):
     tree = random_tree(rng, n, kinds=("revolute", "prismatic"), passive=passive)
     links = list(tree.links)
     for k in range(2, n, 3):
-        follow = kt.Mimic(f"joint{k % 2}", rng.uniform(-2.0, 2.0), rng.uniform(-0.5, 0.5))
+        follow = kt.model.Mimic(f"joint{k % 2}", rng.uniform(-2.0, 2.0), rng.uniform(-0.5, 0.5))
         links[k] = replace(links[k], joint=replace(links[k].joint, mimic=follow))
     return replace(tree, links=tuple(links))
 

@@ -22,7 +22,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.simulate import simulate
-from kinetree.trajectories.gait import Gait
+from kinetree.trajectories.gait import LeggedGait
 from kinetree.trajectories.walking import biped_gait, tripod, trot
 
 LawName = Literal["computed_torque", "feedforward", "torques_alone"]
@@ -35,7 +35,7 @@ class Walk:
     """A robot with its gait, the gains of 004, chapter 9, and for how long the book lets it walk (s)."""
 
     robot: Callable[[], Mechanism]
-    gait: Callable[..., Gait]
+    gait: Callable[..., LeggedGait]
     kp: float
     kd: float
     duration: float
@@ -87,7 +87,7 @@ def walk(
     return simulate(mechanism, start.q, start.qd, T, controller=controller, **run)
 
 
-def planned_gait(plan: Walk, mechanism: Mechanism, duration: float) -> Gait:
+def planned_gait(plan: Walk, mechanism: Mechanism, duration: float) -> LeggedGait:
     """As many steps of the gait as the duration needs."""
     one = plan.gait(mechanism, steps=1)
     steps = int(np.ceil(duration / one.parameters.step_time - 1e-9))

@@ -86,7 +86,7 @@ def test_a_front_has_what_nothing_beats():
     )
     assert kt.sweeps.pareto_front(found) == [0, 2, 4, 6, 8]  # those with z = 0
     assert plot_sweep(found).axes and plot_sweep(found, "b", kind="heat_map").axes
-    with pytest.raises(kt.InputError, match="at least two"):
+    with pytest.raises(kt.errors.InputError, match="at least two"):
         kt.sweeps.pareto_front(found, ["a"])
 
 
@@ -98,9 +98,9 @@ def test_pictures_of_samples(sampled, kind):
 def test_words_about_samples(sampled):
     _, facts, lines = story(sampled)
     assert facts["ended"] == "256 ok" and any("mean of" in line for line in lines)
-    with pytest.raises(kt.InputError, match=r"unknown picture of a sweep 'scater'.*'scatter'"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown picture of a sweep 'scater'.*'scatter'"):
         sampled.plot(kind="scater")
-    with pytest.raises(kt.InputError, match="need a sweep of the kind 'sensitivity'"):
+    with pytest.raises(kt.errors.InputError, match="need a sweep of the kind 'sensitivity'"):
         kt.sweeps.sensitivity(sampled, "cost")
     assert set(PLOTS) >= {"heat_map", "bands", "curves", "pareto"}
 

@@ -96,7 +96,7 @@ def test_a_worker_with_another_version_is_refused(cluster, tmp_path):
     other.write_text("import kinetree.sweeps.case as case\ncase.version = lambda: '0.0.9 (other)'\n")
     process = worker("--preload", str(other))
     try:
-        with pytest.raises(kt.InputError, match=r"has kinetree 0\.0\.9 \(other\), this sweep needs"):
+        with pytest.raises(kt.errors.InputError, match=r"has kinetree 0\.0\.9 \(other\), this sweep needs"):
             swept(executor=None, scheduler=address)
     finally:
         process.kill()
@@ -107,15 +107,15 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
     assert executors.UNREACHABLE < 10
     monkeypatch.setattr(executors, "UNREACHABLE", 1)
     began = time.perf_counter()
-    with pytest.raises(kt.InputError, match=r"tcp://127\.0\.0\.1:9: cannot be reached"):
+    with pytest.raises(kt.errors.InputError, match=r"tcp://127\.0\.0\.1:9: cannot be reached"):
         kt.sweep(slowly(0.0), AXES, mechanism=ARM, scheduler="tcp://127.0.0.1:9")
     assert time.perf_counter() - began < 10.0
 
 
 def test_one_place_at_a_time():
-    with pytest.raises(kt.InputError, match="one of scheduler, slurm and executor"):
+    with pytest.raises(kt.errors.InputError, match="one of scheduler, slurm and executor"):
         kt.sweep(slowly(0.0), AXES, mechanism=ARM, scheduler="tcp://x", executor=Here())
-    with pytest.raises(kt.InputError, match="workers must be an integer"):
+    with pytest.raises(kt.errors.InputError, match="workers must be an integer"):
         kt.sweep(slowly(0.0), AXES, mechanism=ARM, workers=0)
-    with pytest.raises(kt.InputError, match="has a method submit"):
+    with pytest.raises(kt.errors.InputError, match="has a method submit"):
         kt.sweep(slowly(0.0), AXES, mechanism=ARM, executor=3)

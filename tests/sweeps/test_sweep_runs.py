@@ -32,7 +32,7 @@ def slowly(seconds):
 
         time.sleep(seconds)
         if angle > 1.9:
-            raise kt.InputError(f"angle {angle:g} is too much")
+            raise kt.errors.InputError(f"angle {angle:g} is too much")
         return {"height": kt.center_of_mass(arm, [angle, 0.3])[1], "M": kt.mass_matrix(arm, [angle, 0.3])}
 
     cost.__qualname__ = "cost"
@@ -109,11 +109,13 @@ def test_a_killed_sweep_goes_on(undisturbed, tmp_path):
     assert 0 < done < 12
     assert not kt.sweeps.sweep_status(store).running
     assert not kt.load_result(store).complete
-    with pytest.raises(kt.FileError, match="exists already"):
+    with pytest.raises(kt.errors.FileError, match="exists already"):
         swept(store=store)
-    with pytest.raises(kt.FileError, match=r"(?s)another sweep.*dimensions.angle.size: 6 there, 2 here"):
+    with pytest.raises(
+        kt.errors.FileError, match=r"(?s)another sweep.*dimensions.angle.size: 6 there, 2 here"
+    ):
         kt.sweep(slowly(0.0), {**AXES, "angle": [0.0, 1.0]}, mechanism=ARM, store=store, resume=True)
-    with ZarrStore(store).locked(), pytest.raises(kt.FileError, match="written by another process"):
+    with ZarrStore(store).locked(), pytest.raises(kt.errors.FileError, match="written by another process"):
         swept(store=store, resume=True)
     assert same(swept(store=store, resume=True), undisturbed)
 
@@ -156,7 +158,7 @@ def test_a_full_disk_loses_nothing_that_was_written(tmp_path, monkeypatch):
     resource.setrlimit(resource.RLIMIT_FSIZE, (6000, before[1]))
     try:
         with pytest.raises(
-            kt.FileError, match=r"the disk is full; what was written before is safe.*--resume"
+            kt.errors.FileError, match=r"the disk is full; what was written before is safe.*--resume"
         ):
             kt.sweep(noise, axes, mechanism=ARM, store=store, executor=Here())
     finally:
@@ -176,9 +178,9 @@ def test_damaged_stores_are_refused(tmp_path):
     content = bytearray(chunk.read_bytes())
     content[len(content) // 2] ^= 0xFF
     chunk.write_bytes(content)
-    with pytest.raises(kt.FileError, match="damaged"):
+    with pytest.raises(kt.errors.FileError, match="damaged"):
         kt.load_result(store)
-    with pytest.raises(kt.FileError, match="no such store"):
+    with pytest.raises(kt.errors.FileError, match="no such store"):
         kt.load_result(tmp_path / "none.zarr")
 
 
@@ -192,7 +194,7 @@ def test_cases_whose_shapes_differ_keep_a_message():
 
 
 def test_a_measure_that_results_do_not_have_stops_the_sweep():
-    with pytest.raises(kt.InputError, match=r"unknown variable 'tua'.*'tau'"):
+    with pytest.raises(kt.errors.InputError, match=r"unknown variable 'tua'.*'tau'"):
         kt.sweep(
             "gripper_inverse_dynamics", {"output.samples": [3]}, measures={"x": "peak tua"}, executor=Here()
         )

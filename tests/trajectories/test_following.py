@@ -29,7 +29,7 @@ def test_a_circle_begins_and_ends_at_rest_and_belongs_to_its_rates():
     assert np.allclose((later.qd - before.qd) / (2 * h), middle.qdd, atol=1e-7)
     ends = wide.at([0.0, 1.5])
     assert np.allclose([ends.qd, ends.qdd], 0.0, atol=1e-12) and np.allclose(ends.q[0], ends.q[1])
-    with pytest.raises(kt.InputError, match="plane must be two of the 2 coordinates"):
+    with pytest.raises(kt.errors.InputError, match="plane must be two of the 2 coordinates"):
         kt.trajectories.circle([0.0, 0.0], 1.0, 1.0, plane=(0, 2))
 
 
@@ -98,7 +98,7 @@ def test_computed_torque_keeps_a_parallel_manipulator_on_its_path():
     ],
 )
 def test_bad_paths_are_refused(changes, message):
-    with pytest.raises(kt.InputError, match=message):
+    with pytest.raises(kt.errors.InputError, match=message):
         along(**changes)
 
 
@@ -111,8 +111,10 @@ def test_a_path_out_of_reach_is_refused_with_its_place():
 
 
 def test_inverse_kinematics_closes_the_loops():
-    found = kt.inverse_kinematics(RRR, kt.Target("platform", (0.66, 0.2, 0.0), point=CENTER), q0=POSE)
+    found = kt.inverse_kinematics(
+        RRR, kt.analysis.Target("platform", (0.66, 0.2, 0.0), point=CENTER), q0=POSE
+    )
     assert found.converged and found.position_error.max() < 1e-9
     assert np.abs(kt.loops.gap(RRR, found.q)).max() < 1e-13
-    far = kt.inverse_kinematics(RRR, kt.Target("platform", (3.0, 0.2, 0.0)), q0=POSE, restarts=0)
+    far = kt.inverse_kinematics(RRR, kt.analysis.Target("platform", (3.0, 0.2, 0.0)), q0=POSE, restarts=0)
     assert not far.converged

@@ -55,7 +55,7 @@ def test_feet_move_as_their_paths_say(gait):
     t = samples(gait)
     state, feet = gait.at(t), gait.feet.at(t)
     twist = kt.body_velocities(gait.mechanism, state.q, state.qd)
-    rates = kt.body_accelerations(gait.mechanism, state.q, state.qd, state.qdd)
+    rates = kt.analysis.body_accelerations(gait.mechanism, state.q, state.qd, state.qdd)
     poses = kt.forward_kinematics(gait.mechanism, state.q)
     for n, leg in enumerate(gait.geometries):
         k = gait.mechanism.body_index(leg.foot_body)
@@ -369,7 +369,7 @@ def test_a_planar_base_counts_as_floating():
         place = pose[foot][1][:, [0, 2]]
         np.testing.assert_allclose(place, gait.feet.at(t).q[:, [3 * n, 3 * n + 2]], atol=1e-9)
     assert q[-1, 0] - q[0, 0] == pytest.approx(0.8) and np.ptp(q[:, 1]) < 1e-12
-    with pytest.raises(kt.InputError, match="cannot move forward"):
+    with pytest.raises(kt.errors.InputError, match="cannot move forward"):
         legged_gait(
             robot, GaitParameters(0.5, -0.1, 0.0, 0.8, 0.2, 0.06), 4, forward=(0, 1, 0), legs=gait.legs
         )

@@ -171,7 +171,9 @@ def test_fewer_joints_with_a_free_axis():
     assert np.allclose(R[-1, :, 2], end[:, 2], atol=1e-10)
     assert np.abs(R[-1, :, 0] - end[:, 0]).max() > 1e-3  # it has rotated about its axis
     assert_rates_belong_together(motion)
-    with pytest.raises(kt.InputError, match=r"prescribes 6 coordinates, but .* has 5 joints.*free_axis"):
+    with pytest.raises(
+        kt.errors.InputError, match=r"prescribes 6 coordinates, but .* has 5 joints.*free_axis"
+    ):
         tool_line(robot, "link6", np.add(p0, (0.0, 0.2, 0.0)), 2.0, start=START[:5])
 
 
@@ -180,13 +182,13 @@ def test_end_of_the_reach_is_where_geometry_has_it():
     start = np.array([0.3, 0.9])
     p0 = kt.forward_kinematics(planar, start)["tip"][1]
     way = np.array([0.6, 0.0, 0.0])
-    with pytest.raises(kt.SingularityError, match="joint") as caught:
+    with pytest.raises(kt.errors.SingularityError, match="joint") as caught:
         tool_line(planar, "tip", by=way, duration=1.0, start=start, orientation="free")
     found = float(re.search(r"at ([\d.]+) %", str(caught.value))[1]) / 100.0
     reached = (np.sqrt(0.7**2 - p0[1] ** 2) - p0[0]) / 0.6
     assert found == pytest.approx(reached, abs=1e-3)
     assert "joint2" in str(caught.value)
-    with pytest.raises(kt.SingularityError, match="cannot go on"):  # out of its plane
+    with pytest.raises(kt.errors.SingularityError, match="cannot go on"):  # out of its plane
         tool_line(planar, "tip", by=(0, 0, 0.1), duration=1.0, start=start, orientation="free")
 
 
@@ -199,7 +201,7 @@ def test_wrist_singularity_is_named():
     straight[4] = -0.3  # on the other side of the wrist's singularity
     R1 = kt.forward_kinematics(robot, straight)["link6"][0]
     p1 = kt.forward_kinematics(robot, straight)["link6"][1]
-    with pytest.raises(kt.SingularityError, match="joint4") as caught:
+    with pytest.raises(kt.errors.SingularityError, match="joint4") as caught:
         tool_line(robot, "link6", p1, 1.0, start=bent, orientation=R1)
     assert "joint6" in str(caught.value)
     assert np.abs(R1 - R0).max() > 0.1
@@ -211,7 +213,7 @@ def test_limits_are_reported_with_joint_and_place():
     R0 = kt.forward_kinematics(robot, start)["b7"][0]
     R1 = R0 @ Rotation.from_rotvec([0, 0, 0.4]).as_matrix()
     words = r"joint 'j7' leaves its limits: 2\.9.* is not within -2\.9 to 2\.9"
-    with pytest.raises(kt.InputError, match=words):
+    with pytest.raises(kt.errors.InputError, match=words):
         tool_line(robot, "b7", duration=1.0, start=start, orientation=R1, hold=["j3"])
     motion = tool_line(robot, "b7", duration=1.0, start=start, orientation=R1, hold=["j3"], limits=False)
     assert motion.at(1.0).q[6] == pytest.approx(3.2)
@@ -242,11 +244,11 @@ def test_retimed_paths():
     assert_rates_belong_together(slow, 2e-5)
     assert slow.at(4.0).q[0] == pytest.approx(2.0)
     assert len(slow.breaks) == len(path.breaks)
-    with pytest.raises(kt.InputError, match=r"must go from s = 0 to 1\.5"):
+    with pytest.raises(kt.errors.InputError, match=r"must go from s = 0 to 1\.5"):
         retimed(path, kt.trajectories.quintic([0.0], [1.0], 4.0))
-    with pytest.raises(kt.InputError, match="goes back"):
+    with pytest.raises(kt.errors.InputError, match="goes back"):
         retimed(path, kt.trajectories.interpolate([0, 1, 2, 3], [[0.0], [1.4], [0.2], [1.5]]))
-    with pytest.raises(kt.InputError, match="one coordinate"):
+    with pytest.raises(kt.errors.InputError, match="one coordinate"):
         retimed(path, kt.trajectories.quintic([0.0, 0.0], [1.5, 1.0], 4.0))
 
 
@@ -294,7 +296,7 @@ def test_angular_motion_by_differences():
 )
 def test_bad_lines(change, words):
     given = {"tool": "tool", "by": (0.0, 0.1, 0.0), "duration": 1.0, "start": START} | change
-    with pytest.raises(kt.InputError, match=words):
+    with pytest.raises(kt.errors.InputError, match=words):
         tool_line(arm(), **given)
 
 
@@ -309,7 +311,7 @@ def test_bad_circles_and_curves():
         ({"via": p0 + 0.1, "to": p0 + 0.2}, "one line"),
         ({"center": p0 + 0.1, "normal": (0, 0, 0)}, "normal"),
     ):
-        with pytest.raises(kt.InputError, match=words):
+        with pytest.raises(kt.errors.InputError, match=words):
             tool_circle(robot, "tool", 1.0, start=START, **given)
     for points, more, words in (
         (p0, {}, "shape"),
@@ -317,7 +319,7 @@ def test_bad_circles_and_curves():
         ([p0 + 0.1, p0 + 0.1], {}, "point 2"),
         ([p0 + 0.1], {"orientation": np.zeros((2, 3, 3))}, r"\(1, 3, 3\)"),
     ):
-        with pytest.raises(kt.InputError, match=words):
+        with pytest.raises(kt.errors.InputError, match=words):
             tool_through(robot, "tool", points, 1.0, start=START, **more)
-    with pytest.raises(kt.InputError, match="open trees"):
+    with pytest.raises(kt.errors.InputError, match="open trees"):
         tool_line(kt.zoo.four_bar(), "coupler", by=(0.1, 0, 0), duration=1.0, start=[0, 0, 0])

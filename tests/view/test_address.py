@@ -23,12 +23,12 @@ def busy():
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.7.7", "10.0.0.1", "example.com", "8.8.8.8"])
 def test_public_addresses_are_refused(host):
-    with pytest.raises(kt.InputError, match=r"other machines.*--public"):
+    with pytest.raises(kt.errors.InputError, match=r"other machines.*--public"):
         kt.view("gripper", host=host, port=0, open_browser=False, wait=False)
 
 
 def test_a_public_address_can_be_asked_for():
-    with pytest.raises(kt.InputError, match="other machines"):
+    with pytest.raises(kt.errors.InputError, match="other machines"):
         check_address("0.0.0.0", 0)
     assert check_address("0.0.0.0", 0, public=True) is None
 
@@ -44,39 +44,39 @@ def test_others_are_not_local(host):
 
 
 def test_a_busy_port_is_named_with_what_to_do(busy):
-    with pytest.raises(kt.InputError, match=rf"port {busy} of 127.0.0.1 is in use.*--port"):
+    with pytest.raises(kt.errors.InputError, match=rf"port {busy} of 127.0.0.1 is in use.*--port"):
         kt.view("gripper", port=busy, open_browser=False, wait=False)
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 80.5, "8080", True, None])
 def test_a_port_is_a_number(port):
-    with pytest.raises(kt.InputError, match="port must be an integer"):
+    with pytest.raises(kt.errors.InputError, match="port must be an integer"):
         check_address("127.0.0.1", port)
 
 
 @pytest.mark.parametrize("host", ["", 3, None])
 def test_a_host_is_a_name(host):
-    with pytest.raises(kt.InputError, match="host"):
+    with pytest.raises(kt.errors.InputError, match="host"):
         check_address(host, 0)
 
 
 def test_an_unknown_host_is_told():
-    with pytest.raises(kt.InputError, match=r"nowhere\.invalid"):
+    with pytest.raises(kt.errors.InputError, match=r"nowhere\.invalid"):
         check_address("nowhere.invalid", 0, public=True)
 
 
 def test_without_viser_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(kt.MissingExtraError, match=r"pip install .*\[view\]"):
+    with pytest.raises(kt.errors.MissingExtraError, match=r"pip install .*\[view\]"):
         kt.view("gripper", port=0, open_browser=False, wait=False)
 
 
 def test_what_cannot_be_shown_is_told_before_a_server_starts():
-    with pytest.raises(kt.InputError, match="can be shown"):
+    with pytest.raises(kt.errors.InputError, match="can be shown"):
         kt.view(3.0, port=0, open_browser=False, wait=False)
-    with pytest.raises(kt.FileError, match=r"nowhere\.toml"):
+    with pytest.raises(kt.errors.FileError, match=r"nowhere\.toml"):
         kt.view("nowhere.toml", port=0, open_browser=False, wait=False)
-    with pytest.raises(kt.InputError, match="Did you mean 'gripper'"):
+    with pytest.raises(kt.errors.InputError, match="Did you mean 'gripper'"):
         kt.view("griper", port=0, open_browser=False, wait=False)
 
 

@@ -372,7 +372,7 @@ def test_a_page_may_send_anything(viewer, tmp_path, fall):
     viewer.motion.play()
     assert waited(lambda: viewer.motion.t > 0.0) and viewer.motion.playing
     viewer.motion.pause()
-    with pytest.raises(kt.InputError, match="law"):
+    with pytest.raises(kt.errors.InputError, match="law"):
         run_request(kt.zoo.gripper(), np.zeros(4), Request(0.1, (0.0, 0.0, 0.0), "nothing"))
 
 

@@ -50,7 +50,7 @@ def formulations() -> FormulationTable:
     those that it answers with closed loops, too, are in ``closed``.
 
     >>> import kinetree as kt
-    >>> [f.name for f in kt.formulations()][:2]
+    >>> [f.name for f in kt.analysis.formulations()][:2]
     ['spatial', 'newton_euler']
     """
     return FormulationTable(described(name) for name in NAMES)

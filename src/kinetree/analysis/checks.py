@@ -27,7 +27,7 @@ def unchecked() -> Iterator[None]:
 
     >>> import kinetree as kt, numpy as np
     >>> arm, still = kt.zoo.kuka_kr5(), np.zeros((8, 6))
-    >>> with kt.unchecked():
+    >>> with kt.analysis.unchecked():
     ...     tau = kt.inverse_dynamics(arm, np.full((8, 6), np.nan), still, still)
     >>> bool(np.isnan(tau).all())
     True

@@ -28,7 +28,7 @@ def floating_base_inverse_dynamics(
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()
     >>> rest = np.zeros(robot.n_dof)
-    >>> base, tau = kt.floating_base_inverse_dynamics(robot, rest, rest, np.zeros(12))
+    >>> base, tau = kt.analysis.floating_base_inverse_dynamics(robot, rest, rest, np.zeros(12))
     >>> (base.round(9) + 0.0).tolist()
     [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """

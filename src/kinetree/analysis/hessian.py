@@ -104,7 +104,7 @@ def torque_hessian(
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
-    >>> kt.torque_hessian(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6, weight=[1.0] * 6).full.shape
+    >>> kt.analysis.torque_hessian(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6, weight=[1.0] * 6).full.shape
     (18, 18)
     """
     state = q, qd, qdd, weight

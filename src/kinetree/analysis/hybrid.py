@@ -83,7 +83,7 @@ def hybrid_dynamics(
 
     >>> import kinetree as kt
     >>> arm, still = kt.zoo.gripper(), [0.0] * 4
-    >>> both = kt.hybrid_dynamics(arm, still, still, prescribed=["joint1"])
+    >>> both = kt.analysis.hybrid_dynamics(arm, still, still, prescribed=["joint1"])
     >>> both.qdd.round(2).tolist(), both.tau.round(4).tolist()
     ([0.0, -252.26, 336.34, -294.3], [0.2768, 0.0, 0.0, 0.0])
     """
@@ -130,7 +130,7 @@ def hybrid_dynamics_derivatives(
 
     >>> import kinetree as kt
     >>> robot, rest = kt.zoo.quadruped(), [0.0] * 18
-    >>> kt.hybrid_dynamics_derivatives(robot, rest, rest).dtau_dq.shape
+    >>> kt.analysis.hybrid_dynamics_derivatives(robot, rest, rest).dtau_dq.shape
     (18, 18)
     """
     known = prescribed_joints(mechanism, prescribed)

@@ -147,7 +147,7 @@ def body_accelerations(
 
     >>> import kinetree as kt
     >>> turning = [1, 0, 0, 0], [0, 0, 0, 0]
-    >>> kt.body_accelerations(kt.zoo.gripper(), [0, 0, 0, 0], *turning)[2].round(9).tolist()
+    >>> kt.analysis.body_accelerations(kt.zoo.gripper(), [0, 0, 0, 0], *turning)[2].round(9).tolist()
     [-0.15, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     tree = mechanism.tree

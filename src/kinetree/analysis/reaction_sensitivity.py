@@ -74,7 +74,7 @@ def joint_reaction_derivatives(
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
-    >>> d = kt.joint_reaction_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6)
+    >>> d = kt.analysis.joint_reaction_derivatives(arm, [0.1] * 6, [0.2] * 6, [0.3] * 6)
     >>> d.dreaction_dq.shape
     (6, 6, 6)
     """

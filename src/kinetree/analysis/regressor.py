@@ -20,7 +20,7 @@ def inertial_parameters(mechanism: Mechanism) -> Array:
     Mass (kg), first moment (kg m), rotational inertia xx, xy, xz, yy, yz, zz (kg m^2).
 
     >>> import kinetree as kt
-    >>> kt.inertial_parameters(kt.zoo.gripper())[0, :2].round(6).tolist()
+    >>> kt.analysis.inertial_parameters(kt.zoo.gripper())[0, :2].round(6).tolist()
     [0.4, 0.02]
     """
     rows = []
@@ -42,8 +42,8 @@ def inertia_regressor(
     >>> import kinetree as kt, numpy as np
     >>> arm = kt.zoo.kuka_kr5()
     >>> s = kt.random_state(arm, np.random.default_rng(0))
-    >>> Y = kt.inertia_regressor(arm, s.q, s.qd, s.qdd)
-    >>> tau = np.tensordot(Y, kt.inertial_parameters(arm), axes=2)
+    >>> Y = kt.analysis.inertia_regressor(arm, s.q, s.qd, s.qdd)
+    >>> tau = np.tensordot(Y, kt.analysis.inertial_parameters(arm), axes=2)
     >>> bool(np.allclose(tau, kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)))
     True
     """

@@ -36,7 +36,7 @@ def change_root(
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()
     >>> standing = robot.rooted_at("shank1", point="foot1")
-    >>> kt.change_root(robot, standing, np.zeros(18)).q[:3].round(9).tolist()
+    >>> kt.analysis.change_root(robot, standing, np.zeros(18)).q[:3].round(9).tolist()
     [0.5, 0.2, -0.6]
     """
     parts = [given(source, q, "q")]

@@ -1,5 +1,7 @@
 """Controllers: laws that turn time and state into the torques of the joints ([Shah2013], chapter 9)."""
 
+from typing import TYPE_CHECKING
+
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.feedback import PD, PID
@@ -12,7 +14,7 @@ from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
 from kinetree.control.walking import Walking
-from kinetree.errors import StopSimulation
+from kinetree.renamed import moved_names
 
 __all__ = [
     "LQR",
@@ -31,9 +33,11 @@ __all__ = [
     "Phases",
     "Prescribed",
     "SampledLaw",
-    "StopSimulation",
     "TorqueTable",
     "Walking",
     "gains",
     "perturbed",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)

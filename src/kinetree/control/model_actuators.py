@@ -29,7 +29,7 @@ class ModelActuators:
     >>> import kinetree as kt
     >>> arm = kt.Builder("arm")
     >>> _ = arm.world.revolute("hinge", axis="y").body("rod", kt.Inertia.rod(1.0, end=(0.5, 0, 0)))
-    >>> arm.actuator(kt.Actuator.position("servo", "hinge", kp=100.0, kv=5.0, force_range=(-8, 8)))
+    >>> arm.actuator(kt.model.Actuator.position("servo", "hinge", kp=100.0, kv=5.0, force_range=(-8, 8)))
     >>> ModelActuators({"servo": 0.1}).torque(arm.build(), 0.0, [0.05], [0.2]).tolist()
     [4.0]
     """

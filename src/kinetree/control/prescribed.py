@@ -38,7 +38,7 @@ class Prescribed:
     dynamics has it ([Shah2013], section 7.1). ``law`` drives the others: a controller, an actuator, or
     anything that is a torque of :func:`kinetree.simulate`; by default nothing does. Prescribed joints have to
     begin as their motion does, and closed loops must leave them free to move one by one;
-    :func:`kinetree.hybrid_dynamics` answers the same for single states.
+    :func:`kinetree.analysis.hybrid_dynamics` answers the same for single states.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.gripper()

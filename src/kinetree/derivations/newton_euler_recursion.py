@@ -42,7 +42,7 @@ class Frames(NamedTuple):
     R_0: Numbers  # (n + 1, 3, 3) 0R_j: from the axes of j to the world
 
 
-class Motion(NamedTuple):
+class LinkMotions(NamedTuple):
     """How the links move, each in its own axes; without gravity."""
 
     omega_p: Numbers  # (n, 3) j_omega_p: angular velocity of the parent, in the axes of j
@@ -117,7 +117,7 @@ def frames(tree: Tree, q: Any) -> Frames:
     return Frames(R, R_q, e, dx, R_0)
 
 
-def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> Motion:
+def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> LinkMotions:
     """Steps 2c to 7: angular velocities and accelerations, accelerations of origins and centres."""
     qd, qdd = np.asarray(qd), np.asarray(qdd)
     n, kind, dx_G = tree.n, np.result_type(at.R, qd, qdd), links(tree).dx_G
@@ -142,10 +142,10 @@ def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> Motion:
             if tree.massive[j]:
                 dxd_G = cross(omega[j], dx_G[j])  # 3.41
                 xdd_G[j] = xdd[j] + cross(omegad[j], dx_G[j]) + cross(omega[j], dxd_G)  # 3.56, 3.59
-    return Motion(omega_p, omega, omegad, dxd, dxdd, xdd, xdd_G)
+    return LinkMotions(omega_p, omega, omegad, dxd, dxdd, xdd, xdd_G)
 
 
-def inertial_forces(tree: Tree, at: Frames, motion: Motion, gravity: Array) -> tuple[Numbers, Numbers]:
+def inertial_forces(tree: Tree, at: Frames, motion: LinkMotions, gravity: Array) -> tuple[Numbers, Numbers]:
     """Step 8: F_G and tau_G (n, 3), force and moment about the centre that move each link and hold it up.
 
     In eq. 3.67 g points up (errata): it is minus the gravitational acceleration.

@@ -19,7 +19,7 @@ from kinetree.derivations.contract import Loads, step
 from kinetree.derivations.newton_euler_recursion import (
     Frames,
     InternalForces,
-    Motion,
+    LinkMotions,
     Numbers,
     Z,
     cross,
@@ -53,7 +53,7 @@ def paths(tree: Tree) -> list[list[int]]:
     return result
 
 
-def motion_sensitivity(tree: Tree, at: Frames, motion: Motion, qd: Any) -> MotionSensitivity:
+def motion_sensitivity(tree: Tree, at: Frames, motion: LinkMotions, qd: Any) -> MotionSensitivity:
     """Steps 2 to 8a: sensitivities of rotations, angular motion, accelerations of origins and centres."""
     n, kind = tree.n, motion.xdd.dtype
     d = MotionSensitivity(
@@ -73,7 +73,7 @@ def motion_sensitivity(tree: Tree, at: Frames, motion: Motion, qd: Any) -> Motio
 
 
 def _angular(
-    tree: Tree, at: Frames, motion: Motion, d: MotionSensitivity, j: int, qd: Any
+    tree: Tree, at: Frames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any
 ) -> tuple[Numbers, Numbers]:
     """Rows of omega_j and omegad_j."""
     p, R, R_q = tree.parent[j], at.R[j], at.R_q[j]
@@ -88,7 +88,7 @@ def _angular(
     return omega, omegad
 
 
-def _origin(tree: Tree, at: Frames, motion: Motion, d: MotionSensitivity, j: int, qd: Any) -> Numbers:
+def _origin(tree: Tree, at: Frames, motion: LinkMotions, d: MotionSensitivity, j: int, qd: Any) -> Numbers:
     """Rows of xdd_j = R_j^T (xdd_p + dxdd_j)."""
     p, e, dx, dxd = tree.parent[j], at.e[j], at.dx[j], motion.dxd[j]
     omega, omegad = motion.omega[p], motion.omegad[p]
@@ -105,7 +105,7 @@ def _origin(tree: Tree, at: Frames, motion: Motion, d: MotionSensitivity, j: int
     return xdd
 
 
-def _centre(motion: Motion, d: MotionSensitivity, j: int, dx_G: Array) -> Numbers:
+def _centre(motion: LinkMotions, d: MotionSensitivity, j: int, dx_G: Array) -> Numbers:
     """Rows of xdd_Gj; in its frame the centre rests, whatever the joint."""
     dxd_G = cross(motion.omega[j], dx_G)
     xdd_G: Numbers = d.xdd[j] + cross(d.omegad[j], dx_G)  # 3.57, 3.58, 3.60, 3.61
@@ -119,7 +119,7 @@ def _joined(rows: Numbers, *own: Numbers) -> Numbers:
 
 
 def own_sensitivity(
-    tree: Tree, motion: Motion, d: MotionSensitivity, gravity: Array, loads: Loads = ()
+    tree: Tree, motion: LinkMotions, d: MotionSensitivity, gravity: Array, loads: Loads = ()
 ) -> tuple[Numbers, Numbers]:
     """Steps 8 and 9: what link j itself adds to F_jp and tau_jp, its inertia less its loads.
 
@@ -142,7 +142,7 @@ def own_sensitivity(
 
 
 def _inertial(
-    tree: Tree, motion: Motion, d: MotionSensitivity, j: int, gravity: Array
+    tree: Tree, motion: LinkMotions, d: MotionSensitivity, j: int, gravity: Array
 ) -> tuple[Numbers, Numbers]:
     """Rows of F_Gj and tau_Gj."""
     m, omega, inertia = tree.mass[j], motion.omega[j], links(tree).inertia[j]

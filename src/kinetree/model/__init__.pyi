@@ -3,6 +3,7 @@
 from .actuator import Actuator as Actuator
 from .body import Shape as Shape
 from .frame import Frame as Frame
+from .graph import from_graph as from_graph
 from .joint import Mimic as Mimic
 from .loop import Loop as Loop
 from .mechanism import Link as Link

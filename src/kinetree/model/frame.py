@@ -16,7 +16,7 @@ class Frame:
     Whatever takes the name of a body to ask where it is or how it moves takes the name of a frame as well.
 
     >>> import kinetree as kt
-    >>> kt.Frame("tool", "link4", kt.Placement.at((0.1, 0, 0))).body
+    >>> kt.model.Frame("tool", "link4", kt.Placement.at((0.1, 0, 0))).body
     'link4'
     """
 

@@ -51,11 +51,13 @@ def from_graph(
     >>> bar = kt.Inertia.rod(1.0, end=(1, 0, 0))
     >>> tip = kt.Placement.at((1, 0, 0))
     >>> joints = [
-    ...     kt.Loop(kt.Joint.of_kind("left", "revolute"), "world", "crank"),
-    ...     kt.Loop(kt.Joint.of_kind("pin", "revolute", driven=False), "crank", "rod", tip),
-    ...     kt.Loop(kt.Joint.of_kind("right", "revolute"), "world", "rod", kt.Placement.at((2, 0, 0)), tip),
+    ...     kt.model.Loop(kt.Joint.of_kind("left", "revolute"), "world", "crank"),
+    ...     kt.model.Loop(kt.Joint.of_kind("pin", "revolute", driven=False), "crank", "rod", tip),
+    ...     kt.model.Loop(
+    ...         kt.Joint.of_kind("right", "revolute"), "world", "rod", kt.Placement.at((2, 0, 0)), tip
+    ...     ),
     ... ]
-    >>> kt.from_graph("arch", [kt.Body("crank", bar), kt.Body("rod", bar)], joints).loops[0].name
+    >>> kt.model.from_graph("arch", [kt.Body("crank", bar), kt.Body("rod", bar)], joints).loops[0].name
     'pin'
     """
     carried, chosen = spanning_tree(name, [body.name for body in bodies], joints, cut)
@@ -82,7 +84,7 @@ def spanning_tree(
     A body that is the joint's body a hangs on it the other way round.
 
     >>> import kinetree as kt
-    >>> pin = kt.Loop(kt.Joint.of_kind("pin", "revolute"), "rod", "world")
+    >>> pin = kt.model.Loop(kt.Joint.of_kind("pin", "revolute"), "rod", "world")
     >>> carried, cut = spanning_tree("rod", ["rod"], [pin])
     >>> carried["rod"].name, cut
     ('pin', set())

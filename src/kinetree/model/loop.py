@@ -18,7 +18,7 @@ class Loop:
     The closed joint has the given kind and axes; its frame is placed at ``placement_a`` in body a and, moved
     by the joint, at ``placement_b`` in body b. A revolute cut joint leaves one of six relative motions free.
     A spherical one with a ``length`` (m) is a massless rod with a ball at each end: it keeps the distance.
-    In a graph (:func:`kinetree.from_graph`) it is any joint, and a free one lets a base float.
+    In a graph (:func:`kinetree.model.from_graph`) it is any joint, and a free one lets a base float.
     """
 
     joint: Joint

@@ -238,7 +238,7 @@ class Mechanism:
         The base joint moves from the old root to the new one, to ``point``, a contact point of the body or
         a position (3,) in its frame (m), with the Euler ``sequence`` given or that it had. A mechanism that
         is held to the world needs ``base``, the joint that holds its new root instead; any mechanism may
-        have one. :func:`kinetree.change_root` converts motions.
+        have one. :func:`kinetree.analysis.change_root` converts motions.
 
         >>> import kinetree as kt
         >>> robot = kt.zoo.spatial_biped()

@@ -3,10 +3,13 @@
 ``kt.Problem`` and ``kt.predict`` suffice at first; phases, refinements and the kinds of answers are here.
 
 >>> import kinetree as kt
->>> kt.motion.Phases.__name__
-'Phases'
+>>> kt.motion.PhasedProblem.__name__
+'PhasedProblem'
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from kinetree.renamed import moved_names
+
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = moved_names(__name__, _found)

@@ -5,6 +5,6 @@ from .outcome.prediction import Prediction as Prediction
 from .phased import predict_phases as predict_phases
 from .problem.instants import GaussSamples as GaussSamples
 from .problem.phases import Junction as Junction
-from .problem.phases import Phases as Phases
+from .problem.phases import PhasedProblem as PhasedProblem
 from .refinement import refine as refine
 from .refinement import tighten as tighten

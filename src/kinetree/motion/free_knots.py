@@ -22,7 +22,7 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.instants import given_samples
-from kinetree.motion.problem.phases import Junction, Phases
+from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.problem.problem import LONGEST, SHORTEST, Problem
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.terms.boundary import NAMES, Periodic, Symmetric
@@ -63,7 +63,7 @@ def free_knots(
     """
     check_free_knots(prediction.problem, upto, widest)
     problem = prediction.problem.changed(samples=given_samples(prediction.problem.arguments["samples"]))
-    phases = Phases(_pieces(problem, prediction.duration, widest), Junction(upto))
+    phases = PhasedProblem(_pieces(problem, prediction.duration, widest), Junction(upto))
     found = predict_phases(phases, start=_restricted(phases, prediction), **{**arguments, "between": None})
     best = _one_spline(problem, found, upto, arguments)
     if not best.solved or best.objective >= prediction.objective:
@@ -156,7 +156,7 @@ def _pieces(problem: Problem, duration: float, widest: float) -> list[Problem]:
     return found
 
 
-def _restricted(phases: Phases, prediction: Prediction) -> Array:
+def _restricted(phases: PhasedProblem, prediction: Prediction) -> Array:
     """Unknowns of the pieces that together are the motion of a prediction."""
     breaks, basis = prediction.problem.basis.breaks, prediction.problem.basis
     points = prediction.problem.setting.unknowns.control_points(prediction.x)

@@ -14,7 +14,7 @@ from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction, Trial
-from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
 from kinetree.motion.search.search import Search, checked_settings, searched_from
@@ -28,7 +28,7 @@ Given = PhasedPrediction | Result | Start | Array | Sequence[Prediction] | None
 
 
 def predict_phases(
-    phases: Phases | Sequence[Problem],
+    phases: PhasedProblem | Sequence[Problem],
     *,
     solver: str = "auto",
     start: Given = None,
@@ -43,7 +43,7 @@ def predict_phases(
     save: PathLike | None = None,
     force: bool = False,
 ) -> PhasedPrediction:
-    """The best motion through several problems in a row, found as one; see :class:`Phases`.
+    """The best motion through several problems in a row, found as one; see :class:`PhasedProblem`.
 
     Positions and velocities go on from phase to phase unless a `Junction` says otherwise; everything else
     (terms, loads, limits, frozen joints, durations, meshes) is each phase's own. What boundary conditions
@@ -60,7 +60,7 @@ def predict_phases(
     """
     begun = perf_counter()
     settings = checked_settings(tolerance, max_iterations, time_limit, options)
-    asked = phases if isinstance(phases, Phases) else Phases(phases)
+    asked = phases if isinstance(phases, PhasedProblem) else PhasedProblem(phases)
     program, rng = asked.program, np.random.default_rng(seed)
     solvers = chosen_solvers(solver, program, options)
     allowed = checked_part(between)
@@ -75,7 +75,7 @@ def predict_phases(
     first = _first_start(asked, start)
     found = made(search.run(first, asked.random_start, starts, rng, trials, progress))
 
-    def again(asked: Phases, **own: Any) -> PhasedPrediction:
+    def again(asked: PhasedProblem, **own: Any) -> PhasedPrediction:
         more: dict[str, Any] = {
             "solver": solver,
             "tolerance": tolerance,
@@ -91,7 +91,7 @@ def predict_phases(
     return found
 
 
-def _first_start(phases: Phases, start: Given) -> Start:
+def _first_start(phases: PhasedProblem, start: Given) -> Start:
     if isinstance(start, list | tuple) and all(isinstance(x, Prediction) for x in start):
         if len(start) != len(phases.problems):
             raise InputError(f"start has {len(start)} predictions for {len(phases.problems)} phases")
@@ -121,7 +121,7 @@ def _first_start(phases: Phases, start: Given) -> Start:
     return Start(np.concatenate([x.program.reduced(regridded(x, y.problem, y.x)) for x, y in parts]))
 
 
-def _from_predictions(phases: Phases, start: Sequence[Prediction]) -> Array:
+def _from_predictions(phases: PhasedProblem, start: Sequence[Prediction]) -> Array:
     """Unknowns of the splines nearest to a motion for each phase; the same where splines are equal."""
     found = []
     for problem, other in zip(phases.problems, start, strict=True):
@@ -131,7 +131,7 @@ def _from_predictions(phases: Phases, start: Sequence[Prediction]) -> Array:
     return np.concatenate(found)
 
 
-def _from_result(phases: Phases, result: Result) -> Array:
+def _from_result(phases: PhasedProblem, result: Result) -> Array:
     """Unknowns of the splines nearest to a saved motion, phase by phase."""
     names, count = phases.mechanism.joint_names, len(phases.problems)
     good = "q" in result and tuple(result.q["joint"].values.tolist()) == tuple(names) and "phase" in result

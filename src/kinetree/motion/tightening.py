@@ -14,7 +14,7 @@ from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.outcome.verify import fine_grid
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples
-from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Settings, Start
 from kinetree.motion.terms.contract import Rows
@@ -84,13 +84,13 @@ def tightened_within(
     return tightened(found, between, again)
 
 
-def _near(asked: Problem | Phases, found: Prediction | PhasedPrediction) -> Start:
+def _near(asked: Problem | PhasedProblem, found: Prediction | PhasedPrediction) -> Start:
     """The same motion; no bound pushes it away at first, for the best motion is near."""
     nothing = np.zeros(asked.program.n)
     return Start(found.outcome.z.copy(), np.zeros(asked.program.m), (nothing, nothing.copy()))
 
 
-def _with_samples(found: Prediction | PhasedPrediction, allowed: float) -> Problem | Phases | None:
+def _with_samples(found: Prediction | PhasedPrediction, allowed: float) -> Problem | PhasedProblem | None:
     """What was asked, with samples at the peaks of violations; None where there is nothing to add."""
     if isinstance(found, Prediction):
         return _sampled_there(found, allowed)
@@ -99,7 +99,7 @@ def _with_samples(found: Prediction | PhasedPrediction, allowed: float) -> Probl
         return None
     before = found.phases
     problems = [new or old for new, old in zip(parts, before.problems, strict=True)]
-    return Phases(problems, before.junctions, before.cycle, before.total)
+    return PhasedProblem(problems, before.junctions, before.cycle, before.total)
 
 
 def _sampled_there(found: Prediction, allowed: float) -> Problem | None:

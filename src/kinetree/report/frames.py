@@ -87,7 +87,7 @@ def motion_names(result: Result) -> tuple[str, ...]:
     """Names of the motions that a result holds: one, or those of its cases, rollouts, ...; none without q.
 
     >>> import kinetree as kt, numpy as np
-    >>> motion_names(kt.simulate_batch(kt.zoo.gripper(), np.zeros((2, 4)), duration=0.1, times=3))
+    >>> motion_names(kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((2, 4)), duration=0.1, times=3))
     ('rollout 0', 'rollout 1')
     """
     array = _positions(result)

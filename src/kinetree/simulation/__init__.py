@@ -10,4 +10,7 @@ simulator are here.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+from kinetree.renamed import moved_names
+
+_found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__ = moved_names(__name__, _found)

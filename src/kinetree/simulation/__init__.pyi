@@ -8,7 +8,7 @@ from .ground import Soil as Soil
 from .options import Stops as Stops
 from .options import Trigger as Trigger
 from .simulate import AccuracyWarning as AccuracyWarning
-from .simulator import Motion as Motion
+from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
 from .verdicts import Verdicts as Verdicts
 from .verdicts import VerdictWarning as VerdictWarning

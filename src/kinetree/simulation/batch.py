@@ -76,7 +76,7 @@ def simulate_batch(
     the verdicts those on positions and velocities are given, in the audit and in the messages.
 
     >>> import kinetree as kt, numpy as np
-    >>> falls = kt.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
+    >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
     >>> falls.q.shape
     (8, 3, 4)
     """

@@ -62,7 +62,7 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
     >>> import kinetree as kt
     >>> robot = kt.zoo.quadruped()
     >>> rest = [0.0] * robot.n_dof
-    >>> kt.contact_forces(robot, kt.Ground(origin=(0, 0, -0.3)), rest, rest).force.shape
+    >>> kt.simulation.contact_forces(robot, kt.Ground(origin=(0, 0, -0.3)), rest, rest).force.shape
     (12, 3)
     """
     q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))

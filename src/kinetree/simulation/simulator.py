@@ -32,7 +32,7 @@ from kinetree.state import coordinates, hint_at_degrees
 LOOK = 1000  # steps before a look at stiffness
 
 
-class Motion(NamedTuple):
+class Rollout(NamedTuple):
     """Times (k,), positions and velocities (k, n_dof)."""
 
     time: Array
@@ -50,7 +50,7 @@ class Simulator:
     the one in use.
 
     >>> import kinetree as kt
-    >>> fall = kt.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
+    >>> fall = kt.simulation.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
     >>> fall.run([-1.2, 0, 0, 0]).q.shape
     (3, 4)
     """
@@ -97,7 +97,7 @@ class Simulator:
         self.method = method
         return self._integration
 
-    def run(self, q0: ArrayLike, qd0: ArrayLike | None = None) -> Motion:
+    def run(self, q0: ArrayLike, qd0: ArrayLike | None = None) -> Rollout:
         """The motion from one state (n_dof,)."""
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
@@ -134,7 +134,7 @@ class Simulator:
         states = integration.out[:, 0].copy()
         self.system.close_loops(states)
         at, self._last = self.system.at, states
-        return Motion(self.options.times, states[:, at.q], states[:, at.qd])
+        return Rollout(self.options.times, states[:, at.q], states[:, at.qd])
 
     def audit(self) -> dict[str, Check]:
         """Verdicts on the last run at its output times: limits, falls, bodies in the ground, control.
@@ -143,7 +143,7 @@ class Simulator:
         not among them. A run that diverges raises an error and leaves nothing to judge.
 
         >>> import kinetree as kt
-        >>> arm = kt.Simulator(kt.zoo.two_link(), duration=0.1, torque=[11.0, 0.0])
+        >>> arm = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.1, torque=[11.0, 0.0])
         >>> motion = arm.run([0.0, 0.0])
         >>> print(arm.audit()["effort_limits"].sentence)
         the effort of joint 'joint1' is 11 N m at t = 0 s, 1.1 times its limit 10 N m

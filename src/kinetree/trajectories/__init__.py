@@ -6,13 +6,16 @@
 3.0
 """
 
+from typing import TYPE_CHECKING
+
 from kinetree.algebra.piecewise import PiecewisePolynomial
+from kinetree.renamed import moved_names
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.circular import circle
 from kinetree.trajectories.combined import repeat, sequence
 from kinetree.trajectories.cycloidal import cycloid, half_turn
 from kinetree.trajectories.following import FollowedMotion, follow
-from kinetree.trajectories.gait import Gait, SupportPhase
+from kinetree.trajectories.gait import LeggedGait, SupportPhase
 from kinetree.trajectories.gait_parameters import (
     HEXAPOD,
     PLANAR_BIPED,
@@ -39,11 +42,11 @@ __all__ = [
     "QUADRUPED",
     "SPATIAL_BIPED",
     "FollowedMotion",
-    "Gait",
     "GaitParameters",
     "InvertedPendulum",
     "Leg",
     "LegAngles",
+    "LeggedGait",
     "PiecewisePolynomial",
     "PolynomialTrajectory",
     "SupportPhase",
@@ -77,3 +80,6 @@ __all__ = [
     "tripod",
     "trot",
 ]
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)

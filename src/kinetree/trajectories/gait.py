@@ -75,7 +75,7 @@ class Feet(Trajectory):
 
 
 @dataclass(frozen=True, eq=False)
-class Gait(Trajectory):
+class LeggedGait(Trajectory):
     """Walking of a robot with a floating base; all coordinates, the base's included.
 
     ``legs`` by name, ``groups`` tells which of them support in even (0) and odd (1) steps; ``feet`` is the

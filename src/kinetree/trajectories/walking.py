@@ -13,7 +13,7 @@ from kinetree.errors import InputError, ModelError, listed, shown
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, independent_axes
-from kinetree.trajectories.gait import Feet, Gait
+from kinetree.trajectories.gait import Feet, LeggedGait
 from kinetree.trajectories.gait_parameters import (
     HEXAPOD,
     PLANAR_BIPED,
@@ -48,7 +48,7 @@ def legged_gait(
     posture: ArrayLike | None = None,
     forward: ArrayLike = (1.0, 0.0, 0.0),
     ground_height: float = 0.0,
-) -> Gait:
+) -> LeggedGait:
     """Walking over a number of steps of a mechanism whose trunk hangs on a free joint.
 
     [Shah2013], appendix B. ``legs`` describe the legs; without them joints called hip1, knee1, ankle1, ...
@@ -92,7 +92,7 @@ def legged_gait(
     feet = Feet(
         parameters, steps, turns, axes, frozen(_stands(walkers, geometries, turns, parameters, height))
     )
-    gait = Gait(mechanism, parameters, walkers, turns, steps, feet, stance, geometries)
+    gait = LeggedGait(mechanism, parameters, walkers, turns, steps, feet, stance, geometries)
     _check(gait)
     return gait
 
@@ -118,7 +118,7 @@ def _legs(mechanism: Mechanism, axes: Array) -> tuple[Leg, ...]:
     return found_legs(mechanism, reaching_down(mechanism, chains, rest, axes[:, 2]), rest, axes)
 
 
-def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, steps: int = 4) -> Gait:
+def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, steps: int = 4) -> LeggedGait:
     """Walking on two legs, with the parameters of [Shah2013], Table B.1, unless others are given.
 
     Which leg supports first follows from y0, the hips seen from the supporting ankle: the right leg if it is
@@ -133,7 +133,7 @@ def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, s
     return legged_gait(mechanism, parameters or default, steps, legs=legs)
 
 
-def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: int = 4) -> Gait:
+def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: int = 4) -> LeggedGait:
     """Trotting on four legs, diagonal ones together; parameters of [Shah2013], Table B.2.
 
     >>> from kinetree.model import zoo
@@ -143,7 +143,7 @@ def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: in
     return legged_gait(mechanism, parameters, steps, legs=_counted(mechanism, 4))
 
 
-def tripod(mechanism: Mechanism, parameters: GaitParameters = HEXAPOD, steps: int = 4) -> Gait:
+def tripod(mechanism: Mechanism, parameters: GaitParameters = HEXAPOD, steps: int = 4) -> LeggedGait:
     """Walking on six legs, three of them in a triangle together; parameters of [Shah2013], Table B.2.
 
     >>> from kinetree.model import zoo
@@ -211,7 +211,7 @@ def _stands(
     return stands
 
 
-def _check(gait: Gait) -> None:
+def _check(gait: LeggedGait) -> None:
     """Raise if a leg cannot reach, leaves its limits, or is not of the kind that the closed form solves."""
     T = gait.parameters.step_time
     for i in range(min(gait.steps, 2)):

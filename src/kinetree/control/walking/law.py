@@ -58,7 +58,7 @@ class Walking:
     >>> import kinetree as kt
     >>> robot, law = kt.zoo.spatial_biped(), kt.control.Walking(speed=0.3)
     >>> walk = kt.simulate(robot, law.start(robot), duration=0.05, controller=law, rtol=1e-3, atol=1e-5,
-    ...                    ground=kt.Ground(kt.Soil(stiffness=2e4)), method="radau")
+    ...                    ground=kt.Ground(kt.simulation.Soil(stiffness=2e4)), method="radau")
     >>> bool(abs(walk.q.values[-1, 2] - walk.q.values[0, 2]) < 0.02)
     True
     """

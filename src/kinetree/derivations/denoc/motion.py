@@ -45,7 +45,7 @@ class Spin(NamedTuple):
     products: Vector  # omega_23, omega_31, omega_12
 
 
-class Motion(NamedTuple):
+class LinkMotions(NamedTuple):
     """Of every axis: angular velocity and acceleration, acceleration of the origin less gravity, spin."""
 
     w: list[Vector]
@@ -54,14 +54,16 @@ class Motion(NamedTuple):
     spin: list[Spin | None]
 
 
-def motion(dh: DhTree, at: Placed, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]) -> Motion:
+def motion(
+    dh: DhTree, at: Placed, order: tuple[Links, ...], qd: list[Entry], qdd: list[Entry]
+) -> LinkMotions:
     """t_j and t-dot_j, outward ([Shah2013], eqs. 4.11 and 6.3).
 
     Prismatic joints need twice the Coriolis term that 6.3 has, because they change the arm too (errata);
     gravity enters as minus g, the acceleration of the base (errata).
     """
     n = len(dh.axes)
-    found = Motion([NULL] * n, [NULL] * n, [NULL] * n, [None] * n)
+    found = LinkMotions([NULL] * n, [NULL] * n, [NULL] * n, [None] * n)
     upward: Vector = constants(-dh.tree.gravity)
     for j in outward(order):
         axis, screws, arm = dh.axes[j], at.screws[j], at.arms[j]
@@ -87,7 +89,7 @@ def motion(dh: DhTree, at: Placed, order: tuple[Links, ...], qd: list[Entry], qd
     return found
 
 
-def spin_of(axis: DhAxis, found: Motion, j: int) -> Spin:
+def spin_of(axis: DhAxis, found: LinkMotions, j: int) -> Spin:
     """The spin of an axis, computed when it is first needed (6M9A)."""
     spin = found.spin[j]
     if spin is None:
@@ -111,7 +113,7 @@ def _spin(w: Vector, wd: Vector) -> Spin:
 
 # ---- wrenches -------------------------------------------------------------------------------------------
 def inertia_wrenches(
-    dh: DhTree, found: Motion, order: tuple[Links, ...], loads: dict[int, Wrench], *, whole: bool = False
+    dh: DhTree, found: LinkMotions, order: tuple[Links, ...], loads: dict[int, Wrench], *, whole: bool = False
 ) -> list[Wrench]:
     """w*_j = M t-dot + Omega M E t - w^F of all links; none of the empty links inside joints (eq. 6.3).
 
@@ -135,7 +137,7 @@ def inertia_wrenches(
     return wrenches
 
 
-def _moment(k: int, M: Composite, found: Motion, j: int, spin: Spin) -> Entry:
+def _moment(k: int, M: Composite, found: LinkMotions, j: int, spin: Spin) -> Entry:
     """A component of n = J omega-dot + omega x J omega + m d x o-ddot (7M7A, eqs. A.27 and A.28).
 
     The three rows of A.28 are one formula with the axes exchanged in turn, which its second row as printed

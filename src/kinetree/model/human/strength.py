@@ -58,7 +58,7 @@ FASTEST = 1.4  # largest share in eccentric work
 
 
 @dataclass(frozen=True, eq=False)
-class TorqueLimits:
+class TorqueBounds:
     """Least and largest torques ``lower``, ``upper`` (..., n) in N m, and how they change.
 
     ``lower_slopes``, ``upper_slopes`` (..., 2, n) are derivatives by angle and by velocity;
@@ -94,7 +94,7 @@ class Strength:
     isometric: Array  # (2, n): of extensors (lower) and of flexors (upper), N m, positive
     coefficients: Array  # (2, n, 5): c2 ... c6; c2 = 0 where torque is constant
 
-    def limits(self, q: ArrayLike, qd: ArrayLike) -> TorqueLimits:
+    def limits(self, q: ArrayLike, qd: ArrayLike) -> TorqueBounds:
         """Limits of the joints at angles ``q`` and velocities ``qd``, (..., n)."""
         n = len(self.names)
         angles, rates = (finite(numbers(x, what), what) for x, what in ((q, "q"), (qd, "qd")))
@@ -105,7 +105,7 @@ class Strength:
                 )
         found = [self._side(k, angles, rates) for k in (0, 1)]
         (lower, ls, lb), (upper, us, ub) = found
-        return TorqueLimits(-lower, upper, -ls, us, -lb, ub)
+        return TorqueBounds(-lower, upper, -ls, us, -lb, ub)
 
     def _side(self, side: int, q: Array, qd: Array) -> tuple[Array, Array, Array]:
         """Torque of extensors (0) or flexors (1), and its derivatives."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.problem.places import Place
-from kinetree.motion.problem.profile import Motion
+from kinetree.motion.problem.profile import ProfileMotion
 from kinetree.motion.program.loop_mechanics import mechanics_of
 from kinetree.motion.terms.contract import LinearRows, Rows, unit_of
 from kinetree.motion.terms.functions import Rate, Torque
@@ -109,7 +109,7 @@ def torque_limits(problem: Problem) -> Iterator[tuple[Rows, Torque]]:
             yield rows, rows.function
 
 
-def holding_torques(problem: Problem, motion: Motion, s: Array) -> Array:
+def holding_torques(problem: Problem, motion: ProfileMotion, s: Array) -> Array:
     """What gravity and loads take in the poses of a motion at s (m,) if they are at rest, (m, n)."""
     zero = np.zeros_like(motion.q)
     mechanics = mechanics_of(problem.setting, problem.loads(s))

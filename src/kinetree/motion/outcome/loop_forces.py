@@ -9,7 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.closure import Closure
 from kinetree.motion.problem.problem import Problem
-from kinetree.motion.problem.profile import RATES, Motion
+from kinetree.motion.problem.profile import RATES, ProfileMotion
 from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows, with_reaction_axes
 from kinetree.motion.program.loop_mechanics import LoopMechanics
 
@@ -38,7 +38,9 @@ def loop_forces(problem: Problem, s: Array, motion: tuple[Array, Array, Array]) 
     state[:, :, own] = motion
     closure = Closure(closed, own, np.array(mechanism.driven), guess, setting.closure.independent_names)
     mechanics = LoopMechanics(closure, setting.efforts, problem.loads(s))
-    tau = mechanics.torques(Motion(state[0], state[1], state[2], state[:, :, closure.independent], 1.0))
+    tau = mechanics.torques(
+        ProfileMotion(state[0], state[1], state[2], state[:, :, closure.independent], 1.0)
+    )
     rows = np.array([reaction_rows(closed, name) for name in names])
     found = tau[:, rows]
     found[:, closure.undetermined(rows.ravel()).reshape(rows.shape)] = np.nan

@@ -24,7 +24,7 @@ from kinetree.motion.outcome.prediction_result import (
 )
 from kinetree.motion.outcome.verify import verified
 from kinetree.motion.problem.description import described
-from kinetree.motion.problem.phases import Phases
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.program.phases_program import JUNCTION
 from kinetree.motion.solvers.interface import Outcome
 from kinetree.result.build import build_result
@@ -41,7 +41,7 @@ WIDE = 1e-4  # gaps at junctions that are reported (rad, m, per s)
 class PhasedPrediction(Ended):
     """A motion in phases; ``parts`` are the predictions, each with its own time from 0 to its duration."""
 
-    phases: Phases
+    phases: PhasedProblem
     outcome: Outcome
     seconds: float
     trials: list[Trial] = field(default_factory=list)

@@ -83,7 +83,7 @@ class Junction:
         return found
 
 
-class Phases:
+class PhasedProblem:
     """A motion in phases: problems in a row, each with terms, loads, duration and splines of its own.
 
     ``junctions``: one for all, or one for each place where two phases meet. Objectives are added. With a
@@ -95,8 +95,8 @@ class Phases:
     >>> arm = kt.zoo.two_link()
     >>> away = Problem(arm, objective=Time(), constraints=[Boundary("start", [0, -2], 0.0), TorqueLimits()])
     >>> there = Problem(arm, objective=Time(), constraints=[Boundary("end", [1, -1], 0.0), TorqueLimits()])
-    >>> Phases([away, there])
-    Phases('two_link': 2 phases, 86 variables, 168 constraints, 4 of them at junctions)
+    >>> PhasedProblem([away, there])
+    PhasedProblem('two_link': 2 phases, 86 variables, 168 constraints, 4 of them at junctions)
     """
 
     def __init__(
@@ -179,8 +179,9 @@ class Phases:
 
     def __repr__(self) -> str:
         return (
-            f"Phases('{self.mechanism.name}': {len(self.problems)} phases, {self.n_variables} variables, "
-            f"{self.n_constraints} constraints, {len(self.program.ties)} of them at junctions)"
+            f"PhasedProblem('{self.mechanism.name}': {len(self.problems)} phases, "
+            f"{self.n_variables} variables, {self.n_constraints} constraints, "
+            f"{len(self.program.ties)} of them at junctions)"
         )
 
 

@@ -69,7 +69,7 @@ class Profiles:
         return Grid(self, np.asarray(s, dtype=np.float64))
 
 
-class Motion(NamedTuple):
+class ProfileMotion(NamedTuple):
     """Positions, velocities, accelerations of all coordinates, (m, n_dof), and by splines, (m, 3, n)."""
 
     q: Array
@@ -78,9 +78,9 @@ class Motion(NamedTuple):
     moving: Array
     duration: float
 
-    def part(self, part: slice) -> Motion:
+    def part(self, part: slice) -> ProfileMotion:
         """The motion at some of the samples."""
-        return Motion(self.q[part], self.qd[part], self.qdd[part], self.moving[part], self.duration)
+        return ProfileMotion(self.q[part], self.qd[part], self.qdd[part], self.moving[part], self.duration)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class Grid:
     def _parts(self) -> dict[tuple[int, int], Grid]:
         return {}
 
-    def motion(self, control_points: Array, duration: float) -> Motion:
+    def motion(self, control_points: Array, duration: float) -> ProfileMotion:
         """q, qd, qdd of all coordinates at the samples, from control points (n_control, n) and T (s)."""
         profiles, m = self.profiles, len(self.s)
         moving, full = np.empty((m, RATES, profiles.n)), np.empty((RATES, m, profiles.n_dof))
@@ -140,9 +140,9 @@ class Grid:
         compiled(sample)(points, self.first, self.weights, duration, profiles.moving, moving, full)
         if profiles.closure is not None:
             full = profiles.closure.motion(self.s, moving)
-        return Motion(full[0], full[1], full[2], moving, duration)
+        return ProfileMotion(full[0], full[1], full[2], moving, duration)
 
-    def pull(self, slopes: Array, motion: Motion) -> tuple[Array, Array]:
+    def pull(self, slopes: Array, motion: ProfileMotion) -> tuple[Array, Array]:
         """Derivatives with respect to control points and T from those with respect to (q, qd, qdd).
 
         ``slopes`` (m, 3, k, n) of k quantities at each sample; returns (m, p + 1, k, n) and (m, k): eqs. 41
@@ -153,7 +153,7 @@ class Grid:
         compiled(pull)(slopes, motion.moving, self.weights, motion.duration, by_point, by_duration)
         return by_point, by_duration
 
-    def pull_twice(self, half: Array, gradient: Array, motion: Motion) -> tuple[Array, Array, Array]:
+    def pull_twice(self, half: Array, gradient: Array, motion: ProfileMotion) -> tuple[Array, Array, Array]:
         """Second derivatives of a scalar at each sample with respect to control points and T.
 
         ``gradient`` (m, 3, n) and ``half`` (m, 6, n, n): the blocks ``PAIRS`` of M with Hessian = M + M^T

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import BSplineBasis, Integers
 from kinetree.errors import InputError, unknown_name
-from kinetree.motion.problem.profile import Grid, Motion, Profiles
+from kinetree.motion.problem.profile import Grid, ProfileMotion, Profiles
 
 MOTION, DURATION = "q", "duration"
 
@@ -280,6 +280,6 @@ class Instants:
             found[curve.name] = CurveGrid(curve.scale * values[:, 0], places)
         return found
 
-    def motion(self, x: Array) -> Motion:
+    def motion(self, x: Array) -> ProfileMotion:
         """q, qd, qdd of all coordinates at the samples."""
         return self.grid.motion(self.unknowns.control_points(x), self.unknowns.duration_of(x))

@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.closure import Following
 from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import Frames
-from kinetree.motion.problem.profile import PAIRS, RATES, Grid, Motion
+from kinetree.motion.problem.profile import PAIRS, RATES, Grid, ProfileMotion
 from kinetree.motion.problem.unknowns import MOTION, Instants
 from kinetree.motion.program.mechanics import Mechanics
 from kinetree.state import Wrench
@@ -209,7 +209,7 @@ class At:
         return self.evaluation.varying[self.part]
 
     @property
-    def motion(self) -> Motion:
+    def motion(self) -> ProfileMotion:
         """q, qd, qdd of all coordinates, (m, n_dof) each."""
         return self.evaluation.motion.part(self.part)
 

@@ -26,7 +26,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.closure import Closure
 from kinetree.errors import SingularityError
 from kinetree.model.tree import Flags
-from kinetree.motion.problem.profile import Motion
+from kinetree.motion.problem.profile import ProfileMotion
 from kinetree.motion.program.mechanics import Mechanics, Pushes
 from kinetree.state import Wrench
 
@@ -65,12 +65,12 @@ class LoopMechanics(Mechanics):
         self._last: _Solved | None = None
 
     @override
-    def torques(self, motion: Motion, pushes: Pushes = ()) -> Array:
+    def torques(self, motion: ProfileMotion, pushes: Pushes = ()) -> Array:
         """Torques of all coordinates, (m, n_dof)."""
         return self._left(self._solved(motion, super().torques(motion, pushes)))
 
     @override
-    def slopes(self, motion: Motion, pushes: Pushes = ()) -> tuple[Array, Array]:
+    def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n)."""
         tau_tree, slopes = super().slopes(motion, pushes)
         known = self._solved(motion, tau_tree)
@@ -78,7 +78,7 @@ class LoopMechanics(Mechanics):
         return self._left(known), right - np.swapaxes(known.J, 1, 2)[:, None] @ by_multipliers
 
     @override
-    def bend(self, motion: Motion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
+    def bend(self, motion: ProfileMotion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . torques by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
         tau_tree, slopes = super().slopes(motion, pushes)
         known, closure = self._solved(motion, tau_tree), self.closure
@@ -111,7 +111,7 @@ class LoopMechanics(Mechanics):
         tau[:, self.closure.own[~self.driven]] = 0.0
         return tau
 
-    def _solved(self, motion: Motion, tau_tree: Array) -> _Solved:
+    def _solved(self, motion: ProfileMotion, tau_tree: Array) -> _Solved:
         last, own = self._last, self.closure.own
         if last is not None and np.array_equal(last.q, motion.q) and np.array_equal(last.tau_tree, tau_tree):
             return last

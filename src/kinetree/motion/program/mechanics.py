@@ -24,7 +24,7 @@ from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.compiled.assembly import add_load_torques, add_torque_blocks, compiled
 from kinetree.motion.problem.places import Frames
-from kinetree.motion.problem.profile import Motion
+from kinetree.motion.problem.profile import ProfileMotion
 from kinetree.state import Wrench
 
 if TYPE_CHECKING:
@@ -63,15 +63,15 @@ class Mechanics:
             self._known[key] = Repeated(kernel, self.mechanism.tree, count)
         return self._known[key]
 
-    def frames(self, motion: Motion) -> Frames:
+    def frames(self, motion: ProfileMotion) -> Frames:
         """Frames of all axes."""
         return Frames(self.mechanism, self.moving, motion.q, motion.qd)
 
-    def all_frames(self, motion: Motion) -> Frames:
+    def all_frames(self, motion: ProfileMotion) -> Frames:
         """Frames of all axes, with derivatives by all coordinates instead of those that move."""
         return Frames(self.mechanism, np.arange(self.mechanism.n_dof), motion.q, motion.qd)
 
-    def torques(self, motion: Motion, pushes: Pushes = ()) -> Array:
+    def torques(self, motion: ProfileMotion, pushes: Pushes = ()) -> Array:
         """Torques of all coordinates, (m, n_dof)."""
         if self.coupled:
             return inverse_dynamics(self.mechanism, *motion[:3], (*self.loads, *pushes) or None)
@@ -82,7 +82,7 @@ class Mechanics:
         check_finite([tau])
         return tau
 
-    def slopes(self, motion: Motion, pushes: Pushes = ()) -> tuple[Array, Array]:
+    def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n).
 
         Forces of the ``pushes`` count as given.
@@ -102,7 +102,7 @@ class Mechanics:
             found = full.reshape(3, m, n, n).swapaxes(0, 1)
         return tau, found if self.all_moving else found[..., self.moving]
 
-    def bend(self, motion: Motion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
+    def bend(self, motion: ProfileMotion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . tau by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
         m, n = motion.q.shape
         if self.coupled:
@@ -127,7 +127,7 @@ class Mechanics:
         moments = load_moments(self.mechanism, self.mechanism.tree, pushes)
         return [q, moments if self._moments is None else moments + self._spread_moments[len(q)]]
 
-    def _add_loads(self, motion: Motion, tau: Array, inputs: list[Array]) -> None:
+    def _add_loads(self, motion: ProfileMotion, tau: Array, inputs: list[Array]) -> None:
         """Add -J^T load, without mimic joints."""
         tree, (q, moments) = self.mechanism.tree, inputs
         m, n = q.shape

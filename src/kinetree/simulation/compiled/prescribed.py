@@ -1,7 +1,7 @@
 """Joints that move as prescribed, whatever torque that takes: a component of the right-hand side.
 
 With M = C^T M C of the coordinates, f free and p prescribed, M_ff x_f = b_f - M_fp x_p; the torques of the
-prescribed ones are what their lines of M x = b lack (`kinetree.hybrid_dynamics`). Their accelerations are
+prescribed ones are what their lines of M x = b lack (`kt.analysis.hybrid_dynamics`). Their accelerations are
 those of the motion and, against the drift of an integration, 2 r (rate error) + r^2 (position error). With
 closed loops x = a + W tau, where W is the answer to torques of one, and W_pp tau_p = x_p - a_p.
 """

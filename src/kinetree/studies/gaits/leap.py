@@ -19,7 +19,7 @@ from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.phased import predict_phases
-from kinetree.motion.problem.phases import Junction, Phases
+from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.start import given_motion
 from kinetree.motion.solvers.choice import SOLVERS
@@ -126,7 +126,7 @@ def jump(
         _standing(who, ground, moved, "land", end=_rest(who, distance)),
     ]
     starts = [(ground, 0.0, 0.0), (T, 0.0, distance), (ground, distance, distance)]
-    return _found(who, height, distance, Phases(phases), starts, ("push", "fly", "land"), search)
+    return _found(who, height, distance, PhasedProblem(phases), starts, ("push", "fly", "land"), search)
 
 
 def hop(
@@ -146,7 +146,7 @@ def hop(
     on = Junction("velocity", jumps={"position": {slide: -distance}}) if distance else Junction("velocity")
     phases = [_standing(who, ground, np.zeros(3), "push"), _flying(who, T, moved)]
     starts = [(ground, 0.0, 0.0), (T, 0.0, distance)]
-    return _found(who, height, distance, Phases(phases, cycle=on), starts, ("push", "fly"), search)
+    return _found(who, height, distance, PhasedProblem(phases, cycle=on), starts, ("push", "fly"), search)
 
 
 # ---- the problems --------------------------------------------------------------------------------------
@@ -284,8 +284,8 @@ def _flying(who: Legged, T: float, moved: Array) -> Problem:
 
 # ---- search and checks ---------------------------------------------------------------------------------
 def _found(
-    who: Legged, height: float, distance: float, phases: Phases, starts: list[tuple[float, float, float]],
-    names: tuple[str, ...], search: dict[str, Any],
+    who: Legged, height: float, distance: float, phases: PhasedProblem,
+    starts: list[tuple[float, float, float]], names: tuple[str, ...], search: dict[str, Any],
 ) -> Leap:  # fmt: skip
     begun = perf_counter()
     slide = who.mechanism.joint_index(who.slides(who.forward))

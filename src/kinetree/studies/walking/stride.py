@@ -21,7 +21,7 @@ from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.predict import predict
-from kinetree.motion.problem.phases import Junction, Phases
+from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.result.build import build_result
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -102,7 +102,7 @@ def stride(task: Walking, *, simulated: bool = False, start: Any = None, **searc
         pairs=who[0].pairs,
         mirrored=who[0].mirrored,
     )
-    phases = Phases(problems, on, cycle=on)
+    phases = PhasedProblem(problems, on, cycle=on)
     made = perf_counter()
     if start is None:
         start = [_even(task, search)] * 2

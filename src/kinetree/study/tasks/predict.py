@@ -21,7 +21,7 @@ from kinetree.study.values import PerJoint
 
 if TYPE_CHECKING:
     from kinetree.motion.declared import Declared
-    from kinetree.motion.problem.phases import Phases
+    from kinetree.motion.problem.phases import PhasedProblem
     from kinetree.motion.problem.problem import Problem
     from kinetree.study.prediction_tables import EndTable, MotionTable, PhaseTable, PredictTable
 
@@ -131,9 +131,9 @@ def _problem(work: Assignment, table: PredictTable) -> Problem:
     return problem
 
 
-def _phases(work: Assignment, table: PredictTable) -> Phases:
+def _phases(work: Assignment, table: PredictTable) -> PhasedProblem:
     """A problem for each phase; [predict] has what they share, its start and end are those of the whole."""
-    from kinetree.motion.problem.phases import Junction, Phases
+    from kinetree.motion.problem.phases import Junction, PhasedProblem
 
     if table.begin != "line":
         raise InputError(f"phases begin with a line in each phase, got begin = '{table.begin}'")
@@ -149,7 +149,7 @@ def _phases(work: Assignment, table: PredictTable) -> Phases:
             phase.end or (table.end if k == last else None),
         )
         problems.append(_of_table(work, own, ends, _loads(work, phase)))
-    return Phases(problems, [Junction(phase.goes_on) for phase in table.phase[1:]])
+    return PhasedProblem(problems, [Junction(phase.goes_on) for phase in table.phase[1:]])
 
 
 def _loads(work: Assignment, phase: PhaseTable | None = None) -> Any:

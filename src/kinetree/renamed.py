@@ -1,0 +1,128 @@
+"""Names that have moved: the old ones work for one more version, with a warning that says the new one.
+
+``python -m kinetree.renamed FILE...`` lists the old names in a user's programs, pages and notebooks;
+with ``--write`` it puts the new ones in their place.
+
+>>> new_place("kinetree", "Poses")
+'kinetree.analysis.Poses'
+>>> with_new_names("poses: kt.Poses = kt.forward_kinematics(arm, q)")
+'poses: kt.analysis.Poses = kt.forward_kinematics(arm, q)'
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+REMOVED_IN = "0.3"
+MOVED_TO = {  # room: names that stood in ``kt.`` before
+    "analysis": (
+        "ForwardDynamicsDerivatives FormulationTable HybridDynamics HybridDynamicsDerivatives "
+        "InverseDynamicsDerivatives InverseKinematics JointReactionDerivatives Poses SymbolicEquations "
+        "Target TorqueHessian body_accelerations change_root equations_of_motion "
+        "floating_base_inverse_dynamics formulations hybrid_dynamics hybrid_dynamics_derivatives "
+        "inertia_regressor inertial_parameters joint_reaction_derivatives torque_hessian "
+        "unchecked zero_moment_point"
+    ),
+    "model": "Actuator Frame Link Loop Mimic Shape from_graph",
+    "errors": (
+        "AssemblyError FileError InputError MissingExtraError ModelError SimulationError SingularityError"
+    ),
+    "simulation": (
+        "AccuracyWarning ContactForces Region Simulator Soil Stops Trigger VerdictWarning Verdicts "
+        "contact_forces simulate_batch"
+    ),
+    "motion": "GaussSamples Junction PhasedPrediction Prediction predict_phases refine tighten",
+    "trajectories": "PiecewisePolynomial Trajectory",
+}
+RENAMED = {  # old: new, both below the package
+    **{name: f"{room}.{name}" for room, names in MOVED_TO.items() for name in names.split()},
+    "Motion": "simulation.Rollout",
+    "Phases": "motion.PhasedProblem",
+    "control.StopSimulation": "errors.StopSimulation",
+    "human.TorqueLimits": "human.TorqueBounds",
+    "motion.Phases": "motion.PhasedProblem",
+    "simulation.Motion": "simulation.Rollout",
+    "trajectories.Gait": "trajectories.LeggedGait",
+}
+_OLD = re.compile(
+    r"(?<![\w.])(kt|kinetree)\.(" + "|".join(map(re.escape, sorted(RENAMED, key=len, reverse=True))) + r")\b"
+)
+_IMPORT = re.compile(r"^(\s*(?:>>> |\.\.\. )?from kinetree(?:\.\w+)? import )(.*)$", re.MULTILINE)
+
+
+def new_place(module: str, name: str) -> str | None:
+    """Where a name of a module is now, with all its dots, or None if it has not moved."""
+    new = RENAMED.get(f"{module}.{name}".partition(".")[2])
+    return f"kinetree.{new}" if new else None
+
+
+def moved_name(module: str, name: str, stacklevel: int = 3) -> object:
+    """What an old name of a module means, with a DeprecationWarning; AttributeError if it never was one."""
+    new = new_place(module, name)
+    if new is None:
+        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    text = f"{module}.{name} is now {new}; the old name goes in version {REMOVED_IN}"
+    warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+    home, _, last = new.rpartition(".")
+    return getattr(import_module(home), last)
+
+
+def moved_names(module: str, found: Callable[[str], object] | None = None) -> Callable[[str], object]:
+    """The ``__getattr__`` of a module that some names have left; ``found`` is asked for all others."""
+
+    def name_of_module(name: str) -> object:
+        if found is None or new_place(module, name):
+            return moved_name(module, name)
+        return found(name)
+
+    return name_of_module
+
+
+def with_new_names(text: str) -> str:
+    """The text with new names in place of old ones, wherever they stand after ``kt.`` or ``kinetree.``."""
+    return _OLD.sub(lambda found: f"{found[1]}.{RENAMED[found[2]]}", text)
+
+
+def old_names(text: str) -> Iterator[tuple[int, str, str]]:
+    """Line, old name and new one, of all that a text has after ``kt.``, ``kinetree.`` or in an import."""
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in _OLD.finditer(line):
+            yield number, found[0], f"{found[1]}.{RENAMED[found[2]]}"
+        for found in _IMPORT.finditer(line):
+            room = found[1].split()[-2]
+            for name in re.findall(r"(\w+)(?: as \w+)?", found[2].partition("#")[0]):
+                if new := new_place(room, name):
+                    home, _, last = new.rpartition(".")
+                    yield number, found[0].strip(), f"from {home} import {last}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """List or replace old names in files; 1 if there are some left."""
+    parser = argparse.ArgumentParser(
+        prog="python -m kinetree.renamed", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--write", action="store_true", help="replace them in the files")
+    chosen = parser.parse_args(arguments)
+    left = 0
+    for path in chosen.files:
+        try:
+            text = path.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            parser.error(f"cannot read {path}: {error}")
+        if chosen.write and (new := with_new_names(text)) != text:
+            path.write_bytes(new.encode())
+            text = new
+        for line, old, name in old_names(text):
+            print(f"{path}:{line}: {old} is now {name}")
+            left += 1
+    return int(left > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,112 @@
+"""Old names work for one version, with a warning that says the new one, and nothing of our own uses them."""
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import kinetree
+from kinetree.renamed import REMOVED_IN, RENAMED, main, old_names, with_new_names
+
+ROOT = Path(__file__).parents[1]
+SUFFIXES = (".py", ".pyi", ".md", ".ipynb", ".toml", ".js", ".html")
+EXEMPT = ("CHANGELOG.md", "src/kinetree/renamed.py", "tests/test_renamed.py", "docs/decisions.md")
+FOLDERS = ("src", "tests", "docs", "benchmarks", "fuzz", "notebooks")
+
+
+def place(dotted):
+    """(module, name) of a name below the package."""
+    room, _, name = f"kinetree.{dotted}".rpartition(".")
+    return importlib.import_module(room), name
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_name_warns_and_is_the_same_object(old):
+    before, name = place(old)
+    after, new = place(RENAMED[old])
+    with pytest.warns(DeprecationWarning, match=re.escape(f"is now kinetree.{RENAMED[old]};")) as seen:
+        found = getattr(before, name)
+    assert found is getattr(after, new)
+    assert {Path(warning.filename) for warning in seen} == {Path(__file__)}
+    assert f"goes in version {REMOVED_IN}" in str(seen[0].message)
+
+
+def test_an_old_name_can_be_imported():
+    with pytest.warns(DeprecationWarning, match="kinetree.Poses is now"):
+        from kinetree import Poses
+    assert Poses is kinetree.analysis.Poses
+
+
+def test_old_names_are_not_shown():
+    for old in RENAMED:
+        room, name = place(old)
+        assert name not in dir(room) and name not in room.__all__
+
+
+def test_an_unknown_name_of_a_room_is_no_old_one():
+    for room in ("simulation", "motion", "trajectories", "control", "human"):
+        with pytest.raises(AttributeError, match=r"no attribute|No kinetree"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            getattr(getattr(kinetree, room), "Nothing")  # noqa: B009
+
+
+def own_files():
+    files = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    for path in files:
+        if path.suffix in SUFFIXES and path.relative_to(ROOT).as_posix() not in EXEMPT:
+            yield path
+
+
+def test_nothing_of_our_own_uses_an_old_name():
+    """Replace them by: python -m kinetree.renamed --write FILE."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {old} is now {new}"
+        for path in own_files()
+        for line, old, new in old_names(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
+def test_no_new_name_is_old_as_well():
+    assert set(RENAMED.values()) & set(RENAMED) == set()
+
+
+def test_a_program_gets_the_new_names(tmp_path, capsys):
+    program = tmp_path / "mine.py"
+    program.write_text(
+        "import kinetree as kt\nfrom kinetree import Target\nx: kt.Poses\n"
+        "kt.Poses_of, my.kt.Poses, kt.analysis.Poses\n"
+        "raise kt.InputError(kinetree.simulation.Motion)\n",
+        encoding="utf-8",
+    )
+    before = program.read_text()
+    assert main([str(program)]) == 1 and program.read_text() == before
+    assert "mine.py:3: kt.Poses is now kt.analysis.Poses" in capsys.readouterr().out
+    assert main([str(program), "--write"]) == 1
+    assert program.read_text().splitlines()[2:] == [
+        "x: kt.analysis.Poses",
+        "kt.Poses_of, my.kt.Poses, kt.analysis.Poses",
+        "raise kt.errors.InputError(kinetree.simulation.Rollout)",
+    ]
+    left = capsys.readouterr().out
+    assert left.count("\n") == 1 and "from kinetree.analysis import Target" in left
+
+
+def test_a_notebook_stays_one(tmp_path):
+    cell = {"cell_type": "code", "source": ['kt.Simulator(arm, times="x")\n']}
+    assert json.loads(with_new_names(json.dumps({"cells": [cell]})))["cells"][0]["source"] == [
+        'kt.simulation.Simulator(arm, times="x")\n'
+    ]
+
+
+def test_the_command_refuses_what_is_no_text(tmp_path):
+    (tmp_path / "x.bin").write_bytes(b"\xff\xfe\x00")
+    run = subprocess.run(
+        [sys.executable, "-m", "kinetree.renamed", str(tmp_path / "x.bin")], capture_output=True, text=True
+    )
+    assert run.returncode == 2 and "cannot read" in run.stderr and "Traceback" not in run.stderr
