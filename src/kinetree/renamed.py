@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 REMOVED_IN = "0.3"
@@ -68,8 +69,8 @@ def moved_name(module: str, name: str, stacklevel: int = 3) -> object:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
     text = f"{module}.{name} is now {new}; the old name goes in version {REMOVED_IN}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
-    home, _, last = new.rpartition(".")
-    return getattr(import_module(home), last)
+    package, _, rest = new.partition(".")
+    return attrgetter(rest)(sys.modules[package])
 
 
 def moved_names(module: str, found: Callable[[str], object] | None = None) -> Callable[[str], object]:
