@@ -2,6 +2,7 @@
 
 import time
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -99,3 +100,59 @@ def test_names_are_text_on_the_page(browser, viewer, tmp_path):
     screenshot(browser, "viewer_names", tmp_path)
     assert browser.execute_script("return window.harmed === undefined")
     assert errors(browser) == []
+
+
+def pixel(browser, viewer, place):
+    """Where on the page a place (3,) of the scene is."""
+    box = browser.execute_script("return document.querySelector('canvas').getBoundingClientRect()")
+    left, top, width, height = (box[key] for key in ("x", "y", "width", "height"))
+    eye = next(iter(viewer.server.get_clients().values())).camera
+    ahead = np.array(eye.look_at) - eye.position
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, eye.up_direction)
+    right /= np.linalg.norm(right)
+    away = np.array(place) - eye.position
+    scale = 0.5 * height / np.tan(0.5 * eye.fov) / (away @ ahead)
+    return (
+        left + 0.5 * width + scale * (away @ right),
+        top + 0.5 * height - scale * (away @ np.cross(right, ahead)),
+    )
+
+
+def test_the_mouse_pulls_a_body(browser, viewer, tmp_path):
+    viewer.open("two_link")
+    clicked(browser, "Push")
+    clicked(browser, "Start")
+    assert eventually(lambda: viewer.live.running)
+    arm = viewer.subject.mechanism
+    grip = kt.forward_kinematics(arm, viewer.pose.q).position[1] + np.array([0.3, 0.0, 0.0])
+    x, y = pixel(browser, viewer, grip)
+
+    def mouse(kind, dx, dy):
+        event = {"type": kind, "x": x + dx, "y": y + dy, "button": "left", "buttons": 1, "clickCount": 1}
+        browser.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+
+    browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
+    time.sleep(0.3)
+    mouse("mousePressed", 0, 0)
+    for k in range(1, 6):
+        mouse("mouseMoved", 0, -16 * k)
+        time.sleep(0.1)
+    live = viewer.live.simulation
+    assert eventually(lambda: live.pulled is not None), "the body is not pulled"
+    assert live.pulled.body == "link2"
+    assert eventually(lambda: live.q[1] > 0.02)
+    screenshot(browser, "viewer_push", tmp_path)
+    mouse("mouseReleased", 0, -80)
+    assert eventually(lambda: live.pulled is None), "the spring stays"
+    viewer.live.pause()
+    viser_itself = "preventDefault inside passive event listener"  # of any drag
+    assert [text for text in errors(browser) if viser_itself not in text] == []
+
+
+def eventually(condition, seconds=30):
+    """Whether something comes to hold before long."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(condition())

@@ -5,6 +5,7 @@ from .contact import ContactForces as ContactForces
 from .contact import contact_forces as contact_forces
 from .ground import Region as Region
 from .ground import Soil as Soil
+from .live import LiveSimulation as LiveSimulation
 from .options import Stops as Stops
 from .options import Trigger as Trigger
 from .simulate import AccuracyWarning as AccuracyWarning

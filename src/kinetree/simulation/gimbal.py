@@ -203,6 +203,14 @@ class Charts:
         self._use(tuple(sequences))
         return moved
 
+    def go_on(self, y: Array) -> tuple[Array, Array]:
+        """The user's positions and velocities (n,) of a state (1, size), from which angles go on."""
+        q, qd = self._user_state(y[0])
+        self._near = q
+        if self.view is not None:
+            self.view.begin(q)  # what was seen before is not asked for again
+        return q, qd
+
     def follow(self, integration: Course, since: int) -> None:
         """Let the user's angles go on over outputs from ``since`` to the present, if others are in use."""
         if self.view is None:

@@ -51,7 +51,7 @@ class Loads:
 
     def rows(self, mechanism: Mechanism) -> Array:
         """A row of `LOAD` for each wrench, at time zero."""
-        rows = [_row(mechanism, load) for load in self.at(0.0)]
+        rows = [load_row(mechanism, load) for load in self.at(0.0)]
         return np.concatenate(rows) if rows else np.zeros((0, LOAD.width))
 
     def polynomials(self, mechanism: Mechanism) -> tuple[Array, Array] | None:
@@ -196,8 +196,8 @@ def _still(wrenches: Sequence[Wrench]) -> tuple[Wrench, ...]:
     return tuple(replace(load, force=np.zeros(3), moment=np.zeros(3)) for load in wrenches)
 
 
-def _row(mechanism: Mechanism, given: Wrench) -> Array:
-    """A wrench as compiled code reads it."""
+def load_row(mechanism: Mechanism, given: Wrench) -> Array:
+    """A wrench as compiled code reads it, (1, width of `LOAD`)."""
     load = on_body(mechanism, given)
     force, moment = np.asarray(load.force), np.asarray(load.moment)
     axis, r = place_on_axis(mechanism, load.body, np.asarray(load.point), f"the wrench on '{load.body}'")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 import numpy as np
@@ -31,6 +31,7 @@ _SAMPLED = (
     "its law acts every {:g} ms, and feedback that is held so long may be unstable: try a shorter period, "
     "lower gains (kd most of all), limits of the torques, or armature"
 )
+ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
 
 
@@ -71,6 +72,31 @@ def new_course(system: System, options: Options, breaks: tuple[float, ...], y0: 
 
     first = _integration(Integration, system, options, breaks, True, method, 0.0, y0, options.times)
     return Course(first, method, options, continued)
+
+
+def new_stretch(
+    system: System,
+    options: Options,
+    breaks: tuple[float, ...],
+    t: float,
+    y: Array,
+    until: float,
+    method: str,
+) -> Course:
+    """A stretch of a simulation without an end, from the state y (1, size) at t to ``until`` (s).
+
+    ``options.duration`` is how long it is likely to go on afterwards: what a change of method pays for.
+    """
+    stretch, none = replace(options, duration=until), np.zeros(0)
+    period = system.parts.period
+    samples = period > 0.0 and abs(t / period - round(t / period)) < ON_INSTANT
+
+    def continued(method: str, t: float, y: Array, times: Array) -> Integration:
+        return _integration(Continued, system, stretch, breaks, True, method, t, y, times)
+
+    kind = Integration if samples else Continued
+    first = _integration(kind, system, stretch, breaks, True, method, t, y, none)
+    return Course(first, method, replace(options, duration=until + options.duration), continued)
 
 
 def _integration(
@@ -117,7 +143,7 @@ def integrate(
     integration.restart(context=charts.system.context.memory)
     run = Run(options.times, integration.out)
     try:
-        status = _advance_through_locks(integration, charts, progress)
+        status = advance_through_locks(integration, charts, progress)
     except KeyboardInterrupt:
         run.reason = "interrupted"
     except SimulationError as problem:
@@ -175,7 +201,7 @@ def _last_outputs(run: Run, charts: Charts, integration: Course, sound: int) -> 
     return times, states
 
 
-def _advance_through_locks(integration: Course, charts: Charts, progress: Progress) -> Status:
+def advance_through_locks(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Go on in other coordinates whenever a joint comes near gimbal lock."""
     seen = 0
     while True:

@@ -110,7 +110,7 @@ def simulate(
     options = read_options(
         duration, times, method, rtol, atol, step, max_step, friction_speed, gimbal, stop_at, baumgarte
     )
-    start = _start(mechanism, q0, qd0)
+    start = checked_start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
     check_beginning(law, *start)
     check_prescribed(mechanism, law, *start, options.duration)
@@ -152,8 +152,8 @@ def _check_inertia(system: System, y: Array) -> None:
     forward_dynamics(system.mechanism.opened(), y[system.at.q], y[system.at.qd], np.zeros(system.n))
 
 
-def _start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
-    """The checked initial state."""
+def checked_start(mechanism: Mechanism, q0: ArrayLike, qd0: ArrayLike | None) -> tuple[Array, Array]:
+    """The initial state (n_dof,) twice, at rest unless given."""
     q = coordinates(mechanism, q0, "q0")
     if q.ndim == 1:
         hint_at_degrees(mechanism, q, "q0")

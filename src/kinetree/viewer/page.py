@@ -6,6 +6,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from traceback import print_exc
 from typing import Any
@@ -17,18 +18,22 @@ from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import KinetreeError
-from kinetree.report.frames import motion_names
+from kinetree.report.frames import ground_plane, motion_names
 from kinetree.report.scene import scene
 from kinetree.report.skeleton import skeleton
 from kinetree.result.result import Result
+from kinetree.simulation.ground import Ground
+from kinetree.simulation.live import LiveSimulation
 from kinetree.viewer.address import page_address
 from kinetree.viewer.camera import FIELD, camera
 from kinetree.viewer.files_panel import OpenPanel, SavePanel
 from kinetree.viewer.gate import WORD
+from kinetree.viewer.live_panel import LivePanel
 from kinetree.viewer.motion_panel import PLOT_EVERY, MotionPanel
 from kinetree.viewer.plot_panel import PlotPanel
 from kinetree.viewer.pose_panel import PosePanel
-from kinetree.viewer.run_panel import RunPanel
+from kinetree.viewer.pushed import LAWS, pushed
+from kinetree.viewer.run_panel import GIVEN, Given, RunPanel, ground_of
 from kinetree.viewer.server import start_server, stop_server
 from kinetree.viewer.stage import Stage
 from kinetree.viewer.subject import Subject, first_pose, places, subject_of
@@ -42,7 +47,7 @@ class Viewer:
     """A page that is being served; made by :func:`view`.
 
     ``url`` is its address. Its panels are ``pose``, ``motion`` (None without a result), ``simulation``,
-    ``opening`` and ``plots``.
+    ``live``, ``opening`` and ``plots``.
     """
 
     def __init__(
@@ -60,9 +65,10 @@ class Viewer:
         gui.main_panel.dock_right()
         self.message = gui.add_html("")
         tabs = gui.add_tab_group()
-        names = {"pose": "Pose", "motion": "Motion", "simulation": "Simulate", "opening": "Open"}
-        icons = {"pose": "adjustments", "motion": "movie", "simulation": "rocket", "opening": "folder-open"}
-        self._places = {key: tabs.add_tab(name, icons[key]) for key, name in names.items()}
+        names = {
+            "pose": "Pose", "motion": "Motion", "simulation": "Simulate", "live": "Push", "opening": "Open",
+        }  # fmt: skip
+        self._places = {key: tabs.add_tab(name) for key, name in names.items()}
         self._beside: Any = None
         values = gui.add_panel()
         with values.add_tab("Values", "table"):
@@ -121,6 +127,19 @@ class Viewer:
                     subject.mechanism,
                     lambda: self.pose.q,
                     lambda result: self._simulated(result, subject),
+                    lambda text: self._complain(text) if self.subject is subject else None,
+                    Given(subject.controller, subject.ground),
+                )
+            with self._fresh("live"):
+                self.live: LivePanel = LivePanel(
+                    self.server.gui,
+                    self.stage,
+                    self._lock,
+                    LAWS if subject.controller is None else (GIVEN, *LAWS),
+                    self._prepared,
+                    self._begin_live,
+                    lambda q: self.pose.tell(q),
+                    self._come_to_rest,
                     lambda text: self._complain(text) if self.subject is subject else None,
                 )
             self._show_inside()
@@ -189,10 +208,15 @@ class Viewer:
 
     def _moved(self) -> None:
         """A slider was moved: show the pose, and what gravity does to it."""
+        self.live.forget()
         if self.motion is not None and self.motion.playing:
             self.motion.pause()
+        self._draw(self.pose.q)
+
+    def _draw(self, q: Array) -> None:
+        """Show a pose (n_dof,), and what gravity does to it."""
         with self._lock:
-            mechanism, q = self.subject.mechanism, self.pose.q
+            mechanism = self.subject.mechanism
             poses = forward_kinematics(mechanism, q)
             self.stage.hide_arrows()
             self.stage.pose(poses.position, quaternion(poses.rotation), center_of_mass(mechanism, q))
@@ -203,6 +227,30 @@ class Viewer:
         """The handle asks for a pose (n_dof,)."""
         self.pose.put(q)
         self._moved()
+
+    def _prepared(self) -> LiveSimulation:
+        """The simulation to be pulled at, as the tab Simulate has it, from the pose of the sliders."""
+        panel = self.simulation
+        return pushed(
+            self.subject.mechanism, self.pose.q, panel.request, str(self.live.law.value), panel.given
+        )
+
+    def _begin_live(self) -> None:
+        """A simulation is about to run: nothing else moves, and the ground is where it will be."""
+        if self.motion is not None:
+            if self.live.simulation is None:
+                self.pose.put(self.motion.pose)
+            self.motion.pause()
+        self.tell("")
+        self.stage.hide_arrows()
+        ground = ground_of(self.subject.mechanism, self.simulation.request, self.simulation.given)
+        stated = {} if ground is None else {"ground": ground.settings(self.subject.mechanism)}
+        self.stage.ground(ground_plane(stated), self._low)
+
+    def _come_to_rest(self, q: Array) -> None:
+        """A simulation has stopped at a pose (n_dof,): the sliders and the scene show it."""
+        self.pose.put(q)
+        self._draw(q)
 
     def _show_inside(self) -> None:
         self.stage.see_through(bool(self.see_through.value))
@@ -256,6 +304,8 @@ class Viewer:
 
     def _rest(self) -> None:
         """End what runs in the background for the present mechanism's motion, and look at where it began."""
+        if self._count:
+            self.live.forget()
         if self.motion is not None:
             self.motion.pause()
             self.motion.look_back()
@@ -295,14 +345,18 @@ def view(
     public: bool = False,
     wait: bool | None = None,
     play: bool = True,
+    controller: Any = None,
+    ground: Ground | None = None,
 ) -> Viewer:
     """Show a mechanism or a result on a page in the browser (needs ``kinetree[view]``).
 
     ``shown``: a mechanism, a result, a prediction, the path of a file or a name of the zoo. The page has
-    sliders for the joints with the torques that hold them against gravity, plays and plots results, and
-    runs simulations. It is served to this machine alone; another ``host`` needs ``public=True``, and the page
-    then neither reads nor writes files by path. ``port`` 0 takes any free one. ``wait``: serve until Ctrl-C;
-    by default in scripts, while interactive sessions get the viewer at once; end it with ``close()``. The
+    sliders for the joints with the torques that hold them against gravity, plays and plots results, runs
+    simulations, and in its tab Push one that goes on while bodies are pulled with the mouse; both use
+    ``controller`` and ``ground``, as :func:`kinetree.simulate` takes them, if they are given.
+    The page is served to this machine alone; another ``host`` needs ``public=True``, and the page then
+    neither reads nor writes files by path. ``port`` 0 takes any free one. ``wait``: serve until Ctrl-C; by
+    default in scripts, while interactive sessions get the viewer at once; end it with ``close()``. The
     motion of a result plays at once if ``play``.
 
     >>> import kinetree as kt
@@ -311,6 +365,8 @@ def view(
     'joint1 (rad)'
     """
     subject = subject_of(shown)
+    if controller is not None or ground is not None:
+        subject = replace(subject, controller=controller, ground=ground)
     server, gate = start_server(host, port, public=public)
     try:
         viewer = Viewer(server, host, subject, public=public, token=gate.token)

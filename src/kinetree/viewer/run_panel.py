@@ -6,8 +6,8 @@ import threading
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,12 @@ from kinetree.control.model_based import GravityCompensation
 from kinetree.errors import InputError, KinetreeError, SimulationError, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
-from kinetree.simulation.ground import Ground, Soil
+from kinetree.simulation.ground import Ground, firm_soil
 from kinetree.simulation.simulate import simulate
 from kinetree.viewer.words import paragraph
 
 FREE, HOLD, HOLD_WITH_GRAVITY = "none", "hold the pose (PD)", "hold the pose (PD and gravity)"
+GIVEN = "the given controller"
 LAWS = (FREE, HOLD, HOLD_WITH_GRAVITY)
 SAMPLES_PER_SECOND, FEWEST, MOST = 100.0, 101, 4001
 LONGEST = 1e4  # s
@@ -42,8 +43,22 @@ class Request:
     reactions: bool = True
 
 
+class Given(NamedTuple):
+    """A controller and a ground that came with what is shown."""
+
+    controller: Any = None
+    ground: Ground | None = None
+
+
+NONE_GIVEN = Given()
+
+
 def run_request(
-    mechanism: Mechanism, q0: Array, request: Request, progress: Callable[[float], None] | None = None
+    mechanism: Mechanism,
+    q0: Array,
+    request: Request,
+    progress: Callable[[float], None] | None = None,
+    given: Given = NONE_GIVEN,
 ) -> Result:
     """The simulation from rest in the pose q0 (n_dof,); ``progress`` is called with the simulated time (s).
 
@@ -54,13 +69,6 @@ def run_request(
     """
     if not 0.0 < request.duration <= LONGEST:
         raise InputError(f"the duration must be > 0 and at most {LONGEST:g} s, got {request.duration:g}")
-    if request.law not in LAWS:
-        raise InputError(unknown_name("law", request.law, LAWS))
-    held: Any = None
-    if request.law != FREE:
-        law = PD if request.law == HOLD else GravityCompensation
-        held = law(q0, request.kp, request.kd)
-    soil = Soil(stiffness=request.stiffness, friction=request.friction)
     samples = int(np.clip(round(request.duration * SAMPLES_PER_SECOND) + 1, FEWEST, MOST))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the audit tells it
@@ -68,13 +76,35 @@ def run_request(
             mechanism.with_gravity(request.gravity),
             q0,
             duration=request.duration,
-            controller=held,
-            ground=Ground(soil) if request.ground else None,
+            controller=_law(q0, request, given),
+            ground=ground_of(mechanism, request, given),
             times=samples,
             rtol=1e-6,
             reactions=request.reactions,
             progress=progress if progress is not None else False,
         )
+
+
+def _law(q0: Array, request: Request, given: Given) -> Any:
+    """The controller that is asked for, or none."""
+    known = (*LAWS, GIVEN) if given.controller is not None else LAWS
+    if request.law not in known:
+        raise InputError(unknown_name("law", request.law, known))
+    if request.law == GIVEN:
+        return given.controller
+    if request.law == FREE:
+        return None
+    return (PD if request.law == HOLD else GravityCompensation)(q0, request.kp, request.kd)
+
+
+def ground_of(mechanism: Mechanism, request: Request, given: Given) -> Ground | None:
+    """The ground that is asked for, or none."""
+    if not request.ground:
+        return None
+    if given.ground is not None:
+        return given.ground
+    soil = firm_soil(mechanism.with_gravity(request.gravity))
+    return Ground(replace(soil, stiffness=request.stiffness, friction=request.friction))
 
 
 class RunPanel:
@@ -91,14 +121,17 @@ class RunPanel:
         pose: Callable[[], Array],
         finished: Callable[[Result], None],
         failed: Callable[[str], None],
+        given: Given = NONE_GIVEN,
     ) -> None:
+        self.given = given
         self._mechanism, self._pose, self._finished, self._failed = mechanism, pose, finished, failed
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         gui.add_html(paragraph("From rest in the pose of the sliders.", faint=True))
         self.duration = gui.add_number("Duration (s)", 2.0, min=0.001, max=LONGEST, step=0.001)
         self.gravity = gui.add_vector3("Gravity (m/s²)", tuple(mechanism.gravity.tolist()), step=0.01)
-        self.law = gui.add_dropdown("Torque", LAWS, initial_value=FREE)
+        laws = LAWS if given.controller is None else (GIVEN, *LAWS)
+        self.law = gui.add_dropdown("Torque", laws, initial_value=laws[0])
         self.kp = gui.add_number("kp", 100.0, min=0.0, step=0.1, visible=False)
         self.kd = gui.add_number("kd", 20.0, min=0.0, step=0.1, visible=False)
         touching = bool(mechanism.contact_points)
@@ -106,8 +139,10 @@ class RunPanel:
             "Ground", touching, disabled=not touching,
             hint="A level plane at height zero" if touching else "The mechanism has no contact points",
         )  # fmt: skip
-        self.stiffness = gui.add_number("Stiffness (N/m)", 2000.0, min=1.0, step=1.0, visible=touching)
-        self.friction = gui.add_number("Friction", 0.7, min=0.0, step=0.01, visible=touching)
+        soil = touching and given.ground is None
+        firm = float(f"{firm_soil(mechanism).stiffness:.2g}")
+        self.stiffness = gui.add_number("Stiffness (N/m)", firm, min=1.0, step=1.0, visible=soil)
+        self.friction = gui.add_number("Friction", 0.7, min=0.0, step=0.01, visible=soil)
         self.run_button = gui.add_button("Run", icon="player-play", color="green")
         self.cancel_button = gui.add_button("Cancel", icon="x", color="red", visible=False)
         self.bar = gui.add_progress_bar(0.0, visible=False, animated=True)
@@ -118,10 +153,10 @@ class RunPanel:
         self.cancel_button.on_click(lambda event: self.cancel())
 
     def _show_gains(self) -> None:
-        self.kp.visible = self.kd.visible = self.law.value != FREE
+        self.kp.visible = self.kd.visible = self.law.value in (HOLD, HOLD_WITH_GRAVITY)
 
     def _show_soil(self) -> None:
-        self.stiffness.visible = self.friction.visible = bool(self.ground.value)
+        self.stiffness.visible = self.friction.visible = bool(self.ground.value) and self.given.ground is None
 
     @property
     def request(self) -> Request:
@@ -166,7 +201,7 @@ class RunPanel:
                 self.status.content = paragraph(f"t = {t:.3f} s of {request.duration:g} s", faint=True)
 
         try:
-            result = run_request(self._mechanism, q0, request, progress)
+            result = run_request(self._mechanism, q0, request, progress, self.given)
         except SimulationError as error:
             self._end("")
             if error.result is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,12 @@ class Stage:
         self._arrows: dict[str, Any] = {}
         self._labels: list[Any] = []
         self._solids: list[Any] = []
+        self._owners: list[int] = []  # the body of each solid
         for k, body in enumerate(scene.bodies):
             place = f"{self.root}/{k}"
             self._bodies.append(server.scene.add_frame(place, show_axes=False))
             self._add_body(place, body)
+            self._owners += [k] * (len(self._solids) - len(self._owners))
         for k, joint in enumerate(scene.joints):
             if joint.covered:
                 continue
@@ -117,6 +120,21 @@ class Stage:
         """Draw the bodies so that what is in them is seen, or solid."""
         for solid in self._solids:
             solid.opacity = CLEAR if wanted else None
+
+    def grab(self, dragged: Callable[[int, Any], None]) -> None:
+        """Let bodies be dragged with the mouse: ``dragged(body, event)`` is called in the order of events."""
+        self.let_go()
+        for body, solid in zip(self._owners, self._solids, strict=True):
+
+            async def on_drag(event: Any, body: int = body) -> None:
+                dragged(body, event)
+
+            solid.on_drag("left")(on_drag)
+
+    def let_go(self) -> None:
+        """Dragging turns the view again."""
+        for solid in self._solids:
+            solid.remove_drag_callback()
 
     def labels(self, wanted: bool) -> None:
         """Write the joints' names beside them, or take them away."""

@@ -17,6 +17,7 @@ from kinetree.report.scene import Scene
 from kinetree.report.skeleton import resting_pose
 from kinetree.result.netcdf import load_result
 from kinetree.result.result import Result
+from kinetree.simulation.ground import Ground
 from kinetree.study.models import mechanism_of
 from kinetree.viewer.standing import standing
 
@@ -26,11 +27,16 @@ FAR = 0.75  # of its size: what travels farther than this is followed
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A mechanism, the result it moves by if there is one, and where mesh files may be read from."""
+    """A mechanism, the result it moves by if there is one, and where mesh files may be read from.
+
+    Simulations from the page use ``controller`` and ``ground`` if they are given.
+    """
 
     mechanism: Mechanism
     result: Result | None = None
     meshes: Path | None = None
+    controller: Any = None
+    ground: Ground | None = None
 
 
 def subject_of(shown: Any, **options: Any) -> Subject:
