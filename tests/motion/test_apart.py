@@ -1,10 +1,15 @@
 """Distances of capsules and boxes, and motions that keep them, checked by brute force between the samples."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.outcome.passing import passing_instants
+from kinetree.motion.outcome.verify import fine_grid, verified
 from kinetree.motion.terms.apart import nearest_of_segments, nearest_to_box, signed_distance
+from kinetree.motion.tightening import violation_peaks
 
 ALONG = np.linspace(0.0, 1.0, 401)
 
@@ -74,13 +79,14 @@ def planar():
     return kt.zoo.two_link(length=(0.5, 0.4))
 
 
-def problem(*terms, robot=None):
+def problem(*terms, robot=None, **more):
     ends = [kt.terms.Boundary("start", [0.2, -0.4], 0.0), kt.terms.Boundary("end", [1.6, -0.4], 0.0)]
     return kt.Problem(
         planar() if robot is None else robot,
         objective=kt.terms.Time(),
         constraints=[*ends, kt.terms.TorqueLimits(20.0), *terms],
         limits="none",
+        **more,
     )
 
 
@@ -124,6 +130,65 @@ def test_links_of_one_arm_keep_apart():
     points = link_points(robot, q)
     assert np.linalg.norm(points[..., :2] - [0.55, 0.5], axis=-1).min() > 0.08 - 5e-4
     assert best.result.passed
+
+
+def tip(robot, q):
+    R, p = kt.forward_kinematics(robot, q)["link2"]
+    return p + R @ [0.4, 0, 0]
+
+
+def crossed(found, center, width):
+    """Whether the tip is in the plate at any of very many instants, by forward kinematics alone."""
+    q = found.at(np.linspace(0.0, found.duration, 100_001))[0]
+    away = np.abs(tip(planar(), q) - center)
+    return bool((away < [0.49 * width, 0.149, 0.149]).all(axis=1).any())
+
+
+@pytest.fixture(scope="module")
+def free():
+    return kt.predict(problem(segments=8))
+
+
+@pytest.mark.parametrize("width", [5e-3, 5e-4, 1e-4, 1e-6])
+@pytest.mark.parametrize("kind", ["plate", "rod"])
+def test_thin_obstacles_are_seen_between_instants(free, kind, width):
+    """What the tip crosses at full speed, midway between points of the usual grid."""
+    fine = fine_grid(free.problem)
+    s = 0.5 * (fine[40] + fine[41])
+    x, y, _ = center = tip(planar(), free.at([s * free.duration])[0])[0]
+    ends = {"of_start": (x, y, -0.1), "of_end": (x, y, 0.1)}
+    if kind == "plate":
+        obstacle = kt.terms.KeepOutBox("link2", center, (width, 0.3, 0.3), start=(0.4, 0, 0))
+        assert crossed(free, center, width) or width < 1e-5
+    else:
+        obstacle = kt.terms.KeepApart("link2", start=(0.4, 0, 0), **ends, of_radius=width / 2)
+    asked = problem(obstacle, segments=8)
+    rows = asked.bounded[-1]
+    values = rows.function.values(asked.evaluation(fine, free.x).everywhere)
+    assert values.min() > rows.lower  # the grid sees nothing
+    check = verified(asked, free.x)
+    assert check.anywhere > 0.3 and check.violations[0].family == rows.family
+    passed = replace(free, problem=asked, check=check)
+    assert passed.solved_at_samples and not passed.solved and passed.exit_code == 3
+    assert passed.status.startswith("Solved at the samples only")
+    peaks = violation_peaks(passed, 0.01)
+    assert np.abs(peaks - s).min() < 1e-4
+
+
+def test_a_far_obstacle_costs_nothing(free):
+    far = kt.terms.KeepApart("link2", start=(0.4, 0, 0), of_start=(-0.5, 0, 0), of_radius=1e-3)
+    asked, fine = problem(far, segments=8), fine_grid(free.problem)
+    assert len(passing_instants(asked, asked.bounded[-1], free.x, fine)) == len(fine)
+
+
+@pytest.mark.parametrize("width", [0.02, 1e-3])
+def test_what_is_called_solved_does_not_pass_through(width):
+    center = [0.55, 0.55, 0.0]
+    plate = kt.terms.KeepOutBox("link2", center, (width, 0.3, 0.3), start=(0.4, 0, 0))
+    found = kt.predict(problem(plate))
+    assert found.solved == (found.max_violation <= 0.01) == found.result.passed
+    assert not (found.solved and crossed(found, center, width))
+    assert found.solved or found.status.startswith("Solved at the samples only")
 
 
 @pytest.mark.parametrize(

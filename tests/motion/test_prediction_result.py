@@ -157,7 +157,7 @@ def test_what_is_saved_never_gets_worse(tmp_path, monkeypatch):
 
     def look(step):
         if path.exists():
-            statuses.append(kt.load_result(path).statistics["status"])
+            statuses.append(kt.load_result(path).statistics["status"].split()[0])
 
     predict(minimum_time(segments=4), solver="ipopt", save=path, progress=look, starts=2)
     first = statuses.index("solved")

@@ -242,8 +242,9 @@ def test_what_a_torque_rate_costs():
 def test_what_is_exceeded_between_samples_is_in_the_first_sentence():
     problem = minimum_time(segments=4, samples=1)
     found = predict(problem, between=None)
-    assert found.solved and found.max_violation > 0.05
-    assert str(found).startswith("Solved at the samples: ")
+    assert found.solved_at_samples and found.max_violation > 0.05
+    assert not found.solved and found.exit_code == 3 and "solved at samples only" in repr(found)
+    assert str(found).startswith("Solved at the samples only: ") and not found.result.passed
     assert found.status == found.explanation.status == found.result.audit["solved"].sentence
 
 

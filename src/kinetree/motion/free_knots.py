@@ -66,7 +66,7 @@ def free_knots(
     phases = PhasedProblem(_pieces(problem, prediction.duration, widest), Junction(upto))
     found = predict_phases(phases, start=_restricted(phases, prediction), **{**arguments, "between": None})
     best = _one_spline(problem, found, upto, arguments)
-    if not best.solved or best.objective >= prediction.objective:
+    if not best.solved_at_samples or best.objective >= prediction.objective:
         return prediction
     return replace(best, seconds=best.seconds + found.seconds + prediction.seconds)
 

@@ -75,7 +75,7 @@ def refine(
         found = predict(finer, start=best, between=None, **tight)
         change = abs(found.objective - best.objective) / max(abs(best.objective), 1e-12)
         found.seconds += best.seconds
-        if not found.solved:
+        if not found.solved_at_samples:
             segments *= 2
             continue
         settled = change < wanted and best is not prediction

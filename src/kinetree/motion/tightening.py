@@ -10,6 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.errors import InputError
+from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.outcome.verify import fine_grid
@@ -46,13 +47,13 @@ def tightened(
     """
     best = found
     for _ in range(rounds):
-        if not best.solved or best.max_violation <= allowed:
+        if not best.solved_at_samples or best.max_violation <= allowed:
             break
         asked = _with_samples(best, allowed)
         if asked is None:
             break
         again = search(asked, _near(asked, best))
-        if not again.solved:
+        if not again.solved_at_samples:
             break
         outcome = replace(again.outcome, iterations=again.iterations + best.iterations)
         seconds = again.seconds + best.seconds
@@ -114,9 +115,13 @@ def _sampled_there(found: Prediction, allowed: float) -> Problem | None:
 
 def violation_peaks(prediction: Prediction, tolerance: float) -> Array:
     """Instants s (m,) at which violations on the fine grid are largest, of those above ``tolerance``."""
-    problem, s = prediction.problem, fine_grid(prediction.problem)
+    problem, x = prediction.problem, prediction.x
+    grid = fine_grid(problem)
     found = []
-    for rows, values in bounded_values(problem, prediction.x, s):
+    for rows, values in bounded_values(problem, x, grid):
+        s = passing_instants(problem, rows, x, grid)
+        if len(s) > len(grid):
+            values = rows.function.values(problem.evaluation(s, x).everywhere)
         excess = np.maximum(np.asarray(rows.lower) - values, values - np.asarray(rows.upper)) / np.asarray(
             rows.scale
         )

@@ -166,5 +166,5 @@ def _draw_bounds(ax: Any, prediction: Prediction, panel: Panel, bounds: Bounds, 
 
 
 def _head(prediction: Prediction) -> str:
-    word = prediction.outcome.status.name.lower()
+    word = prediction.word
     return f"{prediction.problem.mechanism.name}: {word}, {prediction.duration:.4g} s"

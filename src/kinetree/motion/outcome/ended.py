@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
+from kinetree.motion.outcome.optimality import ENOUGH
 from kinetree.motion.solvers.interface import Outcome, Start, Status
 
 BETWEEN_SAMPLES = 1e-2  # part of a bound by which it may be exceeded where it is not enforced
+TOLERANCE = 1e-6  # of a search for which nothing else was asked
 NOTHING = 1e-4  # part that is not worth a word
 
 
@@ -22,7 +24,9 @@ def sentence(status: Status, between: float, allowed: float = BETWEEN_SAMPLES) -
         return status.value
     if between > allowed:
         exceeded = f"between them bounds are exceeded by up to {100.0 * between:.2g} %."
-        return f"Solved at the samples: the motion is the best that keeps all constraints there; {exceeded}"
+        return (
+            f"Solved at the samples only: the motion is the best that keeps all constraints there; {exceeded}"
+        )
     plain: str = status.value
     return plain.replace(" and ", f" (between samples to {100.0 * between:.2g} %) and ", 1)
 
@@ -44,9 +48,35 @@ class Ended(ABC):
         return float(self.asked.get("between") or BETWEEN_SAMPLES)
 
     @property
+    @abstractmethod
+    def violation_at_samples(self) -> float:
+        """The same where the constraints are enforced."""
+
+    @property
+    def allowed_at_samples(self) -> float:
+        """The part of a bound by which it may be exceeded where it is enforced."""
+        return ENOUGH * float(self.asked.get("tolerance", TOLERANCE))
+
+    @property
+    def solved_at_samples(self) -> bool:
+        """Whether the motion is the best of those that keep all constraints at the samples.
+
+        The conditions of optimality, recomputed, hold.
+        """
+        kept = self.violation_at_samples <= self.allowed_at_samples
+        return self.outcome.status is Status.SOLVED and kept
+
+    @property
     def solved(self) -> bool:
-        """Whether the best motion was found: the conditions of optimality hold, recomputed."""
-        return self.outcome.status is Status.SOLVED
+        """Whether it is the best at the samples and keeps its constraints between them, too, as asked."""
+        return self.solved_at_samples and self.max_violation <= self.allowed_between
+
+    @property
+    def word(self) -> str:
+        """How it ended, in a word or a few."""
+        if self.outcome.status is Status.SOLVED and not self.solved:
+            return "solved at samples only"
+        return str(self.outcome.status.name.lower())
 
     @property
     def status(self) -> str:
@@ -56,6 +86,8 @@ class Ended(ABC):
     @property
     def exit_code(self) -> int:
         """For a command line: 0 if solved, 3 if no such motion was found, 4 if it stopped early."""
+        if self.outcome.status is Status.SOLVED and not self.solved:
+            return 3
         return {Status.SOLVED: 0, Status.INFEASIBLE: 3, Status.UNPROVEN: 3}.get(self.outcome.status, 4)
 
     @property

@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import MOST, Explanation
-from kinetree.motion.outcome.optimality import ENOUGH, optimality
+from kinetree.motion.outcome.optimality import optimality
 from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.prediction_result import (
     STOPPED,
@@ -166,7 +166,7 @@ class PhasedPrediction(Ended):
             yield f"{JUNCTION}, {name}: {abs(gap):.3g} apart"
 
     def _advice(self, stated: list[Explanation]) -> Iterator[str]:
-        if self.solved:
+        if self.solved_at_samples:
             if any(part.advice for part in stated):
                 yield "More samples per segment keep limits between samples too."
             return
@@ -207,17 +207,17 @@ class PhasedPrediction(Ended):
             },
             audit=self._audit(),
             statistics=self._statistics(),
-            messages=messages(self.explanation, solved=self.solved),
+            messages=messages(self.explanation, solved=self.solved_at_samples),
             seconds=self.seconds,
             **stop,
         )
 
     def _audit(self) -> dict[str, Check]:
-        worst, most = self.violation_at_samples, ENOUGH * float(self.asked.get("tolerance", 1e-6))
+        worst, most = self.violation_at_samples, self.allowed_at_samples
         apart = max(map(abs, self.gaps.values()), default=0.0)
         found = optimality(self.phases.program, self.outcome)
         return {
-            "solved": Check(worst, most, self.solved and worst <= most, "1", self.status),
+            "solved": Check(worst, most, self.solved_at_samples, "1", self.status),
             "junctions": Check.within(
                 apart, most, "rad or m, per s", "each phase goes on from the one before"
             ),
@@ -238,7 +238,7 @@ class PhasedPrediction(Ended):
             "iterations": self.iterations,
             "max_violation": self.max_violation,
             "solver": self.outcome.solver,
-            "status": self.outcome.status.name.lower(),
+            "status": self.word,
             "variables": self.phases.n_variables,
             "constraints": self.phases.n_constraints,
         }
@@ -255,6 +255,5 @@ class PhasedPrediction(Ended):
         return str(self.explanation)
 
     def __repr__(self) -> str:
-        word = self.outcome.status.name.lower()
         durations = " + ".join(f"{T:.4g}" for T in self.durations)
-        return f"PhasedPrediction({word}, {durations} s, objective {self.objective:.6g})"
+        return f"PhasedPrediction({self.word}, {durations} s, objective {self.objective:.6g})"

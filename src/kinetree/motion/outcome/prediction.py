@@ -195,9 +195,8 @@ class Prediction(Ended):
         return str(self.explanation)
 
     def __repr__(self) -> str:
-        word = self.outcome.status.name.lower()
         return (
-            f"Prediction('{self.problem.mechanism.name}': {word}, duration {self.duration:.6g} s, "
+            f"Prediction('{self.problem.mechanism.name}': {self.word}, duration {self.duration:.6g} s, "
             f"objective {self.objective:.6g}, {self.iterations} iterations of {self.outcome.solver})"
         )
 

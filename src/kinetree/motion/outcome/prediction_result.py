@@ -10,7 +10,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.beyond import beyond_limits, limits_check
 from kinetree.motion.outcome.explain import Explanation, objective_apart
-from kinetree.motion.outcome.optimality import ENOUGH, optimality
+from kinetree.motion.outcome.optimality import optimality
 from kinetree.motion.problem.description import described
 from kinetree.motion.problem.unknowns import Curve
 from kinetree.motion.solvers.interface import Status
@@ -54,7 +54,7 @@ def prediction_result(prediction: Prediction) -> Result:
         settings=described(prediction.problem) | {"search": dict(prediction.asked)},
         audit=_audit(prediction),
         statistics=_statistics(prediction),
-        messages=messages(prediction.explanation, solved=prediction.solved),
+        messages=messages(prediction.explanation, solved=prediction.solved_at_samples),
         seconds=prediction.seconds,
         **stop,
     )
@@ -155,7 +155,7 @@ def _curve_splines(prediction: Prediction, curve: Curve) -> tuple[dict[str, Any]
 def _audit(prediction: Prediction) -> dict[str, Check]:
     """Solved; bounds kept between samples; the objective and the conditions of optimality recomputed."""
     outcome, program = prediction.outcome, prediction.problem.program
-    most = ENOUGH * float(prediction.asked.get("tolerance", 1e-6))
+    most = prediction.allowed_at_samples
     worst = prediction.violation_at_samples
     found = optimality(program, outcome)
     same = max(term.quadrature_error for term in prediction.problem.objective)
@@ -166,7 +166,7 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
             prediction.check.opened, CLOSED, "m or 1", "all loops are closed on a finer grid"
         )
     return {
-        "solved": Check(worst, most, prediction.solved and worst <= most, "1", prediction.status),
+        "solved": Check(worst, most, prediction.solved_at_samples, "1", prediction.status),
         "between_samples": Check.within(
             prediction.max_violation,
             prediction.allowed_between,
@@ -199,7 +199,7 @@ def _statistics(prediction: Prediction) -> dict[str, Any]:
         "iterations": prediction.iterations,
         "max_violation": prediction.max_violation,
         "solver": outcome.solver,
-        "status": outcome.status.name.lower(),
+        "status": prediction.word,
         "variables": prediction.problem.n_variables,
         "constraints": prediction.problem.n_constraints,
         "trials": [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.problem.instants import GaussSamples, given_samples
 from kinetree.motion.problem.problem import Problem, quadrature, spread
 from kinetree.motion.program.blocks import distinct_parts
@@ -106,7 +107,7 @@ def verified(problem: Problem, x: Array) -> Check:
     for rows, part in zip(sampled, parts[2:], strict=True):
         found += _exceeded(rows, At(evaluation, part), T, between=False)
         if isinstance(rows, Rows) and holds_throughout(rows, problem):
-            found += _exceeded(rows, everywhere, T, between=True)
+            found += _exceeded(rows, _closely(problem, rows, x, everywhere), T, between=True)
     for linear in problem.bounded:
         if isinstance(linear, LinearRows):
             found += _linear_violation(linear, x, T)
@@ -122,6 +123,12 @@ def verified(problem: Problem, x: Array) -> Check:
         {curve.name: everywhere.curve(curve.name) for curve in setting.unknowns.curves},
         0.0 if setting.closure is None else setting.closure.opened_by(motion.q),
     )
+
+
+def _closely(problem: Problem, rows: Rows, x: Array, everywhere: At) -> At:
+    """The fine grid, and instants between at which bodies might pass an obstacle unseen."""
+    s = passing_instants(problem, rows, x, everywhere.s)
+    return everywhere if len(s) == len(everywhere.s) else problem.evaluation(s, x).everywhere
 
 
 def _changes(problem: Problem, weight: float, changes: Changes, x: Array) -> float:

@@ -23,9 +23,11 @@ from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows
+from kinetree.motion.terms.contract import Bounded, Constraint, Distance, Rows
 
 ORIGIN = (0.0, 0.0, 0.0)
+USUAL = 0.01  # m: what a small distance is measured by
+SEEN = 0.005  # part of what violations are measured by that may be missed between instants
 ROUNDING = 1e-4  # m: what distances are too small by at most
 HALVINGS = 46  # until the nearest point of a segment is found
 POWER = 4  # of the mean that measures how deep a point is in a box
@@ -74,7 +76,8 @@ class KeepApart(Constraint):
         names = [setting.body(name, self.family) for name in (self.body, self.body, self.of, self.of)]
         places = [Place(setting.extended, name, x) for name, x in zip(names, self.ends, strict=True)]
         function = _Capsules(places, self.distance)
-        return [_above(function, self, self.distance, setting, f"{self.body} from {self.of}")]
+        label = f"{self.body} from {self.of}"
+        return [_above(function, self, self.distance, self.distance, setting, label)]
 
 
 class KeepOutBox(Constraint):
@@ -126,16 +129,22 @@ class KeepOutBox(Constraint):
         center = Place(setting.extended, other, self.center)
         axes = [Place(setting.extended, other, x, direction=True) for x in self.rotation.T]
         function = _OutOfBox(places, center, axes, 0.5 * self.size)
-        return [_above(function, self, self.distance, setting, f"{self.body} from the box of {self.of}")]
+        label, depth = f"{self.body} from the box of {self.of}", self.distance + 0.5 * float(self.size.min())
+        return [_above(function, self, self.distance, depth, setting, label)]
 
 
 def _above(
-    function: Function, term: KeepApart | KeepOutBox, least: float, setting: Setting, label: str
+    function: _Closest, term: KeepApart | KeepOutBox, least: float, depth: float, setting: Setting, label: str
 ) -> Rows:
-    """A distance that is at least so much."""
+    """A distance that is at least so much; ``depth`` is by how much it can be too small in the middle.
+
+    Violations are measured by the depth where it is small, so that no obstacle is too thin to count.
+    """
     low, high = np.array([least]), np.array([np.inf])
     s = setting.where(term.at, term.family)
-    scale = np.array([max(least, 0.01)])
+    size = min(max(least, USUAL), max(depth, ROUNDING))
+    function.resolution = min(SEEN * max(least, USUAL), 0.25 * size)
+    scale = np.array([size])
     return Rows(function, s, low, high, term.family, [label], "m", scale, "distance")
 
 
@@ -163,11 +172,19 @@ class _Near(NamedTuple):
     points: Array  # (m, K, 3)
 
 
-class _Closest(Function):
+class _Closest(Distance):
     """The least of psi(p(z)) + nu |z - 1/2|^2 over z, as a function of the pose."""
 
     of_pose, size = True, 1
     nu: float
+
+    @override
+    def speed(self, at: At) -> Array:
+        """That of the fastest of the points P, for p moves by weights c that add up to 1 on each body."""
+        rate = self.point_slopes(at) @ at.moving[:, None, 1, :, None]
+        v: Array = np.linalg.norm(rate[..., 0], axis=-1)
+        own, other = v[:, :2].max(axis=1), v[:, 2:].max(axis=1, initial=0.0)
+        return np.asarray(own + other)
 
     @abstractmethod
     def near(self, at: At) -> _Near:

@@ -70,6 +70,19 @@ class Function(Quantity):
         return {}
 
 
+class Distance(Function):
+    """A distance of two bodies, of which it can be known how fast it changes at most.
+
+    ``resolution`` (m): what moves by less between two instants cannot pass unseen.
+    """
+
+    resolution: float
+
+    @abstractmethod
+    def speed(self, at: At) -> Array:
+        """How fast the distance can change, (m,) in m/s: at least its rate, whichever points are nearest."""
+
+
 class CurveFunction(Function):
     """A function of further blocks alone: the motion has no part in it."""
 

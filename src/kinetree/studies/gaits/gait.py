@@ -118,7 +118,7 @@ class PredictedGait(Verified):
         return float(t[last] / step), float((x[last] - x[0]) / max(t[last], 1e-9))
 
     def __repr__(self) -> str:
-        plan, word = self.plan, self.prediction.outcome.status.name.lower()
+        plan, word = self.plan, self.prediction.word
         return (
             f"PredictedGait('{plan.who.mechanism.name}', {plan.schedule.name}, {plan.task.speed:g} m/s, "
             f"period {plan.period:.3g} s: {word}, objective {self.prediction.objective:.4g}, "

@@ -96,7 +96,7 @@ class Leap(Verified):
         return replace(result, audit={**result.audit, **self.checks})
 
     def __repr__(self) -> str:
-        word = self.prediction.outcome.status.name.lower()
+        word = self.prediction.word
         times = ", ".join(f"{T:.3g}" for T in self.prediction.durations)
         return (
             f"Leap('{self.who.mechanism.name}', {self.height:g} m high, {self.distance:g} m far: {word}, "

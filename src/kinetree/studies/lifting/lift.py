@@ -67,7 +67,7 @@ class Lift(Verified):
         return _with_forces(found, self.joint_forces)
 
     def __repr__(self) -> str:
-        word = self.prediction.outcome.status.name.lower()
+        word = self.prediction.word
         return (
             f"Lift({described(self.task)}: {word}, {self.prediction.duration:.3g} s, objective "
             f"{self.prediction.objective:.4g}, {self.prediction.iterations} iterations)"
@@ -142,7 +142,7 @@ def lift(
     found = perf_counter()
     infeasible = prediction.outcome.status is Status.INFEASIBLE
     why = conflicts(who, problem, start) if infeasible else []
-    checks = checked(who, prediction, simulated=simulated and prediction.solved)
+    checks = checked(who, prediction, simulated=simulated and prediction.solved_at_samples)
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
     return Lift(who, prediction, checks, seconds, tuple(why))
 

@@ -72,7 +72,7 @@ class TwoStepWalk(Verified):
         return with_ground(self.prediction.to_result(), self.ground, task, self.checks)
 
     def __repr__(self) -> str:
-        task, word = self.task, self.prediction.outcome.status.name.lower()
+        task, word = self.task, self.prediction.word
         return (
             f"TwoStepWalk({task.speed:g} m/s, steps of {task.step:g} m, {task.sex} {task.height:g} m "
             f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "

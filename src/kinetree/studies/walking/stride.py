@@ -81,7 +81,7 @@ class Stride(Verified):
         task = self.task
         return (
             f"Stride({task.speed:g} m/s, two steps of {task.step:g} m, {task.sex} {task.height:g} m "
-            f"{task.mass:g} kg: {self.prediction.outcome.status.name.lower()}, objective "
+            f"{task.mass:g} kg: {self.prediction.word}, objective "
             f"{self.prediction.objective:.4g}, {self.prediction.outcome.iterations} iterations)"
         )
 
@@ -132,9 +132,8 @@ def _even(task: Walking, search: dict[str, Any]) -> Prediction:
 
 
 def _solved(prediction: PhasedPrediction) -> Check:
-    tolerance = 100.0 * float(prediction.asked.get("tolerance", 1e-3))
-    worst = prediction.violation_at_samples
-    return Check(worst, tolerance, prediction.solved and worst <= tolerance, "1", prediction.status)
+    worst, most = prediction.violation_at_samples, prediction.allowed_at_samples
+    return Check(worst, most, prediction.solved_at_samples, "1", prediction.status)
 
 
 def _statistics(prediction: PhasedPrediction) -> dict[str, Any]:
@@ -143,7 +142,7 @@ def _statistics(prediction: PhasedPrediction) -> dict[str, Any]:
         "objective": prediction.objective,
         "iterations": prediction.outcome.iterations,
         "solver": prediction.outcome.solver,
-        "status": prediction.outcome.status.name.lower(),
+        "status": prediction.word,
         "variables": prediction.phases.n_variables,
         "constraints": prediction.phases.n_constraints,
     }

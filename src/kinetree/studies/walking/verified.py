@@ -15,8 +15,8 @@ class Verified:
 
     @property
     def solved(self) -> bool:
-        """Whether the search converged."""
-        return bool(self.prediction.solved)
+        """Whether the search converged: at its samples; what holds between them the checks say."""
+        return bool(self.prediction.solved_at_samples)
 
     @property
     def passed(self) -> bool:

@@ -55,7 +55,7 @@ class Walk(Verified):
         return with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
 
     def __repr__(self) -> str:
-        task, word = self.task, self.prediction.outcome.status.name.lower()
+        task, word = self.task, self.prediction.word
         return (
             f"Walk({task.speed:g} m/s, steps of {task.step:g} m, {task.sex} {task.height:g} m "
             f"{task.mass:g} kg: {word}, objective {self.prediction.objective:.4g}, "

@@ -47,13 +47,15 @@ def prepare(work: Assignment) -> Work:
         with work.origin.blamed("predict"):
             if not isinstance(asked, Problem):
                 phased = predict_phases(asked, **search)
-                return _checked(history.within(phased.to_result()), phased.parts if phased.solved else [])
+                return _checked(
+                    history.within(phased.to_result()), phased.parts if phased.solved_at_samples else []
+                )
             found = predict(asked, start="random" if table.begin == "random" else None, **search)
-            if table.free_knots and found.solved:
+            if table.free_knots and found.solved_at_samples:
                 found = free_knots(found, solver=table.solver, progress=history)
-            if table.refine and found.solved:
+            if table.refine and found.solved_at_samples:
                 found = refine(found, solver=table.solver, progress=history)
-        result = _checked(history.within(found.to_result()), [found] if found.solved else [])
+        result = _checked(history.within(found.to_result()), [found] if found.solved_at_samples else [])
         return _with_slopes(result, found, table.sensitivities)
 
     return run
