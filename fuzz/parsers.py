@@ -1,4 +1,4 @@
-"""Mechanism files and tables that are nearly right: TOML, URDF, MJCF, Denavit-Hartenberg."""
+"""Mechanism files and tables that are nearly right: TOML, URDF, MJCF, SDF, Denavit-Hartenberg."""
 
 from __future__ import annotations
 
@@ -12,35 +12,20 @@ import numpy as np
 import kinetree as kt
 from fuzz.answers import compare
 from fuzz.change import changed_table, changed_text
+from fuzz.models import MJCF, SDF, WITH_LOOP, WITH_TIPS, YAML
+from fuzz.plausible import plausible
 from fuzz.runner import ACCEPTED, REFUSED, Fuzzer
 
 ROBOTS = ("gripper", "two_link", "quadruped", "four_bar", "hexapod", "kuka_kr5")
-MJCF = """<mujoco model="arm">
-  <compiler angle="radian"/>
-  <option gravity="0 0 -9.81"/>
-  <worldbody>
-    <body name="upper" pos="0 0 1">
-      <joint name="shoulder" type="hinge" axis="0 1 0" range="-2 2" damping="0.1" armature="0.01"/>
-      <geom type="capsule" fromto="0 0 0 0.4 0 0" size="0.03" mass="2"/>
-      <body name="fore" pos="0.4 0 0" euler="0 0.3 0">
-        <joint name="elbow" type="hinge" axis="0 1 0.2" stiffness="3" springref="0.2"/>
-        <inertial pos="0.2 0 0" mass="1.5" diaginertia="0.01 0.02 0.02"/>
-        <body name="hand" pos="0.3 0 0">
-          <joint name="slide" type="slide" axis="1 0 0" limited="true" range="0 0.1"/>
-          <geom type="box" size="0.05 0.04 0.02" density="800"/>
-        </body>
-      </body>
-    </body>
-    <body name="ball" pos="1 0 2"><freejoint/><geom type="sphere" size="0.1" mass="1"/></body>
-  </worldbody>
-</mujoco>"""
+BY_HAND: dict[str, tuple[str, ...]] = {".xml": (MJCF,), ".sdf": SDF}
+PLAUSIBLE, ALSO_DAMAGED = 0.7, 0.85  # of the cases: a model that can be meant; one that is damaged, too
 
 
 @cache
 def texts(suffix: str) -> tuple[str, ...]:
     """Good files to begin with."""
-    if suffix == ".xml":
-        return (MJCF,)
+    if suffix in BY_HAND:
+        return BY_HAND[suffix]
     found = []
     for name in ROBOTS:
         with tempfile.TemporaryDirectory() as folder:
@@ -55,7 +40,7 @@ def texts(suffix: str) -> tuple[str, ...]:
 
 def prepare() -> None:
     """Compile what answers need, once, before children are made."""
-    for suffix in (".toml", ".urdf", ".xml"):
+    for suffix in (".toml", ".urdf", ".xml", ".sdf"):
         texts(suffix)
     for name in ROBOTS:
         compare(getattr(kt.zoo, name)(), np.random.default_rng(0))
@@ -70,7 +55,19 @@ def _written(folder: Path, suffix: str, text: str) -> Path:
 
 def _file(suffix: str, rng: np.random.Generator, folder: Path) -> str:
     known = texts(suffix)
-    place = _written(folder, suffix, changed_text(rng, known[int(rng.integers(len(known)))]))
+    place = _written(folder, suffix, changed(rng, known[int(rng.integers(len(known)))], suffix))
+    return _loaded(place, rng)
+
+
+def changed(rng: np.random.Generator, text: str, suffix: str) -> str:
+    """A text with changes that leave it plausible, with such that damage it, or both."""
+    kind = rng.uniform()
+    if kind < ALSO_DAMAGED:
+        text = plausible(rng, text, suffix)
+    return text if kind < PLAUSIBLE else changed_text(rng, text)
+
+
+def _loaded(place: Path, rng: np.random.Generator) -> str:
     try:
         mechanism = kt.load(place)
     except kt.KinetreeError:
@@ -92,6 +89,26 @@ def urdf(rng: np.random.Generator, folder: Path) -> str:
 def mjcf(rng: np.random.Generator, folder: Path) -> str:
     """An MJCF file."""
     return _file(".xml", rng, folder)
+
+
+def sdf(rng: np.random.Generator, folder: Path) -> str:
+    """An SDF file."""
+    return _file(".sdf", rng, folder)
+
+
+def loops(rng: np.random.Generator, folder: Path) -> str:
+    """A URDF file with a loop: in an element of URDF+, or in a robot.yaml beside it."""
+    beside, kind = folder / "case.yaml", int(rng.integers(3))
+    beside.unlink(missing_ok=True)
+    if kind == 0:
+        return _loaded(_written(folder, ".urdf", changed(rng, WITH_LOOP, ".urdf")), rng)
+    beside.write_text(
+        changed_text(rng, YAML) if kind == 1 else YAML, encoding="utf-8", errors="surrogateescape"
+    )
+    text = WITH_TIPS if kind == 1 else changed(rng, WITH_TIPS, ".urdf")
+    found = _loaded(_written(folder, ".urdf", text), rng)
+    beside.unlink(missing_ok=True)
+    return found
 
 
 def dh(rng: np.random.Generator, folder: Path) -> str:
@@ -123,5 +140,9 @@ PARSERS = (
     Fuzzer("toml", "mechanism files in TOML, answers against other formulations", toml, prepare),
     Fuzzer("urdf", "URDF files, answers against other formulations", urdf, prepare),
     Fuzzer("mjcf", "MJCF files, answers against other formulations", mjcf, prepare),
+    Fuzzer("sdf", "SDF files, answers against other formulations", sdf, prepare),
+    Fuzzer(
+        "loops", "URDF files with loops in elements or YAML, answers against the open tree", loops, prepare
+    ),
     Fuzzer("dh", "tables of Denavit and Hartenberg", dh, prepare),
 )

@@ -1,8 +1,10 @@
 """A few cases of every fuzzer, and that the runner sees each kind of fault."""
 
+import contextlib
 import os
 import signal
 import time
+import warnings
 from operator import attrgetter
 
 import numpy as np
@@ -11,15 +13,18 @@ import pytest
 pytest.importorskip("resource", reason="limits of processes are those of POSIX")
 
 from fuzz import long, runner
+from fuzz.answers import compare
 from fuzz.catalogue import FUZZERS
+from fuzz.parsers import texts
+from fuzz.plausible import plausible
 from fuzz.questions import asked_everything
 from fuzz.runner import Fuzzer, WrongAnswerError, run
 
 import kinetree as kt
 
 COUNTS = {
-    "toml": 40, "urdf": 40, "mjcf": 20, "dh": 60, "api": 60, "results": 40, "studies": 10, "cli": 10,
-    "cache": 3, "mechanisms": 40, "predictions": 8,
+    "toml": 40, "urdf": 40, "mjcf": 20, "sdf": 30, "loops": 10, "dh": 60, "api": 60, "results": 40,
+    "studies": 10, "cli": 10, "cache": 3, "mechanisms": 40, "predictions": 8,
 }  # fmt: skip
 
 
@@ -68,6 +73,36 @@ def test_wrong_answers_of_any_question_are_seen(monkeypatch, rng):
             )
             with pytest.raises(WrongAnswerError):
                 asked_everything(robot, rng)
+
+
+@pytest.mark.parametrize("name", ["two_link", "four_bar"])
+def test_wrong_accelerations_and_torques_are_seen(monkeypatch, rng, name):
+    """What is compared of accepted files, of trees and of loops."""
+    robot = getattr(kt.zoo, name)()
+    compare(robot, rng)
+    for question in ("forward_dynamics", "mass_matrix", "bias_torque"):
+        answer = getattr(kt, question)
+        with monkeypatch.context() as changed:
+            changed.setattr(kt, question, lambda *a, _answer=answer, **more: 1.001 * _answer(*a, **more))
+            with pytest.raises(WrongAnswerError):
+                compare(robot, rng)
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".urdf", ".xml", ".sdf"])
+def test_plausible_changes_leave_models(suffix, tmp_path):
+    """At least half of what can be meant is read; all of it is another text."""
+    known, read = texts(suffix), 0
+    for k in range(20):
+        rng = np.random.default_rng([5, k])
+        before = known[k % len(known)]
+        text = plausible(rng, before, suffix)
+        place = tmp_path / f"case{suffix}"
+        place.write_text(text, encoding="utf-8")
+        with contextlib.suppress(kt.KinetreeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kt.load(place)
+            read += 1
+    assert read >= 10
 
 
 def test_memory_that_grows_is_seen(monkeypatch):
