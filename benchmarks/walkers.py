@@ -176,14 +176,14 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
         if up @ pose.position[trunk] - feet < 0.6 * height or tilt > 1.0:
             fell = True
             break
-        if balance.plan.steps >= trial.steps:
+        if balance.steps >= trial.steps:
             break
     way = ahead @ (kt.forward_kinematics(robot, q).position[trunk] - first.position[trunk])
     unit = robot.mass * G * walker.leg
     why = balance.walked()[1].partition("; ")[2].partition(";")[0] if fell else ""
     seconds = time.process_time() - began
     share = balance.statistics()["torque_share"]
-    return Outcome(balance.plan.steps, fell, float(way) / max(t, 1e-9), most / unit, share, seconds, why)
+    return Outcome(balance.steps, fell, float(way) / max(t, 1e-9), most / unit, share, seconds, why)
 
 
 def trials(kind: str) -> Iterator[Trial]:

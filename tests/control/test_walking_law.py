@@ -1,15 +1,17 @@
 """Walking of bipeds: what is found in a mechanism, where feet are put, and that robots stay up."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from benchmarks.walkers import five_link, random_robot
+from walking_reference import ReferenceLaw
 
 import kinetree as kt
 from kinetree.control import ContactReading, SampledLaw, Walking
-from kinetree.control.walking.plan import Gait, Plan, minimum_jerk
+from kinetree.control.walking.balance import Balance
+from kinetree.control.walking.compiled.footholds import minimum_jerk, plan
+from kinetree.control.walking.gait import Gait
 from kinetree.control.walking.walker import walker_of
 
 G = 9.81
@@ -59,36 +61,29 @@ def test_it_starts_on_the_ground_with_bent_knees(name):
 
 def test_footholds_make_an_inverted_pendulum_walk_at_the_speed():
     """The plan moves the feet of a linear inverted pendulum, x'' = w^2 (x - p), solved exactly."""
-    robot = kt.zoo.spatial_biped()
-    walker, height, tick = walker_of(robot), 0.8, 0.002
-    plan, w = Plan(walker, Gait(0.15)), math.sqrt(G / height)
-    feet = [np.array([0.0, 0.1, 0.0]), np.array([0.0, -0.1, 0.0])]
+    walker, height, tick = walker_of(kt.zoo.spatial_biped()), 0.8, 0.002
+    balance, w = Balance(walker, Gait(0.15)), math.sqrt(G / height)
+    walk, bodies = (x.view(np.recarray) for x in (balance._walk, balance._bodies))
+    walk, feet = walk[0], [bodies[0], bodies[1]]
     x, v = np.zeros(2), np.zeros(2)
     where, rows = [], 3000
+    feet[0].x[:], feet[1].x[:] = (0.0, 0.1, 0.0), (0.0, -0.1, 0.0)
     for k in range(rows):
-        center, velocity = np.array([*x, height]), np.array([*v, 0.0])
-        hips = tuple(np.array([x[0], x[1] + side * 0.05, 0.88]) for side in (1, -1))
-        seen = SimpleNamespace(
-            center=center,
-            velocity=velocity,
-            hips=hips,
-            feet=[SimpleNamespace(position=foot) for foot in feet],
-        )
-        landed = plan.begun and plan.phase > plan.T
-        loads = np.array([0.0, 0.0])
-        moving = plan.moving[0]
-        loads[moving] = 1e3 if landed else 0.0
-        if landed:
-            feet[moving] = np.array([*plan.foothold, 0.0])
-            seen.feet[moving].position = feet[moving]
-        plan.update(k * tick, seen, loads)
-        p = feet[plan.stance[0]][:2]
+        walk.center[:], walk.velocity[:] = (*x, height), (*v, 0.0)
+        swinging = feet[1 - walk.group]
+        for foot, side in zip(feet, (1, -1), strict=True):
+            foot.hip[:], foot.force = (x[0], x[1] + side * 0.05, 0.88), 0.0
+        if walk.begun and walk.phase > walk.period:
+            swinging.force = 1e3
+            swinging.x[:2] = walk.foothold
+        plan(walk, bodies, k * tick)  # the compiled function's source
+        p = feet[walk.group].x[:2]
         c, s = math.cosh(w * tick), math.sinh(w * tick)
         x, v = p + (x - p) * c + v / w * s, (x - p) * w * s + v * c
         where.append(x.copy())
     speed = (where[-1][0] - where[rows // 2][0]) / (tick * (rows - 1 - rows // 2))
     assert speed == pytest.approx(0.15 * math.sqrt(G * walker.leg), rel=0.06)
-    assert np.ptp(np.array(where)[rows // 2 :, 1]) < 0.15 and plan.steps > 10
+    assert np.ptp(np.array(where)[rows // 2 :, 1]) < 0.15 and walk.steps > 10
 
 
 def unlike_legs():
@@ -156,32 +151,45 @@ def test_legs_swing_in_groups_of_neighbors():
             assert len({round(place[0], 6) for place in places}) == count
 
 
-def test_torques_solve_the_equations_of_motion():
-    """What the compiled least squares returns, beside NumPy's dense solution of the same rows."""
-    robot, law = kt.zoo.quadruped(), Walking()
-    balance, q = law.balance(robot), law.start(robot)
-    qd = 0.05 * np.random.default_rng(3).standard_normal(robot.n_dof)
-    found = kt.simulation.contact_forces(robot, SOIL, q, qd)
-    reading = ContactReading(found.names, found.force, found.penetration, found.velocity)
-    tau = balance(0.0, q, qd, reading)
-    view, solver = balance.viewer(q, qd), balance.solver
-    G, usual = balance._forces(view, q)
-    n, k = robot.n_dof, len(G)
-    A, b = [], []
-    for row in range(solver.count):
-        who, part, d = solver.body[row], solver.part[row], solver.direction[row]
-        J = d @ view.M[:3] if who < 0 else d @ view.J[who, part : part + 3]
-        root = math.sqrt(solver.weight[row])
-        A.append(np.concatenate([root * J, np.zeros(k)]))
-        b.append(root * solver.aim[row])
-    small = np.diag(np.concatenate([np.full(n, math.sqrt(1e-4)), np.full(k, math.sqrt(solver.light))]))
-    A, b = np.vstack([*A, small]), np.concatenate([b, np.zeros(n), math.sqrt(solver.light) * usual])
-    C = np.hstack([view.M[:6], -G[:, :6].T])
-    K = np.block([[A.T @ A, C.T], [C, np.zeros((6, 6))]])
-    x = np.linalg.solve(K, np.concatenate([A.T @ b, -view.h[:6]]))
-    whole = view.M @ x[:n] + view.h - G.T @ x[n : n + k]
-    np.testing.assert_allclose(whole[:6], 0.0, atol=1e-6)
-    np.testing.assert_allclose(tau[6:], whole[6:], rtol=1e-4, atol=1e-4)
+def reading(robot, ground, q, qd):
+    """What the law feels of the ground in a state."""
+    found = kt.contact_forces(robot, ground, q, qd)
+    return ContactReading(found.names, found.force, found.penetration, found.velocity)
+
+
+@pytest.mark.parametrize("name", [*ROBOTS, "quadruped", "hexapod"])
+def test_the_compiled_law_equals_the_one_in_numpy(name):
+    """Tick by tick over a step and a half, a push, a turn and a change of speed."""
+    robot = ROBOTS[name]() if name in ROBOTS else getattr(kt.zoo, name)()
+    walker, period = walker_of(robot), 0.008
+    unit = math.sqrt(G * walker.leg)
+    turn = 0.0 if walker.is_planar else 0.3
+    law = Walking([[0.0, 0.1 * unit], [1.0, 0.2 * unit]], heading=[[0.0, 0.0], [1.0, turn]] if turn else 0.0)
+    balance = law.balance(robot)
+    reference = ReferenceLaw(
+        walker, law._gait(walker), lambda t: np.interp(t, [0, 1], [0.1, 0.2]) * unit, lambda t: turn * t
+    )
+    q, qd, shares = law.start(robot), np.zeros(robot.n_dof), set()
+    run = kt.Simulator(
+        robot, period, torque=np.zeros(robot.n_dof), ground=SOIL, times=2, method="radau", rtol=1e-3,
+        atol=1e-5,
+    )  # fmt: skip
+    push = np.array([0.3, 0.0] if walker.is_planar else [0.2, 0.9, 0.0])
+    for k in range(72):
+        if k in (20, 50):
+            qd[walker.moving[: len(push)]] += push if k == 20 else -push
+        felt = reading(robot, SOIL, q, qd)
+        tau, expected = balance(k * period, q, qd, felt), reference(k * period, q, qd, felt)
+        most = balance.most
+        np.testing.assert_allclose(
+            tau, np.clip(expected, -most, most), rtol=1e-6, atol=1e-8 * most.max(), err_msg=f"tick {k}"
+        )
+        shares.add(float(balance.walk["share"]))
+        run.system.set_constant(tau)
+        motion = run.run(q, qd)
+        q, qd = motion.q[-1].copy(), motion.qd[-1].copy()
+    assert balance.steps == reference.steps >= 1
+    assert len(shares) > 1 or name != "spatial"  # friction has held a swing foot back
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-import numpy as np
+from typing import Any
 
 from kinetree.algebra.arrays import Array
-from kinetree.control.sampled import ContactReading
-from kinetree.control.walking.plan import Plan
-from kinetree.control.walking.view import View
 from kinetree.control.walking.walker import Walker
 
 SLIPPING = 0.12  # speed of a foot that carries weight, in sqrt(g L)
@@ -66,41 +62,40 @@ class Diary:
         self.unit = math.sqrt(walker.gravity * walker.leg)
         self.weight = walker.mechanism.mass * walker.gravity
         self.fallen: float | None = None
-        self.steps, self.most, self.share = 0, 0.0, 0.0
+        self.steps, self.share = 0, 0.0
         self._since: dict[str, float] = {}
         self._begun: list[tuple[float, str, str]] = []  # when, which symptom, where
         self._period = 0.0
-        legs = {name for foot in walker.feet for name in foot.joints}
-        self._inside = np.array([name in legs for name in walker.mechanism.joint_names])
-        self._places: dict[tuple[str, ...], list[list[int]]] = {}
 
-    def note(
-        self,
-        t: float,
-        plan: Plan,
-        view: View,
-        loads: Array,
-        contact: ContactReading,
-        wanted: Array,
-        most: Array,
-    ) -> None:
-        """Take down one tick: torques wanted and the most there are, (n_dof,)."""
-        self.steps, self._period = plan.steps, plan.T
-        asked = np.where(self._inside, np.abs(wanted) / most, 0.0)
-        joint = int(np.argmax(asked))
-        self.share = max(self.share, min(float(asked[joint]), 1.0))
-        slipping = self._slipping(plan, loads, contact)
-        total = float(loads.sum())
-        self._sign(t, "slip", slipping is not None, slipping or "")
-        self._sign(t, "torque", asked[joint] > BEYOND, self._torque(joint, wanted, most))
-        self._sign(t, "unloading", plan.steps > 0 and total < UNLOADED * self.weight, "")
-        late = plan.phase > 0.7 * plan.T
-        self._sign(t, "placement", late and plan.missing > MISPLACED * self.walker.leg, self._far(plan))
+    def note(self, t: float, walk: Any, wanted: Array, most: Array) -> None:
+        """Take down one tick: its record, torques wanted and the most there are, (n_dof,)."""
+        self.steps, self._period = int(walk["steps"]), float(walk["period"])
+        asked, slip = float(walk["asked"]), float(walk["slip"])
+        self.share = max(self.share, min(asked, 1.0))
+        if slip > SLIPPING * self.unit:
+            foot = self.walker.feet[int(walk["slipping"])].body
+            self._sign(t, "slip", f" ('{foot}', {slip:.2g} m/s)")
+        else:
+            self._since.pop("slip", None)
+        if asked > BEYOND:
+            joint = int(walk["joint"])
+            name = self.walker.mechanism.joint_names[joint]
+            self._sign(t, "torque", f" ('{name}' needed {abs(wanted[joint]):.3g} of {most[joint]:.3g} N m)")
+        else:
+            self._since.pop("torque", None)
+        if self.steps > 0 and walk["load"] < UNLOADED * self.weight:
+            self._sign(t, "unloading", "")
+        else:
+            self._since.pop("unloading", None)
+        missing = float(walk["missing"])
+        if missing > MISPLACED * self.walker.leg and walk["phase"] > 0.7 * self._period:
+            self._sign(t, "placement", f" ({missing:.2g} m short)")
+        else:
+            self._since.pop("placement", None)
 
-    def has_fallen(self, t: float, view: View, tilt: float, plan: Plan) -> bool:
+    def has_fallen(self, t: float, walk: Any) -> bool:
         """Whether the trunk leans or has come down too far."""
-        lowest = min(float(foot.position[-1]) for foot in view.feet)
-        if self.fallen is None and (tilt > TILT or float(view.center[-1]) - lowest < LOW * plan.height):
+        if self.fallen is None and (walk["tilt"] > TILT or walk["lowest"] < LOW * walk["height"]):
             self.fallen = t
         return self.fallen is not None
 
@@ -121,35 +116,9 @@ class Diary:
         return {"walk_steps": float(self.steps), "torque_share": round(self.share, 3)}
 
     # ---- helpers -----------------------------------------------------------------------------------------
-    def _sign(self, t: float, name: str, is_there: bool, where: str) -> None:
-        """A symptom that is there, or not: it counts once it has lasted."""
-        if not is_there:
-            self._since.pop(name, None)
-            return
+    def _sign(self, t: float, name: str, where: str) -> None:
+        """A symptom is there: it counts once it has lasted."""
         began = self._since.setdefault(name, t)
         if began >= 0.0 and t - began >= LASTS:
             self._begun.append((began, name, where))
             self._since[name] = -1.0  # taken down
-
-    def _slipping(self, plan: Plan, loads: Array, contact: ContactReading) -> str | None:
-        """Which foot that carries weight moves along the ground."""
-        places = self._places.get(contact.names)
-        if places is None:
-            index = {name: k for k, name in enumerate(contact.names)}
-            feet = self.walker.feet
-            places = [[index[x] for x in foot.contact_points if x in index] for foot in feet]
-            self._places = {contact.names: places}
-        for foot in plan.stance:
-            if plan.phase > 0.2 * plan.T and loads[foot] > LOADED * self.weight:
-                rows = contact.velocity[places[foot], 1:]
-                speed = math.sqrt(float((rows * rows).sum(axis=1).min()))  # of all points of the foot
-                if speed > SLIPPING * self.unit:
-                    return f" ('{self.walker.feet[foot].body}', {speed:.2g} m/s)"
-        return None
-
-    def _torque(self, joint: int, wanted: Array, most: Array) -> str:
-        name = self.walker.mechanism.joint_names[joint]
-        return f" ('{name}' needed {abs(wanted[joint]):.3g} of {most[joint]:.3g} N m)"
-
-    def _far(self, plan: Plan) -> str:
-        return f" ({plan.missing:.2g} m short)"

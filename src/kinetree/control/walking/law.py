@@ -18,7 +18,7 @@ from kinetree.control.sampled import RunningLaw, SampledLaw
 from kinetree.control.structure import check_same_structure
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.command import Command, course
-from kinetree.control.walking.plan import Gait
+from kinetree.control.walking.gait import Gait
 from kinetree.control.walking.standing import standing
 from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError, shown

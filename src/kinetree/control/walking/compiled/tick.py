@@ -1,0 +1,155 @@
+"""One tick of the walking law as machine code: look, plan, tasks, least squares, torques."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from kinetree.control.walking.compiled.footholds import follow, plan
+from kinetree.control.walking.compiled.least_squares import assemble, eliminate, torques
+from kinetree.control.walking.compiled.look import look
+from kinetree.control.walking.compiled.memory import BODY, WALK
+from kinetree.control.walking.compiled.tasks import fill_forces, fill_rows
+from kinetree.engine.door import helper
+
+FRICTION = 0.6  # that the law counts on
+HALVINGS = 12  # of the share of the swing that friction lets through
+
+
+def tick(
+    walks, bodies, t, speed, heading, q, qd, M, h, kin, forces, places, slips, E, moves, weightless, turns,
+    moving, axes, path, others, posture, light, J, rows, G, usual, K, b, row, room, limit, legs, wanted, tau,
+):  # fmt: skip
+    """Torques tau (n_dof,) for a state; what is wanted before limits; returns 1 if there is no solution.
+
+    ``forces`` (p, 3) of the ground at contact points, ``slips`` (p, 3) their velocities out of and along the
+    ground, ``places`` (p,) the feet they belong to; all else is as in the functions that are called here.
+    """
+    walk = walks[0]
+    look(walk, bodies, E, moves, weightless, kin, axes, path, M, h, qd, moving, J)
+    feel(walk, bodies, E, forces, places)
+    if not walk.begun:
+        remember(walk, bodies, others, posture, q)
+    follow(walk, t, speed, heading)
+    plan(walk, bodies, t)
+    watch(walk, bodies, E)
+    spare, rotation = room[:6], room[6:9, :3]
+    m = fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, rotation, rows)
+    k = fill_forces(walk, bodies, E, kin, axes, path, J, spare, G, usual)
+    count = assemble(M, h, moving, walk.n_base, J, rows, m, G, usual, k, light, K, b, row)
+    failed = eliminate(K, b, walk.n + k + count)
+    if not failed:
+        walk.share = gentle_share(walk, b, k)
+        for i in range(walk.n + k):
+            b[i, 0] = b[i, 1] + walk.share * (b[i, 0] - b[i, 1])
+        torques(M, h, moving, walk.n_base, G, k, b, wanted)
+    note(walk, bodies, slips, places, wanted, limit, legs)
+    for i in range(tau.shape[0]):
+        tau[i] = min(max(wanted[i], -limit[i]), limit[i])
+    return failed
+
+
+@helper
+def feel(walk, bodies, E, forces, places):
+    """Normal forces on the feet (N)."""
+    walk.load = 0.0
+    for k in range(walk.feet):
+        bodies[k].force = 0.0
+    for i in range(forces.shape[0]):
+        if places[i] >= 0:
+            up = E[2, 0] * forces[i, 0] + E[2, 1] * forces[i, 1] + E[2, 2] * forces[i, 2]
+            bodies[places[i]].force += up
+            walk.load += up
+
+
+@helper
+def remember(walk, bodies, others, posture, q):
+    """The first posture: rotations of trunk and feet, coordinates that belong to no leg."""
+    for b in range(bodies.shape[0]):
+        for i in range(3):
+            for j in range(3):
+                bodies[b].first[i, j] = bodies[b].R[i, j]
+    for i in range(walk.others):
+        posture[i] = q[others[i]]
+
+
+@helper
+def watch(walk, bodies, E):
+    """How far the trunk leans from upright, and how high the center of mass is above the lowest foot."""
+    trunk, cosine = bodies[walk.feet], 0.0
+    for i in range(3):
+        was = 0.0
+        for j in range(3):
+            was += trunk.R[i, j] * (
+                trunk.first[0, j] * E[2, 0] + trunk.first[1, j] * E[2, 1] + trunk.first[2, j] * E[2, 2]
+            )
+        cosine += was * E[2, i]
+    walk.tilt = math.acos(min(max(cosine, -1.0), 1.0))
+    lowest = bodies[0].x[2]
+    for k in range(walk.feet):
+        lowest = min(lowest, bodies[k].x[2])
+    walk.lowest = walk.center[2] - lowest
+
+
+@helper
+def gentle_share(walk, b, k):
+    """The largest share of the swing with which the ground force stays within friction; 1 of many feet."""
+    if not walk.biped or not is_slippery(walk, b, 1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if is_slippery(walk, b, middle):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@helper
+def is_slippery(walk, b, share):
+    """Whether the ground force asks for too much friction."""
+    n, squares, last = walk.n, 0.0, 1 if walk.planar else 2
+    for i in range(last):
+        x = b[n + i, 1] + share * (b[n + i, 0] - b[n + i, 1])
+        squares += x * x
+    normal = max(b[n + last, 1] + share * (b[n + last, 0] - b[n + last, 1]), 0.0)
+    return squares > (FRICTION * normal) ** 2
+
+
+@helper
+def note(walk, bodies, slips, places, wanted, limit, legs):
+    """What a diary needs: the joint of a leg that is asked most, and the foot that slips."""
+    walk.asked, walk.joint = 0.0, 0
+    for i in range(wanted.shape[0]):
+        if legs[i] > 0 and abs(wanted[i]) > walk.asked * limit[i]:
+            walk.asked, walk.joint = abs(wanted[i]) / limit[i], i
+    walk.slip, walk.slipping = 0.0, -1
+    for k in range(walk.feet):
+        foot = bodies[k]
+        if (
+            foot.group == walk.group
+            and walk.phase > 0.2 * walk.period
+            and foot.force > 0.1 * walk.mass * walk.gravity
+        ):
+            least = math.inf
+            for i in range(slips.shape[0]):
+                if places[i] == k:
+                    least = min(least, math.sqrt(slips[i, 1] ** 2 + slips[i, 2] ** 2))
+            if least < math.inf and least > walk.slip:
+                walk.slip, walk.slipping = least, k
+
+
+@functools.cache
+def compiled_tick() -> Callable[..., Any]:
+    """Machine code of `tick`."""
+    from kinetree.engine.door import FLOAT, INTEGER, array_type, compiled_function, record_array
+
+    v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
+    signature = [
+        record_array(WALK), record_array(BODY), FLOAT, FLOAT, FLOAT, v, v, m, v, v, m, j, m, m, m, v, m,
+        j, m, m, j, v, FLOAT, a, m, m, v, m, m, v, m, v, j, v, v,
+    ]  # fmt: skip
+    return compiled_function(tick, signature, "walking-tick")
