@@ -19,6 +19,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from kinetree.cli.commands import COMMANDS, SECTIONS
+from kinetree.cli.completion import prepare_completion
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.names import complete_model
 from kinetree.errors import InputError, KinetreeError
@@ -222,6 +223,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    prepare_completion()
     app()
 
 

@@ -17,7 +17,7 @@ from kinetree.cli.app import (
     read_result,
     say,
 )
-from kinetree.cli.names import complete_result
+from kinetree.cli.names import complete_result, complete_variable
 from kinetree.errors import FileError, InputError, listed
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ def export(
     file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
     output: Annotated[Path | None, output_option("The same as FILE.")] = None,
     variable: Annotated[
-        str, typer.Option(help="For OpenSim: one over time and joint, e.g. tau.", metavar="NAME")
+        str,
+        typer.Option(
+            help="For OpenSim: one over time and joint, e.g. tau.",
+            metavar="NAME",
+            autocompletion=complete_variable,
+        ),
     ] = "q",
     fps: Annotated[float, typer.Option(help="For movies: pictures per second.", metavar="NUMBER")] = 30.0,
     speed: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,7 @@ def complete_joint(ctx: Any, incomplete: str) -> list[str]:
 def _result_names(ctx: Any, labels: str | None) -> list[str]:
     """Names of a result's arrays over time, or labels of a dimension; none if it cannot be read."""
     path = next((ctx.params[key] for key in ("result", "first") if ctx.params.get(key)), None)
+    path = path or next((os.path.expanduser(x) for x in typed_words() if x.lower().endswith(".nc")), None)
     try:
         import h5py
 
@@ -97,6 +99,15 @@ def _result_names(ctx: Any, labels: str | None) -> list[str]:
         return []
 
 
+def typed_words() -> list[str]:
+    """The words of the command that is being typed: an option without its value hides all arguments."""
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    try:
+        return shlex.split(line)
+    except ValueError:  # a quotation mark is still open
+        return line.split()
+
+
 def complete_store(incomplete: str) -> list[str]:
     """Stores of sweeps, which are folders."""
     return [path.rstrip("/") for path in complete_path(incomplete, ()) if path.endswith(".zarr/")]
@@ -104,6 +115,8 @@ def complete_store(incomplete: str) -> list[str]:
 
 def complete_model_or_result(incomplete: str) -> list[str]:
     """Mechanisms by name and file, and result files."""
+    if SEPARATOR in incomplete:
+        return complete_installed(incomplete)
     return complete_zoo(incomplete) + complete_path(incomplete, (*MECHANISM_FILES, ".nc"))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from kinetree.cli.app import Force, Quiet, app, say
-from kinetree.cli.names import complete_model
+from kinetree.cli.names import complete_model, typed_words
 from kinetree.errors import InputError, unknown_name
 
 KINDS = ("mechanism", "study")
@@ -21,8 +21,9 @@ TEMPLATES = {
 
 
 def complete_template(incomplete: str) -> list[str]:
-    """Templates of both kinds of files."""
-    return [name for names in TEMPLATES.values() for name in names if name.startswith(incomplete)]
+    """Templates of the kind of file that stands in the command, else of both."""
+    kinds = [kind for kind in TEMPLATES if kind in typed_words()[:3]] or list(TEMPLATES)
+    return [name for kind in kinds for name in TEMPLATES[kind] if name.startswith(incomplete)]
 
 
 @app.command()

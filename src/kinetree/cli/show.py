@@ -7,13 +7,18 @@ from typing import Annotated
 import typer
 
 from kinetree.cli.app import FloatingBase, MeshesFrom, Packages, Root, app, read_options, say
+from kinetree.cli.names import complete_model_or_result
 
 
 @app.command()
 def show(
     shown: Annotated[
         str,
-        typer.Argument(help="A mechanism (name or file) or a result (.nc).", metavar="MODEL|RESULT"),
+        typer.Argument(
+            help="A mechanism (name or file) or a result (.nc).",
+            metavar="MODEL|RESULT",
+            autocompletion=complete_model_or_result,
+        ),
     ],
     port: Annotated[
         int, typer.Option(help="Port of the page; 0 takes any free one.", metavar="NUMBER")

@@ -37,10 +37,17 @@ def validate_gait(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measured walking: arnold5, opencap10; repeatable, both unless given.", metavar="NAME"
+            help="Measured walking: arnold5, opencap10; repeatable, both unless given.",
+            metavar="NAME",
+            autocompletion=lambda: ["arnold5", "opencap10"],
         ),
     ] = None,
-    leg: Annotated[str, typer.Option(help="Of a stride: right or left.", metavar="SIDE")] = "right",
+    leg: Annotated[
+        str,
+        typer.Option(
+            help="Of a stride: right or left.", metavar="SIDE", autocompletion=lambda: ["right", "left"]
+        ),
+    ] = "right",
     output: Annotated[
         Path | None, output_option("Scores to write: .json or .csv; RESULT_gait.json unless given.")
     ] = None,
