@@ -65,6 +65,31 @@ def test_room_ends_at_the_first_bound(ask, case, rng):
     assert ask(condensed.room)(case.v, np.zeros(case.size), *bounds(case), TAU) == 1.0
 
 
+def test_slacks_settle_where_the_merit_is_lower(ask, case, rng):
+    """Against the merit of each slack on a fine grid between where it was and its row."""
+    lower, upper = np.full(case.size, -np.inf), np.full(case.size, np.inf)
+    lower[case.a], upper[case.b] = case.low, case.high
+    g, price = 3.0 * rng.standard_normal(case.m), 0.7
+    found = case.v.copy()
+    ask(condensed.settle)(g, case.slack, found, lower, upper, MU, price)
+    untouched = np.setdiff1d(np.arange(case.size), case.slack[case.open])
+    assert np.array_equal(found[untouched], case.v[untouched])
+
+    def merit(k, row, s):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            room = [np.log(d) for d in (s - lower[k], upper[k] - s) if np.isfinite(d).all()]
+        return price * np.abs(g[row] - s) - MU * sum(room)
+
+    for row in case.open:
+        k = case.slack[row]
+        assert lower[k] < found[k] < upper[k]
+        assert merit(k, row, found[k]) <= merit(k, row, case.v[k]) + 1e-12
+        if not (np.isfinite(lower[k]) and np.isfinite(upper[k])):  # then no other place is better on the way
+            way = np.linspace(case.v[k], g[row], 2001)
+            way = way[(way > lower[k]) & (way < upper[k])]
+            assert merit(k, row, found[k]) <= merit(k, row, way).min() + 1e-6
+
+
 def test_room_of_multipliers_keeps_them_positive(ask, case, rng):
     d_pull, d_push = rng.standard_normal(len(case.pull)) * 3, rng.standard_normal(len(case.push)) * 3
     step = ask(condensed.room_of_multipliers)(case.pull, d_pull, case.push, d_push, TAU)

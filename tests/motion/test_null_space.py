@@ -74,3 +74,15 @@ def test_a_singular_matrix_is_shifted_a_little(rng):
     assert not space.is_definite(A.copy(order="F"))
     assert space.factor(A - 1e-9 * np.eye(6), None) and 0.0 < space.shift < 1e-6
     assert not space.factor(np.full((6, 6), np.nan), None)
+
+
+def test_a_saddle_keeps_all_curvature_with_hardly_more_shift_than_it_needs(rng):
+    J, n = rng.standard_normal((2, 8)), 8
+    Z, A = null_space(J), np.eye(8)
+    for least in (0.5, -0.0005, -0.05, -2.0):
+        curvature = symmetric(rng, n, np.zeros(n)) + (least - 1.0) * Z[:, :1] @ Z[:, :1].T
+        space = NullSpace(J)
+        assert space.factor(A, curvature, saddle=True) and space.share == 1.0
+        assert space.shift == 0.0 if least > 0.0 else -least < space.shift < -5.0 * least
+    curvature = -50.0 * Z[:, :1] @ Z[:, :1].T
+    assert space.factor(A, curvature, saddle=True) and space.share == 0.0  # far from any saddle

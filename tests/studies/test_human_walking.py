@@ -158,3 +158,9 @@ def test_phases_follow_each_other():
 def test_what_cannot_be_walked_is_refused_before_any_search(changes, message):
     with pytest.raises(kt.KinetreeError, match=message):
         walk(max_iterations=1, **changes)
+
+
+def test_steps_long_for_the_legs_converge_as_well():
+    """A woman of 1.50 m with steps of 0.6 m: slacks that do not settle take hundreds of iterations here."""
+    found = walk(sex="female", height=1.50, mass=48.0, solver="interior", max_iterations=80, progress=False)
+    assert found.passed, str(found)

@@ -92,6 +92,26 @@ def residual(g, target, slack, v, c):
     return total
 
 
+def settle(g, slack, v, lower, upper, mu, price):
+    """Move slacks towards their rows as far as mu log(distance) - price |g - s| rises for sure.
+
+    Where both bounds are far this is all the way: rows with room take up what nonlinearity leaves of them.
+    """
+    near = mu / price
+    for r in range(g.shape[0]):
+        k = slack[r]
+        if k < 0:
+            continue
+        s, to = v[k], g[r]
+        below, above = to - lower[k], upper[k] - to
+        if below > 0.0 and above > 0.0 and abs(1.0 / below - 1.0 / above) * near <= 1.0:
+            v[k] = to
+        elif to > s:
+            v[k] = max(s, min(to, upper[k] - near))
+        else:
+            v[k] = min(s, max(to, lower[k] + near))
+
+
 def optimality(dual, y, c, slack, v, a, low, b, high, pull, push, mu, slope):
     """Scaled optimality error: dual, primal, complementarity; ``dual`` is of z, ``slope`` (of v) is room."""
     slope[:] = 0.0
@@ -227,6 +247,7 @@ SIGNATURES: dict[Callable[..., Any], str] = {  # v: numbers, i: integers, m: mat
     least_complementarity: "vivivvv",
     complementarity_after: "vvivivvvvvff",
     residual: "vvivv",
+    settle: "vivvvff",
     optimality: "vvvivivivvvfv",
     transposed_times: "viivv",
     times: "viivv",

@@ -26,6 +26,7 @@ from kinetree.motion.compiled.condensed import (
     optimality,
     room,
     room_of_multipliers,
+    settle,
     take,
 )
 from kinetree.motion.program.linearised import Linearised
@@ -42,13 +43,16 @@ LEAST_PRICE, EASIER = 1e-2, 0.5  # of violations; how fast it may fall
 ENOUGH_SLOPE = 0.9  # of the violation's own slope that the price leaves to the rest
 ARMIJO, ROUNDING = 1e-4, 1e-9
 BENT_BELOW = 50.0  # errors above this are too large for curvature to matter
+SADDLE_BELOW = 5.0  # errors above this do not say that a matrix which is not definite is a saddle's
 TAU = 0.995  # of the way to a bound
 TRUST = 1e8  # multipliers of bounds stay within this factor of mu / distance
 LONGEST_MOVE = 0.6  # of an unknown in one iteration (rad, m)
 SHORTEST_STEP = 1e-8
+SHORTEST_CORRECTION = 0.5  # of the step that it corrects: what bounds leave of a shorter one is no progress
 RESTARTS = 3
 ACCEPTABLE = 1e2  # times the tolerance: good enough if no step helps any more
 LEAST_BARRIER = 1e-9  # with thousands of bounds a lower mu makes the condensed matrix indefinite by rounding
+LEAST_BESIDE = 3e-7  # of the error that mu is at least: with less, slacks hug bounds far from a solution
 STALLED = 10  # iterations without a lower error after which what is acceptable is accepted
 LEAST_SHARE = 0.02  # of the mean complementarity that mu is lowered to at once
 
@@ -103,11 +107,11 @@ class MeritSearch:
             full[program.n :] = y[barrier.open]
             low = np.maximum(-full[barrier.bounded_low], low)
             high = np.maximum(full[barrier.bounded_high], high)
-        self.at = Iterate(v, y, low, high)
+        self.at, self.price = Iterate(v, y, low, high), 1.0
         point = self._point(v)
         if point is None:
             raise KinetreeError("the motion cannot be evaluated where the search begins")
-        self.point, self.past, self.price = point, [point], 1.0
+        self.point, self.past = point, [point]
         self._linearise()
 
     def _linearise(self) -> None:
@@ -135,9 +139,10 @@ class MeritSearch:
             if self.iteration >= self.settings.max_iterations:
                 return Status.ITERATIONS, "limit of iterations"
             if not first:
-                self.mu = self._next_barrier(total)
+                self.mu = max(self._next_barrier(total), min(LEAST_BESIDE * error, FIRST_BARRIER))
             first = False
-            newton = _Newton(self, bent=not straight and error < BENT_BELOW)
+            bent = not straight and error < BENT_BELOW
+            newton = _Newton(self, bent=bent, saddle=max(error, violated) < SADDLE_BELOW)
             straight = False
             if newton.good and self._advance(newton):
                 self.iteration += 1
@@ -202,15 +207,21 @@ class MeritSearch:
 
     # ---- line search ---------------------------------------------------------------------------------
     def _point(self, v: Array, *, likely: bool = False) -> _Point | None:
-        """A point with all that its merit needs; None where the motion cannot be evaluated."""
-        total: float = compiled(logarithms)(v, *self.rows.bounds, self.barrier.closest)
-        z = v[: self.barrier.n]
+        """A point with all that its merit needs; None where the motion cannot be evaluated.
+
+        Slacks settle where that lowers the merit (Byrd, Nocedal and Waltz 2003): else the many
+        rows that are far from their bounds would forbid steps by what their nonlinearity leaves of them.
+        """
+        logarithms_of, z = compiled(logarithms), v[: self.barrier.n]
+        logarithms_of(v, *self.rows.bounds, self.barrier.closest)  # v is off its bounds from here on
         try:
             if likely:
                 self.program.expect_derivatives(z)
             f, g = self.program.objective(z), self.program.constraints(z)
         except KinetreeError:
             return None
+        compiled(settle)(g, self.rows.slack, v, self.barrier.lower, self.barrier.upper, self.mu, self.price)
+        total: float = logarithms_of(v, *self.rows.bounds, self.barrier.closest)
         c, violation = self.rows.residual(v, g)
         return _Point(v, f, c, total, violation) if np.isfinite(f + total + violation) else None
 
@@ -240,7 +251,8 @@ class MeritSearch:
                 if first and trial.violation > 0.1 * point.violation:
                     corrected = newton.step(alpha * point.c + trial.c)
                     length = self._room(corrected.v)
-                    trial = self._point(self.at.v + length * corrected.v)
+                    far = length >= SHORTEST_CORRECTION * alpha
+                    trial = self._point(self.at.v + length * corrected.v) if far else None
                     if trial is not None and trial.merit(mu, self.price) <= most:
                         self._take(trial, step, alpha)
                         return True
@@ -263,7 +275,7 @@ class MeritSearch:
 class _Newton:
     """The Newton system at the present iterate of a search, condensed and factored in the null space."""
 
-    def __init__(self, search: MeritSearch, *, bent: bool) -> None:
+    def __init__(self, search: MeritSearch, *, bent: bool, saddle: bool) -> None:
         self.at, self.rows, self.mu, self.dual = search.at, search.rows, search.mu, search.dual
         self.linear: Linearised = search.linear
         at, rows, n = self.at, self.rows, search.barrier.n
@@ -273,7 +285,7 @@ class _Newton:
         A.ravel(order="K")[:: n + 1] += sigma[:n]
         curvature = search.program.curvature(at.v[:n], at.y) if bent else None
         self.space = NullSpace(self.linear.chosen(rows.equal))
-        self.good = self.space.factor(A, curvature)
+        self.good = self.space.factor(A, curvature, saddle=saddle)
 
     def step(self, c: Array) -> Step:
         """The step that solves the linearised equations with residual c."""

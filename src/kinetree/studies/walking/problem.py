@@ -72,6 +72,7 @@ EARLY = np.array(
 )  # of the time until the foot is flat: further instants after touch-down
 MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its centre once the foot is flat
 HEEL_OFF = 0.7  # of the same way: how far back it may be after heel off; just before, it reaches the ball
+TOUCHES = 5e-4  # of the weight, at touch-down: else rounding would let the ground pull there
 INSIDE = 0.003  # m: rows keep so far from the rear edge of the support, which is checked between them
 LIFTED = 0.06  # m, at most, of a ball that no longer carries
 LEAVES = 0.02  # m/s, upwards, of toes that lift off: else they would sink first
@@ -467,14 +468,18 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
 
 
 def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
-    """The right foot: what the ground can give, and that it gives nothing at touch-down."""
+    """The right foot: what the ground can give, and that it gives next to nothing at touch-down."""
     x, y, z, _, roll, pitch = ROOT
     s = plan.samples.s[1:]
     lower, upper = plan.support(who, s)
     lower[s > plan.flat, 0] += INSIDE
+    begins = {x: 0.0, y: 0.0, z: TOUCHES * who.weight}
     return [
         Support((x, y, z), (roll, pitch), lower, upper, task.friction, at=s, shape=task.friction_shape),
-        *(TorqueCombination({name: 1.0}, 0.0, 0.0, size=who.weight, at="start") for name in (x, y, z)),
+        *(
+            TorqueCombination({name: 1.0}, force, force, size=who.weight, at="start")
+            for name, force in begins.items()
+        ),
     ]
 
 
