@@ -7,7 +7,7 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import qr, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.program.nonlinear import NonlinearProgram
@@ -20,6 +20,7 @@ ENOUGH = 1e2  # times the tolerance of the search: what counts as solved
 SLIGHT = 1e-6  # slopes below this are none, however steep the objective
 PRICELESS = 1e-6  # multipliers below this fraction of the largest are none
 FLAT = 1e-12  # curvatures below this fraction of the largest are rounding errors
+SAFE = 1e-10  # squared pivots that differ by less than this are far from rounding errors
 TINY = 1e-30
 EPSILON = float(np.finfo(np.float64).eps)
 NOTHING = 1e-12  # what an objective counts as if it is less
@@ -50,9 +51,7 @@ def optimality(program: NonlinearProgram, outcome: Outcome) -> Optimality:
     z, g = outcome.z, program.constraints(outcome.z)
     size = 1.0 / reference(program, outcome)
     y, low, high = (size / outcome.scale * x for x in (outcome.multipliers, *outcome.bound_multipliers))
-    pull = program.jacobian(z) * y[program.jacobian_rows]
-    slope = size / program.scale * program.gradient(z) - low + high
-    slope += np.bincount(program.jacobian_columns, pull, program.n)
+    slope = size / program.scale * program.gradient(z) - low + high + program.transposed_times(z, y)
     total = float(np.abs(y).sum() + np.abs(low).sum() + np.abs(high).sum())
     mean = total / max(1, len(y) + len(low) + len(high))
     gap = _products(np.maximum(y, 0.0), program.upper - g) + _products(np.maximum(-y, 0.0), g - program.lower)
@@ -82,22 +81,30 @@ def _newton_step(
     largest = max(float(np.abs(x).max(initial=0.0)) for x in multipliers)
     free = np.flatnonzero(np.maximum(low, high) <= PRICELESS * largest)
     rows = np.flatnonzero((np.abs(y) > PRICELESS * largest) | (program.lower == program.upper))
-    J, H = np.zeros((program.m, program.n)), np.zeros((program.n, program.n))
-    J[program.jacobian_rows, program.jacobian_columns] = program.jacobian(z)
-    H[program.hessian_rows, program.hessian_columns] = program.hessian(z, size / program.scale, y)
+    H = np.tril(program.whole_hessian(z, size / program.scale, y))
     H = H + np.tril(H, -1).T
-    A, along, change = J[np.ix_(rows, free)], np.eye(len(free)), 0.0
+    A, along, change = program.chosen_rows(z, rows)[:, free], np.eye(len(free)), 0.0
     if len(rows):
         along, across = _along(A, slope[free])
         change = float(np.abs(across).max(initial=0.0)) / max(largest, TINY)
     if not along.shape[1]:
         return change
-    bent, directions = np.linalg.eigh(along.T @ H[np.ix_(free, free)] @ along)
-    pushed = directions.T @ (along.T @ slope[free])
+    gain = _gain(along.T @ H[np.ix_(free, free)] @ along, along.T @ slope[free])
+    return max(sqrt(gain), change)
+
+
+def _gain(matrix: Array, slope: Array) -> float:
+    """slope . matrix^-1 slope / 2; infinite where the matrix is not definite to more than rounding."""
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    sizes = np.diagonal(factor)
+    if not failed and sizes.min() ** 2 > SAFE * sizes.max() ** 2:
+        half = solve_triangular(factor, slope, lower=True)
+        return 0.5 * float(half @ half)
+    bent, directions = np.linalg.eigh(matrix)
+    pushed = directions.T @ slope
     if bent[0] < -FLAT * bent[-1]:
         return np.inf
-    gain = float(0.5 * (pushed**2 / np.maximum(bent, max(FLAT * bent[-1], TINY))).sum())
-    return max(sqrt(gain), change)
+    return float(0.5 * (pushed**2 / np.maximum(bent, max(FLAT * bent[-1], TINY))).sum())
 
 
 def _along(A: Array, slope: Array) -> tuple[Array, Array]:

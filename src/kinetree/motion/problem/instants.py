@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ class GaussSamples:
     def _nodes(self) -> tuple[Array, Array]:
         s, weights = ([np.zeros(1)], [np.zeros(1)]) if self.start else ([], [])
         for a, b, k in zip(self.ends[:-1], self.ends[1:], self.counts, strict=True):
-            x, w = np.polynomial.legendre.leggauss(k)
+            x, w = _gauss(k)
             s.append(a + (b - a) * (x + 1.0) / 2.0)
             weights.append((b - a) * w / 2.0)
         nodes, shares = np.concatenate(s), np.concatenate(weights)
@@ -84,6 +84,13 @@ class GaussSamples:
     def finer(self, factor: int) -> GaussSamples:
         """The same phases with so many times the nodes."""
         return GaussSamples(self.ends, [factor * k for k in self.counts], self.start, self.more)
+
+
+@lru_cache(maxsize=256)
+def _gauss(count: int) -> tuple[Array, Array]:
+    """Gauss-Legendre nodes on [-1, 1] and their weights: eigenvalues of a matrix, worth keeping."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return frozen(nodes), frozen(weights)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from kinetree.analysis.kinematics import AxisMotion, axis_motion
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
+from kinetree.motion.compiled.points import compiled, point_bend, point_change, point_slopes
 
 T = TypeVar("T")
 
@@ -83,6 +84,17 @@ class Place:
             self.path.insert(0, i)
             i = int(tree.parent[i])
         self.turns = tree.turns[self.path]
+        self._path = np.array(self.path, dtype=np.int64)
+        self._places: tuple[Integers, Integers] | None = None  # what moves, and where the path is among it
+
+    def _axes(self, frames: Frames) -> tuple[Any, ...]:
+        """What compiled derivatives need of the axes and of the point."""
+        if self._places is None or self._places[0] is not frames.moving:
+            number = np.full(frames.mechanism.tree.n, -1)
+            number[frames.moving] = np.arange(len(frames.moving))
+            self._places = frames.moving, number[self._path]
+        x, axes = self.position_of(frames), frames.axes
+        return axes.rotation, axes.position, self._path, self.turns, self._places[1], x, self.direction
 
     def position_of(self, frames: Frames) -> Array:
         """Where it is in the world, (m, 3)."""
@@ -120,6 +132,10 @@ class Place:
     def _computed_slopes(self, frames: Frames) -> Array:
         if not self.path:
             return np.zeros((len(frames.qd), 3, len(frames.moving)))
+        if frames.mechanism.tree.coupling is None:
+            found = np.zeros((len(frames.qd), 3, len(frames.moving)))
+            compiled(point_slopes)(*self._axes(frames), found)
+            return found
         _, J = self._axis_columns(frames)
         return frames.carried(np.swapaxes(J, 1, 2), self.path)
 
@@ -128,6 +144,10 @@ class Place:
         if not self.path:
             n = len(frames.moving)
             return np.zeros((len(weight), n, n))
+        if frames.mechanism.tree.coupling is None:
+            found = np.zeros((len(weight), len(frames.moving), len(frames.moving)))
+            compiled(point_bend)(*self._axes(frames), weight, found)
+            return found
         w, J = self._axis_columns(frames)
         upper = np.triu(cross(weight[:, None], w) @ np.swapaxes(J, 1, 2))
         H = upper + np.swapaxes(np.triu(upper, 1), 1, 2)
@@ -138,6 +158,10 @@ class Place:
         """d(J weight) / dq for weights (m, n) of the moving coordinates, (m, 3, n)."""
         if not self.path:
             return np.zeros((len(weight), 3, len(frames.moving)))
+        if frames.mechanism.tree.coupling is None:
+            found = np.zeros((len(weight), 3, len(frames.moving)))
+            compiled(point_change)(*self._axes(frames), weight, found)
+            return found
         w, J = self._axis_columns(frames)
         some = frames.own(weight, self.path)
         # w_i x (sum_j>=i J_j y_j) + (sum_j<i w_j y_j) x J_i

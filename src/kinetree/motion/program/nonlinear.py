@@ -78,6 +78,21 @@ class NonlinearProgram(ABC):
         bent = self.hessian(z, 1.0, multipliers) - self.straight_hessian(z, 1.0, np.zeros(self.m))
         return self._dense(bent)
 
+    def whole_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, (n, n), lower triangle."""
+        return self._dense(self.hessian(z, factor, multipliers))
+
+    def transposed_times(self, z: Array, y: Array) -> Array:
+        """(dg/dz)^T y, (n,)."""
+        pull: Array = self.jacobian(z) * y[self.jacobian_rows]
+        return np.asarray(np.bincount(self.jacobian_columns, pull, self.n), dtype=np.float64)
+
+    def chosen_rows(self, z: Array, rows: Integers) -> Array:
+        """Some rows of dg/dz, (k, n)."""
+        J = np.zeros((self.m, self.n))
+        J[self.jacobian_rows, self.jacobian_columns] = self.jacobian(z)
+        return J[rows]
+
     def ease(self, easier: bool) -> bool:
         """Replace objectives by easier ones of the same kind, for starts that are far off, or undo that.
 

@@ -106,7 +106,6 @@ class Program(NonlinearProgram):
         self.changes = [ChangeBlock(weight, x, part, places, T) for (weight, x), part in own]
         self.scale = 1.0
         self._lay_out()
-        self._map_curvature()
         self._evaluation: Evaluation | None = None
         self.counts = {"values": 0, "derivatives": 0, "curvatures": 0}
 
@@ -128,7 +127,7 @@ class Program(NonlinearProgram):
         self.sum_entries = None
         row, column = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
         if self.linear.linked is not None:  # control points of one row may follow the same unknown
-            keys, target = np.unique(row * self.n + column, return_inverse=True)
+            keys, target = _distinct(row * self.n + column, self.n * self.m)
             if len(keys) < len(row):
                 row, column = np.divmod(keys, self.n)
                 places = target, np.arange(len(target))
@@ -144,8 +143,27 @@ class Program(NonlinearProgram):
         """Whether the duration is free."""
         return self.places.duration >= 0
 
-    def _map_curvature(self) -> None:
-        """Lower triangle of the Hessian of the Lagrangian, and where each local product goes."""
+    @cached_property
+    def hessian_rows(self) -> Integers:  # type: ignore[override]
+        """Rows of the entries of the Hessian's lower triangle."""
+        return self._hessian_places[0]
+
+    @cached_property
+    def hessian_columns(self) -> Integers:  # type: ignore[override]
+        """Columns of these entries."""
+        return self._hessian_places[1]
+
+    @cached_property
+    def further(self) -> FurtherCurvature | None:
+        """Second derivatives by further blocks; None where there are none."""
+        return FurtherCurvature(self.instants, self.places, self.n) if self.setting.unknowns.curves else None
+
+    @cached_property
+    def _hessian_places(self) -> tuple[Integers, Integers]:
+        """Lower triangle of the Hessian of the Lagrangian, and where each local product goes.
+
+        Made where entries are asked for: searches in blocks do without.
+        """
         unknowns, profiles, place = self.setting.unknowns, self.setting.profiles, self.places.place
         first, self._span = np.unique(self.grid.first, return_inverse=True)
         width, n = profiles.basis.degree + 1, profiles.n
@@ -164,15 +182,13 @@ class Program(NonlinearProgram):
             z = np.arange(self.n)
             rows = np.append(rows, np.maximum(z, self.places.duration))
             columns = np.append(columns, np.minimum(z, self.places.duration))
-        self.further = None
-        if unknowns.curves:
-            self.further = FurtherCurvature(self.instants, self.places, self.n)
+        if self.further is not None:
             self._further_entries = slice(len(rows), len(rows) + len(self.further.rows))
             rows = np.append(rows, self.further.rows)
             columns = np.append(columns, self.further.columns)
         if self.changes:
             rows, columns = self._map_changes(rows, columns)
-        self.hessian_rows, self.hessian_columns = rows.astype(np.int32), columns.astype(np.int32)
+        return rows.astype(np.int32), columns.astype(np.int32)
 
     def _map_changes(self, rows: Integers, columns: Integers) -> tuple[Integers, Integers]:
         """Places of the Hessian that squared changes need beside those that are there."""
@@ -193,6 +209,7 @@ class Program(NonlinearProgram):
     @property
     def duration_entries(self) -> Integers:
         """Where the second derivatives by the duration and each of z are among the Hessian's entries."""
+        self._hessian_places  # noqa: B018
         return np.arange(self._duration_entries.start, self._duration_entries.stop)
 
     # ---- unknowns ------------------------------------------------------------------------------------
@@ -389,6 +406,23 @@ class Program(NonlinearProgram):
         if self.structure is None:
             return super().gauss_newton(z)
         return self.linearised(z).condensed(np.zeros(self.m))
+
+    @override
+    def whole_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
+        """factor d2f/dz2 + sum_i multipliers_i d2g_i/dz2, (n, n), lower triangle."""
+        if self.structure is None or not factor > 0.0:
+            return super().whole_hessian(z, factor, multipliers)
+        return factor * (self.gauss_newton(z) + self.curvature(z, multipliers / factor))
+
+    @override
+    def transposed_times(self, z: Array, y: Array) -> Array:
+        """(dg/dz)^T y, (n,)."""
+        return super().transposed_times(z, y) if self.structure is None else self.linearised(z).transposed(y)
+
+    @override
+    def chosen_rows(self, z: Array, rows: Integers) -> Array:
+        """Some rows of dg/dz, (k, n)."""
+        return super().chosen_rows(z, rows) if self.structure is None else self.linearised(z).chosen(rows)
 
     def hessian_of(self, at: Evaluation, integrands: Sequence[tuple[float | Array, Sampled]]) -> Array:
         """The Hessian of some integrands, for a scale of 1, (n, n)."""

@@ -33,12 +33,14 @@ def checked(
     A step ``alone`` has no mirror image that it goes on into.
     """
     plan = Schedule(who.task)
-    found = _finer(who, prediction, plan)
+    nodes = plan.samples.finer(FINER)
+    finer = Step(who, prediction, nodes.s)
+    found = _finer(who, finer, plan)
     s = np.linspace(0.0, 1.0, 201)[:-1]
     step = Step(who, prediction, s)
     push = step.ground().force.sum(axis=1)
     found["momentum"] = momentum_check(step.mechanism, step.q, step.qd, step.qdd, push)
-    found["work_of_the_ground"] = _work(who, prediction, plan)
+    found["work_of_the_ground"] = _work(who, finer, nodes.weights)
     if not alone:
         found["mirror_image"] = _mirrored(who, prediction, step)
     if simulated:
@@ -46,10 +48,9 @@ def checked(
     return found
 
 
-def _finer(who: Walker, prediction: Prediction, plan: Schedule) -> dict[str, Check]:
+def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
     """Torques, contact points, clearance and support on a grid that is ten times finer."""
-    s = plan.samples.finer(FINER).s
-    step = Step(who, prediction, s)
+    s = step.s
     tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
     low, high = _strength(who, step)
     rests = s < plan.task.heel_off  # while the sole rests, the ground, too, keeps toes from bending
@@ -121,11 +122,9 @@ def _support(who: Walker, step: Step, plan: Schedule) -> Check:
     return Check.within(max(float(outside.max(initial=0.0)), 0.0), OUTSIDE, "m", sentence)
 
 
-def _work(who: Walker, prediction: Prediction, plan: Schedule) -> Check:
+def _work(who: Walker, step: Step, weights: Array) -> Check:
     """What the ground does to what touches it: it may take energy, and give next to none."""
-    nodes = plan.samples.finer(FINER)
-    power = Step(who, prediction, nodes.s).ground().power
-    work = {name: float(nodes.weights @ p) * who.task.duration for name, p in power.items()}
+    work = {name: float(weights @ p) * who.task.duration for name, p in step.ground().power.items()}
     stated = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())
     most = max(work.values())
     return Check(most, GIVES, most <= GIVES, "J", f"the ground gives no energy: {stated}")

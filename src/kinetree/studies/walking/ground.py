@@ -36,6 +36,7 @@ class Step:
     def __init__(self, who: Walker, prediction: Prediction, s: Array) -> None:
         problem = prediction.problem
         self.who, self.s, self.mechanism = who, s, problem.mechanism
+        self._ground: Ground | None = None
         at, own = problem.evaluation(s, prediction.x), problem.setting.own
         self.q, self.qd, self.qdd = (rate[:, own] for rate in at.motion[:3])
         self.tau = at.tau[:, own]
@@ -84,7 +85,12 @@ class Step:
         return np.stack([x, y, z], axis=1), moment, origin
 
     def ground(self) -> Ground:
-        """Pushes of the ground on both feet."""
+        """Pushes of the ground on both feet, computed once."""
+        if self._ground is None:
+            self._ground = self._computed_ground()
+        return self._ground
+
+    def _computed_ground(self) -> Ground:
         least = LIGHT * self.who.weight
         lead, moment, origin = self.root()
         trail = self.trailing()
