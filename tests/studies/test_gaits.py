@@ -60,7 +60,7 @@ def test_way_and_schedule_are_those_asked_for(biped):
 
 def test_faster_costs_more():
     robot = kt.zoo.planar_biped()
-    slow, fast = (kt.gaits.gait(robot, speed=v, segments=16, period=1.0) for v in (0.2, 0.7))
+    slow, fast = (kt.gaits.gait(robot, speed=v, segments=16, period=1.0, refine=False) for v in (0.2, 0.7))
     assert slow.solved and fast.solved and slow.prediction.objective < fast.prediction.objective
 
 
@@ -88,9 +88,34 @@ def test_jump_is_ballistic_and_lands_at_rest():
     assert np.abs(place[:, 0] - np.polyval(forward, fly.t)).max() < 1e-3
     fall = np.polyfit(fly.t, place[:, 1], 2)[0]
     assert fall == pytest.approx(-9.81 / 2, rel=5e-3)
+    low, high = found.who.ranges(1.5)
+    for x in ("knee1", "knee2"):
+        bent = found.to_result().q.sel(joint=x).values
+        assert low[x] - 1e-6 <= bent.min() and bent.max() <= high[x] + 1e-6 < 0.0
     last = found.prediction.parts[2]
     assert np.abs(last.qd[-1]).max() < 1e-6
     assert np.allclose(last.q[-1], found.who.stance, atol=1e-6)
+
+
+def test_forward_leap_holds_its_feet_and_lands_on_the_ground():
+    """Feet neither slip nor ring before they leave; followed on springy ground it stays upright."""
+    found = kt.gaits.jump(kt.zoo.planar_biped(), height=0.05, distance=0.15)
+    assert found.passed, str(found)
+    assert found.checks["feet"].value < 1e-4
+    result = found.followed()
+    assert result.audit["tracked"].passed, str(result.audit["tracked"])
+
+
+def test_knees_stay_bent_on_the_side_they_stand():
+    """Straight legs of the planar biped have knees at 0: ranges end 0.15 rad before."""
+    who = legged(kt.zoo.planar_biped())
+    assert who.knees["knee1"][1] == pytest.approx(-0.15, abs=0.02) and who.knees["knee1"][0] == -np.inf
+    assert who.mirrored and legged(kt.zoo.quadruped()).mirrored
+
+
+def test_a_mesh_that_is_too_coarse_is_refined():
+    found = kt.gaits.gait(kt.zoo.planar_biped(), speed=0.6, segments=16, period=1.0)
+    assert found.passed and found.plan.task.segments > 16, str(found)
 
 
 def test_own_schedule_and_best():

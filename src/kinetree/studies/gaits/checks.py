@@ -15,8 +15,8 @@ from kinetree.studies.gaits.walker import AXES
 
 FINER = 10
 LEFT = 0.02  # of the weight: forces on the trunk that nothing exerts, between knots
-SLIPS, SINKS = 2e-3, 1e-3  # of the leg's length: feet that rest, feet that swing
-SLACK = 0.05  # beside the limit: torques and friction between the instants of the rows
+SLIPS, SINKS = 1e-3, 1e-3  # of the leg's length: feet that rest, feet that swing
+SLACK = 0.01  # beside the limit: torques and friction between the instants of the rows
 CARRIES = 0.05  # of the weight: less has no friction to speak of
 
 
@@ -53,16 +53,12 @@ def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
     who, n = plan.who, plan.task.segments
     s = np.linspace(0.0, 1.0, 2 * FINER * n + 1)
     cycle = Cycle(plan, prediction, s)
-    weight = who.weight
-    root = [who.mechanism.joint_index(x) for x in who.root if not (who.flat and x in who.held)]
-    left = float(np.abs(cycle.tau[:, root]).max()) / weight
-    mean = float(np.sqrt((cycle.tau[:, root] ** 2).mean(axis=0).max())) / weight
     found = {
         "trunk": Check.within(
-            left,
+            who.unheld(cycle.tau),
             LEFT,
             "1",
-            f"nothing but the ground holds the trunk, beside the weight; {mean:.1e} in the mean",
+            f"nothing but the ground holds the trunk at {len(s)} instants, beside the weight",
         ),
         "feet": _feet(cycle),
         "clearance": _clearance(cycle),

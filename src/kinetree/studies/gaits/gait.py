@@ -19,11 +19,11 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import checked
-from kinetree.studies.gaits.problem import Plan, gait_problem, planned, start_of
+from kinetree.studies.gaits.problem import Plan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
 from kinetree.studies.gaits.task import Gait
-from kinetree.studies.gaits.tracking import tracked
-from kinetree.studies.gaits.walker import AXES, legged
+from kinetree.studies.gaits.tracking import tracked, upright_until
+from kinetree.studies.gaits.walker import legged
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.combined import repeat
@@ -31,8 +31,6 @@ from kinetree.trajectories.tabulated_motion import tabulated
 
 BEST = "best"
 ROWS = 20  # of the table between two knots, that a law follows
-FALLEN = 0.7  # of the height of the trunk at the start
-TILTED = 0.8  # rad, of the trunk
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +42,7 @@ class PredictedGait(Verified):
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
     others: dict[str, float] = field(default_factory=dict)  # objectives of schedules that were tried, too
+    iterations: int = 0  # of the searches on all meshes
 
     @property
     def cost_of_transport(self) -> float:
@@ -103,16 +102,13 @@ class PredictedGait(Verified):
     def walked(self, run: Result) -> tuple[float, float]:
         """For how many steps a simulation did not fall, and the speed over that time (m/s).
 
-        It has fallen when the trunk is below 70 % of its height at the start or tilted by 0.8 rad; a step is
-        the period over the number of touch-downs that do not coincide.
+        It has fallen when the trunk is below 70 % of the height that is asked for or tilted from it by
+        0.8 rad; a step is the period over the number of touch-downs that do not coincide.
         """
         who = self.plan.who
         t, q = np.asarray(run.time.values), np.asarray(run.q.values)
-        height = q[:, who.mechanism.joint_index(who.slides(who.up))]
-        turns = [who.mechanism.joint_index(x) for x in who.root if x not in _sliding(who)]
-        tilt = np.abs(q[:, turns] - q[0, turns]).max(axis=1) if turns else np.zeros(len(t))
-        fell = np.flatnonzero((height < FALLEN * height[0]) | (tilt > TILTED))
-        last = int(fell[0]) if len(fell) else len(t) - 1
+        cycles = max(1, round(float(t[-1]) / self.prediction.duration))
+        last = upright_until(who, run, self.trajectory(cycles))
         step = self.prediction.duration / len(set(self.plan.schedule.touchdown))
         x = q[:, who.mechanism.joint_index(who.slides(who.forward))]
         return float(t[last] / step), float((x[last] - x[0]) / max(t[last], 1e-9))
@@ -122,18 +118,8 @@ class PredictedGait(Verified):
         return (
             f"PredictedGait('{plan.who.mechanism.name}', {plan.schedule.name}, {plan.task.speed:g} m/s, "
             f"period {plan.period:.3g} s: {word}, objective {self.prediction.objective:.4g}, "
-            f"{self.prediction.iterations} iterations)"
+            f"{self.iterations} iterations, {plan.task.segments} segments)"
         )
-
-
-def _sliding(who: Any) -> list[str]:
-    found = []
-    for axis in AXES:
-        try:
-            found.append(who.slides(axis))
-        except InputError:
-            continue
-    return found
 
 
 def gait(
@@ -146,6 +132,7 @@ def gait(
     max_iterations: int = 300,
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
+    refine: bool = True,
     **changes: Any,
 ) -> PredictedGait:
     """The periodic gait of a legged robot that costs the least effort at a speed; ``changes`` as in Gait.
@@ -153,7 +140,8 @@ def gait(
     Motion, torques and the ground's forces on all contact points are sought: feet rest where they touch
     down and swing above the ground in between, by the schedule; the ground only pushes, within friction;
     nothing else acts on the trunk. The search begins with standing on bent legs, moved along at the speed.
-    With ``schedule="best"`` all that are known for so many legs are tried.
+    With ``schedule="best"`` all that are known for so many legs are tried. Where a gait is solved but fails a
+    check between its knots, ``refine`` looks for it again on a finer mesh, from the one that was found.
 
     >>> import kinetree as kt
     >>> found = kt.gaits.gait(kt.zoo.quadruped(), speed=0.4, schedule="trot")
@@ -169,22 +157,33 @@ def gait(
         "progress": progress, "between": None,
     }  # fmt: skip
     if task.schedule != BEST:
-        return _found(planned(who, task), start, search)
+        return _found(planned(who, task), start, search, refine)
     names = list(named_schedules(len(who.feet)))
     if not names:
         raise InputError(f"gait: no schedule is known for {len(who.feet)} legs; give one of your own")
-    tried = [_found(planned(who, task.changed(schedule=name)), start, search) for name in names]
+    tried = [_found(planned(who, task.changed(schedule=name)), start, search, refine) for name in names]
     costs = {x.plan.schedule.name: x.prediction.objective for x in tried if x.solved}
     best = min(tried, key=lambda x: (not x.passed, not x.solved, x.prediction.objective))
     return replace(best, others=costs)
 
 
-def _found(plan: Plan, start: Any, search: dict[str, Any]) -> PredictedGait:
-    begun = perf_counter()
-    problem = gait_problem(plan)
-    made = perf_counter()
-    prediction = predict(problem, start=start_of(plan) if start is None else start, **search)
-    found = perf_counter()
-    checks = checked(plan, prediction)
-    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
-    return PredictedGait(plan, prediction, checks, seconds)
+def _found(plan: Plan, start: Any, search: dict[str, Any], refine: bool) -> PredictedGait:
+    """The gait on its mesh, and where it fails a check between the knots, on a finer one."""
+    seconds = {"problem": 0.0, "search": 0.0, "checks": 0.0}
+    spent, first = 0, start_of(plan) if start is None else start
+    while True:
+        begun = perf_counter()
+        problem = gait_problem(plan)
+        made = perf_counter()
+        prediction = predict(problem, start=first, **search)
+        found = perf_counter()
+        checks = checked(plan, prediction)
+        ended = perf_counter()
+        for name, took in zip(seconds, (made - begun, found - made, ended - found), strict=True):
+            seconds[name] += took
+        spent += prediction.iterations
+        finer = finer_plan(plan) if refine else None
+        fails = any(not check.passed for check in checks.values())
+        if not prediction.solved or not fails or finer is None:
+            return PredictedGait(plan, prediction, checks, seconds, iterations=spent)
+        plan, first = finer, (prediction.t, prediction.q)

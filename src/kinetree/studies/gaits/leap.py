@@ -6,6 +6,7 @@ feet rest on the ground, whose forces are sought; nothing acts on the trunk but 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -18,6 +19,7 @@ from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.problem.problem import Problem
@@ -33,6 +35,7 @@ from kinetree.motion.terms import (
     PointVelocity,
     Posture,
     SquaredAcceleration,
+    SquaredForce,
     TorqueCombination,
     UnknownForce,
 )
@@ -40,21 +43,25 @@ from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
-from kinetree.studies.gaits.tracking import tracked
+from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.tabulated_motion import tabulated
 
+CROUCH = 0.8  # of straight legs: height of the hips before and after; straight ones could not go on rising
 PUSH = 1.4  # sqrt(leg / g): time on the ground before and after a flight
 HIGHEST = 1.0  # of the leg's length: higher jumps need legs of another kind
 FURTHEST = 1.5  # of the leg's length
-SEGMENTS = {"push": 36, "fly": 16, "land": 36}
+FINER = 3  # how often the mesh is refined where it must be
+SEGMENTS = {"push": 20, "fly": 12, "land": 20}
 EFFORT, ACCELERATION, POSTURE, TRUNK = 100.0, 1e-3, 0.3, 3.0
+FORCE = 1.0  # of squared pushes over the weight: which of the points of a sole carry, nothing else says
+GUESSED = 20  # rows of the table that a search begins with
 ROWS = 200  # of the table of a phase that a law follows
 RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
-LEFT = 0.03  # of the weight: forces on the trunk that nothing exerts, between knots
-SLIPS, SINKS, SLACK = 3e-3, 2e-3, 0.05  # beside the leg; beside the limit
+LEFT = 0.02  # of the weight: forces on the trunk that nothing exerts, between knots
+SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # beside the leg; beside the limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,7 @@ class Leap(Verified):
     prediction: PhasedPrediction
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
+    iterations: int = 0  # of the searches on all meshes
 
     def trajectory(self) -> Trajectory:
         """The motion of all phases as a trajectory."""
@@ -90,6 +98,29 @@ class Leap(Verified):
         """A simulation on the ground under computed torque that follows the motion, as of a gait."""
         return tracked(self.who, self.trajectory(), kp, kd, ground, options)
 
+    def followed(self) -> Result:
+        """The result with a check of whether the leap, followed on the ground, stays upright to its end."""
+        result = self.to_result()
+        if not self.solved:
+            return result
+        run = self.track()
+        last = upright_until(self.who, run, self.trajectory())
+        share = float(run.time.values[last] / run.time.values[-1])
+        off = 1e3 * self.strays(run)
+        words = (
+            f"followed on the ground it is upright to its end, and its centre of mass strays by {off:.0f} mm"
+        )
+        check = Check(share, 1.0, share >= 1.0 - 1e-9, "1", words)
+        return replace(result, audit={**result.audit, "tracked": check})
+
+    def strays(self, run: Result) -> float:
+        """How far the centre of mass of a simulation gets from that of the prediction (m)."""
+        path, mechanism = self.trajectory(), self.who.mechanism
+        t, q = np.asarray(run.time.values), np.asarray(run.q.values)
+        asked = np.stack([path.at(x).q for x in t])
+        apart = center_of_mass(mechanism, q) - center_of_mass(mechanism, asked)
+        return float(np.linalg.norm(apart, axis=1).max())
+
     def to_result(self) -> Result:
         """Motion of all phases, torques, forces, and the audit."""
         result = self.prediction.to_result()
@@ -101,7 +132,7 @@ class Leap(Verified):
         return (
             f"Leap('{self.who.mechanism.name}', {self.height:g} m high, {self.distance:g} m far: {word}, "
             f"phases of {times} s, objective {self.prediction.objective:.4g}, "
-            f"{self.prediction.iterations} iterations)"
+            f"{self.iterations} iterations)"
         )
 
 
@@ -120,13 +151,18 @@ def jump(
     ground = PUSH * float(np.sqrt(who.leg / _gravity(who)))
     moved = np.zeros(3)
     moved[AXES.index(who.forward)] = distance
-    phases = [
-        _standing(who, ground, np.zeros(3), "push", start=_rest(who, 0.0)),
-        _flying(who, T, moved),
-        _standing(who, ground, moved, "land", end=_rest(who, distance)),
-    ]
-    starts = [(ground, 0.0, 0.0), (T, 0.0, distance), (ground, distance, distance)]
-    return _found(who, height, distance, PhasedProblem(phases), starts, ("push", "fly", "land"), search)
+
+    def phases(mesh: dict[str, int]) -> PhasedProblem:
+        return PhasedProblem(
+            [
+                _standing(who, ground, np.zeros(3), mesh["push"], start=_rest(who, 0.0)),
+                _flying(who, T, moved, mesh["fly"]),
+                _standing(who, ground, moved, mesh["land"], end=_rest(who, distance)),
+            ]
+        )
+
+    starts = {"push": (ground, 0.0, 0.0), "fly": (T, 0.0, distance), "land": (ground, distance, distance)}
+    return _found(who, height, distance, phases, starts, search)
 
 
 def hop(
@@ -144,9 +180,13 @@ def hop(
     moved[AXES.index(who.forward)] = distance
     slide = who.slides(who.forward)
     on = Junction("velocity", jumps={"position": {slide: -distance}}) if distance else Junction("velocity")
-    phases = [_standing(who, ground, np.zeros(3), "push"), _flying(who, T, moved)]
-    starts = [(ground, 0.0, 0.0), (T, 0.0, distance)]
-    return _found(who, height, distance, PhasedProblem(phases, cycle=on), starts, ("push", "fly"), search)
+
+    def phases(mesh: dict[str, int]) -> PhasedProblem:
+        both = [_standing(who, ground, np.zeros(3), mesh["push"]), _flying(who, T, moved, mesh["fly"])]
+        return PhasedProblem(both, cycle=on)
+
+    starts = {"push": (ground, 0.0, 0.0), "fly": (T, 0.0, distance)}
+    return _found(who, height, distance, phases, starts, search)
 
 
 # ---- the problems --------------------------------------------------------------------------------------
@@ -159,7 +199,7 @@ def _asked(
 ) -> tuple[Legged, float]:
     """Who leaps, and how long the flight takes (s)."""
     forward = search.pop("forward", "x")
-    who = legged(mechanism, forward, stance=stance)
+    who = legged(mechanism, forward, CROUCH, stance)
     if not 0.0 < number(height, "leap: height") <= HIGHEST * who.leg:
         raise InputError(
             f"leap: height must be above 0 and at most {HIGHEST * who.leg:.2f} m, the length of the legs, "
@@ -170,11 +210,17 @@ def _asked(
     return who, float(np.sqrt(8.0 * height / _gravity(who)))
 
 
+def _kept(who: Legged) -> dict[str, float]:
+    """Coordinates of the trunk that stay as they are: whose sides are alike leaps straight ahead."""
+    names = who.held or (who.aside if who.mirrored else ())
+    return {x: float(who.stance[who.mechanism.joint_index(x)]) for x in names}
+
+
 def _rest(who: Legged, distance: float) -> dict[str, float]:
     q = {
         x: float(who.stance[who.mechanism.joint_index(x)])
         for x in who.mechanism.joint_names
-        if x not in who.held
+        if x not in _kept(who)
     }
     q[who.slides(who.forward)] += distance
     return q
@@ -182,16 +228,12 @@ def _rest(who: Legged, distance: float) -> dict[str, float]:
 
 def _common(who: Legged) -> tuple[list[Objective], list[Constraint]]:
     """Objective and what holds in all phases: a trunk that nothing drives, ranges."""
-    mechanism, tree = who.mechanism, who.mechanism.tree
+    mechanism = who.mechanism
     at = {x: float(who.stance[mechanism.joint_index(x)]) for x in mechanism.joint_names}
-    low, high = {}, {}
-    for x in who.joints:
-        k = tree.axis_names.index(x)
-        low[x] = float(tree.lower[k]) if np.isfinite(tree.lower[k]) else at[x] - RANGE
-        high[x] = float(tree.upper[k]) if np.isfinite(tree.upper[k]) else at[x] + RANGE
+    low, high = who.ranges(RANGE)
     size = who.weight * who.leg
     slides = (who.slides(who.forward), who.slides(who.up))
-    turns = [x for x in who.root if x not in (*who.held, *slides)]
+    turns = [x for x in who.root if x not in (*_kept(who), *slides)]
     objective: list[Objective] = [
         EFFORT * Effort(2.0, who.joints, limits={x: size for x in who.joints}),
         ACCELERATION * SquaredAcceleration(who.joints),
@@ -211,27 +253,29 @@ def _standing(
     who: Legged,
     T: float,
     moved: Array,
-    name: str,
+    n: int,
     start: dict[str, float] | None = None,
     end: dict[str, float] | None = None,
 ) -> Problem:
     """All feet rest, moved by (3,) from where they stand."""
     objective, found = _common(who)
+    objective += [FORCE / who.weight**2 * SquaredForce(point) for foot in who.feet for point in foot.names]
     for at, pose in (("start", start), ("end", end)):
         if pose is not None:
             found.append(Boundary(at, pose, {x: 0.0 for x in pose}))
-    n = SEGMENTS[name]
     knots = np.linspace(0.0, 1.0, n + 1)
-    knots = knots[1:] if start is not None else knots
+    knots = knots[1:]  # where the pose at rest or the flight before says where feet are
     knots = knots[:-1] if end is not None else knots
     for foot in who.feet:
         places = who.places(foot) + moved
         for j, axis in who.held_rows(foot):
             found.append(PointPosition(foot.body, places[j], point=foot.points[j], axes=axis, at=knots))
+            if end is None:  # else a spline that is held at its knots rings towards its open end
+                found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
         found += _push(who, foot)
     return Problem(
         who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
-        frozen={x: 0.0 for x in who.held},
+        frozen=_kept(who),
     )  # fmt: skip
 
 
@@ -263,11 +307,11 @@ def _push(who: Legged, foot: Foot) -> list[Constraint]:
     return [*found, Friction([*foot.names, across], 0.7, normal=normal, shape=shape)]
 
 
-def _flying(who: Legged, T: float, moved: Array) -> Problem:
+def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
     """Nothing touches; at the end feet are where they land, at rest."""
     objective, found = _common(who)
     normal, up = np.eye(3)[AXES.index(who.up)], AXES.index(who.up)
-    inside = np.linspace(0.0, 1.0, 2 * SEGMENTS["fly"] + 1)[1:-1]
+    inside = np.linspace(0.0, 1.0, 2 * n + 1)[1:-1]
     for foot in who.feet:
         places = who.places(foot)
         found.append(GroundClearance(foot.body, foot.points, float(places[:, up].min()), normal, at=inside))
@@ -277,30 +321,77 @@ def _flying(who: Legged, T: float, moved: Array) -> Problem:
             )
             found.append(PointVelocity(foot.body, np.zeros(3), point=foot.points[j], axes=axis, at="end"))
     return Problem(
-        who.mechanism, objective=objective, constraints=found, duration=T, segments=SEGMENTS["fly"],
-        samples=2, frozen={x: 0.0 for x in who.held},
+        who.mechanism, objective=objective, constraints=found, duration=T, segments=n, samples=2,
+        frozen=_kept(who),
     )  # fmt: skip
 
 
 # ---- search and checks ---------------------------------------------------------------------------------
 def _found(
-    who: Legged, height: float, distance: float, phases: PhasedProblem,
-    starts: list[tuple[float, float, float]], names: tuple[str, ...], search: dict[str, Any],
+    who: Legged, height: float, distance: float, phases: Callable[[dict[str, int]], PhasedProblem],
+    starts: dict[str, tuple[float, float, float]], search: dict[str, Any],
 ) -> Leap:  # fmt: skip
+    """The leap on the usual mesh, and where forces between its knots are not in balance, on finer ones."""
     begun = perf_counter()
-    slide = who.mechanism.joint_index(who.slides(who.forward))
-    first = []
-    for problem, (T, a, b) in zip(phases.problems, starts, strict=True):
-        q = np.tile(who.stance, (2, 1))
-        q[:, slide] += [a, b]
-        first.append(problem.program.reduced(given_motion(problem, np.array([0.0, T]), q)))
-    given = {"tolerance": 1e-3, "max_iterations": 300, "between": None, "solver": _solver(), **search}
-    prediction = predict_phases(phases, start=np.concatenate(first), **given)
-    found = perf_counter()
-    checks = _checked(who, height, distance, prediction, names)
-    return Leap(
-        who, height, distance, prediction, checks, {"search": found - begun, "checks": perf_counter() - found}
+    mesh = {name: SEGMENTS[name] for name in starts}
+    asked = phases(mesh)
+    first: Any = np.concatenate(
+        [
+            problem.program.reduced(given_motion(problem, *_guess(who, name, *starts[name], height)))
+            for problem, name in zip(asked.problems, starts, strict=True)
+        ]
     )
+    given = {"tolerance": 1e-3, "max_iterations": 300, "between": None, "solver": _solver(), **search}
+    spent = 0
+    for _ in range(1 + FINER):
+        prediction = predict_phases(asked, start=first, **given)
+        spent += prediction.iterations
+        left = _left(who, prediction)
+        coarse = [name for name, value in zip(starts, left, strict=True) if value > LEFT]
+        if not prediction.solved or not coarse:
+            break
+        for name, value in zip(starts, left, strict=True):
+            mesh[name] = round(mesh[name] * (2.0 if value > 2.0 * LEFT else 1.5 if value > LEFT else 1.0))
+        asked, first = phases(mesh), list(prediction.parts)
+    found = perf_counter()
+    checks = _checked(who, height, distance, prediction, tuple(starts))
+    return Leap(
+        who, height, distance, prediction, checks,
+        {"search": found - begun, "checks": perf_counter() - found}, spent,
+    )  # fmt: skip
+
+
+def _left(who: Legged, prediction: PhasedPrediction) -> list[float]:
+    """The largest force on the trunk that nothing exerts, phase by phase, beside the weight."""
+    return [
+        who.unheld(x.problem.evaluation(_fine(x), x.x).tau[:, x.problem.setting.own])
+        for x in prediction.parts
+    ]
+
+
+def _fine(part: Prediction) -> Array:
+    """Instants (m,) of a phase at which it is checked: twenty between two knots."""
+    return np.linspace(0.0, 1.0, 20 * part.problem.basis.segments + 1)
+
+
+def _guess(who: Legged, name: str, T: float, a: float, b: float, height: float) -> tuple[Array, Array]:
+    """Times and positions a phase is looked for from: legs bend as the hips go down and up, feet in place.
+
+    Before a flight hips sink and leave with its velocity v, z(s) = v T (-4 s^3 + 7 s^4 - 3 s^5); in it legs
+    keep their shape and all of it rises as a stone does.
+    """
+    s = np.linspace(0.0, 1.0, GUESSED + 1)
+    q = np.tile(who.stance, (len(s), 1))
+    slide, lift = (who.mechanism.joint_index(who.slides(x)) for x in (who.forward, who.up))
+    if name == "fly":
+        q[:, lift] += 4.0 * height * s * (1.0 - s)
+    else:
+        speed = float(np.sqrt(2.0 * _gravity(who) * height))
+        along = s if name == "push" else 1.0 - s
+        sunk = -speed * T * (-4.0 * along**3 + 7.0 * along**4 - 3.0 * along**5)  # at rest; 0, speed, 0
+        q = who.sunk(sunk)
+    q[:, slide] += a + (b - a) * s
+    return T * s, q
 
 
 def _solver() -> str:
@@ -312,14 +403,13 @@ def _checked(
     who: Legged, height: float, distance: float, prediction: PhasedPrediction, names: tuple[str, ...]
 ) -> dict[str, Check]:
     up = AXES.index(who.up)
-    root = [who.mechanism.joint_index(x) for x in who.root if not (who.flat and x in who.held)]
-    left = slips = sinks = pull = used = rise = 0.0
+    left = max(_left(who, prediction))
+    slips = sinks = pull = used = rise = 0.0
     for part, name in zip(prediction.parts, names, strict=True):
-        s = np.linspace(0.0, 1.0, 20 * SEGMENTS[name] + 1)
+        s = _fine(part)
         problem = part.problem
         at, own = problem.evaluation(s, part.x), problem.setting.own
-        q, tau = at.motion.q[:, own], at.tau[:, own]
-        left = max(left, float(np.abs(tau[:, root]).max()) / who.weight)
+        q = at.motion.q[:, own]
         poses = forward_kinematics(who.mechanism, q)
         moved = distance * np.eye(3)[AXES.index(who.forward)] if name == "land" else np.zeros(3)
         for foot in who.feet:
@@ -343,7 +433,7 @@ def _checked(
             used = max(used, float((across[some] / normal[some]).max(initial=0.0)))
     gaps = max((abs(x) for x in prediction.gaps.values()), default=0.0)
     return {
-        "trunk": Check.within(left, LEFT, "1", "nothing but the ground holds the trunk (beside the weight)"),
+        "trunk": Check.within(left, LEFT, "1", "nothing but the ground holds the trunk, beside the weight"),
         "feet": Check.within(slips / who.leg, SLIPS, "1", "feet rest while they carry (beside the leg)"),
         "clearance": Check.within(
             max(sinks, 0.0) / who.leg, SINKS, "1", "feet that fly stay above the ground (beside the leg)"

@@ -6,7 +6,7 @@ have their corners. Feet rest where they touch down, and swing above the ground 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,7 @@ from kinetree.motion.terms import (
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.studies.gaits.schedule import Schedule, check_support, chosen_schedule
-from kinetree.studies.gaits.task import Gait, period_of
+from kinetree.studies.gaits.task import MOST_SEGMENTS, Gait, period_of
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
 
 LARGEST = 3.0  # weights: of one contact point's push
@@ -104,6 +104,15 @@ def planned(who: Legged, task: Gait) -> Plan:
     return Plan(who, task, schedule, period_of(task, who.leg, schedule.duty, gravity))
 
 
+def finer_plan(plan: Plan) -> Plan | None:
+    """The same gait with 1.5 or 2 times as many segments, so that contacts still begin and end at knots."""
+    for factor in (1.5, 2.0):
+        n = round(factor * plan.task.segments)
+        if n <= MOST_SEGMENTS and plan.schedule.rounded(n) == plan.schedule:
+            return replace(plan, task=plan.task.changed(segments=n))
+    return None
+
+
 def gait_problem(plan: Plan) -> Problem:
     """The problem of one cycle."""
     who, task = plan.who, plan.task
@@ -151,13 +160,8 @@ def _objective(plan: Plan) -> list[Objective]:
 def _motion(plan: Plan) -> list[Constraint]:
     """Periodic splines, a trunk that nothing drives, ranges and torques."""
     who, task = plan.who, plan.task
-    mechanism, tree = who.mechanism, who.mechanism.tree
     forward = who.slides(who.forward)
-    low, high = {}, {}
-    for name in who.joints:
-        k, at = tree.axis_names.index(name), float(who.stance[mechanism.joint_index(name)])
-        low[name] = float(tree.lower[k]) if np.isfinite(tree.lower[k]) else at - task.range
-        high[name] = float(tree.upper[k]) if np.isfinite(tree.upper[k]) else at + task.range
+    low, high = who.ranges(task.range)
     root = list(who.root) if not who.flat else [x for x in who.root if x not in who.held]
     found: list[Constraint] = [
         Periodic(offset={forward: plan.stride}, spline=True),

@@ -13,6 +13,7 @@ from kinetree.errors import InputError, shown, unknown_name
 
 SWING = 1.275  # sqrt(leg length / g): default time of a swing
 FURTHEST = 0.55  # of the leg's length: how far before or behind its hip a foot may be
+MOST_SEGMENTS = 80
 FASTEST = 1.0  # of speed^2 / (g leg): beyond it legs that push only lose the ground
 
 
@@ -56,8 +57,10 @@ class Gait:
                 if not isinstance(value, Mapping):
                     raise InputError(f"{what} must map joints to torques, got {shown(value)}")
             elif spec.name == "segments":
-                if type(value) is not int or not 8 <= value <= 80:
-                    raise InputError(f"{what} must be an integer from 8 to 80, got {shown(value)}")
+                if type(value) is not int or not 8 <= value <= MOST_SEGMENTS:
+                    raise InputError(
+                        f"{what} must be an integer from 8 to {MOST_SEGMENTS}, got {shown(value)}"
+                    )
             elif value is not None:
                 if not np.isfinite(number(value, what)) or value < 0.0:
                     raise InputError(f"{what} must be finite and not negative, got {shown(value)}")

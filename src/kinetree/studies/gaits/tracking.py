@@ -13,6 +13,20 @@ from kinetree.simulation.simulate import simulate
 from kinetree.studies.gaits.walker import Legged
 from kinetree.trajectories.base import Trajectory
 
+FALLEN = 0.7  # of the height of the trunk at the start
+TILTED = 0.8  # rad, of the trunk, from what a path asks for
+
+
+def upright_until(who: Legged, run: Result, path: Trajectory) -> int:
+    """The last sample of a simulation before the trunk is down or tilted from what a path asks of it."""
+    t, q = np.asarray(run.time.values), np.asarray(run.q.values)
+    asked = np.stack([path.at(min(float(x), path.duration)).q for x in t])
+    up = who.mechanism.joint_index(who.slides(who.up))
+    turns = [who.mechanism.joint_index(x) for x in who.turns]
+    tilt = np.abs(q[:, turns] - asked[:, turns]).max(axis=1) if turns else np.zeros(len(t))
+    fell = np.flatnonzero((q[:, up] < FALLEN * asked[:, up]) | (tilt > TILTED))
+    return int(fell[0]) if len(fell) else len(t) - 1
+
 
 def tracked(
     who: Legged, path: Trajectory, kp: float, kd: float | None, ground: Ground | None, options: dict[str, Any]

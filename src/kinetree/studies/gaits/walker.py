@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
+from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.control.walking.standing import standing
 from kinetree.control.walking.walker import Walker, walker_of
@@ -18,6 +19,10 @@ from kinetree.model.mechanism import Mechanism
 AXES = "xyz"
 SAME = 1e-6
 CROUCH = 0.92  # height of the hips above the feet while standing, beside the length of straight legs
+BENT = 0.15  # rad, by which knees stay bent: legs that are straight have no way up, and fold either way
+STRETCHES = 0.1  # of the leg's length per rad: a joint that changes it by less is no knee
+DEEPEST = 0.4  # of the leg's length: how far hips sink at most before a leap that is looked for
+ALIKE = 1e-3  # of the leg's length, or mass times it: left and right differ by less
 INDEPENDENT = 1e-3  # singular values below this beside the largest: rows that say nothing new
 
 
@@ -29,6 +34,11 @@ class Foot:
     names: tuple[str, ...]
     points: Array
     hip: str
+
+    @property
+    def end(self) -> Array:
+        """Where the leg ends (3,) in the body's frame: in the joint of a sole, else in the contact point."""
+        return np.zeros(3) if len(self.points) > 1 else self.middle
 
     @property
     def middle(self) -> Array:
@@ -48,6 +58,7 @@ class Legged:
     held: tuple[str, ...]  # coordinates of the root that leave the plane of a mechanism whose joints do not
     leg: float  # m, stretched
     stance: Array
+    crouch: float = CROUCH
 
     @property
     def across(self) -> str:
@@ -70,6 +81,24 @@ class Legged:
         return tuple(self.mechanism.links[0].joint.dof_names)
 
     @cached_property
+    def aside(self) -> tuple[str, ...]:
+        """Coordinates of the root that leave the plane of walking."""
+        return _leaving(self.mechanism, self.stance, np.eye(3)[AXES.index(self.across)])
+
+    @cached_property
+    def mirrored(self) -> bool:
+        """Whether feet and masses of who stands are alike on the left and on the right."""
+        y = AXES.index(self.across)
+        places = np.stack([self.places(foot).mean(axis=0) for foot in self.feet])
+        other = places * np.where(np.arange(3) == y, -1.0, 1.0)
+        far = np.linalg.norm(places[:, None] - other[None], axis=2).min(axis=1)
+        M = mass_matrix(self.mechanism, self.stance)
+        out = [self.mechanism.joint_index(x) for x in self.aside]
+        within = [self.mechanism.joint_index(x) for x in self.root if x not in self.aside]
+        coupled = float(np.abs(M[np.ix_(out, within)]).max(initial=0.0))
+        return float(far.max()) < ALIKE * self.leg and coupled < ALIKE * self.mechanism.mass * self.leg
+
+    @cached_property
     def joints(self) -> list[str]:
         """All others."""
         return [name for name in self.mechanism.joint_names if name not in self.root]
@@ -88,15 +117,91 @@ class Legged:
 
     def slides(self, axis: str) -> str:
         """The coordinate by which the root slides along an axis."""
+        found = self._slide(axis)
+        if found is None:
+            raise InputError(
+                f"gait: the root of '{self.mechanism.name}' has no coordinate that slides along {axis}"
+            )
+        return found
+
+    def _slide(self, axis: str) -> str | None:
         body = self.mechanism.links[0].body.name
         J = jacobian(self.mechanism, self.stance, body)
         for name in self.root:
             column = J[:, self.mechanism.joint_index(name)]
             if abs(column[AXES.index(axis)] - 1.0) < SAME and np.abs(column).sum() < 1.0 + 10 * SAME:
                 return name
-        raise InputError(
-            f"gait: the root of '{self.mechanism.name}' has no coordinate that slides along {axis}"
-        )
+        return None
+
+    @property
+    def turns(self) -> list[str]:
+        """Coordinates by which the root rotates."""
+        sliding = [self._slide(axis) for axis in AXES]
+        return [x for x in self.root if x not in sliding]
+
+    @cached_property
+    def knees(self) -> dict[str, tuple[float, float]]:
+        """Ranges (rad) in which the joint that stretches a leg the most leaves it bent as it stands."""
+        found: dict[str, tuple[float, float]] = {}
+        for foot in self.feet:
+            rates = {name: self._stretch(foot, name, 0.0) for name in self.joints}
+            name = max(rates, key=lambda x: abs(rates[x]))
+            if abs(rates[name]) < STRETCHES * self.leg:
+                continue
+            way = np.sign(rates[name])  # towards a straight leg
+            turns = np.linspace(0.0, np.pi, 181)
+            shrinks = [x for x in turns if way * self._stretch(foot, name, way * x) <= 0.0]
+            if not shrinks:
+                continue
+            at = float(self.stance[self.mechanism.joint_index(name)])
+            last = at + way * max(shrinks[0] - BENT, 0.0)
+            found[name] = (-np.inf, last) if way > 0 else (last, np.inf)
+        return found
+
+    def sunk(self, depth: Array) -> Array:
+        """Postures q (m, n_dof) on the same feet whose trunk is lower by depth (m,) than while standing (m).
+
+        They are interpolated between a few that are found; where legs bend no further, they stay.
+        """
+        found = walker_of(self.mechanism, np.eye(3)[AXES.index(self.forward)])
+        deepest = float(np.clip(depth.max(), 0.0, DEEPEST * found.leg))
+        up = self.mechanism.joint_index(self.slides(self.up))
+        heights = self.crouch * found.leg - np.linspace(0.0, deepest, 5)
+        poses = [standing(found, heights[0], found.hip_width)]
+        for height in heights[1:] if deepest else ():
+            poses.append(standing(found, height, found.hip_width, poses[-1]))
+        changes = np.stack(poses) - poses[0]
+        down = np.maximum.accumulate(-changes[:, up])
+        columns = [np.interp(depth, down, changes[:, j]) for j in range(self.mechanism.n_dof)]
+        bent: Array = self.stance + np.stack(columns, axis=1)
+        return bent
+
+    def _stretch(self, foot: Foot, joint: str, turned: float) -> float:
+        """Rate at which a joint, turned from standing, moves a foot's joint away from its hip (m/rad)."""
+        q, k = self.stance.copy(), self.mechanism.joint_index(joint)
+        q[k] += turned
+        poses = forward_kinematics(self.mechanism, q)
+        away = poses[foot.body][1] + poses[foot.body][0] @ foot.end - poses[foot.hip][1]
+        ends = (jacobian(self.mechanism, q, foot.body, foot.end), jacobian(self.mechanism, q, foot.hip))
+        rate = (ends[0] - ends[1])[:3, k]
+        return float(rate @ away) / max(float(np.linalg.norm(away)), SAME)
+
+    def ranges(self, widest: float) -> tuple[dict[str, float], dict[str, float]]:
+        """Least and largest position of every joint: its limits, or so far from standing; knees stay bent."""
+        tree, low, high = self.mechanism.tree, {}, {}
+        for name in self.joints:
+            k, at = tree.axis_names.index(name), float(self.stance[self.mechanism.joint_index(name)])
+            least, most = self.knees.get(name, (-np.inf, np.inf))
+            low[name] = max(float(tree.lower[k]) if np.isfinite(tree.lower[k]) else at - widest, least)
+            high[name] = min(float(tree.upper[k]) if np.isfinite(tree.upper[k]) else at + widest, most)
+        return low, high
+
+    def unheld(self, tau: Array) -> float:
+        """Largest of generalised forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
+        root = [x for x in self.root if not (self.flat and x in self.held)]
+        sizes = [self.weight * self.leg if x in self.turns else self.weight for x in root]
+        columns = [self.mechanism.joint_index(x) for x in root]
+        return float((np.abs(tau[:, columns]) / sizes).max())
 
     def held_rows(self, foot: Foot) -> list[tuple[int, str]]:
         """Contact points and axes whose coordinates, held, hold the foot: as few as it takes."""
@@ -136,11 +241,11 @@ def legged(
         )
     found = walker_of(mechanism, np.eye(3)[AXES.index(forward)])
     if stance is None:
-        return _arranged(found, standing(found, crouch * found.leg, found.hip_width), forward, up)
-    return _arranged(found, vector(stance, mechanism.n_dof, "stance"), forward, up)
+        return _arranged(found, standing(found, crouch * found.leg, found.hip_width), forward, up, crouch)
+    return _arranged(found, vector(stance, mechanism.n_dof, "stance"), forward, up, crouch)
 
 
-def _arranged(found: Walker, stance: Array, forward: str, up: str) -> Legged:
+def _arranged(found: Walker, stance: Array, forward: str, up: str, crouch: float) -> Legged:
     """Feet in the order of schedules."""
     mechanism = found.mechanism
     poses = forward_kinematics(mechanism, stance)
@@ -160,7 +265,7 @@ def _arranged(found: Walker, stance: Array, forward: str, up: str) -> Legged:
         )
         feet.append(Foot(foot.body, tuple(names), points, foot.hip))
     held = _out_of_plane(mechanism, stance, [foot.body for foot in feet], left)
-    return Legged(mechanism, tuple(sorted(feet, key=order)), forward, up, held, found.leg, stance)
+    return Legged(mechanism, tuple(sorted(feet, key=order)), forward, up, held, found.leg, stance, crouch)
 
 
 def _out_of_plane(mechanism: Mechanism, q: Array, feet: list[str], left: Array) -> tuple[str, ...]:
@@ -171,7 +276,13 @@ def _out_of_plane(mechanism: Mechanism, q: Array, feet: list[str], left: Array) 
         for j, name in enumerate(mechanism.joint_names):
             if name not in root and not _in_plane(J[:, j], left):
                 return ()
+    return _leaving(mechanism, q, left)
+
+
+def _leaving(mechanism: Mechanism, q: Array, left: Array) -> tuple[str, ...]:
+    """Coordinates of the root that leave the plane whose normal is left."""
     J = jacobian(mechanism, q, mechanism.links[0].body.name)
+    root = mechanism.links[0].joint.dof_names
     return tuple(x for x in root if not _in_plane(J[:, mechanism.joint_index(x)], left))
 
 

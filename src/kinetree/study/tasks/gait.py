@@ -54,7 +54,9 @@ class GaitTable(Table):
     acceleration: Number = Field(5e-4, description="Weight of squared accelerations (s^4/rad^2).")
     posture: Number = Field(0.3, description="Weight of the distance from standing (1/rad^2).")
     segments: Whole = Field(32, description="Segments of the splines in a cycle.")
-    tracked: Whole = Field(0, description="Cycles that are followed in a simulation on the ground; 0: none.")
+    tracked: Whole = Field(
+        0, description="Cycles followed in a simulation on the ground, a leap once; 0: none."
+    )
     tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
         "auto", description=f"One of {', '.join(SOLVERS)}."
@@ -115,7 +117,7 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
                 work.mechanism, table.height, table.distance, forward=table.forward, progress=history,
                 **search,
             )  # fmt: skip
-        return history.within(found.to_result())
+        return history.within(found.followed() if table.tracked else found.to_result())
 
     return run
 
