@@ -14,7 +14,12 @@ from .inverse_kinematics import InverseKinematics as InverseKinematics
 from .inverse_kinematics import Target as Target
 from .kinematics import Poses as Poses
 from .kinematics import body_accelerations as body_accelerations
+from .mass_factors import MassMatrixFactors as MassMatrixFactors
+from .mass_factors import mass_matrix_factors as mass_matrix_factors
+from .moment_point import inertial_wrench as inertial_wrench
 from .moment_point import zero_moment_point as zero_moment_point
+from .operations import OperationCounts as OperationCounts
+from .operations import operation_counts as operation_counts
 from .reaction_sensitivity import JointReactionDerivatives as JointReactionDerivatives
 from .reaction_sensitivity import joint_reaction_derivatives as joint_reaction_derivatives
 from .regressor import inertia_regressor as inertia_regressor
@@ -24,3 +29,4 @@ from .sensitivity import ForwardDynamicsDerivatives as ForwardDynamicsDerivative
 from .sensitivity import InverseDynamicsDerivatives as InverseDynamicsDerivatives
 from .symbolic import SymbolicEquations as SymbolicEquations
 from .symbolic import equations_of_motion as equations_of_motion
+from .wrench_frames import wrenches_in_frames as wrenches_in_frames

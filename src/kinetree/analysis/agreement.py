@@ -199,7 +199,7 @@ def _answer(mechanism: Mechanism, name: str, quantity: str, given: list[Array]) 
         return answer(name, quantity, mechanism, list(zip(names, given, strict=True)))
     function, tree = getattr(module_of(name), quantity), mechanism.tree
     found = []
-    for row in zip(*_axis_values(mechanism, given), strict=True):
+    for row in zip(*axis_values(mechanism, given), strict=True):
         answers = function(tree, *row)
         parts = answers if isinstance(answers, tuple) else (answers,)
         kept = tree.body_axis[tree.body_axis >= 0]
@@ -209,7 +209,8 @@ def _answer(mechanism: Mechanism, name: str, quantity: str, given: list[Array]) 
     return np.array(found)
 
 
-def _axis_values(mechanism: Mechanism, given: list[Array]) -> list[Array]:
+def axis_values(mechanism: Mechanism, given: list[Array]) -> list[Array]:
+    """Positions, then rates (..., axes) of all axes from those of the degrees of freedom (..., n_dof)."""
     tree = mechanism.tree
     return [all_axes(tree, given[0]), *(all_rates(tree, x) for x in given[1:])]
 
@@ -229,6 +230,6 @@ def _difference(mechanism: Mechanism, quantity: str, given: list[Array], found: 
 
 def _operations(mechanism: Mechanism, name: str, quantity: str, given: list[Array]) -> tuple[int, int]:
     function, tree = getattr(module_of(name), quantity), mechanism.tree
-    rows = [counting(x[0]) for x in _axis_values(mechanism, given)]
+    rows = [counting(x[0]) for x in axis_values(mechanism, given)]
     counts = count_operations(lambda: function(tree, *rows))
     return counts["multiplications"] + counts["divisions"], counts["additions"]

@@ -65,7 +65,7 @@ def inertial_wrench(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: Arra
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()
     >>> still = np.zeros(robot.n_dof)
-    >>> inertial_wrench(robot, still, still, still)[0].round(6).tolist()
+    >>> kt.analysis.inertial_wrench(robot, still, still, still)[0].round(6).tolist()
     [0.0, 0.0, 117.72]
     """
     tree = mechanism.tree

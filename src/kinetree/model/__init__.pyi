@@ -2,6 +2,9 @@
 
 from .actuator import Actuator as Actuator
 from .body import Shape as Shape
+from .dh import EulerDhRow as EulerDhRow
+from .dh import distal_frames as distal_frames
+from .dh import euler_dh_rows as euler_dh_rows
 from .frame import Frame as Frame
 from .graph import from_graph as from_graph
 from .joint import Mimic as Mimic

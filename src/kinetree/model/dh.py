@@ -87,7 +87,12 @@ def from_dh(
 def distal_frames(rows: Sequence[Mapping[str, Any]], convention: str = "classic") -> list[Placement]:
     """The link frame of each row in the body frame that :func:`from_dh` gives it.
 
-    Classic: Tz(d) Tx(a) Rx(alpha), at the far end of the link; modified: the body frame itself.
+    Classic: Tz(d) Tx(a) Rx(alpha), at the far end of the link; modified: the body frame itself. They carry
+    reactions to where documents state them (:func:`kinetree.analysis.wrenches_in_frames`).
+
+    >>> import kinetree as kt
+    >>> kt.model.distal_frames([{"a": 0.5, "mass": 1.0}])[0].position.tolist()
+    [0.5, 0.0, 0.0]
     """
     return [row.frames(convention)[1] for row in _table(rows, convention)]
 

@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING
 
+from kinetree.algebra.bspline import BSplineBasis
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.renamed import moved_names
 from kinetree.trajectories.base import Trajectory
@@ -27,6 +28,7 @@ from kinetree.trajectories.inverted_pendulum import InvertedPendulum
 from kinetree.trajectories.leg_kinematics import LegAngles, leg_angles, leg_motion
 from kinetree.trajectories.legs import Leg, named_legs
 from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, hold, quintic
+from kinetree.trajectories.spline_sensitivity import SplineSensitivity, spline_sensitivity
 from kinetree.trajectories.splines import bspline, interpolate
 from kinetree.trajectories.swing_foot import SwingFoot
 from kinetree.trajectories.tabulated_motion import read_csv, tabulated
@@ -41,6 +43,7 @@ __all__ = [
     "PLANAR_BIPED",
     "QUADRUPED",
     "SPATIAL_BIPED",
+    "BSplineBasis",
     "FollowedMotion",
     "GaitParameters",
     "InvertedPendulum",
@@ -49,6 +52,7 @@ __all__ = [
     "LeggedGait",
     "PiecewisePolynomial",
     "PolynomialTrajectory",
+    "SplineSensitivity",
     "SupportPhase",
     "SwingFoot",
     "TimedPath",
@@ -72,6 +76,7 @@ __all__ = [
     "repeat",
     "retimed",
     "sequence",
+    "spline_sensitivity",
     "tabulated",
     "tool_circle",
     "tool_line",
