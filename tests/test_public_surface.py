@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
+from kinetree.renamed import old_names
 
 PACKAGE = Path(kinetree.__file__).parent
 MODULES = [
@@ -26,6 +27,16 @@ MODULES = [
 ]
 MAPPED = ("analysis", "errors", "model", "motion", "simulation")  # rooms whose every name the map has
 ALLOWED_TWICE = {"Walking": ["control", "walking"]}  # the controller, and the task of predictions
+SUFFIXES = (".py", ".pyi", ".md", ".ipynb", ".toml", ".js", ".html")
+EXEMPT = (
+    "CHANGELOG.md",
+    "src/kinetree/renamed.py",
+    "tests/test_renamed.py",
+    "docs/decisions.md",
+    "tests/typed_user/wrong.py",
+)
+FOLDERS = ("src", "tests", "docs", "benchmarks", "fuzz", "notebooks")
+ROOT = Path(__file__).parents[1]
 NOT_YET_NEEDED = ("matplotlib", "pydantic", "scipy", "mujoco", "numba", "rich", "typer")
 
 
@@ -107,6 +118,23 @@ def test_the_map_of_the_public_surface_has_a_place_for_every_name():
     assert [name for name in kinetree.__all__ if placed.count(name) != 1] == []
     below = [name for room in MAPPED for name in getattr(kinetree, room).__all__]
     assert [name for name in below if placed.count(name) != 1] == []
+
+
+def own_files():
+    files = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
+    for path in files:
+        if path.suffix in SUFFIXES and path.relative_to(ROOT).as_posix() not in EXEMPT:
+            yield path
+
+
+def test_nothing_of_our_own_uses_an_old_name():
+    """Replace them by: python -m kinetree.renamed --write FILE."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {old} is now {new}"
+        for path in own_files()
+        for line, old, new in old_names(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
 
 
 def test_the_package_itself_has_few_names():

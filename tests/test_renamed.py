@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.renamed import REMOVED_IN, RENAMED, main, old_names, with_new_names
-
-ROOT = Path(__file__).parents[1]
-SUFFIXES = (".py", ".pyi", ".md", ".ipynb", ".toml", ".js", ".html")
-EXEMPT = ("CHANGELOG.md", "src/kinetree/renamed.py", "tests/test_renamed.py", "docs/decisions.md")
-FOLDERS = ("src", "tests", "docs", "benchmarks", "fuzz", "notebooks")
+from kinetree.renamed import REMOVED_IN, RENAMED, main, with_new_names
 
 
 def place(dotted):
@@ -53,23 +48,6 @@ def test_an_unknown_name_of_a_room_is_no_old_one():
         with pytest.raises(AttributeError, match=r"no attribute|No kinetree"), warnings.catch_warnings():
             warnings.simplefilter("error")
             getattr(getattr(kinetree, room), "Nothing")  # noqa: B009
-
-
-def own_files():
-    files = [*ROOT.glob("*.md"), *(path for folder in FOLDERS for path in (ROOT / folder).rglob("*"))]
-    for path in files:
-        if path.suffix in SUFFIXES and path.relative_to(ROOT).as_posix() not in EXEMPT:
-            yield path
-
-
-def test_nothing_of_our_own_uses_an_old_name():
-    """Replace them by: python -m kinetree.renamed --write FILE."""
-    found = [
-        f"{path.relative_to(ROOT)}:{line}: {old} is now {new}"
-        for path in own_files()
-        for line, old, new in old_names(path.read_text(encoding="utf-8"))
-    ]
-    assert found == []
 
 
 def test_no_new_name_is_old_as_well():

@@ -8,6 +8,7 @@ import kinetree as kt
 from kinetree.control import PD, PID, ComputedTorque, FirstOrderActuator, TorqueTable
 from kinetree.simulation import stiffness
 from kinetree.simulation.options import read_options
+from kinetree.simulation.settings import Settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
 
@@ -130,7 +131,7 @@ def test_simulators_and_batches_have_the_same_currents():
 )
 def test_slopes_are_those_of_the_rates(law, rng):
     """The closed form beside differences of the right-hand side, in states off the kinks."""
-    options = read_options(1.0, None, "radau", 1e-8, None, None, None, 1e-3, "error", ())
+    options = read_options(Settings(method="radau"), 1.0)
     system = new_system(ARM, read_law(ARM, None, law), surroundings(), options)
     for _ in range(3):
         y = system.start_state(rng.standard_normal(6), rng.standard_normal(6))[0]

@@ -8,6 +8,7 @@ from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.control import PD, PID, ComputedTorque
 from kinetree.model.without import without_parameters
 from kinetree.simulation.options import read_options
+from kinetree.simulation.settings import Settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.torque import read_law
 
@@ -57,7 +58,7 @@ def test_every_method_integrates_it(method):
 
 
 def system_of(mechanism, law=None, ground=None, loads=(), stops=None):
-    options = read_options(1.0, None, "dop853", 1e-8, None, None, None, SLOW, "error", ())
+    options = read_options(Settings(method="dop853", friction_speed=SLOW), 1.0)
     return new_system(mechanism, read_law(mechanism, None, law), surroundings(ground, loads, stops), options)
 
 

@@ -7,6 +7,7 @@ import kinetree as kt
 from kinetree.control import PD
 from kinetree.simulation.course import PATIENCE
 from kinetree.simulation.options import read_options
+from kinetree.simulation.settings import Settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.stiffness import eigenvalues, fastest_decay, nothing_decays, slopes
 from kinetree.simulation.system import System
@@ -24,7 +25,7 @@ def slider(**joint):
 
 
 def system_of(mechanism, torque=None, controller=None, ground=None):
-    options = read_options(1.0, None, "auto", 1e-8, None, None, None, 1e-3, "error", ())
+    options = read_options(Settings(), 1.0)
     law = read_law(mechanism, torque, controller)
     return new_system(mechanism, law, surroundings(ground), options)
 

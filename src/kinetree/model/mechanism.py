@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -113,14 +113,17 @@ class Mechanism:
         """Number of degrees of freedom: the length of q."""
         return len(self.joint_names)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        names = [x for x in dir(type(self)) if not x.startswith("_")]
-        raise AttributeError(
-            f"{unknown_name('attribute of a Mechanism', name, names)} Questions about it are functions of "
-            "the package, such as kinetree.inverse_dynamics(mechanism, q, qd, qdd)."
-        )
+    if not TYPE_CHECKING:  # a type checker knows by itself which attributes there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            names = [x for x in dir(type(self)) if not x.startswith("_")]
+            stated = unknown_name("attribute of a Mechanism", name, names)
+            raise AttributeError(
+                f"{stated} Questions about it are functions of the package, such as "
+                "kinetree.inverse_dynamics(mechanism, q, qd, qdd)."
+            )
 
     @cached_property
     def tree(self) -> Tree:

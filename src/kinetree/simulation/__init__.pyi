@@ -3,11 +3,13 @@
 from .batch import simulate_batch as simulate_batch
 from .contact import ContactForces as ContactForces
 from .contact import contact_forces as contact_forces
+from .given import TorqueLaw as TorqueLaw
 from .ground import Region as Region
 from .ground import Soil as Soil
 from .live import LiveSimulation as LiveSimulation
 from .options import Stops as Stops
 from .options import Trigger as Trigger
+from .settings import Settings as Settings
 from .simulate import AccuracyWarning as AccuracyWarning
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,13 +23,14 @@ from kinetree.result.variables import KNOWN, Variable
 from kinetree.simulation.audit import energies, energy_check, energy_tolerance
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import refuse_locks
+from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_errors
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
-from kinetree.simulation.options import AUTO, FIXED, Options, Stops, read_options
+from kinetree.simulation.options import AUTO, FIXED, Options, read_options
 from kinetree.simulation.run import moved_on, new_integration, refuse_runaway
+from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
@@ -39,27 +41,20 @@ ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
 
 
+@takes_settings
 def simulate_batch(
     mechanism: Mechanism,
     q0: ArrayLike,
     qd0: ArrayLike | None = None,
     duration: float = 1.0,
     *,
-    torque: Any = None,
-    controller: Any = None,
-    ground: Ground | None = None,
-    loads: LoadsGiven = (),
-    times: ArrayLike | int | None = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: float | None = None,
-    step: float | None = None,
-    max_step: float | None = None,
-    stops: Stops | None = None,
-    friction_speed: float = 1e-3,
+    torque: TorqueGiven | Sequence[Sequence[float]] = None,
+    controller: ControllerGiven | Sequence[ControllerGiven] = None,
+    ground: Ground | Sequence[Ground] | None = None,
+    settings: Settings | None = None,
     masses: ArrayLike | None = None,
     threads: int | None = None,
-    verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
+    **keywords: Unpack[SettingsKeywords],
 ) -> Result:
     """Many motions of a mechanism, from states ``q0`` and ``qd0`` (m, n_dof), one for each row.
 
@@ -71,23 +66,27 @@ def simulate_batch(
     steps, so a motion's last digits depend on its neighbours, never on the number of threads; with closed
     loops each has steps of its own. No events are watched for, no Euler sequences switched: a motion must
     not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with
-    fixed steps it is an error there, which is watched for one motion at a time. Methods as for
-    :func:`kinetree.simulate`, but "auto" is always explicit: ask for "radau" where the system is stiff. Of
-    the verdicts those on positions and velocities are given, in the audit and in the messages.
+    fixed steps it is an error there, which is watched for one motion at a time.
+
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself, as for
+    :func:`kinetree.simulate`; the method "auto" is always explicit: ask for "radau" where the system is
+    stiff. ``threads``: how many are used, all cores unless given. Of the verdicts those on positions and
+    velocities are given, in the audit and in the messages.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)
     >>> falls.q.shape
     (8, 3, 4)
     """
-    if method == AUTO:
-        method = "dop853" if ground is None else "dopri5"
-    options = read_options(duration, times, method, rtol, atol, step, max_step, friction_speed, "error", ())
+    asked = read_settings(simulate_batch, settings, keywords)
+    if asked.method == AUTO:
+        asked = replace(asked, method="dop853" if ground is None else "dopri5")
+    options = read_options(asked, duration)
     q, qd = _starts(mechanism, q0, qd0)
     hint_at_degrees(mechanism, np.take_along_axis(q, np.abs(q).argmax(axis=0)[None], axis=0)[0], "q0")
-    check_closed(mechanism, q, qd)
-    around = surroundings(None, loads, stops, options.duration)
-    allowed = read_verdicts(verdicts)
+    check_closed(mechanism, q, qd, options.baumgarte)
+    around = surroundings(None, asked.loads, asked.stops, options.duration)
+    allowed = read_verdicts(asked.verdicts)
     count = available_cores() if threads is None else _threads(threads)
     varied = None if masses is None else read_masses(mechanism, masses, len(q))
     jobs = list(_jobs(mechanism, q, qd, torque, controller, ground, around, options, count, varied))
@@ -99,7 +98,7 @@ def simulate_batch(
             found = list(pool.map(_Job.run, jobs))
     works, drift = jobs[0].system.parts.works, max(job.drift for job in jobs)
     seconds = perf_counter() - began
-    return _result(mechanism, options, found, works, varied, drift, seconds, allowed, stops is not None)
+    return _result(mechanism, options, found, works, varied, drift, seconds, allowed, asked.stops is not None)
 
 
 class _Job:

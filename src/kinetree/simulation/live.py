@@ -18,11 +18,13 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.divergence import diverged, has_diverged
 from kinetree.simulation.gimbal import Charts
+from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loads import Loads, load_row, place_on_axis
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, Stops, Trigger, positive, read_options
 from kinetree.simulation.run import advance_through_locks, new_stretch
+from kinetree.simulation.settings import Method, Settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.simulate import checked_start
 from kinetree.simulation.stiffness import chosen_method
@@ -72,19 +74,18 @@ class LiveSimulation:
         q0: ArrayLike,
         qd0: ArrayLike | None = None,
         *,
-        torque: Any = None,
-        controller: Any = None,
+        torque: TorqueGiven = None,
+        controller: ControllerGiven = None,
         ground: Ground | None = None,
         stops: Stops | None = None,
-        method: str = AUTO,
+        method: Method = "auto",
         rtol: float = 1e-6,
         atol: float | None = None,
         step: float | None = None,
     ) -> None:
         self.mechanism = mechanism
-        self._options: Options = read_options(
-            LIKELY, None, method, rtol, atol, step, None, 1e-3, "switch", (), None
-        )
+        settings = Settings(method=method, rtol=rtol, atol=atol, step=step)
+        self._options: Options = read_options(settings, LIKELY, "switch")
         self._law: Law = read_law(mechanism, torque, controller)
         self._around = surroundings(ground, (self._none(),), stops, LIKELY)
         self._start = checked_start(mechanism, q0, qd0)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.errors import InputError, shown, unknown_name
+
+if TYPE_CHECKING:
+    from kinetree.simulation.settings import Settings
 
 ADAPTIVE, FIXED = ("dop853", "dopri5", "radau"), ("rk4", "semi_implicit_euler")
 AUTO = "auto"
@@ -101,25 +104,14 @@ class Options:
 
 
 def read_options(
-    duration: float,
-    times: ArrayLike | None,
-    method: str,
-    rtol: float,
-    atol: float | None,
-    step: float | None,
-    max_step: float | None,
-    friction_speed: float,
-    gimbal: str,
-    stop_at: Sequence[str] | str,
-    baumgarte: float | None = None,
+    asked: Settings, duration: float, gimbal: str = "error", stop_at: Sequence[str] | str = ()
 ) -> Options:
-    """Checked options."""
+    """Checked options of a simulation that lasts so long (s)."""
+    method, step, atol, max_step = asked.method, asked.step, asked.atol, asked.max_step
     T = positive(duration, "duration", "s")
-    if method not in METHODS:
-        raise InputError(unknown_name("method", method, METHODS))
     if method in FIXED and step is None:
         raise InputError(f"method '{method}' needs a step (s), for example step=1e-3")
-    relative = positive(rtol, "rtol")
+    relative = positive(asked.rtol, "rtol")
     if not TIGHTEST <= relative <= 0.1:
         raise InputError(f"rtol must be between {TIGHTEST:g} and 0.1, got {relative:g}")
     absolute = relative if atol is None else positive(atol, "atol")
@@ -129,16 +121,16 @@ def read_options(
     length = _step(step, T) if step is not None else 0.0
     return Options(
         T,
-        output_times(times, T),
+        output_times(asked.times, T),
         method,
         relative,
         absolute,
         length,
         positive(max_step, "max_step", "s") if max_step is not None else np.inf,
-        positive(friction_speed, "friction_speed", "rad/s or m/s"),
+        positive(asked.friction_speed, "friction_speed", "rad/s or m/s"),
         gimbal,  # type: ignore[arg-type]
         wanted,
-        _baumgarte(baumgarte, method, length) if baumgarte is not None else None,
+        _baumgarte(asked.baumgarte, method, length) if asked.baumgarte is not None else None,
     )
 
 

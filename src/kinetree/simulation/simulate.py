@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,19 +21,20 @@ from kinetree.result.verdict_names import VERDICTS
 from kinetree.simulation import audit
 from kinetree.simulation.chart import observe
 from kinetree.simulation.gimbal import Charts
+from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loop_audit import closure_checks, loop_errors, passage_messages
 from kinetree.simulation.loops import check_closed
-from kinetree.simulation.options import Options, Stops, Trigger, positive, read_options
+from kinetree.simulation.options import Gimbal, Options, Trigger, positive, read_options
 from kinetree.simulation.progress import shown_progress
 from kinetree.simulation.run import Run, integrate
+from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
-from kinetree.simulation.verdicts import Judge, Verdicts, VerdictWarning, read_verdicts
+from kinetree.simulation.verdicts import Judge, VerdictWarning, read_verdicts
 from kinetree.state import coordinates, hint_at_degrees
 
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
@@ -43,32 +44,24 @@ class AccuracyWarning(KinetreeWarning):
     """The energy balance of a simulation is off by more than its tolerance."""
 
 
+@takes_settings
 def simulate(
     mechanism: Mechanism,
     q0: ArrayLike,
     qd0: ArrayLike | None = None,
     duration: float = 1.0,
     *,
-    torque: Any = None,
-    controller: Any = None,
+    torque: TorqueGiven = None,
+    controller: ControllerGiven = None,
     ground: Ground | None = None,
-    loads: LoadsGiven = (),
-    times: ArrayLike | int | None = None,
-    method: str = "auto",
-    rtol: float = 1e-8,
-    atol: float | None = None,
-    step: float | None = None,
-    max_step: float | None = None,
-    stops: Stops | None = None,
-    friction_speed: float = 1e-3,
+    settings: Settings | None = None,
     events: Trigger | Sequence[Trigger] = (),
     stop_at: Sequence[str] | str = (),
-    gimbal: str = "switch",
-    baumgarte: float | None = None,
+    gimbal: Gimbal = "switch",
     reactions: bool = False,
     energy_tolerance: float | None = None,
-    verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
     progress: bool | Callable[[float], None] | None = None,
+    **keywords: Unpack[SettingsKeywords],
 ) -> Result:
     """The motion of a mechanism from a state of rest or motion, with energies and an audit.
 
@@ -77,49 +70,40 @@ def simulate(
     dictionary from names of joints, driven cut ones included, to numbers, tables (times, values), a PD of one
     coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, among them joints
     that move as prescribed (:class:`kinetree.control.Prescribed`), or such a function; beside it ``torque``
-    may name cut joints. ``ground`` meets the contact points;
-    ``loads``: a wrench, or a list of wrenches and of pairs (times (k,), wrench) with force and moment (k, 3)
-    and straight lines between (equal times make a jump), or a function of t (s) that returns wrenches;
-    ``stops`` meet joints at their limits. Dry friction is a straight line up to ``friction_speed`` (rad/s or
-    m/s).
+    may name cut joints. ``ground`` meets the contact points.
 
-    ``times`` of the output: a vector, or how many (201). Methods: "dop853" and "dopri5" (explicit, adaptive),
-    "radau" (adaptive, for stiff contact and laws), "rk4" and "semi_implicit_euler" (fixed ``step``
-    in s); "auto" takes dop853, or dopri5 on the ground, and changes to radau where stability asks for far
-    shorter steps than accuracy. ``rtol`` and ``atol`` bound the error of a step. ``events`` and the names in
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself: ``loads``,
+    ``times`` of the output, ``method``, ``rtol``, ``atol``, ``step``, ``max_step``, ``stops``,
+    ``friction_speed``, ``baumgarte``, ``verdicts``. ``events`` and the names in
     ``stop_at`` ("touch_down", "lift_off", "joint_limit", or of events) are watched for. ``gimbal``: joints
     with three Euler angles that come near their lock "switch" to another sequence, which the result does not
     show (its angles go on from sample to sample, by less than half a turn), or an "error" is raised one
     degree from the lock; so it is where springs, friction, stops or a built-in law act on the angles.
-    ``baumgarte`` (rate a, 1/s) closes loops by accelerations, J qdd + dJ/dt qd + 2 a J qd + a^2 gap = 0
-    (Baumgarte 1972), instead of by projection: the second choice, see the page on closed loops.
     ``reactions`` adds the joint reaction wrenches to the result.
 
     Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
     torque function fails after the start; Ctrl-C returns what was computed. Warns with
     :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative), and
     with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a controller falls,
-    bodies pass through the ground or the error of control grows; ``verdicts`` sets what is allowed
-    (:class:`Verdicts`, a table of some of them), or False judges nothing.
+    bodies pass through the ground or the error of control grows.
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)
     >>> fall.q.shape, fall.audit["energy_balance"].passed
     ((201, 4), True)
     """
-    options = read_options(
-        duration, times, method, rtol, atol, step, max_step, friction_speed, gimbal, stop_at, baumgarte
-    )
+    asked = read_settings(simulate, settings, keywords)
+    options = read_options(asked, duration, gimbal, stop_at)
     start = checked_start(mechanism, q0, qd0)
     law = read_law(mechanism, torque, controller)
     check_beginning(law, *start)
     check_prescribed(mechanism, law, *start, options.duration)
-    around = surroundings(ground, loads, stops, options.duration)
+    around = surroundings(ground, asked.loads, asked.stops, options.duration)
 
     def make(x: Mechanism, law: Law, events: Sequence[Trigger]) -> System:
         return new_system(x, law, around, options, events)
 
-    judging = read_verdicts(verdicts)
+    judging = read_verdicts(asked.verdicts)
     tolerance = None if energy_tolerance is None else positive(energy_tolerance, "energy_tolerance")
     system = make(mechanism, law, (events,) if isinstance(events, Trigger) else tuple(events))
     charts = Charts(system, law, options, make)
@@ -134,9 +118,9 @@ def simulate(
         run = integrate(charts, y0, options, around.breaks(law), tell)
     seconds = perf_counter() - began
     run.messages = (*stated, *run.messages)
-    settings = _settings(mechanism, law, around, options) | {"method": run.method}
+    stated_settings = _settings(mechanism, law, around, options) | {"method": run.method}
     judge = Judge(judging, law, around, controller is not None)
-    result = _result(system, ground, run, settings, reactions, tolerance, options, seconds, judge)
+    result = _result(system, ground, run, stated_settings, reactions, tolerance, options, seconds, judge)
     if run.failed:
         _fail(run, result)
     _warn(result)

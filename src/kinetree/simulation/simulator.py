@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,17 +15,18 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.simulation.divergence import diverged
 from kinetree.simulation.gimbal import refuse_locks
+from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
-from kinetree.simulation.loads import LoadsGiven
 from kinetree.simulation.loops import check_closed
-from kinetree.simulation.options import AUTO, Options, Stops, read_options
+from kinetree.simulation.options import AUTO, Options, read_options
 from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration, refuse_runaway
+from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import LIMITS, chosen_method, is_stiff
 from kinetree.simulation.system import System
 from kinetree.simulation.torque import check_prescribed, read_law
-from kinetree.simulation.verdicts import Judge, Verdicts, read_verdicts
+from kinetree.simulation.verdicts import Judge, read_verdicts
 from kinetree.state import coordinates, hint_at_degrees
 
 LOOK = 1000  # steps before a look at stiffness
@@ -43,6 +43,7 @@ class Rollout(NamedTuple):
 class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself.
     ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
     ``audit`` judges the last run on request, by the ``verdicts`` of :func:`kinetree.simulate`.
     Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
@@ -55,36 +56,27 @@ class Simulator:
     (3, 4)
     """
 
+    @takes_settings
     def __init__(
         self,
         mechanism: Mechanism,
         duration: float = 1.0,
         *,
-        torque: Any = None,
-        controller: Any = None,
+        torque: TorqueGiven = None,
+        controller: ControllerGiven = None,
         ground: Ground | None = None,
-        loads: LoadsGiven = (),
-        times: ArrayLike | int | None = None,
-        method: str = "auto",
-        rtol: float = 1e-8,
-        atol: float | None = None,
-        step: float | None = None,
-        max_step: float | None = None,
-        stops: Stops | None = None,
-        friction_speed: float = 1e-3,
-        baumgarte: float | None = None,
-        verdicts: Verdicts | Mapping[str, float | None] | bool | None = None,
+        settings: Settings | None = None,
+        **keywords: Unpack[SettingsKeywords],
     ) -> None:
         self.mechanism = mechanism
-        self.options: Options = read_options(
-            duration, times, method, rtol, atol, step, max_step, friction_speed, "error", (), baumgarte
-        )
+        asked = read_settings(Simulator.__init__, settings, keywords)
+        self.options: Options = read_options(asked, duration)
         law = read_law(mechanism, torque, controller)
-        around = surroundings(ground, loads, stops, self.options.duration)
+        around = surroundings(ground, asked.loads, asked.stops, self.options.duration)
         self.system: System = new_system(mechanism, law, around, self.options)
         self.ground, self._is_checked = ground, False
         self._breaks, self._law = around.breaks(law), law
-        self._judge = Judge(read_verdicts(verdicts), law, around, controller is not None)
+        self._judge = Judge(read_verdicts(asked.verdicts), law, around, controller is not None)
         self._last: Array | None = None  # states of the last run
         self._integration: Integration | None = None
         if self.options.method != AUTO:
