@@ -153,7 +153,7 @@ def test_legs_swing_in_groups_of_neighbors():
 
 def reading(robot, ground, q, qd):
     """What the law feels of the ground in a state."""
-    found = kt.contact_forces(robot, ground, q, qd)
+    found = kt.simulation.contact_forces(robot, ground, q, qd)
     return ContactReading(found.names, found.force, found.penetration, found.velocity)
 
 
@@ -170,7 +170,7 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
         walker, law._gait(walker), lambda t: np.interp(t, [0, 1], [0.1, 0.2]) * unit, lambda t: turn * t
     )
     q, qd, shares = law.start(robot), np.zeros(robot.n_dof), set()
-    run = kt.Simulator(
+    run = kt.simulation.Simulator(
         robot, period, torque=np.zeros(robot.n_dof), ground=SOIL, times=2, method="radau", rtol=1e-3,
         atol=1e-5,
     )  # fmt: skip

@@ -20,7 +20,7 @@ class Seen:
         self.R, arm = R, R @ point - radius * E[-1]
         self.J = kt.jacobian(robot, q, body, R.T @ arm)
         moved = self.J @ qd
-        a = kt.body_accelerations(robot, q, qd, np.zeros(len(q)), of=body)
+        a = kt.analysis.body_accelerations(robot, q, qd, np.zeros(len(q)), of=body)
         w, wd = moved[3:], a[3:]
         self.drift = np.concatenate([a[:3] + np.cross(wd, arm) + np.cross(w, np.cross(w, arm)), wd])
         self.x, self.v, self.w = E @ (origin + arm), E @ moved[:3], w

@@ -189,7 +189,7 @@ class LiveSimulation:
     # ---- going on -------------------------------------------------------------------------------------
 
     def advance(self, duration: float) -> None:
-        """Go on for a time (s); a motion that diverges raises :class:`kinetree.SimulationError`."""
+        """Go on for a time (s); a motion that diverges raises :class:`kinetree.errors.SimulationError`."""
         end = self.t + positive(duration, "duration", "s")
         while self.t < end - DONE:
             self._act()
