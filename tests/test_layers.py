@@ -52,7 +52,9 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAG
 UNREADABLE = "a text that cannot be read"
 DOORKEEPERS = (  # use the doors upwards
     "kinetree.model.mechanism",
+    "kinetree.motion.outcome.phased_prediction",
     "kinetree.motion.outcome.prediction",
+    "kinetree.motion.problem.phases",
     "kinetree.motion.problem.problem",
     "kinetree.motion.timing.outcome",
     "kinetree.result.result",

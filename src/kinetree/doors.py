@@ -13,6 +13,9 @@ UPWARD = {  # function: the module in which it stands
     "mechanism_html": "kinetree.report.notebook",  # a mechanism as the last line of a notebook's cell
     "problem_html": "kinetree.report.notebook",
     "prediction_html": "kinetree.report.notebook",
+    "phased_problem_html": "kinetree.report.notebook",
+    "phased_prediction_html": "kinetree.report.notebook",
+    "timing_html": "kinetree.report.notebook",
     "plot_result": "kinetree.report.result_plot",  # result.plot()
     "write_movie": "kinetree.report.movie",  # result.animate()
     "write_report": "kinetree.report.html.page",  # result.report()

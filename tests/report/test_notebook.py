@@ -86,3 +86,30 @@ def test_data_that_are_no_arrays_are_left_out():
             self.other, self._hidden = {"x": 1}, np.zeros(3)
 
     assert repr(Answer()) == "Answer(count 3, names a b, share 0.25)"
+
+
+def test_phases_show_a_row_each_and_one_picture():
+    first = minimum_time()
+    second = first.changed(constraints=[*_back(), kt.terms.TorqueLimits()])
+    asked = kt.motion.PhasedProblem([first, second])
+    tree = parsed(asked._repr_html_())
+    assert len(list(tree.iter("tr"))) == 3 and repr(asked) in " ".join(tree.itertext())
+    found = kt.motion.predict_phases(asked)
+    tree = parsed(found._repr_html_())
+    assert repr(found) in " ".join(tree.itertext()) and len(pictures(tree)) == 1
+
+
+def _back():
+    return [kt.terms.Boundary("start", [1, 1], 0.0), kt.terms.Boundary("end", [0, 0], 0.0)]
+
+
+def test_a_timing_shows_words_and_the_phase_plane():
+    path = kt.trajectories.cycloid([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    timing = kt.fastest_timing(kt.zoo.two_link(), path)
+    tree = parsed(timing._repr_html_())
+    assert f"{timing.duration:.6g}" in " ".join(tree.itertext()) and len(pictures(tree)) == 1
+
+
+def test_a_prepared_simulation_says_what_it_is():
+    fall = kt.simulation.Simulator(kt.zoo.two_link(), 0.1, times=3)
+    assert repr(fall) == "Simulator('two_link': 0.1 s, 3 samples, method auto, law none)"

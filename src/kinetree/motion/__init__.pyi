@@ -8,3 +8,4 @@ from .problem.phases import Junction as Junction
 from .problem.phases import PhasedProblem as PhasedProblem
 from .refinement import refine as refine
 from .refinement import tighten as tighten
+from .timing.outcome import FastestTiming as FastestTiming

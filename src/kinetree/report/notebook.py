@@ -1,4 +1,4 @@
-"""What notebooks show of mechanisms, problems and predictions: a table and a small picture."""
+"""What notebooks show of mechanisms, problems, predictions and timings: a table and a small picture."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ from matplotlib.figure import Figure
 
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
+from kinetree.motion.timing.outcome import FastestTiming
 from kinetree.report.draw import draw
 from kinetree.report.html.markup import Html, element, table
 from kinetree.report.output import picture_bytes
 from kinetree.report.prediction_plot import plot_prediction
+from kinetree.report.timing_plot import plot_timing
 
 MOST_ROWS = 24  # of a table; a human has 55 joints
 DOTS = 80  # per inch: a picture of some 20 kB
 SIDE = 3.6  # inches of the picture of a mechanism
+PHASES = ("phase", "variables", "constraints", "minimize", "subject to")
 JOINTS = ("joint", "kind", "parent", "body", "mass (kg)", "range")
 
 
@@ -48,6 +53,33 @@ def prediction_html(prediction: Prediction) -> str:
     """A prediction as HTML: what the search found, in words, beside positions and torques over time."""
     words = element("div", *(element("div", line) for line in str(prediction).splitlines()))
     return _side_by_side(repr(prediction), words, plot_prediction(prediction, "q", "tau"))
+
+
+def phased_problem_html(problem: PhasedProblem) -> str:
+    """A problem in phases as HTML: a row for each phase with its size, its objective and its constraints."""
+    rows = [
+        (
+            f"{k}",
+            f"{part.n_variables}",
+            f"{part.n_constraints}",
+            ", ".join(f"{term.weight:g} {term.family}" for term in part.objective),
+            ", ".join(part.families),
+        )
+        for k, part in enumerate(problem.problems, 1)
+    ]
+    return element("div", element("b", repr(problem)), _shortened(PHASES, rows))
+
+
+def phased_prediction_html(prediction: PhasedPrediction) -> str:
+    """A prediction in phases as HTML: what was found, in words, beside positions and torques over time."""
+    words = element("div", *(element("div", line) for line in str(prediction).splitlines()))
+    return _side_by_side(repr(prediction), words, prediction.plot())
+
+
+def timing_html(timing: FastestTiming) -> str:
+    """A timing as HTML: what was found, in words, beside the phase plane with its limits."""
+    words = element("div", *(element("div", line) for line in str(timing).splitlines()))
+    return _side_by_side(repr(timing), words, plot_timing(timing))
 
 
 def _joint_row(link: Link) -> tuple[str, ...]:

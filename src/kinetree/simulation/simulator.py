@@ -82,6 +82,12 @@ class Simulator:
         if self.options.method != AUTO:
             self._prepare(self.options.method)
 
+    def __repr__(self) -> str:
+        return (
+            f"Simulator('{self.mechanism.name}': {self.options.duration:g} s, {len(self.options.times)} "
+            f"samples, method {getattr(self, 'method', AUTO)}, law {self._law.name})"
+        )
+
     def _prepare(self, method: str) -> Integration:
         """The integration by a method, for all runs to come."""
         options = replace(self.options, method=method)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.doors import upstairs
 from kinetree.formats.files import PathLike
 from kinetree.motion.outcome.ended import Ended
 from kinetree.motion.outcome.explain import MOST, Explanation
@@ -257,3 +258,6 @@ class PhasedPrediction(Ended):
     def __repr__(self) -> str:
         durations = " + ".join(f"{T:.4g}" for T in self.durations)
         return f"PhasedPrediction({self.word}, {durations} s, objective {self.objective:.6g})"
+
+    def _repr_html_(self) -> str:
+        return str(upstairs("phased_prediction_html")(self))

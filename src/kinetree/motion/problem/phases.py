@@ -11,6 +11,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import CLOSE
+from kinetree.doors import upstairs
 from kinetree.errors import InputError, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.problem.problem import Problem, duration_bounds
@@ -183,6 +184,9 @@ class PhasedProblem:
             f"{self.n_variables} variables, {self.n_constraints} constraints, "
             f"{len(self.program.ties)} of them at junctions)"
         )
+
+    def _repr_html_(self) -> str:
+        return str(upstairs("phased_problem_html")(self))
 
 
 def _refuse_total(problems: Sequence[Problem], total: tuple[float, float] | None) -> None:

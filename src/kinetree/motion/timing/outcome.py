@@ -193,6 +193,9 @@ class FastestTiming:
     def __repr__(self) -> str:
         return f"FastestTiming('{self.mechanism.name}', duration {self.duration:.6g} s)"
 
+    def _repr_html_(self) -> str:
+        return str(upstairs("timing_html")(self))
+
 
 def _spans(t: Array, flags: Any) -> str:
     """From when to when something is so, in words."""
