@@ -88,3 +88,13 @@ def test_the_command_refuses_what_is_no_text(tmp_path):
         [sys.executable, "-m", "kinetree.renamed", str(tmp_path / "x.bin")], capture_output=True, text=True
     )
     assert run.returncode == 2 and "cannot read" in run.stderr and "Traceback" not in run.stderr
+
+
+def test_old_spellings_warn_and_mean_the_same():
+    with pytest.warns(DeprecationWarning, match=r"normalised=\.\.\.\) is now normalized=\.\.\."):
+        assert kinetree.terms.SquaredTorque(normalised=True).normalized is True
+    robot = kinetree.zoo.quadruped()
+    still = [0.0] * robot.n_dof
+    touch = kinetree.simulation.contact_forces(robot, kinetree.Ground(), still, still)
+    with pytest.warns(DeprecationWarning, match=r"ContactForces\.centre is now center"):
+        assert touch.centre is touch.center

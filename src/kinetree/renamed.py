@@ -73,6 +73,12 @@ def moved_name(module: str, name: str, stacklevel: int = 3) -> object:
     return attrgetter(rest)(sys.modules[package])
 
 
+def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
+    """Warn whoever calls the caller of this: an argument or attribute has another name now."""
+    text = f"kinetree.{old} is now {new}; the old name goes in version {REMOVED_IN}"
+    warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+
+
 def moved_names(module: str, found: Callable[[str], object] | None = None) -> Callable[[str], object]:
     """The ``__getattr__`` of a module that some names have left; ``found`` is asked for all others."""
 

@@ -130,7 +130,7 @@ def test_it_agrees_with_plain_formulas(rng, mimic):
         y[13] *= rng.choice([1.0, 1e-4])  # within the slope of dry friction as well
         dy, touch = plain_rates(system, ground, stops, y)
         seen = system.observe(np.zeros(1), np.array([[y]]))
-        depth, arm = touch.penetration[:, None], touch.position - touch.centre
+        depth, arm = touch.penetration[:, None], touch.position - touch.center
         contact = np.concatenate([touch.force, depth, touch.velocity, arm], axis=-1)
         assert seen.contact[0, 0] == pytest.approx(contact, rel=1e-9, abs=1e-9)
         assert rates(system, y) == pytest.approx(dy, rel=1e-9, abs=1e-9)

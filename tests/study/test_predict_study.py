@@ -317,7 +317,7 @@ def test_a_force_that_a_study_seeks_is_the_closed_form(tmp_path):
 
 TERMS = {
     "time": {"weight": 0.5},
-    "squared_torque": {"joints": ["joint2"], "weights": [3.0], "normalised": True},
+    "squared_torque": {"joints": ["joint2"], "weights": [3.0], "normalized": True},
     "power": {"joints": ["joint1"], "smooth": 0.5},
     "jerk": {"weights": {"joint1": 2.0}, "weight": 1e-4},
     "squared_reaction": {"body": "link2", "part": "mz"},

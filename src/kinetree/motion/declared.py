@@ -163,7 +163,7 @@ OBJECTIVES: tuple[Declared, ...] = (
         (
             _JOINTS,
             _WEIGHTS,
-            Parameter("normalised", "flag", "Whether torques are divided by their limits first", False),
+            Parameter("normalized", "flag", "Whether torques are divided by their limits first", False),
         ),
         objective=True,
     ),

@@ -13,6 +13,7 @@ from kinetree.analysis.batches import same_batch
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
+from kinetree.renamed import warn_renamed
 from kinetree.simulation.ground import Ground
 from kinetree.state import Wrench, coordinates
 
@@ -23,7 +24,7 @@ class ContactForces(Shown):
 
     ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above
     the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side. Of spheres and
-    ellipsoids all this is given for the place nearest to the ground; ``centre`` (m) is in their middle.
+    ellipsoids all this is given for the place nearest to the ground; ``center`` (m) is in their middle.
     """
 
     names: tuple[str, ...]
@@ -31,7 +32,13 @@ class ContactForces(Shown):
     position: Array
     height: Array
     velocity: Array
-    centre: Array
+    center: Array
+
+    @property
+    def centre(self) -> Array:
+        """The old name of ``center``."""
+        warn_renamed("simulation.ContactForces.centre", "center")
+        return self.center
 
     @property
     def penetration(self) -> Array:
@@ -51,7 +58,7 @@ class ContactForces(Shown):
             point, force = known[name], self.force[..., k, :]
             moment = np.zeros(3)
             if point.is_round:
-                moment = np.cross(self.position[..., k, :] - self.centre[..., k, :], force)
+                moment = np.cross(self.position[..., k, :] - self.center[..., k, :], force)
             found.append(Wrench(point.body, force, moment, point.position))
         return found
 

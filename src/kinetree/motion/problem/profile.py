@@ -1,4 +1,4 @@
-"""Joint profiles as B-splines over normalised time s = t / T; chain rule to control points and duration.
+"""Joint profiles as B-splines over normalized time s = t / T; chain rule to control points and duration.
 
 q = sum B_i(s) p_i, qd = q' / T, qdd = q'' / T^2 ([Xiang2009], eqs. 39 to 42; [Barman2020], eqs. 4.13 to
 4.15). The unknowns are control points, each with all joints, and T; see `unknowns` for how they stand in x.

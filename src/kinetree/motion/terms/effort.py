@@ -25,6 +25,7 @@ from kinetree.motion.terms.contract import (
     per_joint,
 )
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorquePower, TorqueSum
+from kinetree.renamed import warn_renamed
 
 Names = str | Sequence[str] | None
 Values = ArrayLike | dict[str, float]
@@ -48,7 +49,7 @@ class Time(Objective):
 class SquaredTorque(Objective):
     """Integral of sum_i w_i tau_i^2 dt. [Barman2020], eqs. 4.18 and 5.1; [Xiang2009], eq. 67.
 
-    ``weights`` per joint (default 1); ``normalised`` divides each torque by the joint's effort limit first.
+    ``weights`` per joint (default 1); ``normalized`` divides each torque by the joint's effort limit first.
 
     >>> (0.01 * SquaredTorque()).weight
     0.01
@@ -56,8 +57,18 @@ class SquaredTorque(Objective):
 
     family = "squared torque"
 
-    def __init__(self, joints: Names = None, weights: Values = 1.0, *, normalised: bool = False) -> None:
-        self.joints, self.weights, self.normalised = joints, weights, normalised
+    def __init__(
+        self,
+        joints: Names = None,
+        weights: Values = 1.0,
+        *,
+        normalized: bool = False,
+        normalised: bool | None = None,
+    ) -> None:
+        if normalised is not None:
+            warn_renamed("terms.SquaredTorque(normalised=...)", "normalized=...")
+            normalized = normalised
+        self.joints, self.weights, self.normalized = joints, weights, normalized
 
     @override
     def integrand(self, setting: Setting) -> Function:
@@ -68,7 +79,7 @@ class SquaredTorque(Objective):
             raise InputError(
                 f"weights of {self.family} must be finite and not negative, got {weights.tolist()}"
             )
-        if self.normalised:
+        if self.normalized:
             weights = weights / effort_limits(setting, chosen, self.family) ** 2
         return TorqueForm(setting.own[chosen], weights)
 
