@@ -16,10 +16,13 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import wraps
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 REMOVED_IN = "0.3"
+Function = TypeVar("Function", bound=Callable[..., Any])
 MOVED_TO = {  # room: names that stood in ``kt.`` before
     "analysis": (
         "ForwardDynamicsDerivatives FormulationTable HybridDynamics HybridDynamicsDerivatives "
@@ -77,6 +80,22 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Warn whoever calls the caller of this: an argument or attribute has another name now."""
     text = f"kinetree.{old} is now {new}; the old name goes in version {REMOVED_IN}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
+
+
+def renamed_argument(old: str, new: str, place: str) -> Callable[[Function], Function]:
+    """Let a function take an argument by its old name, too, with a warning."""
+
+    def decorated(function: Function) -> Function:
+        @wraps(function)
+        def called(*arguments: Any, **keywords: Any) -> Any:
+            if old in keywords and new not in keywords:
+                warn_renamed(f"{place}({old}=...)", f"{new}=...")
+                keywords[new] = keywords.pop(old)
+            return function(*arguments, **keywords)
+
+        return cast(Function, called)
+
+    return decorated
 
 
 def moved_names(module: str, found: Callable[[str], object] | None = None) -> Callable[[str], object]:

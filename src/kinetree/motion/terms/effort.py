@@ -25,7 +25,7 @@ from kinetree.motion.terms.contract import (
     per_joint,
 )
 from kinetree.motion.terms.functions import Torque, TorqueForm, TorquePower, TorqueSum
-from kinetree.renamed import warn_renamed
+from kinetree.renamed import renamed_argument
 
 Names = str | Sequence[str] | None
 Values = ArrayLike | dict[str, float]
@@ -57,17 +57,8 @@ class SquaredTorque(Objective):
 
     family = "squared torque"
 
-    def __init__(
-        self,
-        joints: Names = None,
-        weights: Values = 1.0,
-        *,
-        normalized: bool = False,
-        normalised: bool | None = None,
-    ) -> None:
-        if normalised is not None:
-            warn_renamed("terms.SquaredTorque(normalised=...)", "normalized=...")
-            normalized = normalised
+    @renamed_argument("normalised", "normalized", "terms.SquaredTorque")
+    def __init__(self, joints: Names = None, weights: Values = 1.0, *, normalized: bool = False) -> None:
         self.joints, self.weights, self.normalized = joints, weights, normalized
 
     @override
