@@ -46,7 +46,7 @@ def test_a_wrong_keyword_names_the_nearest(name):
         ({"step": 0.0}, "step must be > 0 s, got 0"),
         ({"max_step": "long"}, "max_step must be real numbers"),
         ({"friction_speed": float("nan")}, "friction_speed must be finite"),
-        ({"stops": 1e4}, "stops must be kt.simulation.Stops or None, got 10000.0"),
+        ({"stops": 1e4}, "stops must be a Stops, got 10000.0"),
     ],
 )
 def test_wrong_settings_are_refused_when_they_are_made(given, message):

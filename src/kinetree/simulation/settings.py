@@ -84,7 +84,7 @@ class Settings:
             if value is not None or name in ("rtol", "friction_speed"):
                 positive(value, name, UNITS.get(name, ""))
         if self.stops is not None and not isinstance(self.stops, Stops):
-            raise InputError(f"stops must be kt.simulation.Stops or None, got {shown(self.stops)}")
+            raise InputError(f"stops must be a Stops, got {shown(self.stops)}")
 
     def __repr__(self) -> str:
         """The fields that differ from their defaults."""
