@@ -121,6 +121,16 @@ def test_peaks_are_cut_off_until_they_are_asked_for(browser, pages):
     assert errors(browser) == []
 
 
+def test_curves_can_be_over_the_percentage_of_the_motion(browser, pages):
+    opened(browser, pages / "gripper_free_fall.html")
+    wait(browser, "window.kinetree.drawings > 0", "a drawing")
+    last = "return document.querySelector('#plots .plot > svg').textContent"
+    assert " s" in browser.execute_script(last) and "%" not in browser.execute_script(last)
+    browser.execute_script("document.getElementById('percent').click()")
+    assert "100 %" in browser.execute_script(last)
+    assert errors(browser) == []
+
+
 def test_playing_moves_the_cursor_of_the_curves(browser, pages):
     opened(browser, pages / "gripper_free_fall.html")
     wait(browser, "window.kinetree.drawings > 0", "a drawing")

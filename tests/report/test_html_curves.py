@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from kinetree.report.html.page import report_html
-from kinetree.report.html.panels import report_panels
+from kinetree.report.html.panels import MotionLine, MotionPanel, _without_noise, report_panels
 from kinetree.report.html.payload import payload
+from kinetree.report.panel import Line
 from kinetree.result.build import build_result
 from kinetree.study.run import run
 from kinetree.zoo import two_link
@@ -79,3 +80,30 @@ def test_a_predicted_motion_shows_its_poses_and_its_search(fastest):
 def test_other_motions_have_no_search():
     page = report_html(result_of("simulate"))
     assert "How it was found" not in page and page.count('<img class="picture"') == 1
+
+
+def test_rounding_beside_another_unit_of_the_variable_is_not_drawn(rng):
+    """The moment of a pin about its axis is zero but for rounding; its force is not."""
+    wrench = np.zeros((1001, 2, 6))
+    wrench[..., 0] = 70.0
+    names = ["x", "y", "z", "mx", "my", "mz"]
+    units = ["N"] * 3 + ["N m"] * 3
+
+    def panels(moment):
+        wrench[..., 5] = moment
+        lines = [
+            MotionPanel("wrench", "w", unit, [MotionLine(Line(name, np.zeros(1001), wrench[:, 0, k]), 0)])
+            for k, (name, unit) in enumerate(zip(names, units, strict=True))
+            if k in (0, 5)
+        ]
+        return [panel.unit for panel in _without_noise(lines)]
+
+    assert panels(1e-15 * rng.standard_normal((1001, 2))) == ["N"]
+    assert panels(1e-6 * rng.standard_normal((1001, 2))) == ["N", "N m"]
+
+
+def test_reactions_have_components_beside_sizes():
+    reaction = np.zeros((1001, 2, 6))
+    reaction[:, 1, 2] = -5.0
+    symbols = [panel.symbol for panel in report_panels(result_of(reaction=reaction), 1)]
+    assert "joint force" in symbols and "f_z" in symbols and "m_x" not in symbols  # which is zero

@@ -233,6 +233,8 @@ def _player(result: Result, names: tuple[str, ...]) -> Html:
     if {"contact_force", "ground_reaction", "reaction"} & {*result.variables}:
         boxes.append(("forces", "forces", True))
     boxes.append(("follow", "follow", False))
+    if len(result.time) > 1:
+        boxes.append(("percent", "curves over % of the motion", False))
     choice = element("select", *(element("option", x, value=k) for k, x in enumerate(names)), id="motion")
     return element(
         "div",

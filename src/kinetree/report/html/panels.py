@@ -29,8 +29,9 @@ ASKED_FOR = {  # drawn broad and pale behind what came of it
     "dtau_dqdd": "dtau_dqdd_beside",
 }
 COMPONENTS = (("f_x", "N"), ("f_y", "N"), ("f_z", "N"), ("m_x", "N m"), ("m_y", "N m"), ("m_z", "N m"))
-MOST_COMPONENTS = 8  # bodies whose reactions are drawn component by component
+MOST_COMPONENTS = 24  # bodies whose reactions are drawn component by component
 USUAL, PEAK, ROOM = 0.97, 4.0, 2.0  # share of the values that are no peaks; what is a peak; what is seen
+NOISE = 1e-13  # beside the largest value of the variable
 CUT = ("qdd", "tau", "contact force", "joint force", "joint_force", "q_error")  # drawn without their peaks
 RUNAWAY = (*CUT, "q", "qd", "q - q_reference", "energy")  # and without motions that run away
 
@@ -88,14 +89,28 @@ def report_panels(result: Result, motions: int) -> list[MotionPanel]:
 
 def left_out(result: Result, motions: int) -> list[str]:
     """The symbols of all panels that are zero throughout."""
-    return [panel.symbol for panel in _all_panels(result, motions) if _is_zero(panel)]
+    return [panel.symbol for panel in _all_panels(result, motions, even_noise=True) if _is_zero(panel)]
 
 
 def _is_zero(panel: MotionPanel) -> bool:
     return is_zero([x.line for x in panel.lines])
 
 
-def _all_panels(result: Result, motions: int) -> list[MotionPanel]:
+def _without_noise(panels: list[MotionPanel]) -> list[MotionPanel]:
+    """The panels but those of nothing but rounding beside the other units of the same variable."""
+    size: dict[str, float] = {}
+    for panel in panels:
+        size[panel.symbol] = max(size.get(panel.symbol, 0.0), _largest(panel))
+    return [x for x in panels if _is_zero(x) or _largest(x) > NOISE * size[x.symbol]]
+
+
+def _largest(panel: MotionPanel) -> float:
+    return max(
+        (float(np.abs(np.nan_to_num(x.line.values)).max(initial=0.0)) for x in panel.lines), default=0.0
+    )
+
+
+def _all_panels(result: Result, motions: int, *, even_noise: bool = False) -> list[MotionPanel]:
     found: dict[tuple[str, str], MotionPanel] = {}
     for motion in range(max(1, motions)):
         own: dict[tuple[str, str], Panel] = {}
@@ -105,7 +120,7 @@ def _all_panels(result: Result, motions: int) -> list[MotionPanel]:
             kept = found.setdefault(key, MotionPanel(panel.title, *key, []))
             kept.lines.extend(MotionLine(line, motion) for line in panel.lines)
             kept.lines.extend(MotionLine(line, motion, True) for line in _asked_for(result, motion, panel))
-    return list(found.values())
+    return list(found.values()) if even_noise else _without_noise(list(found.values()))
 
 
 def _asked_for(result: Result, motion: int, panel: Panel) -> list[Line]:
@@ -184,6 +199,7 @@ def _panels(result: Result) -> Iterator[Panel]:
         yield from result_panels(result, asked)
     yield from _usual(result)
     yield from _tracking(result)
+    yield from _feet(result)
     yield from _reactions(result)
     if result.task == "stability":
         shown = {*asked, *(behind for name, behind in ASKED_FOR.items() if name in result)}
@@ -220,17 +236,26 @@ def _tracking(result: Result) -> Iterator[Panel]:
         yield Panel("position less the position asked for", "q - q_reference", unit, lines)
 
 
+def _feet(result: Result) -> Iterator[Panel]:
+    """The ground's forces on the feet of a walking human, unless the study asks for them anyway."""
+    name = "ground_reaction"
+    if not _over_time(result, name) or result[name].dims != ("time", "foot", "axis"):
+        return
+    if name not in _asked(result):
+        yield from result_panels(result, [name])
+
+
 def _reactions(result: Result) -> Iterator[Panel]:
-    """How large the forces in the joints are."""
+    """How large the forces in the joints are, and their components."""
     if _over_time(result, "joint_force"):
         yield from result_panels(result, ["joint_force"])
-        return
     if "reaction" not in result or result["reaction"].dims != ("time", "body", "component"):
         return
-    size = np.linalg.norm(result["reaction"].values[..., :3], axis=-1)
     names = result["body"].values.tolist()
-    lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
-    yield Panel("size of the force in the joint of each body", "joint force", "N", lines)
+    if "joint_force" not in result:
+        size = np.linalg.norm(result["reaction"].values[..., :3], axis=-1)
+        lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
+        yield Panel("size of the force in the joint of each body", "joint force", "N", lines)
     if len(names) > MOST_COMPONENTS:
         return
     for k, (component, unit) in enumerate(COMPONENTS):

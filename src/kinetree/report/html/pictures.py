@@ -86,12 +86,14 @@ def gait(result: Result) -> Html:
     bars = score.bars
     reached = f"Reaches {len(bars) - len(score.missed)} of {len(bars)} bars of a human gait"
     missed = f"; not: {', '.join(score.missed)}." if score.missed else "."
-    return Html(_picture(plot_gait(cycle), words) + element("p", reached + missed, class_="quiet"))
+    return Html(
+        _picture(plot_gait(cycle), words, "picture wide") + element("p", reached + missed, class_="quiet")
+    )
 
 
-def _picture(figure: Figure, words: str) -> Html:
+def _picture(figure: Figure, words: str, looks: str = "picture") -> Html:
     """A figure within the page."""
     content = b64encode(picture_bytes(figure, dots=DOTS)).decode("ascii")
     width, height = (round(DOTS * x) for x in figure.get_size_inches())
     source = f"data:image/png;base64,{content}"
-    return element("img", class_="picture", src=source, width=str(width), height=str(height), alt=words)
+    return element("img", class_=looks, src=source, width=str(width), height=str(height), alt=words)

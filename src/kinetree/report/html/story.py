@@ -128,10 +128,11 @@ def _objective(settings: dict[str, Any]) -> str:
     phases = settings.get("phases") or [settings]
     terms = phases[0].get("objective", []) if isinstance(phases[0], dict) else []
     names = [x.get("term", "") for x in terms if isinstance(x, dict)] if isinstance(terms, list) else []
-    words = [re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower() for name in names if name]
+    known = (re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower() for name in names if name)
+    words = list(dict.fromkeys(known))
     if words == ["time"]:
         return "the shortest time"
-    return f"the least {' and '.join(words)}" if words else "the best objective"
+    return f"the least {listed(words)}" if words else "the best objective"
 
 
 def _on_ground(settings: dict[str, Any]) -> str:

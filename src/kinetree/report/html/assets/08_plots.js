@@ -152,11 +152,14 @@ class Plot {
       picture.append(drawn("line", { class: value === 0 && !this.told.logarithmic ? "zero" : "grid", x1: left, x2: right, y1: y, y2: y }));
       picture.append(drawn("text", { class: "tick", x: left - 6, y: y + 3.5, "text-anchor": "end" }, text));
     }
-    ticks(start, end, clamp(width / 90, 3, 9)).forEach(([value, text], k, all) => {
+    const share = this.app.percent; // of the motion's time, instead of seconds
+    const marks = ticks(share ? 0 : start, share ? 100 : end, clamp(width / 90, 3, 9));
+    marks.forEach(([value_, text], k, all) => {
+      const value = share ? start + (value_ / 100) * (end - start) : value_;
       const last = k === all.length - 1;
       picture.append(drawn("line", { class: "grid", x1: this.x(value), x2: this.x(value), y1: top, y2: bottom }));
       const x = Math.min(this.x(value), right - 10);
-      picture.append(drawn("text", { class: "tick", x, y: bottom + 15, "text-anchor": "middle" }, last ? `${text} s` : text));
+      picture.append(drawn("text", { class: "tick", x, y: bottom + 15, "text-anchor": "middle" }, last ? `${text} ${share ? "%" : "s"}` : text));
     });
     for (const event of this.app.data.events) {
       const mark = drawn("line", { class: "event", x1: this.x(event.time), x2: this.x(event.time), y1: top, y2: bottom });

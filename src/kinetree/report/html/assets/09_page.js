@@ -18,6 +18,7 @@ class Page {
     this.playing = false;
     this.resume = false;
     this.follow = false;
+    this.percent = false; // whether curves are over the share of the motion's time
     this.level = 0; // of the drawing while something moves
     this.rest = 0; // and when all is at rest
     this.slow = 0;
@@ -265,6 +266,7 @@ class Page {
       forces: (on) => (this.shown.forces = on),
       center: (on) => (this.shown.center = on),
       follow: (on) => (this.follow = on),
+      percent: (on) => ((this.percent = on), this.plots.forEach((plot) => plot.layout())),
     })) {
       const box = find(id);
       if (box) box.addEventListener("change", () => (change(box.checked), this.redraw()));
