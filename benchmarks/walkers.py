@@ -225,7 +225,7 @@ def trials(kind: str) -> Iterator[Trial]:
     yield Trial("hard ground, 100 kN/m", robot, kt.Ground(kt.simulation.Soil(stiffness=1e5)))
     yield Trial("friction 0.3", robot, kt.Ground(kt.simulation.Soil(stiffness=stiffness, friction=0.3)))
     for seed in (1, 2, 3):
-        wrong = kt.control.perturbed(robot, seed, mass=0.2, inertia=0.2, center=0.0)
+        wrong = kt.control.perturb(robot, seed, mass=0.2, inertia=0.2, center=0.0)
         yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.Walking(model=wrong))
     for period in (0.001, 0.002, 0.01):
         yield Trial(f"ticks of {1e3 * period:g} ms", robot, flat, period=period)

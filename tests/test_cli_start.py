@@ -187,7 +187,7 @@ def test_what_the_package_shows_can_be_imported_from():
 
     assert kinetree.terms.Time is Time and kinetree.zoo.gripper is gripper is zoo.gripper
     assert kinetree.control.PD is PD
-    assert {*kinetree.zoo.__all__} == {*zoo.__all__, "installed"}  # which reads files
+    assert {*kinetree.zoo.__all__} == {*zoo.__all__, "installed_models"}  # which reads files
 
 
 def test_an_interrupt_while_the_command_is_loaded_shows_no_traceback(monkeypatch, capsys):

@@ -143,6 +143,12 @@ def test_the_package_itself_has_few_names():
     assert set(dir(kinetree)) == set(kinetree.__all__)
 
 
+def test_tab_completion_shows_the_public_names_of_a_room_only():
+    rooms = [name for name in kinetree.__all__ if inspect.ismodule(getattr(kinetree, name))]
+    for room in (getattr(kinetree, name) for name in rooms):
+        assert set(dir(room)) == set(room.__all__), room.__name__
+
+
 def test_each_public_class_has_one_place_and_one_meaning():
     """No class is public twice, and no two classes share a name."""
     rooms = [name for name in kinetree.__all__ if inspect.ismodule(getattr(kinetree, name))]

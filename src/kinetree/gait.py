@@ -30,3 +30,7 @@ __all__ = [
     "strides",
     "vertical_peaks",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -11,3 +11,7 @@ from kinetree.studies.gaits.schedule import Schedule, named_schedules
 from kinetree.studies.gaits.task import Gait
 
 __all__ = ["Gait", "Leap", "PredictedGait", "Schedule", "gait", "hop", "jump", "named_schedules"]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

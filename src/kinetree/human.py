@@ -32,3 +32,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker knows the new names only
     __getattr__ = moved_names(__name__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -5,9 +5,19 @@
 'both'
 """
 
+from typing import TYPE_CHECKING
+
+from kinetree.renamed import moved_names
 from kinetree.studies.lifting.lift import Lift, lift
 from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
-from kinetree.studies.lifting.repeated import repeated
+from kinetree.studies.lifting.repeated import repeat
 from kinetree.studies.lifting.task import Lifting
 
-__all__ = ["Lift", "Lifter", "Lifting", "lift", "lifter", "lifting_problem", "repeated"]
+__all__ = ["Lift", "Lifter", "Lifting", "lift", "lifter", "lifting_problem", "repeat"]
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -71,3 +71,7 @@ __all__ = [
     "subsystems",
     "torque_hessian",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

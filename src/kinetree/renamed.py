@@ -48,10 +48,15 @@ RENAMED = {  # old: new, both below the package
     "Motion": "simulation.Rollout",
     "Phases": "motion.PhasedProblem",
     "control.StopSimulation": "errors.StopSimulation",
+    "control.perturbed": "control.perturb",
     "human.TorqueLimits": "human.TorqueBounds",
+    "lifting.repeated": "lifting.repeat",
     "motion.Phases": "motion.PhasedProblem",
     "simulation.Motion": "simulation.Rollout",
     "trajectories.Gait": "trajectories.LeggedGait",
+    "trajectories.retimed": "trajectories.retime",
+    "trajectories.tabulated": "trajectories.from_table",
+    "zoo.installed": "zoo.installed_models",
 }
 _OLD = re.compile(
     r"(?<![\w.])(kt|kinetree)\.(" + "|".join(map(re.escape, sorted(RENAMED, key=len, reverse=True))) + r")\b"

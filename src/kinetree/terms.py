@@ -5,3 +5,7 @@
 
 from kinetree.motion.terms import *  # noqa: F403
 from kinetree.motion.terms import __all__ as __all__
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -24,3 +24,7 @@ __all__ = [
     "walker",
     "walking_problem",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -5,8 +5,18 @@
 4
 """
 
-from kinetree.formats.installed import installed as installed
+from typing import TYPE_CHECKING
+
+from kinetree.formats.installed import installed_models as installed_models
 from kinetree.model.zoo import *  # noqa: F403
 from kinetree.model.zoo import __all__ as _models
+from kinetree.renamed import moved_names
 
-__all__ = [*_models, "installed"]
+__all__ = [*_models, "installed_models"]
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -9,7 +9,7 @@ from scipy.linalg import expm
 
 import kinetree as kt
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.control import PD, PID, ComputedTorque, Feedforward, GravityCompensation, perturbed
+from kinetree.control import PD, PID, ComputedTorque, Feedforward, GravityCompensation, perturb
 from kinetree.simulation import simulate as simulation
 from kinetree.simulation.ground import Ground
 from kinetree.trajectories.cycloidal import cycloid
@@ -137,7 +137,7 @@ def test_a_wrong_model_leaves_errors_that_grow_with_it(law):
     motion = cycloid(np.zeros(6), np.full(6, 1.0), 1.0)
     worst = []
     for part in (0.0, 0.02, 0.2):
-        model = perturbed(arm, 7, mass=part, inertia=part, center=0.0)
+        model = perturb(arm, 7, mass=part, inertia=part, center=0.0)
         controller = law(motion, 100.0, 20.0, model=model)
         run = simulate(arm, np.zeros(6), duration=1.0, controller=controller, times=21)
         worst.append(np.abs(run.q - motion.at(run.time).q).max())
@@ -155,7 +155,7 @@ def test_pd_rests_where_its_torque_carries_the_weight():
 @pytest.mark.parametrize("law", ["PID", "computed torque", "gravity"])
 def test_what_removes_the_offset(law):
     arm, pose = kt.zoo.gripper(), np.array([-1.0, 0.4, 0.3, 0.2])
-    wrong = perturbed(arm, 3, mass=0.3, center=0.0)
+    wrong = perturb(arm, 3, mass=0.3, center=0.0)
     controller = {
         "PID": PID(pose, 5.0, 2.0, 4.0),
         "computed torque": ComputedTorque(pose, 49.0, 14.0, 60.0, model=wrong),

@@ -14,7 +14,7 @@ from kinetree.control import (
     Feedforward,
     GravityCompensation,
     TorqueTable,
-    perturbed,
+    perturb,
 )
 from kinetree.trajectories.cycloidal import cycloid
 from support import trees
@@ -46,13 +46,13 @@ def on_arms():
         "PID": lambda m: PID(motion(m.n_dof), np.arange(1.0, m.n_dof + 1), None, 2.0),
         "PID at limits": lambda m: PID(motion(m.n_dof), 40.0, 3.0, 5.0, limits=0.5),
         "computed torque": lambda m: ComputedTorque(motion(m.n_dof), 49.0, ki=10.0),
-        "wrong model": lambda m: ComputedTorque(motion(m.n_dof), 49.0, model=perturbed(m, 3, tilt=0.1)),
+        "wrong model": lambda m: ComputedTorque(motion(m.n_dof), 49.0, model=perturb(m, 3, tilt=0.1)),
         "ignorant": lambda m: ComputedTorque(motion(m.n_dof), 49.0, knows_ground=False),
         "feedforward": lambda m: Feedforward(motion(m.n_dof), 40.0, 3.0),
-        "wrong feedforward": lambda m: Feedforward(motion(m.n_dof), 40.0, 3.0, model=perturbed(m, 5)),
+        "wrong feedforward": lambda m: Feedforward(motion(m.n_dof), 40.0, 3.0, model=perturb(m, 5)),
         "feedforward table": lambda m: Feedforward(motion(m.n_dof), 40.0, 3.0, torques=table(m.n_dof)),
         "gravity": lambda m: GravityCompensation(),
-        "gravity, damped": lambda m: GravityCompensation(kd=2.0, model=perturbed(m, 2)),
+        "gravity, damped": lambda m: GravityCompensation(kd=2.0, model=perturb(m, 2)),
         "gravity, PD": lambda m: GravityCompensation(np.zeros(m.n_dof), 10.0, None),
         "table": lambda m: TorqueTable(*table(m.n_dof), "cubic"),
         "constant": lambda m: ConstantTorque(1.5, limits=1.0),
@@ -83,7 +83,7 @@ def test_compiled_law_on_a_fixed_base(arm, law, rng):
 @pytest.mark.parametrize("wrong", [False, True])
 def test_compiled_law_on_a_floating_base_that_touches_the_ground(name, knows, wrong, rng):
     robot = getattr(kt.zoo, name)()
-    model = perturbed(robot, 1) if wrong else None
+    model = perturb(robot, 1) if wrong else None
     controller = ComputedTorque(motion(robot.n_dof), 49.0, model=model, knows_ground=knows)
     compiled = CompiledLaw(robot, controller, height=1.0)
     touched = 0

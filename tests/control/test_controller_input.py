@@ -17,7 +17,7 @@ from kinetree.control import (
     Feedforward,
     GravityCompensation,
     TorqueTable,
-    perturbed,
+    perturb,
 )
 from kinetree.errors import InputError
 from kinetree.trajectories.cycloidal import cycloid
@@ -228,7 +228,7 @@ def test_bad_states():
 # ---- what is told -----------------------------------------------------------------------------------------
 def all_kinds():
     motion = cycloid(POSE, POSE + 1.0, 1.0)
-    wrong = perturbed(ARM, 1)
+    wrong = perturb(ARM, 1)
     times, torques = np.linspace(0, 1, 600), np.ones((600, 4))
     return [
         PD(POSE, 1.0),

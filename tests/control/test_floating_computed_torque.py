@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.control import PD, ComputedTorque, Feedforward, GravityCompensation, perturbed
+from kinetree.control import PD, ComputedTorque, Feedforward, GravityCompensation, perturb
 from kinetree.errors import InputError
 from support import trees
 from support.cases import assert_close
@@ -62,7 +62,7 @@ def test_a_law_that_does_not_know_the_ground_or_the_masses_misses(name, rng):
     alpha = (-KP * q - KD * qd)[6:]
     for law in (
         ComputedTorque(goal, KP, KD, knows_ground=False),
-        ComputedTorque(goal, KP, KD, model=perturbed(robot, 1)),
+        ComputedTorque(goal, KP, KD, model=perturb(robot, 1)),
     ):
         tau = law.torque(robot, 0.0, q, qd, wrenches=forces)
         missed = kt.forward_dynamics(robot, q, qd, tau, forces)[6:] - alpha
@@ -113,7 +113,7 @@ def test_gravity_compensation_leaves_springs_alone(rng):
 
 def test_gravity_compensation_of_a_wrong_model(rng):
     arm = kt.zoo.kuka_kr5()
-    wrong = perturbed(arm, 4)
+    wrong = perturb(arm, 4)
     q = rng.standard_normal(6)
     tau = GravityCompensation(model=wrong).torque(arm, 0.0, q, np.zeros(6))
     assert_close(tau, kt.gravity_torque(wrong, q))

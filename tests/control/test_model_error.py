@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.control import ComputedTorque, perturbed
+from kinetree.control import ComputedTorque, perturb
 from kinetree.errors import InputError, KinetreeError
 
 MODELS = ("gripper", "kuka_kr5", "puma", "quadruped", "spatial_biped", "two_link_point_masses", "humanoid")
@@ -19,7 +19,7 @@ def second_moments(inertia):
 def test_bodies_stay_physical_and_within_the_ranges(name):
     robot = getattr(kt.zoo, name)()
     for seed in range(5):
-        wrong = perturbed(robot, seed, mass=0.9, inertia=0.9, center=0.05, tilt=1.0)
+        wrong = perturb(robot, seed, mass=0.9, inertia=0.9, center=0.05, tilt=1.0)
         for ours, theirs in zip(robot.links, wrong.links, strict=True):
             a, b = ours.body.inertia, theirs.body.inertia
             assert 0.1 * a.mass - 1e-15 <= b.mass <= 1.9 * a.mass
@@ -37,7 +37,7 @@ def test_bodies_stay_physical_and_within_the_ranges(name):
 def test_every_kind_of_error_is_made_and_only_where_asked():
     arm = kt.zoo.kuka_kr5()
     none = {"mass": 0.0, "inertia": 0.0, "center": 0.0}
-    same = perturbed(arm, 1, **none)
+    same = perturb(arm, 1, **none)
     for ours, theirs in zip(arm.links, same.links, strict=True):
         assert theirs.body.inertia.mass == ours.body.inertia.mass
         assert (theirs.body.inertia.center == ours.body.inertia.center).all()
@@ -49,7 +49,7 @@ def test_every_kind_of_error_is_made_and_only_where_asked():
         ("center", "center"),
         ("tilt", "moment"),
     ):
-        wrong = perturbed(arm, 1, **{**none, kind: 0.1})
+        wrong = perturb(arm, 1, **{**none, kind: 0.1})
         for ours, theirs in zip(arm.links[:-1], wrong.links[:-1], strict=True):
             for name in ("mass", "center", "moment"):
                 a, b = (getattr(x.body.inertia, name) for x in (ours, theirs))
@@ -60,7 +60,7 @@ def test_friction_of_joints():
     robot = kt.Builder("rubbing")
     part = robot.world.revolute("hip", axis="y", viscous=2.0, coulomb=1.0).body("leg", kt.Inertia(1.0))
     part.revolute("knee", axis="y").body("shank", kt.Inertia(1.0))
-    wrong = perturbed(robot.build(), 0, friction=0.5)
+    wrong = perturb(robot.build(), 0, friction=0.5)
     hip, knee = (link.joint for link in wrong.links)
     assert 1.0 <= hip.viscous[0] <= 3.0 and hip.viscous[0] != 2.0
     assert 0.5 <= hip.coulomb[0] <= 1.5 and hip.coulomb[0] != 1.0
@@ -69,24 +69,24 @@ def test_friction_of_joints():
 
 def test_seeds():
     arm = kt.zoo.gripper()
-    assert perturbed(arm, 3) == perturbed(arm, 3) == perturbed(arm, np.random.default_rng(3))
-    assert perturbed(arm, 3) != perturbed(arm, 4)
+    assert perturb(arm, 3) == perturb(arm, 3) == perturb(arm, np.random.default_rng(3))
+    assert perturb(arm, 3) != perturb(arm, 4)
     rng = np.random.default_rng(0)
-    assert perturbed(arm, rng) != perturbed(arm, rng)
+    assert perturb(arm, rng) != perturb(arm, rng)
 
 
 def test_changes_are_even():
     """Masses of many draws spread evenly over their range."""
     arm = kt.zoo.gripper()
     rng = np.random.default_rng(1)
-    draws = np.array([perturbed(arm, rng, mass=0.2).links[0].body.inertia.mass for _ in range(400)])
+    draws = np.array([perturb(arm, rng, mass=0.2).links[0].body.inertia.mass for _ in range(400)])
     part = draws / arm.links[0].body.inertia.mass - 1.0
     assert abs(part.mean()) < 0.02 and abs(part.std() - 0.2 / np.sqrt(3.0)) < 0.01
 
 
 def test_a_model_of_the_same_structure_is_accepted_and_others_are_not():
     arm, q = kt.zoo.gripper(), np.zeros(4)
-    ComputedTorque(q, 1.0, model=perturbed(arm, 1)).law_parts(arm)
+    ComputedTorque(q, 1.0, model=perturb(arm, 1)).law_parts(arm)
     with pytest.raises(InputError, match="'kuka_kr5' has 6 bodies, 'gripper' has 4"):
         ComputedTorque(q, 1.0, model=kt.zoo.kuka_kr5()).torque(arm, 0.0, q, q)
     links = list(arm.links)
@@ -113,4 +113,4 @@ def test_a_model_of_the_same_structure_is_accepted_and_others_are_not():
 def test_bad_ranges(options, message):
     seed = options.pop("seed", 0)
     with pytest.raises(KinetreeError, match=message):
-        perturbed(kt.zoo.gripper(), seed, **options)
+        perturb(kt.zoo.gripper(), seed, **options)

@@ -39,10 +39,10 @@ def toys(tmp_path, monkeypatch):
 
 
 def test_models_are_listed_by_the_shortest_names_that_differ(toys):
-    found = kt.zoo.installed("toy-robots")
+    found = kt.zoo.installed_models("toy-robots")
     assert list(found) == ["alpha/arm", "beta/arm", "leg", "robot"]
     assert found["beta/arm"] == toys / "toy_robots/beta/urdf/arm.urdf"
-    assert kt.zoo.installed("toy_robots") == found
+    assert kt.zoo.installed_models("toy_robots") == found
     assert "toy_robots" not in sys.modules
 
 
@@ -68,7 +68,7 @@ def test_unknown_names_are_told_with_suggestions(toys, name, reason):
 @pytest.mark.parametrize("package", ["", "../x", 3, "a b"])
 def test_what_is_no_name_of_a_package_is_refused(package):
     with pytest.raises(InputError, match="name of a package"):
-        kt.zoo.installed(package)
+        kt.zoo.installed_models(package)
 
 
 def test_completion(toys):

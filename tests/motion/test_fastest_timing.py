@@ -182,7 +182,7 @@ def test_own_timing_of_a_path_does_not_count():
     robot, points = arm(), start_and_end()
     curve = kt.trajectories.interpolate([0.0, 0.3, 1.0], points, degree=2)
     plain = kt.fastest_timing(robot, curve, torque=20.0, velocity=None)
-    timed = kt.trajectories.retimed(curve, kt.trajectories.quintic([0.0], [1.0], 3.0))
+    timed = kt.trajectories.retime(curve, kt.trajectories.quintic([0.0], [1.0], 3.0))
     assert kt.fastest_timing(robot, timed, torque=20.0, velocity=None).duration == plain.duration
     table = kt.trajectories.PolynomialTrajectory(timed.table(1e-10))
     again = kt.fastest_timing(robot, table, torque=20.0, velocity=None)

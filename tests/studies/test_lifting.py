@@ -114,7 +114,7 @@ def test_one_hand_is_solved_and_its_mirror_image_has_mirrored_torques():
 
 
 def test_whole_time_of_repetitions_and_torques_on_the_way_down(lifted):
-    result = kt.lifting.repeated(lifted, 2, rest=0.25)
+    result = kt.lifting.repeat(lifted, 2, rest=0.25)
     T = lifted.prediction.duration
     assert float(result.time.values[-1]) == pytest.approx(3 * T + 2 * 0.25)
     q, qd, qdd = (np.asarray(result[name].values) for name in ("q", "qd", "qdd"))
@@ -134,7 +134,7 @@ def test_whole_time_of_repetitions_and_torques_on_the_way_down(lifted):
     tau = kt.inverse_dynamics(result.mechanism, q[down], qd[down], qdd[down], loads)
     assert np.abs(tau - result.tau.values[down]).max() < 1e-6
     with pytest.raises(kt.errors.InputError, match="repetitions"):
-        kt.lifting.repeated(lifted, 0)
+        kt.lifting.repeat(lifted, 0)
 
 
 def test_simulation_check_sees_wrong_torques(lifted):

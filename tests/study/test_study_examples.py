@@ -197,7 +197,7 @@ def test_a_pole_is_swung_up_by_its_cart_and_feedback_brings_it_back():
     found = run("cart_pole_swing_up")
     assert found.passed and found.statistics["objective"] == pytest.approx(58.81, abs=0.01)
     assert np.abs(found.tau.sel(joint="pivot").values).max() < 5e-3
-    motion = kt.trajectories.tabulated(*(found[name].values for name in ("time", "q", "qd", "qdd")))
+    motion = kt.trajectories.from_table(*(found[name].values for name in ("time", "q", "qd", "qdd")))
     law = kt.control.LQR(found.mechanism, motion, q_cost=[10.0, 10.0], tau_cost=0.1, nodes=101)
     start = found.q.values[0] + [0.02, 0.05]
     held = kt.simulate(

@@ -77,7 +77,7 @@ def test_every_kind_of_controller_is_made_as_in_python(study, controller):
         k: x for k, x in controller.items() if k not in ("kind", "model_error")
     }
     if "model_error" in controller:
-        given["model"] = kt.control.perturbed(arm, **controller["model_error"])
+        given["model"] = kt.control.perturb(arm, **controller["model_error"])
     law = made[controller["kind"]](motion, **given)
     start = motion.at(0.0)
     wanted = kt.simulate(arm, start.q, start.qd, 0.2, controller=law, times=5)

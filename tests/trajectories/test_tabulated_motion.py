@@ -10,7 +10,7 @@ from kinetree.errors import FileError, InputError
 def test_rows_are_met_and_joined_as_asked():
     t, q = [0.0, 1.0, 3.0], [[0.0], [2.0], [0.0]]
     for between, middle in (("linear", 1.5), ("hold", 2.0), ("spline", 2.25)):
-        motion = tr.tabulated(t, q, between=between)
+        motion = tr.from_table(t, q, between=between)
         assert np.allclose(motion.at(t).q, q, atol=1e-14)
         assert motion.at(1.5).q[0] == pytest.approx(middle, abs=1e-14)
 
@@ -19,7 +19,7 @@ def test_velocities_make_cubic_pieces(rng):
     """Of a cubic polynomial the pieces are the polynomial itself."""
     t, c = np.array([0.0, 0.4, 1.5, 1.7]), rng.standard_normal(4)
     p = np.polynomial.Polynomial(c)
-    motion = tr.tabulated(t, p(t)[:, None], p.deriv()(t)[:, None])
+    motion = tr.from_table(t, p(t)[:, None], p.deriv()(t)[:, None])
     at = np.linspace(0.0, 1.7, 40)
     assert np.allclose(motion.at(at).q[:, 0], p(at), atol=1e-13)
     assert np.allclose(motion.at(at).qdd[:, 0], p.deriv(2)(at), atol=1e-11)
@@ -108,5 +108,5 @@ def test_a_file_that_cannot_be_read(tmp_path):
 )
 def test_bad_arrays_are_refused(arguments, more, reason):
     with pytest.raises(InputError) as refused:
-        tr.tabulated(*arguments, **more)
+        tr.from_table(*arguments, **more)
     assert reason in str(refused.value)

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 import kinetree as kt
 from kinetree.algebra.rotation_vector import angular_motion, rotation_by
-from kinetree.trajectories import retimed, tool_circle, tool_line, tool_through
+from kinetree.trajectories import retime, tool_circle, tool_line, tool_through
 
 START = np.array([0.0, 0.5, -0.6, 0.3, 0.8, 0.0])
 T = np.linspace(0.0, 2.0, 41)
@@ -240,16 +240,16 @@ def test_tables_controllers_and_sequences():
 
 def test_retimed_paths():
     path = kt.trajectories.interpolate([0.0, 0.4, 1.0, 1.5], [[0.0], [1.0], [0.5], [2.0]])
-    slow = retimed(path, kt.trajectories.quintic([0.0], [1.5], 4.0))
+    slow = retime(path, kt.trajectories.quintic([0.0], [1.5], 4.0))
     assert_rates_belong_together(slow, 2e-5)
     assert slow.at(4.0).q[0] == pytest.approx(2.0)
     assert len(slow.breaks) == len(path.breaks)
     with pytest.raises(kt.errors.InputError, match=r"must go from s = 0 to 1\.5"):
-        retimed(path, kt.trajectories.quintic([0.0], [1.0], 4.0))
+        retime(path, kt.trajectories.quintic([0.0], [1.0], 4.0))
     with pytest.raises(kt.errors.InputError, match="goes back"):
-        retimed(path, kt.trajectories.interpolate([0, 1, 2, 3], [[0.0], [1.4], [0.2], [1.5]]))
+        retime(path, kt.trajectories.interpolate([0, 1, 2, 3], [[0.0], [1.4], [0.2], [1.5]]))
     with pytest.raises(kt.errors.InputError, match="one coordinate"):
-        retimed(path, kt.trajectories.quintic([0.0, 0.0], [1.5, 1.0], 4.0))
+        retime(path, kt.trajectories.quintic([0.0, 0.0], [1.5, 1.0], 4.0))
 
 
 def test_angular_motion_by_differences():

@@ -227,9 +227,9 @@ def zoo(
 
 def _installed_models(package: str, as_json: bool) -> None:
     """The models of a package by the names that commands take."""
-    from kinetree.formats.installed import installed
+    from kinetree.formats.installed import installed_models
 
-    models = installed(package)
+    models = installed_models(package)
     if as_json:
         typer.echo(json.dumps([{"name": f"{package}:{x}", "file": str(file)} for x, file in models.items()]))
         return

@@ -45,11 +45,11 @@ def complete_package(incomplete: str) -> list[str]:
 def complete_installed(incomplete: str) -> list[str]:
     """Models of an installed package, as PACKAGE:NAME."""
     from kinetree.errors import KinetreeError
-    from kinetree.formats.installed import installed
+    from kinetree.formats.installed import installed_models
 
     package = incomplete.partition(SEPARATOR)[0]
     try:
-        found = installed(package)
+        found = installed_models(package)
     except KinetreeError:
         return []
     names = (f"{package}{SEPARATOR}{name}" for name in found)

@@ -8,7 +8,7 @@ from kinetree.control.feedback import PD, PID
 from kinetree.control.gains import LQR, Gains, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
-from kinetree.control.model_error import perturbed
+from kinetree.control.model_error import perturb
 from kinetree.control.phases import Phase, Phases
 from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
@@ -36,8 +36,12 @@ __all__ = [
     "TorqueTable",
     "Walking",
     "gains",
-    "perturbed",
+    "perturb",
 ]
 
 if not TYPE_CHECKING:  # a type checker knows the new names only
     __getattr__ = moved_names(__name__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

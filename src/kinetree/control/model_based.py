@@ -33,7 +33,7 @@ class ComputedTorque(Controller):
     With closed loops, or joints without drives, alpha is that of the driven joints, and all others follow
     from loops and dynamics; the trajectory may have columns for the driven joints only.
     ``kd`` None: 2 sqrt(kp), critically damped. ``model``: another mechanism of the same structure that the
-    controller believes in (see :func:`perturbed`). ``knows_ground``: whether the model knows the forces of
+    controller believes in (see :func:`perturb`). ``knows_ground``: whether the model knows the forces of
     the ground and the external loads.
 
     >>> import kinetree as kt

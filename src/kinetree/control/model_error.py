@@ -14,7 +14,7 @@ from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Mechanism
 
 
-def perturbed(
+def perturb(
     mechanism: Mechanism,
     seed: int | np.random.Generator,
     *,
@@ -34,7 +34,7 @@ def perturbed(
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.gripper()
-    >>> wrong = perturbed(arm, 1, mass=0.2)
+    >>> wrong = perturb(arm, 1, mass=0.2)
     >>> 0.8 < wrong.mass / arm.mass < 1.2 and wrong.mass != arm.mass
     True
     """

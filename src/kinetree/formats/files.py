@@ -48,7 +48,7 @@ def load(
     or by name, so that joints which move no inertia have forward dynamics. What a URDF, SDF or MJCF file has
     beyond the format, and inertias that no body has, are accepted with a warning; ``allow_unphysical`` says
     that the inertias are meant, ``strict`` refuses both. A TOML file says all that itself. Instead of a path,
-    "example-robot-data:panda" means a file of an installed package; see :func:`kinetree.zoo.installed`.
+    "example-robot-data:panda" is a file of an installed package; see :func:`kinetree.zoo.installed_models`.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")

@@ -17,13 +17,13 @@ USUAL = ("urdf", "robots", "robot", "sdf", "xml", "mjcf", "models", "assets")  #
 SEPARATOR = ":"
 
 
-def installed(package: str) -> dict[str, Path]:
+def installed_models(package: str) -> dict[str, Path]:
     """The URDF, SDF and MJCF files of an installed package, by short names that only they have.
 
     The package's own list of files is read; none of its code runs. Load one by its path, or by its name
     behind that of the package: ``kt.load("example-robot-data:panda")``.
 
-    >>> installed("numpy")
+    >>> installed_models("numpy")
     {}
     """
     found = _files(_distribution(package))
@@ -42,7 +42,7 @@ def is_installed_name(text: str) -> bool:
 def installed_path(text: str) -> Path:
     """The file that is meant by a package and a model, such as "example-robot-data:panda"."""
     package, _, name = text.partition(SEPARATOR)
-    models = installed(package)
+    models = installed_models(package)
     if name in models:
         return models[name]
     if not models:

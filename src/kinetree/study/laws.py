@@ -14,7 +14,7 @@ from kinetree.control.feedback import PD, PID
 from kinetree.control.gains import LQR, gains
 from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCompensation
-from kinetree.control.model_error import perturbed
+from kinetree.control.model_error import perturb
 from kinetree.control.structure import actuated_joints, has_floating_base
 from kinetree.control.torque_table import TorqueTable
 from kinetree.control.walking import Walking
@@ -221,4 +221,4 @@ def _gains(table: ControllerTable) -> dict[str, Any]:
 
 def _model(work: Assignment, table: ControllerTable) -> Any:
     """The mechanism that the controller wrongly believes in, if it does."""
-    return None if table.model_error is None else perturbed(work.mechanism, **dict(table.model_error))
+    return None if table.model_error is None else perturb(work.mechanism, **dict(table.model_error))

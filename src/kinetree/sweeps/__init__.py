@@ -36,3 +36,7 @@ __all__ = [
     "sensitivity",
     "sweep_status",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -31,8 +31,8 @@ from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, hold,
 from kinetree.trajectories.spline_sensitivity import SplineSensitivity, spline_sensitivity
 from kinetree.trajectories.splines import bspline, interpolate
 from kinetree.trajectories.swing_foot import SwingFoot
-from kinetree.trajectories.tabulated_motion import read_csv, tabulated
-from kinetree.trajectories.timed_path import TimedPath, retimed
+from kinetree.trajectories.tabulated_motion import from_table, read_csv
+from kinetree.trajectories.timed_path import TimedPath, retime
 from kinetree.trajectories.tool_motions import tool_circle, tool_line, tool_through
 from kinetree.trajectories.tool_path import ToolPath
 from kinetree.trajectories.trapezoid import trapezoidal
@@ -64,6 +64,7 @@ __all__ = [
     "cubic",
     "cycloid",
     "follow",
+    "from_table",
     "half_turn",
     "hold",
     "interpolate",
@@ -74,10 +75,9 @@ __all__ = [
     "quintic",
     "read_csv",
     "repeat",
-    "retimed",
+    "retime",
     "sequence",
     "spline_sensitivity",
-    "tabulated",
     "tool_circle",
     "tool_line",
     "tool_through",
@@ -88,3 +88,7 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a type checker knows the new names only
     __getattr__ = moved_names(__name__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -20,7 +20,7 @@ BETWEEN: tuple[Between, ...] = ("spline", "linear", "hold")
 RATES = ("velocity", "acceleration")  # what a column may hold beside positions: 'knee:velocity'
 
 
-def tabulated(
+def from_table(
     times: ArrayLike,
     q: ArrayLike,
     qd: ArrayLike | None = None,
@@ -34,7 +34,7 @@ def tabulated(
     lines, or each is held until the next. With velocities the polynomials have degree 3, with accelerations
     too degree 5, and meet what is given.
 
-    >>> tabulated([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], between="linear").at([0.5, 1.5]).qd[:, 0].tolist()
+    >>> from_table([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], between="linear").at([0.5, 1.5]).qd[:, 0].tolist()
     [1.0, -1.0]
     """
     if between not in BETWEEN:
@@ -80,7 +80,7 @@ def read_csv(path: str | os.PathLike[str], joint_names: Sequence[str] | None = N
     parts = [values[:, index] if index else None for index in columns]
     if parts[0] is None:
         raise FileError(f"{name}, line {number}: the header names no joint")
-    return tabulated(values[:, 0], parts[0], parts[1], parts[2])
+    return from_table(values[:, 0], parts[0], parts[1], parts[2])
 
 
 def _cubic_hermite(times: ArrayLike, q: ArrayLike, qd: ArrayLike) -> PiecewisePolynomial:

@@ -22,7 +22,7 @@ class TimedPath(Trajectory):
     """A path over s, passed as a ``timing`` s(t) says: qd = q' sd, qdd = q' sdd + q'' sd^2.
 
     ``path`` is a trajectory whose "time" is the parameter s; ``timing`` one of a single coordinate that never
-    goes back. See :func:`retimed`.
+    goes back. See :func:`retime`.
     """
 
     path: Trajectory
@@ -79,7 +79,7 @@ class TimedPath(Trajectory):
         return np.clip(s, 0.0, self.path.duration)
 
 
-def retimed(path: Trajectory, timing: Trajectory) -> TimedPath:
+def retime(path: Trajectory, timing: Trajectory) -> TimedPath:
     """The path of a trajectory, passed at other times: q(t) = path(s(t)).
 
     ``timing`` has one coordinate, s (in the unit of the path's own time), from 0 to the path's duration, and
@@ -87,7 +87,7 @@ def retimed(path: Trajectory, timing: Trajectory) -> TimedPath:
 
     >>> import kinetree as kt
     >>> path = kt.trajectories.quintic([0.0, 0.0], [1.0, 2.0], duration=1.0)
-    >>> slow = retimed(path, kt.trajectories.cubic([0.0], [1.0], duration=4.0))
+    >>> slow = retime(path, kt.trajectories.cubic([0.0], [1.0], duration=4.0))
     >>> slow.duration, slow.at(2.0).q.tolist()
     (4.0, [0.5, 1.0])
     """

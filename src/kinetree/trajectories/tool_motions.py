@@ -21,7 +21,7 @@ from kinetree.trajectories.base import Trajectory, positive
 from kinetree.trajectories.cycloidal import cycloid
 from kinetree.trajectories.polynomials import PolynomialTrajectory, cubic, quintic
 from kinetree.trajectories.splines import interpolate
-from kinetree.trajectories.timed_path import TimedPath, retimed
+from kinetree.trajectories.timed_path import TimedPath, retime
 from kinetree.trajectories.tool_geometry import (
     ARM,
     Arc,
@@ -346,7 +346,7 @@ def _timed(
         if timing not in TIMINGS:
             raise InputError(unknown_name("timing", timing, TIMINGS))
         law = TIMINGS[timing](positive(duration, "duration", "s"))
-    motion = retimed(path, law)
+    motion = retime(path, law)
     _warn_of_speed(path.mechanism, motion)
     return motion
 

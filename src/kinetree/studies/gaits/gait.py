@@ -27,7 +27,7 @@ from kinetree.studies.gaits.walker import legged
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.combined import repeat
-from kinetree.trajectories.tabulated_motion import tabulated
+from kinetree.trajectories.tabulated_motion import from_table
 
 BEST = "best"
 ROWS = 20  # of the table between two knots, that a law follows
@@ -59,7 +59,7 @@ class PredictedGait(Verified):
         n = ROWS * self.plan.task.segments
         t = np.linspace(0.0, self.prediction.duration, n + 1)
         q, qd, qdd = self.prediction.at(t)
-        return tabulated(t, q, qd, qdd)
+        return from_table(t, q, qd, qdd)
 
     def trajectory(self, cycles: int = 1) -> Trajectory:
         """So many cycles, each a stride further."""

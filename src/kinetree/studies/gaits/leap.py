@@ -47,7 +47,7 @@ from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
-from kinetree.trajectories.tabulated_motion import tabulated
+from kinetree.trajectories.tabulated_motion import from_table
 
 CROUCH = 0.8  # of straight legs: height of the hips before and after; straight ones could not go on rising
 PUSH = 1.4  # sqrt(leg / g): time on the ground before and after a flight
@@ -90,7 +90,7 @@ class Leap(Verified):
             q.append(motion[0][first:])
             qd.append(motion[1][first:])
             begun += part.duration
-        return tabulated(np.concatenate(t), np.concatenate(q), np.concatenate(qd))
+        return from_table(np.concatenate(t), np.concatenate(q), np.concatenate(qd))
 
     def track(
         self, kp: float = 400.0, kd: float | None = None, ground: Ground | None = None, **options: Any

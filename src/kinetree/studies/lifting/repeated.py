@@ -22,7 +22,7 @@ from kinetree.studies.lifting.lift import Lift, joint_force_variables
 MOST = 100  # repetitions
 
 
-def repeated(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
+def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
     """So many lifts, each but the last followed by its way down, with a ``rest`` (s) at both ends.
 
     The result has q, qd, qdd, tau, the forces in back and knees and the ground's reactions of all of it.

@@ -80,14 +80,14 @@ def prepare(work: Assignment) -> Work:
 
     def run() -> Result:
         from kinetree.studies.lifting.lift import lift
-        from kinetree.studies.lifting.repeated import repeated
+        from kinetree.studies.lifting.repeated import repeat
 
         history = History(work.progress)
         search = {name: getattr(table, name) for name in SEARCH}
         with work.origin.blamed("lift"):
             found = lift(task, progress=history, **search)
         if table.repetitions > 1 and found.solved:
-            return repeated(found, table.repetitions, table.rest)
+            return repeat(found, table.repetitions, table.rest)
         return history.within(found.to_result())
 
     return run
