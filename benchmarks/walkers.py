@@ -22,6 +22,7 @@ from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.study.new_walker import USUAL, walker_lines
 
 G = 9.81
+SETTLED = 2.5  # s after which robots are pushed, in the next step on the left foot or its group
 
 
 @dataclass
@@ -33,7 +34,7 @@ class Trial:
     ground: kt.Ground
     steps: int = 20
     law: kt.control.Walking = field(default_factory=kt.control.Walking)
-    push: tuple[float, Any] | None = None  # when (s), jump of the velocity in the world (m/s)
+    push: tuple[float, Any] | None = None  # share of a step, jump of the velocity in the world (m/s)
     period: float = 0.004
 
 
@@ -133,7 +134,7 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     running.reset()
     balance: Any = running._given.law
     walker = walker_of(robot)
-    q, qd = law.start(robot), np.zeros(robot.n_dof)
+    q, qd = _on_slope(law.start(robot), trial, walker), np.zeros(robot.n_dof)
     run = kt.simulation.Simulator(
         robot, trial.period, torque=np.zeros(robot.n_dof), ground=trial.ground, times=2, method="radau",
         rtol=1e-3, atol=1e-5,
@@ -143,9 +144,12 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
     first = kt.forward_kinematics(robot, q)
     height, upright = up @ first.position[trunk], first.rotation[trunk]
     began, most, t, fell, pushed = time.process_time(), 0.0, 0.0, False, trial.push is None
+    before = 0
     for tick in range(round(longest / trial.period)):
         t = tick * trial.period
-        if not pushed and trial.push is not None and t >= trial.push[0]:
+        if t <= SETTLED:
+            before = balance.steps
+        if not pushed and trial.push is not None and _is_at(balance, before, trial.push[0]):
             qd[walker.moving[: len(walker.axes)]] += np.linalg.solve(
                 walker.slides[:, : len(walker.axes)], walker.axes @ trial.push[1]
             )
@@ -180,10 +184,34 @@ def walk(trial: Trial, longest: float = 30.0) -> Outcome:
             break
     way = ahead @ (kt.forward_kinematics(robot, q).position[trunk] - first.position[trunk])
     unit = robot.mass * G * walker.leg
+    if fell and balance.diary.fallen is None:
+        balance.diary.fallen = t
     why = balance.walked()[1].partition("; ")[2].partition(";")[0] if fell else ""
     seconds = time.process_time() - began
     share = balance.statistics()["torque_share"]
     return Outcome(balance.steps, fell, float(way) / max(t, 1e-9), most / unit, share, seconds, why)
+
+
+def _is_at(balance: Any, before: int, share: float) -> bool:
+    """Whether a step after number ``before`` on the left foot, or its group, has come to that share."""
+    walk = balance.walk
+    first = walk["steps"] > before and walk["group"] == 0
+    return bool(first and walk["phase"] >= share * walk["period"])
+
+
+def _on_slope(q: Any, trial: Trial, walker: Any) -> Any:
+    """The start of a robot with more than two legs, tilted with the ground: all its feet stand on it."""
+    normal = trial.ground.normal
+    if normal is None or walker.is_biped:
+        return q
+    up, ahead = walker.axes[-1], walker.axes[0]
+    angle = math.atan2(-float(ahead @ np.asarray(normal)), float(up @ np.asarray(normal)))
+    tilted, lateral = q.copy(), np.cross(up, ahead)
+    for k in walker.moving[3 : walker.n_base]:
+        small = kt.jacobian(trial.robot, q, walker.trunk)[3:, k]
+        if abs(small @ lateral) > 0.99:
+            tilted[k] -= angle * np.sign(small @ lateral)
+    return tilted
 
 
 def trials(kind: str) -> Iterator[Trial]:
@@ -208,10 +236,8 @@ def trials(kind: str) -> Iterator[Trial]:
     for name, direction in directions.items():
         for size in (0.1, 0.2, 0.3):
             for share in (0.0, 0.25, 0.5, 0.75):
-                when = 3.0 + share * 0.45
-                yield Trial(
-                    f"push {name} {size:g} at {when:.2f} s", robot, flat, push=(when, size * unit * direction)
-                )
+                what = f"push {name} {size:g} at {share:g} of a step"
+                yield Trial(what, robot, flat, push=(share, size * unit * direction))
     for degrees in (3, -3, 5, -5):
         normal = up - math.tan(math.radians(degrees)) * ahead
         yield Trial(f"slope {degrees:+d} deg", robot, kt.Ground(soil, normal=normal))

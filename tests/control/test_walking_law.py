@@ -169,7 +169,7 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
     reference = ReferenceLaw(
         walker, law._gait(walker), lambda t: np.interp(t, [0, 1], [0.1, 0.2]) * unit, lambda t: turn * t
     )
-    q, qd, shares = law.start(robot), np.zeros(robot.n_dof), set()
+    q, qd = law.start(robot), np.zeros(robot.n_dof)
     run = kt.simulation.Simulator(
         robot, period, torque=np.zeros(robot.n_dof), ground=SOIL, times=2, method="radau", rtol=1e-3,
         atol=1e-5,
@@ -184,12 +184,10 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
         np.testing.assert_allclose(
             tau, np.clip(expected, -most, most), rtol=1e-6, atol=1e-8 * most.max(), err_msg=f"tick {k}"
         )
-        shares.add(float(balance.walk["share"]))
         run.system.set_constant(tau)
         motion = run.run(q, qd)
         q, qd = motion.q[-1].copy(), motion.qd[-1].copy()
     assert balance.steps == reference.steps >= 1
-    assert len(shares) > 1 or name != "spatial"  # friction has held a swing foot back
 
 
 @pytest.mark.parametrize(

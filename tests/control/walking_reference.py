@@ -9,7 +9,6 @@ from kinetree.algebra.rotation import rotation_about
 from kinetree.control.walking.compiled import footholds as F
 from kinetree.control.walking.compiled import tasks as S
 from kinetree.control.walking.compiled.least_squares import SMALL_ACCELERATION, SMALL_FORCE, SOFT
-from kinetree.control.walking.compiled.tick import FRICTION, HALVINGS
 
 
 class Seen:
@@ -78,6 +77,21 @@ class ReferenceLaw:
         self.w = math.sqrt(self.walker.gravity / self.height)
         self.T = self.learned = self.gait.step_time / self.w
         self.level = self.level_before = ground
+        self.incline = np.zeros(len(self.E) - 1)
+        if not self.walker.is_biped:
+            self.incline += self.inclination()
+
+    def inclination(self):
+        """Slopes of the plane nearest to the feet, with a weak wish that it be level."""
+        x = np.array([foot.x for foot in self.feet])
+        x -= x.mean(axis=0)
+        d = x.shape[1] - 1
+        A = np.vstack([x[:, :-1], 0.05 * self.walker.leg * np.eye(d)])
+        found = np.linalg.lstsq(A, np.concatenate([x[:, -1], np.zeros(d)]), rcond=None)[0]
+        return np.clip(found, -F.STEEPEST, F.STEEPEST)
+
+    def rise(self, way):
+        return self.slope * (self.ahead @ way) if self.walker.is_biped else self.incline @ way
 
     # ---- where to step -----------------------------------------------------------------------------------
     def local(self, x, back=False):
@@ -112,7 +126,7 @@ class ReferenceLaw:
             self.exchange(t)
         self.p = self.support()
         share = F.minimum_jerk(self.phase / (F.BLEND * self.T))[0]
-        ground = self.p[-1] + self.slope * (self.ahead @ (self.c - self.p)[:-1])
+        ground = self.p[-1] + self.rise((self.c - self.p)[:-1])
         self.level = (1 - share) * self.level_before + share * ground
         self.place()
 
@@ -125,7 +139,9 @@ class ReferenceLaw:
                 self.command + F.TRIM * (self.speed - mean), self.speed - band, self.speed + band
             )
         self.passed, settled = self.c[:-1].copy(), self.support()
-        if self.settled is not None:
+        if not self.walker.is_biped:
+            self.incline += F.TILT * (self.inclination() - self.incline)
+        elif self.settled is not None:
             way = self.ahead @ (settled - self.settled)[:-1]
             if abs(way) > 0.05 * self.walker.leg:
                 found = (settled - self.settled)[-1] / way
@@ -185,7 +201,7 @@ class ReferenceLaw:
         """Position, velocity and acceleration of a swing foot."""
         T = F.SWING * self.T
         goal, lifted, r = self.goals[k], self.lifted[k], self.phase / T
-        end = self.p[-1] + self.slope * (self.ahead @ (goal - self.p[:-1]))
+        end = self.p[-1] + self.rise(goal - self.p[:-1])
         top = max(lifted[-1], end) + self.gait.clearance * self.walker.leg
         rows = [np.array(F.minimum_jerk(r)) * way for way in goal - lifted[:-1]]
         scales = [np.array([1.0, 1.0 / T, 1.0 / T**2])] * len(rows)
@@ -206,19 +222,22 @@ class ReferenceLaw:
     # ---- accelerations and forces ------------------------------------------------------------------------
     def solve(self, q, qd):
         walker, E, turns = self.walker, self.E, self.walker.turns
-        n, base, d = walker.mechanism.n_dof, walker.moving[: walker.n_base], len(self.E)
-        A, aims, gentle, C, e = [], [], [], [], []
+        n, base = walker.mechanism.n_dof, walker.moving[: walker.n_base]
+        A, aims, C, e = [], [], [], []
 
-        def task(J, aim, weight, slow=None):
+        def task(J, aim, weight):
             A.append(math.sqrt(weight) * J)
             aims.append(math.sqrt(weight) * aim)
-            gentle.append(math.sqrt(weight) * (aim if slow is None else slow))
 
         k = S.HEIGHT * self.rate0
         lift = k**2 * (self.level + self.height - self.c[-1]) - 2 * k * self.v[-1] - self.drift_c[-1]
         task(self.Jc[-1:], np.array([lift]), S.ON_HEIGHT)
         turned = rotation_about(E[-1], self.heading)
-        task(*self.rotating(self.trunk, turned @ self.first, S.TRUNK * self.rate0), S.ON_TRUNK)
+        J, aim = self.rotating(self.trunk, turned @ self.first, S.TRUNK * self.rate0)
+        task(J, aim, S.ON_TRUNK)
+        if walker.is_biped and not walker.has_soles and not walker.is_planar:
+            A[-1][2] *= math.sqrt(S.ON_YAW / S.ON_TRUNK)
+            aims[-1][2] *= math.sqrt(S.ON_YAW / S.ON_TRUNK)
         stance, moving = walker.groups[self.group], walker.groups[1 - self.group]
         if not walker.is_biped:
             aim = self.w**2 * (self.c[:-1] - self.pressure(stance)) - self.drift_c[:-1]
@@ -230,9 +249,7 @@ class ReferenceLaw:
             wanted = a + k**2 * (x - foot.x) + 2 * k * (v - foot.v)
             if i in self.landed:
                 wanted = -S.STILL * self.w * foot.v
-            slow = np.append(np.zeros(d - 1), wanted[-1])
-            drift = E @ foot.drift[:3]
-            task(E @ foot.J[:3], wanted - drift, S.ON_FOOT, slow - drift)
+            task(E @ foot.J[:3], wanted - E @ foot.drift[:3], S.ON_FOOT)
             if walker.has_soles:
                 task(*self.rotating(foot, turned @ self.soles[i], k), S.ON_LEVEL)
         still = S.STILL * self.w
@@ -255,10 +272,10 @@ class ReferenceLaw:
         C, e = np.vstack([self.M[base], *C]), np.concatenate([-self.h[base], *e])
         G_C = np.zeros((len(G), len(C)))
         G_C[:, : len(base)] = G[:, base]
-        return self.dense(np.vstack(A), np.concatenate(aims), np.concatenate(gentle), C, e, G, G_C, usual)
+        return self.dense(np.vstack(A), np.concatenate(aims), C, e, G, G_C, usual)
 
-    def dense(self, A, aims, gentle, C, e, G, G_C, usual):
-        """The optimality conditions in one matrix, and the share of the swing that friction allows."""
+    def dense(self, A, aims, C, e, G, G_C, usual):
+        """The optimality conditions in one matrix."""
         keep, n, k = self.walker.moving, len(self.walker.moving), len(G)
         A, C_kept, light = A[:, keep], C[:, keep], SMALL_FORCE / (0.1 * self.walker.mechanism.mass)
         H = np.zeros((n + k, n + k))
@@ -266,26 +283,10 @@ class ReferenceLaw:
         H[n:, n:] = light * np.eye(k)
         D = np.hstack([C_kept, -G_C.T])
         K = np.block([[H, D.T], [D, -SOFT * np.eye(len(D))]])
-        x, slow = (
-            np.linalg.solve(K, np.concatenate([A.T @ y, light * usual, e]))[: n + k] for y in (aims, gentle)
-        )
-        self.share = 1.0
-        if self.walker.is_biped:
-            d = len(self.E)
-
-            def slips(share):
-                f = (slow + share * (x - slow))[n : n + d]
-                return np.linalg.norm(f[:-1]) > FRICTION * max(f[-1], 0.0)
-
-            if slips(1.0):
-                self.share = 0.0
-                for power in range(1, HALVINGS + 1):
-                    if not slips(self.share + 0.5**power):
-                        self.share += 0.5**power
-        x = slow + self.share * (x - slow)
+        x = np.linalg.solve(K, np.concatenate([A.T @ aims, light * usual, e]))
         qdd = np.zeros(self.walker.mechanism.n_dof)
         qdd[keep] = x[:n]
-        tau = self.M @ qdd + self.h - G.T @ x[n:]
+        tau = self.M @ qdd + self.h - G.T @ x[n : n + k]
         driven = np.zeros(len(tau))
         driven[keep[self.walker.n_base :]] = tau[keep[self.walker.n_base :]]
         return driven

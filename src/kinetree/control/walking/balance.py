@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -33,9 +34,15 @@ class Balance:
     """The law of :class:`Walking` with its memory: called once per tick."""
 
     def __init__(
-        self, walker: Walker, gait: Gait, most: Array | None = None, wanted: Command | None = None
+        self,
+        walker: Walker,
+        gait: Gait,
+        most: Array | None = None,
+        wanted: Command | None = None,
+        late: tuple[int, float] = (0, 0.0),
     ) -> None:
-        self.walker, self.gait = walker, gait
+        """``late``: how many ticks pass before a torque acts, and the period (s)."""
+        self.walker, self.gait, self.late = walker, gait, late
         self.asked = Command(None, 0.0) if wanted is None else wanted
         self.most = usual_limits(walker) if most is None else most
         self._law = compiled_tick()
@@ -56,7 +63,7 @@ class Balance:
             np.ascontiguousarray(walker.moving, np.int64), axis_table(mechanism), paths(walker),
             np.array(others, np.int64), np.zeros(len(others)), SMALL_FORCE / (0.1 * mechanism.mass),
             np.zeros((feet + 1, 6, n)), np.zeros((rows, ROW)), np.zeros((forces, n)), np.zeros(forces),
-            np.zeros((size, size)), np.zeros((size, 2)), np.zeros(len(walker.moving)),
+            np.zeros((size, size)), np.zeros(size), np.zeros(len(walker.moving)),
             np.zeros((9, max(n, 3))), np.array(self.most, float), legs,
         )  # fmt: skip
         self._places: dict[tuple[str, ...], Integers] = {}
@@ -80,6 +87,7 @@ class Balance:
             self._walk[name] = value
         self.diary = Diary(walker)
         self._wanted, self._tau = np.zeros(n), np.zeros(n)
+        self._coming = deque((np.zeros(n) for _ in range(self.late[0])), self.late[0])
 
     @property
     def walk(self) -> Any:
@@ -99,13 +107,17 @@ class Balance:
     def __call__(self, t: float, q: Array, qd: Array, contact: ContactReading) -> Array:
         """Torques (n_dof,) from the measured state and the forces on the feet."""
         mechanism = self.walker.mechanism
-        q, qd = np.array(q, float), np.array(qd, float)
+        q, qd = self._foreseen(np.array(q, float), np.array(qd, float))
         self._law(
             self._walk, self._bodies, t, self.asked.speed_at(t, self._speed), self.asked.heading_at(t), q, qd,
             mass_matrix(mechanism, q), bias_torque(mechanism, q, qd), self._kinematics(q, qd),
             np.array(contact.force), self._feet_of(contact), np.array(contact.velocity), *self._fixed,
             self._wanted, self._tau,
         )  # fmt: skip
+        if self.late[0]:
+            accelerations = np.zeros(len(q))
+            accelerations[self.walker.moving] = self._fixed[15][: len(self.walker.moving)]
+            self._coming.append(accelerations)
         if self.diary.has_fallen(t, self.walk):
             raise StopSimulation(str(self.diary.explanation()))
         self.diary.note(t, self.walk, self._wanted, self.most)
@@ -123,6 +135,13 @@ class Balance:
         return self.diary.statistics()
 
     # ---- helpers -----------------------------------------------------------------------------------------
+    def _foreseen(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """The state when the torque will act: moved on by the accelerations that are under way."""
+        for qdd in self._coming:
+            qd = qd + self.late[1] * qdd
+            q = q + self.late[1] * qd
+        return q, qd
+
     def _kinematics(self, q: Array, qd: Array) -> Array:
         """Poses, velocities and accelerations of all axes without accelerations of the joints, flat."""
         tree = self.walker.mechanism.tree

@@ -48,7 +48,8 @@ class Walking:
     straight lines between, or functions of t (s). The speed is 0.1 sqrt(g L) by default, or 0.15 sqrt(g L) on
     point feet; at 0 it steps in place. ``period`` (s) of the ticks; ``limits`` of the torques, by default
     the model's own and at most 0.8 m g L; ``model``, what the law believes the robot to be; ``delay`` (s) and
-    ``noise`` as for :class:`SampledLaw`. ``step_time`` (in sqrt(height / g)), ``clearance``, ``width``
+    ``noise`` as for :class:`SampledLaw`; the law knows its delay and acts on the state that it foresees.
+    ``step_time`` (in sqrt(height / g)), ``clearance``, ``width``
     between the feet of a biped and ``height`` of the hips (in L) may be changed. The feet are the outermost
     bodies with contact points of chains below the root, unless ``legs`` describes them
     (:class:`kinetree.trajectories.Leg`). The base is a free joint, or a planar one whose plane holds the
@@ -120,7 +121,8 @@ class Walking:
             check_same_structure(mechanism, self.model)
         believed = self._walker(mechanism if self.model is None else self.model)
         most = None if self.limits is None else torque_limits(checked_limits(self.limits), mechanism)
-        return Balance(believed, self._gait(believed), most, Command(self.speed, self.heading))
+        late = (round(self.delay / self.period), self.period)
+        return Balance(believed, self._gait(believed), most, Command(self.speed, self.heading), late)
 
     def settings(self) -> dict[str, Any]:
         """All arguments in plain numbers and texts, as JSON takes them."""

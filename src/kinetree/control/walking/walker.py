@@ -50,7 +50,7 @@ class Walker:
 
     ``axes`` (d, 3): rows forward, left and up, or forward and up of a planar robot. ``moving`` coordinates
     are those that the law thinks of, the base's ``n_base`` first; ``slides`` (d, n_base) takes the base's
-    rates into velocity along the axes. Of ``turns``, angular velocities about the world's axes count.
+    rates into velocity along the axes. Angular velocities about ``turns`` count, the vertical last.
     ``groups``: feet that swing together.
     """
 
@@ -313,5 +313,5 @@ def _directions(
     moves = np.zeros((len(axes), len(kept)))
     for column, k in enumerate(slides_kept):
         moves[:, column] = axes @ z[k]
-    about = np.array([left]) if planar else np.eye(3)
+    about = np.array([left]) if planar else axes
     return axes, np.array(kept), moves, about

@@ -18,6 +18,7 @@ RISE = 0.4  # share of the swing in which it is lifted
 TOUCH = 0.05  # share of the weight on a swing foot that ends its swing
 LATEST, LATE = 2.0, 1.15  # step times after which a step ends in any case, or if some feet have landed
 LEARN, TRIM, SLOPE = 0.3, 0.2, 0.2  # how fast step time, speed and slope of the ground are learned
+TILT = 0.5  # the same of the slope below many feet, which feel it at once
 SPEED_BAND = 0.15  # how far the command may leave the speed, in sqrt(g L)
 STEEPEST = 0.2  # slope believed at most
 DROP = 0.3  # speed at which a late foot goes on down, in sqrt(g L)
@@ -61,8 +62,7 @@ def plan(walk, bodies, t):
     find_support(walk, bodies)
     share = minimum_jerk(walk.phase / (BLEND * walk.period))[0]
     p, c = walk.support, walk.center
-    ahead = (c[0] - p[0]) * math.cos(walk.heading) + (c[1] - p[1]) * math.sin(walk.heading)
-    walk.level = walk.level_before + share * (p[2] + walk.slope * ahead - walk.level_before)
+    walk.level = walk.level_before + share * (p[2] + rise(walk, c[0] - p[0], c[1] - p[1]) - walk.level_before)
     place_feet(walk, bodies)
     for k in range(walk.feet):
         if bodies[k].group != walk.group:
@@ -86,6 +86,8 @@ def begin(walk, bodies):
     walk.period = walk.learned = walk.step_time / walk.w
     walk.level = walk.level_before = ground
     walk.begun = 1
+    if not walk.biped:
+        feel_slope(walk, bodies, 1.0)
 
 
 @helper
@@ -119,7 +121,9 @@ def exchange_feet(walk, bodies, t):
     walk.passed[0], walk.passed[1], walk.passed_once = c[0], c[1], 1
     find_support(walk, bodies)
     p, before = walk.support, walk.settled
-    if walk.settled_once:
+    if not walk.biped:
+        feel_slope(walk, bodies, TILT)
+    elif walk.settled_once:
         way = ahead * (p[0] - before[0]) + left * (p[1] - before[1])
         if abs(way) > 0.05 * walk.leg:
             found = (p[2] - before[2]) / way
@@ -134,6 +138,33 @@ def exchange_feet(walk, bodies, t):
         bodies[k].landed = 0
         for i in range(3):
             bodies[k].lifted[i] = bodies[k].x[i]
+
+
+@helper
+def rise(walk, x, y):
+    """How much higher the ground is believed to be at a distance along the axes."""
+    if walk.biped:
+        return walk.slope * along(walk, x, y, 1.0)[0]
+    return walk.incline[0] * x + walk.incline[1] * y
+
+
+@helper
+def feel_slope(walk, bodies, gain):
+    """The plane through many feet, by least squares: how steep the ground is along the axes."""
+    m0, m1, m2, n = 0.0, 0.0, 0.0, walk.feet
+    for k in range(n):
+        x = bodies[k].x
+        m0, m1, m2 = m0 + x[0] / n, m1 + x[1] / n, m2 + x[2] / n
+    a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(n):
+        x, y, z = bodies[k].x[0] - m0, bodies[k].x[1] - m1, bodies[k].x[2] - m2
+        a, b, c, e, f = a + x * x, b + x * y, c + y * y, e + x * z, f + y * z
+    small = (0.05 * walk.leg) ** 2  # feet in a line say nothing of the slope beside it
+    a, c = a + small, c + small
+    steep0, steep1 = (c * e - b * f) / (a * c - b * b), (a * f - b * e) / (a * c - b * b)
+    steep0, steep1 = min(max(steep0, -STEEPEST), STEEPEST), min(max(steep1, -STEEPEST), STEEPEST)
+    walk.incline[0] += gain * (steep0 - walk.incline[0])
+    walk.incline[1] += gain * (steep1 - walk.incline[1])
 
 
 @helper
@@ -268,8 +299,7 @@ def move_foot(walk, foot):
         way = foot.goal[i] - foot.lifted[i]
         foot.aim_x[i] = foot.lifted[i] + share * way
         foot.aim_v[i], foot.aim_a[i] = rate * way / T, bend * way / T**2
-    ahead = along(walk, foot.goal[0] - p[0], foot.goal[1] - p[1], 1.0)[0]
-    low, end = foot.lifted[2], p[2] + walk.slope * ahead
+    low, end = foot.lifted[2], p[2] + rise(walk, foot.goal[0] - p[0], foot.goal[1] - p[1])
     top = max(low, end) + walk.clearance
     first, way, part, s = low, top - low, RISE * T, r / RISE
     if r >= RISE:

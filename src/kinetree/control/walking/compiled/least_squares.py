@@ -3,13 +3,12 @@
 Minimize sum w |r qdd - a|^2 + e |qdd|^2 + f |F - F0|^2 subject to C qdd - G F = d for the unknown
 accelerations (n,) and forces (k,); the equations are softened by `SOFT`, as they may contradict each other
 near singular legs. The optimality conditions are one symmetric linear system, solved by elimination with
-pivots, for two right-hand sides: what is wanted, and the same with swing feet that keep their velocity along
-the ground. Nothing here allocates.
+pivots. Nothing here allocates.
 """
 
 from __future__ import annotations
 
-from kinetree.control.walking.compiled.tasks import AIM, GENTLE, PART, WEIGHT, WHO, X, Y, Z
+from kinetree.control.walking.compiled.tasks import AIM, PART, WEIGHT, WHO, X, Y, Z
 from kinetree.engine.door import helper
 
 SMALL_ACCELERATION, SMALL_FORCE = 1e-4, 1e-6  # regularization of the least squares
@@ -18,9 +17,9 @@ SOFT = 1e-9  # of the equations
 
 @helper
 def assemble(M, h, moving, n_base, J, rows, m, G, usual, k, light, K, b, row):
-    """Fill the symmetric matrix K and the right-hand sides b (size, 2); rows of weight 0 are equations.
+    """Fill the symmetric matrix K and the right-hand side b; rows of weight 0 are equations.
 
-    Rows (m, 8) choose rows of ``J`` (bodies, 6, n_dof), which a direction combines; body -1 is the center of
+    Rows (m, 7) choose rows of ``J`` (bodies, 6, n_dof), which a direction combines; body -1 is the center of
     mass, whose direction combines rows of M, and body -2 - c is the coordinate c itself. ``row`` (n,) is
     room. Returns how many equations there are.
     """
@@ -30,27 +29,27 @@ def assemble(M, h, moving, n_base, J, rows, m, G, usual, k, light, K, b, row):
         for j in range(size):
             K[i, j] = 0.0
         K[i, i] = SMALL_ACCELERATION if i < n else light
-        b[i, 0] = b[i, 1] = 0.0 if i < n else light * usual[i - n]
+        b[i] = 0.0 if i < n else light * usual[i - n]
     for i in range(n_base):
         at = size + i
         for j in range(n):
             K[at, j] = K[j, at] = M[moving[i], moving[j]]
         for j in range(k):
             K[at, n + j] = K[n + j, at] = -G[j, moving[i]]
-        b[at, 0] = b[at, 1] = -h[moving[i]]
+        b[at] = -h[moving[i]]
     count = n_base
     for i in range(m):
         fill_row(M, moving, n_base, J, rows[i], row)
-        weight, aim, gentle = rows[i, WEIGHT], rows[i, AIM], rows[i, GENTLE]
+        weight, aim = rows[i, WEIGHT], rows[i, AIM]
         if weight > 0.0:
-            add_task(K, b, row, n, weight, aim, gentle)
+            add_task(K, b, row, n, weight, aim)
             continue
         at = size + count
         for j in range(n):
             K[at, j] = K[j, at] = row[j]
         for j in range(k):
             K[at, n + j] = K[n + j, at] = 0.0
-        b[at, 0], b[at, 1] = aim, gentle
+        b[at] = aim
         count += 1
     for i in range(count):
         for j in range(count):
@@ -77,20 +76,19 @@ def fill_row(M, moving, n_base, J, given, row):
 
 
 @helper
-def add_task(K, b, row, n, weight, aim, gentle):
+def add_task(K, b, row, n, weight, aim):
     """Weigh the square of a row's miss."""
     for j in range(n):
         scaled = weight * row[j]
         if scaled != 0.0:
-            b[j, 0] += scaled * aim
-            b[j, 1] += scaled * gentle
+            b[j] += scaled * aim
             for c in range(n):
                 K[j, c] += scaled * row[c]
 
 
 @helper
 def eliminate(K, b, size):
-    """Solve K x = b for ``size`` unknowns, both sides in place, with partial pivoting; 1 if singular."""
+    """Solve K x = b for ``size`` unknowns in place, with partial pivoting; 1 if singular."""
     for k in range(size):
         best, largest = k, abs(K[k, k])
         for i in range(k + 1, size):
@@ -103,10 +101,9 @@ def eliminate(K, b, size):
                 x = K[k, j]
                 K[k, j] = K[best, j]
                 K[best, j] = x
-            for j in range(2):
-                x = b[k, j]
-                b[k, j] = b[best, j]
-                b[best, j] = x
+            x = b[k]
+            b[k] = b[best]
+            b[best] = x
         inverse = 1.0 / K[k, k]
         for i in range(k + 1, size):
             factor = K[i, k] * inverse
@@ -114,26 +111,24 @@ def eliminate(K, b, size):
                 target, source = K[i, k + 1 : size], K[k, k + 1 : size]
                 for j in range(target.shape[0]):
                     target[j] -= factor * source[j]
-                b[i, 0] -= factor * b[k, 0]
-                b[i, 1] -= factor * b[k, 1]
+                b[i] -= factor * b[k]
     for k in range(size - 1, -1, -1):
-        total, other = b[k, 0], b[k, 1]
+        total = b[k]
         for j in range(k + 1, size):
-            total -= K[k, j] * b[j, 0]
-            other -= K[k, j] * b[j, 1]
-        b[k, 0], b[k, 1] = total / K[k, k], other / K[k, k]
+            total -= K[k, j] * b[j]
+        b[k] = total / K[k, k]
     return 0
 
 
 @helper
 def torques(M, h, moving, n_base, G, k, x, tau):
-    """tau = M qdd + h - G^T F of the joints that move, x = (qdd, F) in the first column."""
+    """tau = M qdd + h - G^T F of the joints that move, x = (qdd, F)."""
     n = moving.shape[0]
     for i in range(n_base, n):
         c = moving[i]
         total = h[c]
         for j in range(n):
-            total += M[c, moving[j]] * x[j, 0]
+            total += M[c, moving[j]] * x[j]
         for j in range(k):
-            total -= G[j, c] * x[n + j, 0]
+            total -= G[j, c] * x[n + j]
         tau[c] = total

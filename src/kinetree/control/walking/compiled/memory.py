@@ -23,7 +23,6 @@ _WALK_FLOATS = (
     "missing",  # m by which the next foothold is not where balance asks for it
     "tilt", "lowest",  # rad; m: how far the trunk leans, height of the center of mass over the lowest foot
     "asked", "slip", "load",  # largest share of a torque limit; m/s of a standing foot; N on all feet
-    "share",  # of the motion of the swing feet that friction lets through
 )  # fmt: skip
 _WALK_INTEGERS = (
     "planar", "biped", "soles",  # of the robot
@@ -35,6 +34,7 @@ _WALK_VECTORS = {
     "center": 3, "velocity": 3, "drift_center": 3,  # of the center of mass
     "support": 3,  # where the center of mass is wanted above the feet that stand, at their height
     "passed": 2, "settled": 3, "foothold": 2, "error": 2,
+    "incline": 2,  # of the ground below many feet, along the axes
 }  # fmt: skip
 WALK = np.dtype(
     [(name, "f8") for name in _WALK_FLOATS]

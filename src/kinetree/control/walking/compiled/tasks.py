@@ -9,22 +9,22 @@ from kinetree.engine.door import helper
 
 HEIGHT, TRUNK, FOOT = 5.0, 5.0, 8.0  # bandwidths of the tasks in sqrt(g / L)
 ON_HEIGHT, ON_TRUNK, ON_FOOT, ON_LEVEL, ON_CENTER = 1.0, 1.0, 2.0, 0.2, 0.5  # weights of the tasks
-ON_STANCE, ON_POSTURE = 30.0, 0.1
+ON_STANCE, ON_POSTURE, ON_YAW = 30.0, 0.1, 0.002
 STILL = 10.0  # rate at which the stance foot is brought to rest, in w
 ANKLE, SOLE = 2.0, 0.7  # gain of the center of pressure on the divergent component; share of the sole in use
 TRANSLATION, ROTATION = 0, 3  # first row of a Jacobian
 CENTER = -1  # the "body" of rows that concern the center of mass
 COORDINATE = -2  # minus k: the "body" of the row of the coordinate k
-WHO, PART, X, Y, Z, AIM, GENTLE, WEIGHT = 0, 1, 2, 3, 4, 5, 6, 7  # columns of a row
-ROW = 8
+WHO, PART, X, Y, Z, AIM, WEIGHT = 0, 1, 2, 3, 4, 5, 6  # columns of a row
+ROW = 7
 
 
 @helper
-def add_row(rows, count, who, part, x, y, z, aim, gentle, weight):
+def add_row(rows, count, who, part, x, y, z, aim, weight):
     """One more row: (x, y, z) of the Jacobian of ``who`` times qdd = aim; weight 0: an equation."""
     row = rows[count]
     row[WHO], row[PART], row[X], row[Y], row[Z] = who, part, x, y, z
-    row[AIM], row[GENTLE], row[WEIGHT] = aim, gentle, weight
+    row[AIM], row[WEIGHT] = aim, weight
     return count + 1
 
 
@@ -46,7 +46,7 @@ def fill_rows(walk, bodies, E, moves, turns, others, posture, q, qd, wanted, row
     for i in range(walk.others):
         c = others[i]
         aim = stiff * (posture[i] - q[c]) - 2.0 * TRUNK * unit * qd[c]
-        count = add_row(rows, count, COORDINATE - c, 0, 0.0, 0.0, 0.0, aim, aim, ON_POSTURE)
+        count = add_row(rows, count, COORDINATE - c, 0, 0.0, 0.0, 0.0, aim, ON_POSTURE)
     return count
 
 
@@ -56,16 +56,18 @@ def height_row(walk, moves, unit, rows, count):
     miss = walk.level + walk.height - walk.center[2]
     rate = HEIGHT * unit
     aim = rate * rate * miss - 2.0 * rate * walk.velocity[2] - walk.drift_center[2]
-    return add_row(
-        rows, count, CENTER, TRANSLATION, moves[2, 0], moves[2, 1], moves[2, 2], aim, aim, ON_HEIGHT
-    )
+    return add_row(rows, count, CENTER, TRANSLATION, moves[2, 0], moves[2, 1], moves[2, 2], aim, ON_HEIGHT)
 
 
 @helper
 def trunk_rows(walk, trunk, turns, unit, E, wanted, rows, count):
     """The trunk keeps its attitude, turned to the heading."""
     turned(E, walk.heading, trunk.first, wanted)
-    return level_rows(trunk, walk.feet, turns, wanted, TRUNK * unit, ON_TRUNK, rows, count)
+    first, free = count, walk.biped and not walk.soles and not walk.planar
+    count = level_rows(trunk, walk.feet, turns, wanted, TRUNK * unit, ON_TRUNK, rows, count)
+    if free:  # two point feet cannot stop a rotation about the vertical, and must not try at any price
+        rows[first + 2, WEIGHT] = ON_YAW
+    return count
 
 
 @helper
@@ -78,7 +80,7 @@ def level_rows(body, who, turns, wanted, rate, weight, rows, count):
     for i in range(turns.shape[0]):
         x, y, z = turns[i, 0], turns[i, 1], turns[i, 2]
         aim = x * a0 + y * a1 + z * a2
-        count = add_row(rows, count, who, ROTATION, x, y, z, aim, aim, weight)
+        count = add_row(rows, count, who, ROTATION, x, y, z, aim, weight)
     return count
 
 
@@ -92,7 +94,7 @@ def center_rows(walk, bodies, moves, rows, count):
         p = p0 if i == 0 else p1
         aim = walk.w**2 * (walk.center[i] - p) - walk.drift_center[i]
         count = add_row(
-            rows, count, CENTER, TRANSLATION, moves[i, 0], moves[i, 1], moves[i, 2], aim, aim, ON_CENTER
+            rows, count, CENTER, TRANSLATION, moves[i, 0], moves[i, 1], moves[i, 2], aim, ON_CENTER
         )
     return count
 
@@ -110,10 +112,7 @@ def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
             aim = foot.aim_a[i] + rate * rate * (foot.aim_x[i] - foot.x[i])
             aim += 2.0 * rate * (foot.aim_v[i] - foot.v[i])
         drift = E[i, 0] * foot.drift[0] + E[i, 1] * foot.drift[1] + E[i, 2] * foot.drift[2]
-        gentle = aim - drift if i == 2 else -drift
-        count = add_row(
-            rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim - drift, gentle, ON_FOOT
-        )
+        count = add_row(rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim - drift, ON_FOOT)
     if walk.soles:
         turned(E, walk.heading, foot.first, wanted)
         count = level_rows(foot, who, turns, wanted, rate, ON_LEVEL, rows, count)
@@ -129,7 +128,7 @@ def stance_rows(walk, foot, who, turns, E, rows, count):
             continue
         drift = E[i, 0] * foot.drift[0] + E[i, 1] * foot.drift[1] + E[i, 2] * foot.drift[2]
         aim = -drift - still * foot.v[i]
-        count = add_row(rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim, aim, weight)
+        count = add_row(rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim, weight)
     if walk.soles:
         for i in range(turns.shape[0]):
             x, y, z = turns[i, 0], turns[i, 1], turns[i, 2]
@@ -137,7 +136,7 @@ def stance_rows(walk, foot, who, turns, E, rows, count):
             a1 = -foot.drift[4] - still * foot.spin[1]
             a2 = -foot.drift[5] - still * foot.spin[2]
             aim = x * a0 + y * a1 + z * a2
-            count = add_row(rows, count, who, ROTATION, x, y, z, aim, aim, 0.0)
+            count = add_row(rows, count, who, ROTATION, x, y, z, aim, 0.0)
     return count
 
 

@@ -14,9 +14,6 @@ from kinetree.control.walking.compiled.memory import BODY, WALK
 from kinetree.control.walking.compiled.tasks import fill_forces, fill_rows
 from kinetree.engine.door import helper
 
-FRICTION = 0.6  # that the law counts on
-HALVINGS = 12  # of the share of the swing that friction lets through
-
 
 def tick(
     walks, bodies, t, speed, heading, q, qd, M, h, kin, forces, places, slips, E, moves, weightless, turns,
@@ -41,9 +38,6 @@ def tick(
     count = assemble(M, h, moving, walk.n_base, J, rows, m, G, usual, k, light, K, b, row)
     failed = eliminate(K, b, walk.n + k + count)
     if not failed:
-        walk.share = gentle_share(walk, b, k)
-        for i in range(walk.n + k):
-            b[i, 0] = b[i, 1] + walk.share * (b[i, 0] - b[i, 1])
         torques(M, h, moving, walk.n_base, G, k, b, wanted)
     note(walk, bodies, slips, places, wanted, limit, legs)
     for i in range(tau.shape[0]):
@@ -94,32 +88,6 @@ def watch(walk, bodies, E):
 
 
 @helper
-def gentle_share(walk, b, k):
-    """The largest share of the swing with which the ground force stays within friction; 1 of many feet."""
-    if not walk.biped or not is_slippery(walk, b, 1.0):
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if is_slippery(walk, b, middle):
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-@helper
-def is_slippery(walk, b, share):
-    """Whether the ground force asks for too much friction."""
-    n, squares, last = walk.n, 0.0, 1 if walk.planar else 2
-    for i in range(last):
-        x = b[n + i, 1] + share * (b[n + i, 0] - b[n + i, 1])
-        squares += x * x
-    normal = max(b[n + last, 1] + share * (b[n + last, 0] - b[n + last, 1]), 0.0)
-    return squares > (FRICTION * normal) ** 2
-
-
-@helper
 def note(walk, bodies, slips, places, wanted, limit, legs):
     """What a diary needs: the joint of a leg that is asked most, and the foot that slips."""
     walk.asked, walk.joint = 0.0, 0
@@ -150,6 +118,6 @@ def compiled_tick() -> Callable[..., Any]:
     v, m, a, j = array_type(FLOAT, 1), array_type(FLOAT, 2), array_type(FLOAT, 3), array_type(INTEGER, 1)
     signature = [
         record_array(WALK), record_array(BODY), FLOAT, FLOAT, FLOAT, v, v, m, v, v, m, j, m, m, m, v, m,
-        j, m, m, j, v, FLOAT, a, m, m, v, m, m, v, m, v, j, v, v,
+        j, m, m, j, v, FLOAT, a, m, m, v, m, v, v, m, v, j, v, v,
     ]  # fmt: skip
     return compiled_function(tick, signature, "walking-tick")
