@@ -134,8 +134,9 @@ def test_names_that_are_too_long_are_refused_before_any_work(tmp_path, monkeypat
         found = kinetree(*arguments)
         assert found.exit_code == 2 and "too long" in found.stderr, (arguments, found.stderr, found.exception)
     Path("long.xml").write_text(f'<mujoco><include file="{LONG}"/></mujoco>')
-    with pytest.raises(kt.KinetreeError):
+    with pytest.raises(kt.KinetreeError) as stop:
         kt.load("long.xml")
+    assert len(str(stop.value)) < 300 and LONG[:201] not in str(stop.value)
 
 
 @pytest.mark.parametrize("duration", ["1e20", "1e11"])
@@ -143,6 +144,17 @@ def test_gaits_without_end_are_refused(duration, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = kinetree("run", "quadruped_trot", "--set", f"study.duration={duration}")
     assert found.exit_code == 2 and "steps must be an integer from 1 to" in found.stderr, found.exception
+
+
+def test_random_states_need_a_generator():
+    with pytest.raises(kt.errors.InputError, match=r"rng must be a generator .* got 0"):
+        kt.random_state(ARM, 0)
+
+
+def test_models_of_the_zoo_are_suggested():
+    with pytest.raises(AttributeError, match="Did you mean 'gripper'"):
+        kt.zoo.griper  # noqa: B018 - asking is what is tested
+    assert not hasattr(kt.zoo, "__wrapped__")
 
 
 SECRET = "root:x:0:0:hidden things"

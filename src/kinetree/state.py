@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, KinetreeWarning, listed, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, listed, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 
 Frame = Literal["world", "body"]
@@ -118,6 +118,8 @@ def random_state(
     >>> kt.random_state(kt.zoo.gripper(), np.random.default_rng(0), batch=(3,)).q.shape
     (3, 4)
     """
+    if not isinstance(rng, np.random.Generator):
+        raise InputError(f"rng must be a generator such as numpy.random.default_rng(0), got {shown(rng)}")
     tree = mechanism.tree
     free = independent_axes(mechanism)
     reach = np.where(tree.turns, np.pi, 1.0)[free]

@@ -1,5 +1,7 @@
 """The fastest timing along a path: closed forms, a linear program, predictions, and its audit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -34,6 +36,15 @@ def test_double_integrator_is_bang_bang():
     assert np.allclose(found.trajectory.at(t).q[:, 0], q, atol=1e-9)
     assert found.result.passed
     assert found.active[0].startswith("torque limit, x: upper bound 2 N reached from 0 to 0.70")
+
+
+def test_a_timing_that_fails_its_checks_says_so():
+    found = kt.fastest_timing(cart(effort_limit=2.0), LINE)
+    assert "limits kept to" in str(found) and "failed" not in str(found)
+    weaker = replace(found.limits, torque=found.limits.torque / 1.1)
+    weak = replace(found, limits=weaker, use=replace(found.use, limits=weaker))
+    assert not weak.result.passed
+    assert "limits exceeded by up to 1.0e-01" in str(weak) and "Checks that failed:" in str(weak)
 
 
 def test_trapezoid_with_a_speed_limit():

@@ -1,5 +1,7 @@
 """Bounds hold between samples, too: within a part that is stated, or the first sentence says so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import kinetree as kt
 from kinetree.motion.free_knots import free_knots
 from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.motion.tightening import tightened
+from kinetree.result.records import Check
+from kinetree.studies.walking.verified import Verified
 from kinetree.terms import Boundary, Time, TorqueLimits
 
 ARM = kt.zoo.two_link()
@@ -57,8 +61,26 @@ def test_phases_are_tightened_too():
         kt.motion.predict_phases([away, there]),
     )
     assert max(map(excess, loose.parts)) > 0.02 and loose.status.startswith("Solved at the samples only")
-    assert max(map(excess, found.parts)) < 0.0101 and found.status.startswith("Solved: ")
+    assert not loose.solved and loose.exit_code == 3 and not loose.to_result().passed
+    assert max(map(excess, found.parts)) < 0.0101 and found.solved and found.status.startswith("Solved: ")
     assert found.to_result().passed and max(map(abs, found.gaps.values())) < 1e-5
+
+
+class Judged(Verified):
+    """A motion with a check of its own that passes."""
+
+    def __init__(self, prediction):
+        self.prediction, self.checks = prediction, {"own": Check.within(0.0, 1.0, "1", "fine")}
+
+    def to_result(self):
+        result = self.prediction.to_result()
+        return replace(result, audit={**result.audit, **self.checks})
+
+
+def test_what_is_built_on_predictions_passes_only_with_them():
+    """Walks, lifts, gaits and leaps: solved at samples, but bounds between them count, too."""
+    loose, found = Judged(kt.predict(rough(), between=None)), Judged(kt.predict(rough()))
+    assert loose.solved and not loose.passed and found.passed
 
 
 def test_effort_is_bounded_and_the_best_before_stays():

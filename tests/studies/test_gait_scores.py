@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import frames
 from kinetree.report.html.pictures import gait
 from kinetree.result.build import build_result
+from kinetree.result.records import Check
 from kinetree.studies.gait.curves import ANGLES, FORCES, MOMENTS
 
 PERSON = kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused()
@@ -212,6 +214,7 @@ def test_command_prints_and_saves(folder):
     outcome = kinetree("validate", "gait", "walk.nc")
     assert outcome.exit_code == 0, outcome.output
     assert "arnold5" in outcome.stdout and "opencap10" in outcome.stdout and "1.000" in outcome.stdout
+    assert "warning" not in outcome.stderr
     saved = json.loads((folder / "walk_gait.json").read_text())
     assert saved["arnold5"]["missed"] == [] and set(saved) == {"arnold5", "opencap10"}
     assert kinetree("validate", "gait", "walk.nc").exit_code == 0  # its own scores may be written again
@@ -244,6 +247,15 @@ def test_command_says_what_is_wrong(folder, words, complaint):
 
 
 # ---- pictures and files ---------------------------------------------------------------------------------
+
+
+def test_scores_of_a_motion_that_failed_its_checks_come_with_a_warning(folder):
+    fell = Check.within(2.0, 1.0, "m", "it stands")
+    replace(measured_step(), audit={"height": fell}).save("fallen.nc")
+    outcome = kinetree("validate", "gait", "fallen.nc")
+    assert (
+        outcome.exit_code == 0 and "warning: this motion failed checks of its own (height)" in outcome.stderr
+    )
 
 
 def test_picture_shows_curves_above_bands():

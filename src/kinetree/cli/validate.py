@@ -13,9 +13,10 @@ import typer
 from kinetree.cli.app import AsJson, Force, Quiet, app, console, output_option, read_result, say
 from kinetree.cli.help import PlainTyper
 from kinetree.cli.results import ResultFile
-from kinetree.errors import FileError, InputError, unknown_name
+from kinetree.errors import FileError, InputError, listed, unknown_name
 
 if TYPE_CHECKING:
+    from kinetree.result.result import Result
     from kinetree.studies.gait.score import GaitScore
 
 validate_app = PlainTyper(no_args_is_help=True, rich_markup_mode=None, add_completion=False)
@@ -85,13 +86,15 @@ def validate_gait(
     from kinetree.studies.gait.cycle import gait_cycle
     from kinetree.studies.gait.score import gait_score
 
-    cycle = gait_cycle(read_result(result), leg)
+    walked = read_result(result)
+    cycle = gait_cycle(walked, leg)
     scores = [gait_score(cycle, name) for name in names]
     told_scores = {score.data: score.as_dict() for score in scores}
     text = json.dumps(told_scores, indent=2) + "\n" if path.suffix.lower() == ".json" else _csv(told_scores)
     write_text(path, text, force or again)
     if picture is not None:
         _draw(cycle, names[0], picture)
+    _warn_of_failed(walked)
     if as_json:
         typer.echo(json.dumps(told_scores))
     elif not quiet:
@@ -99,6 +102,14 @@ def validate_gait(
         for file in (path, picture):
             if file is not None:
                 say(f"Wrote {file}")
+
+
+def _warn_of_failed(result: Result) -> None:
+    """A result that failed its own checks may look human, and is no walk all the same."""
+    failed = [name for name, check in result.audit.items() if not check.passed]
+    if failed or not result.complete:
+        why = f"failed checks of its own ({listed(failed)})" if failed else "was not finished"
+        say(f"warning: this motion {why}: its scores prove little", stderr=True, style="yellow")
 
 
 def _own_scores(path: Path) -> bool:

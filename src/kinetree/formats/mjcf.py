@@ -22,6 +22,7 @@ from kinetree.errors import (
     KinetreeWarning,
     MissingExtraError,
     ModelError,
+    cut,
     listed,
     shown,
 )
@@ -209,9 +210,9 @@ def _model_files(elements: list[Element], chain: tuple[Path, ...], region: _Regi
             continue
         for file in _located(element, element.text("file"), starts, region):
             if not os.path.exists(file):
-                raise FileError(f"{element.place}: there is no file '{file}'")
+                raise FileError(f"{element.place}: there is no file '{cut(str(file))}'")
             if _identity(file) in map(_identity, chain):
-                circle = " -> ".join(f"'{x}'" for x in (*chain, file))
+                circle = " -> ".join(f"'{cut(str(x))}'" for x in (*chain, file))
                 raise FileError(f"{element.place}: the file includes itself: {circle}")
             yield file
 

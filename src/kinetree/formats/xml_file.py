@@ -143,11 +143,11 @@ def file_bytes(path: Path) -> bytes:
     """The content of a regular file."""
     try:
         if path.is_dir():
-            raise FileError(f"'{path}' is a folder, not a file")
+            raise FileError(f"'{cut(str(path))}' is a folder, not a file")
         if not path.exists():
-            raise FileError(f"there is no file '{path}'")
+            raise FileError(f"there is no file '{cut(str(path))}'")
         if not path.is_file():
-            raise FileError(f"'{path}' is not a regular file")
+            raise FileError(f"'{cut(str(path))}' is not a regular file")
         return path.read_bytes()
     except OSError as reason:
         raise FileError(f"cannot read '{path}': {reason.strerror or reason}") from None

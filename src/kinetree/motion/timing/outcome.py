@@ -185,10 +185,12 @@ class FastestTiming:
             T = self.found.duration(self.course.widths)
             head += f" with smooth accelerations ({T:.6g} s without)"
         over = max(self.use.largest - 1.0, 0.0)
-        head += f"; limits kept to {over:.1e} of their size between {len(self.course.widths)} intervals."
-        return "\n".join(
-            [head, "Limits that are reached:", *(f"  - {text}" for text in self.active or ["none"])]
-        )
+        kept = "kept to" if over <= ALLOWED else "exceeded by up to"
+        head += f"; limits {kept} {over:.1e} of their size between {len(self.course.widths)} intervals."
+        failed = [f"  - {check}" for check in self._audit().values() if not check.passed]
+        lines = ["Checks that failed:", *failed] if failed else []
+        reached = [f"  - {text}" for text in self.active or ["none"]]
+        return "\n".join([head, *lines, "Limits that are reached:", *reached])
 
     def __repr__(self) -> str:
         return f"FastestTiming('{self.mechanism.name}', duration {self.duration:.6g} s)"

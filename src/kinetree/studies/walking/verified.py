@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from kinetree.result.records import Check
+from kinetree.result.result import Result
 
 
-class Verified:
+class Verified(ABC):
     """A prediction with checks by name, to be derived from."""
 
     prediction: Any  # of one step or of several phases
@@ -20,8 +22,12 @@ class Verified:
 
     @property
     def passed(self) -> bool:
-        """Whether it is solved and every check passed."""
-        return self.solved and all(check.passed for check in self.checks.values())
+        """Whether it is solved and every check of its result passed: its own and those of the prediction."""
+        return self.solved and bool(self.to_result().passed)
+
+    @abstractmethod
+    def to_result(self) -> Result:
+        """All of it as a labelled result with an audit."""
 
     def __str__(self) -> str:
         width = max([20, *map(len, self.checks)])
