@@ -183,7 +183,7 @@ def _found(plan: Plan, start: Any, search: dict[str, Any], refine: bool) -> Pred
             seconds[name] += took
         spent += prediction.iterations
         finer = finer_plan(plan) if refine else None
-        fails = any(not check.passed for check in checks.values())
-        if not prediction.solved or not fails or finer is None:
+        fails = not prediction.solved or any(not check.passed for check in checks.values())
+        if not prediction.solved_at_samples or not fails or finer is None:
             return PredictedGait(plan, prediction, checks, seconds, iterations=spent)
         plan, first = finer, (prediction.t, prediction.q)

@@ -347,11 +347,12 @@ def _found(
         prediction = predict_phases(asked, start=first, **given)
         spent += prediction.iterations
         left = _left(who, prediction)
-        coarse = [name for name, value in zip(starts, left, strict=True) if value > LEFT]
-        if not prediction.solved or not coarse:
+        kept = [part.max_violation <= part.allowed_between for part in prediction.parts]
+        if not prediction.solved_at_samples or (all(kept) and max(left) <= LEFT):
             break
-        for name, value in zip(starts, left, strict=True):
-            mesh[name] = round(mesh[name] * (2.0 if value > 2.0 * LEFT else 1.5 if value > LEFT else 1.0))
+        for name, value, fine in zip(starts, left, kept, strict=True):
+            rough = value > LEFT or not fine
+            mesh[name] = round(mesh[name] * (2.0 if value > 2.0 * LEFT else 1.5 if rough else 1.0))
         asked, first = phases(mesh), list(prediction.parts)
     found = perf_counter()
     checks = _checked(who, height, distance, prediction, tuple(starts))
