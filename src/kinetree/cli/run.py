@@ -121,12 +121,13 @@ class _Extras(NamedTuple):
 
     def check(self) -> list[Path]:
         """The files, once their suffixes are found good."""
-        from kinetree.report.html.page import check_report
-        from kinetree.report.output import check_picture
-
         if self.plot is not None:
+            from kinetree.report.output import check_picture
+
             check_picture(self.plot)
         if self.report is not None:
+            from kinetree.report.html.page import check_report
+
             check_report(self.report)
         return [path for path in self if path is not None]
 
