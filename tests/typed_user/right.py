@@ -66,7 +66,7 @@ def main() -> None:
     """All of it."""
     arm = kt.zoo.two_link()
     try:
-        print(ask(arm), move(arm).duration, plan(arm).duration)
+        print(ask(arm), float(move(arm).time[-1]), plan(arm).duration)
     except kt.KinetreeError as error:
         print(error)
 
