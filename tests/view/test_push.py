@@ -107,3 +107,12 @@ def test_a_walker_that_holds_its_pose_stands():
         assert live.q[2] == pytest.approx(height, abs=0.02)
         inertia = moved_inertia(robot, live.q)
         assert (inertia[6:] > np.diagonal(kt.mass_matrix(robot, live.q))[6:]).all()
+
+
+def test_what_has_nothing_to_stand_on_says_so():
+    build = kt.Builder("brick")
+    build.world.free("base").body("brick", kt.Inertia.box(2.0, (0.1, 0.2, 0.4)))
+    with opened(build.build()) as page:
+        page.live.start()
+        page.live.pause()
+        assert "no contact points" in page.message.content

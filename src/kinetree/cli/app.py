@@ -150,6 +150,7 @@ app = PlainTyper(
     name="kinetree",
     cls=Commands,
     help="Dynamics and motion of articulated systems.",
+    epilog="Exit codes: 0 done, 2 the input is wrong, 3 computed but not passed, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

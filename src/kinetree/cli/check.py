@@ -53,7 +53,7 @@ def check(
         bool, typer.Option("--rules", callback=_print_rules, is_eager=True, help="List the rules.")
     ] = False,
 ) -> None:
-    """Check mechanism and study files: every fault and doubt.
+    """Check mechanism and study files: every error and warning.
 
     Each finding has file, line, severity and the name of its rule. Suspicious units are warnings: degrees
     given as radians, millimetres as metres, grams as kilograms, inertias that do not fit mass and size.

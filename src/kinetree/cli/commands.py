@@ -10,10 +10,10 @@ from __future__ import annotations
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Studies": {
         "new": ("new", "Make a mechanism or study file to begin with."),
-        "check": ("check", "Check mechanism and study files: every fault and doubt."),
+        "check": ("check", "Check mechanism and study files: every error and warning."),
         "run": ("run", "Run a study and save its result."),
         "sweep": ("sweep", "Run many cases of a study: grids, samples, starts, weights."),
-        "examples": ("examples", "List the studies that come along, or copy one."),
+        "examples": ("examples", "List the example studies, or copy one."),
         "demo": ("demo", "Drive a gripper, let it fall, leave a picture and a table."),
     },
     "Results": {

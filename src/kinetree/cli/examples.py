@@ -21,7 +21,7 @@ app.add_typer(examples_app, name="examples")
 
 @examples_app.callback()
 def examples(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """List the studies that come along, or copy one.
+    """List the example studies, or copy one.
 
     Examples: kinetree examples; kinetree examples copy gripper_free_fall mine
     """

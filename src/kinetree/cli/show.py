@@ -35,7 +35,8 @@ def show(
 ) -> None:
     """Show a mechanism or a result on a page in the browser.
 
-    The page has sliders for the joints, plays results, and runs simulations. Ctrl-C ends it (exit code 0).
+    The page has sliders for the joints, plays results, runs simulations, and lets you pull bodies with the
+    mouse meanwhile. Ctrl-C ends it (exit code 0).
 
     Example: kinetree show gripper
     """

@@ -49,7 +49,9 @@ def sweep(
     status: Annotated[
         Path | None,
         typer.Option(
-            help="Only tell how far the sweep of a store is.", metavar="FOLDER", autocompletion=complete_store
+            help="Only report how far the sweep in a folder is.",
+            metavar="FOLDER",
+            autocompletion=complete_store,
         ),
     ] = None,
     resume: Annotated[

@@ -32,7 +32,7 @@ from kinetree.viewer.live_panel import LivePanel
 from kinetree.viewer.motion_panel import PLOT_EVERY, MotionPanel
 from kinetree.viewer.plot_panel import PlotPanel
 from kinetree.viewer.pose_panel import PosePanel
-from kinetree.viewer.pushed import LAWS, pushed
+from kinetree.viewer.pushed import FALLS, LAWS, falls_freely, pushed
 from kinetree.viewer.run_panel import GIVEN, Given, RunPanel, ground_of
 from kinetree.viewer.server import start_server, stop_server
 from kinetree.viewer.stage import Stage
@@ -241,7 +241,7 @@ class Viewer:
             if self.live.simulation is None:
                 self.pose.put(self.motion.pose)
             self.motion.pause()
-        self.tell("")
+        self.tell(FALLS if falls_freely(self.subject.mechanism) else "")
         self.stage.hide_arrows()
         ground = ground_of(self.subject.mechanism, self.simulation.request, self.simulation.given)
         stated = {} if ground is None else {"ground": ground.settings(self.subject.mechanism)}

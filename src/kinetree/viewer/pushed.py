@@ -21,6 +21,21 @@ from kinetree.viewer.run_panel import FREE, GIVEN, Given, Request, ground_of
 BANDWIDTH, DAMPING = 8.0, 0.7  # rad/s and share of critical damping of joints that hold a pose
 HOLD = "hold the pose"
 LAWS = (HOLD, FREE)
+FALLS = (
+    "The base is free and the mechanism has no contact points, so that it falls: set gravity to zero in the "
+    "tab Simulate, or add contact points to its file."
+)
+
+
+def falls_freely(mechanism: Mechanism) -> bool:
+    """Whether a free base has nothing to stand on.
+
+    >>> import kinetree as kt
+    >>> falls_freely(kt.zoo.quadruped()), falls_freely(kt.zoo.gripper())
+    (False, False)
+    """
+    floats = any(link.joint.is_free and link.parent == WORLD for link in mechanism.links)
+    return floats and not mechanism.contact_points
 
 
 def pushed(mechanism: Mechanism, q0: Array, request: Request, law: str, given: Given) -> LiveSimulation:
