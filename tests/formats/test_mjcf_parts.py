@@ -158,10 +158,12 @@ LEFT_OUT = {
         "",
         "<equality><joint joint1='h'/></equality>",
     ),
-    r"joint equality '0' \(not linear\)": (
-        "<body><joint name='k'/><geom size='0.1' contype='0' conaffinity='0'/></body>",
+    r"joint equality '1' \(joints would follow others by a polynomial of a degree above 4\)": (
+        "<body><joint name='k'/><geom size='0.1' contype='0' conaffinity='0'/></body>"
+        "<body><joint name='m'/><geom size='0.1' contype='0' conaffinity='0'/></body>",
         "",
-        "<equality><joint joint1='h' joint2='k' polycoef='0 1 1 0 0'/></equality>",
+        "<equality><joint joint1='h' joint2='k' polycoef='0 1 1 1 0'/>"
+        "<joint joint1='k' joint2='m' polycoef='0 1 1 0 0'/></equality>",
     ),
 }
 

@@ -77,6 +77,7 @@ MODEL = {  # what is read and never written, the same for all lanes
 }
 SCRATCH = {
     "work",
+    "sought",
     "out",
     "packed",
     "slopes",

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.analysis.batches import batch_shape
 from kinetree.analysis.checks import given
-from kinetree.analysis.coupling import all_axes, all_rates
+from kinetree.analysis.coupling import all_axes, on_axes
 from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.springs import spring_energy
 from kinetree.errors import InputError
@@ -113,8 +113,7 @@ def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike
 
 def _quantities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     tree = mechanism.tree
-    q = all_axes(tree, given(mechanism, q, "q"))
-    qd = all_rates(tree, given(mechanism, qd, "qd"))
+    q, qd = on_axes(tree, given(mechanism, q, "q"), given(mechanism, qd, "qd"))
     (result,) = evaluate(energy.ENERGY, tree, [q, qd], [energy.SIZE])
     return result
 

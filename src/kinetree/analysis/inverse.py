@@ -76,7 +76,7 @@ def _torques(
         tau, _ = evaluate(RNEA, tree, [*state, load], [tree.n, 0], threads)
     if tree.springs is not None:
         tau = tau - spring_torques(tree, state[0], state[1])
-    return independent(tree, tau)
+    return independent(tree, tau, state[0])
 
 
 def _torques_by_formulation(
@@ -146,7 +146,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     (tau,) = evaluate(RNEA_UNLOADED, tree, [q, rest, rest], [tree.n])
     if tree.springs is not None:
         tau = tau - lift_torques(tree, q)
-    return independent(tree, tau - tree.stiffness * (q - tree.rest))
+    return independent(tree, tau - tree.stiffness * (q - tree.rest), q)
 
 
 def mass_matrix(
@@ -178,7 +178,7 @@ def _mass_matrices(
     mechanism: Mechanism, tree: Tree, state: tuple[Array, ...], wrenches: Wrenches, threads: int | None
 ) -> Array:
     _, (M,) = evaluate_full(CRBA, tree, state, [], threads)
-    return coupled(tree, as_matrices(M, tree.n))
+    return coupled(tree, as_matrices(M, tree.n), state[0])
 
 
 def _mass_matrix_by_formulation(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.checks import given
-from kinetree.analysis.coupling import all_axes, all_rates, axis_state
+from kinetree.analysis.coupling import all_axes, axis_slopes, axis_state, on_axes
 from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.question import Question
 from kinetree.errors import InputError, unknown_name
@@ -130,8 +130,7 @@ def body_velocities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, *, of: st
     [0.0, 0.15, 0.0, 0.0, 0.0, 1.0]
     """
     tree = mechanism.tree
-    q = all_axes(tree, given(mechanism, q, "q"))
-    qd = all_rates(tree, given(mechanism, qd, "qd"))
+    q, qd = on_axes(tree, given(mechanism, q, "q"), given(mechanism, qd, "qd"))
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
     v, w, r = *_carried(tree, motion.velocity), _offset(tree, motion)
     twists = np.concatenate([v + np.cross(w, r), w], axis=-1)
@@ -219,7 +218,7 @@ def _jacobians(
 ) -> Array:
     (J,) = evaluate(JACOBIAN, tree, state, [6 * tree.n])
     J = J.reshape((*state[0].shape[:-1], 6, tree.n))
-    return J if tree.coupling is None else J @ tree.coupling.matrix
+    return J if tree.coupling is None else J @ axis_slopes(tree, state[0])
 
 
 _JACOBIAN = _PointQuestion(

@@ -115,8 +115,8 @@ def _own(mechanism: Mechanism, share: _Share, q: Array, qd: Array) -> tuple[Arra
         return q[..., share.own], qd[..., share.own]
     leader = mechanism.joint_index(mimic.joint)
     return (
-        mimic.multiplier * q[..., [leader]] + mimic.offset,
-        mimic.multiplier * qd[..., [leader]],
+        mimic.at(q[..., [leader]]),
+        mimic.slope(q[..., [leader]]) * qd[..., [leader]],
     )
 
 

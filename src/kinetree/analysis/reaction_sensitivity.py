@@ -17,7 +17,7 @@ from kinetree.analysis.inverse import joint_reactions
 from kinetree.analysis.kinematics import axis_motion, body_poses
 from kinetree.analysis.loads import Wrenches, load_moments, with_springs
 from kinetree.analysis.question import Question
-from kinetree.analysis.springs import force_slopes, spring_forces
+from kinetree.analysis.springs import force_slopes, moment_slopes, spring_forces
 from kinetree.errors import InputError, listed
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
@@ -118,6 +118,7 @@ def _of_changing_springs(tree: Tree, q: Array, qd: Array) -> Array:
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
     found, _ = spring_forces(tree, motion, qd)
     dF = force_slopes(tree, motion, found, qd)
+    dT = moment_slopes(tree, motion, q, qd) if tree.springs.turning.any() else np.zeros_like(dF)
     rotation, position = body_poses(tree, motion)
     to_body = np.swapaxes(rotation, -1, -2)
     change = np.zeros((2, *q.shape[:-1], tree.n_bodies, 6, tree.n))
@@ -128,7 +129,7 @@ def _of_changing_springs(tree: Tree, q: Array, qd: Array) -> Array:
         ):
             for body in np.flatnonzero(_carriers(tree, axis)):
                 arm, F = x[..., k, :] - position[..., body, :], sign * dF[..., k, :, :]
-                moment = np.cross(arm[..., :, None], F, axis=-2)
+                moment = np.cross(arm[..., :, None], F, axis=-2) + sign * dT[..., k, :, :]
                 R = to_body[..., body, :, :]
                 change[..., body, :3, :] += R @ F
                 change[..., body, 3:, :] += R @ moment

@@ -7,6 +7,9 @@ pulls its points together by rho D, where
 
 so that the generalized forces are Q = -rho g and dQ/dq = -(rho K + g drho/dq^T). Axes that carry both points
 have no part in it. Where the points meet, rho is k, and the force is zero.
+
+A damper of turning opposes w = sum of Z_i qd_i, the angular velocity of b as seen from a, Z_i = +-z_i: with
+y any rates and w(y) = sum of Z_i y_i, y . Q = -c w(y) . w(qd).
 """
 
 from __future__ import annotations
@@ -49,7 +52,8 @@ class Tension(NamedTuple):
 def spring_torques(tree: Tree, q: Array, qd: Array) -> Array:
     """Q (..., n_axes): generalized forces of all springs on the axes, for states (..., n_axes)."""
     springs, found = _stretched(tree, q, qd)
-    return _summed(-tension(springs, found, qd).rho[..., None] * found.g)
+    Q = _summed(-tension(springs, found, qd).rho[..., None] * found.g)
+    return Q if not springs.turning.any() else Q + _Turning.at(tree, q).torques(qd)
 
 
 def lift_torques(tree: Tree, q: Array) -> Array:
@@ -67,7 +71,11 @@ def spring_slopes(tree: Tree, q: Array, qd: Array) -> tuple[Array, Array]:
     drho, damping = _tension_slopes(springs, found, pull, qd)
     by_q = _outer(found.g, drho) + pull.rho[..., None, None] * found.K
     slopes = np.stack([-by_q.sum(axis=-3), -_outer(found.g, damping).sum(axis=-3)])
-    return _summed(-pull.rho[..., None] * found.g), slopes
+    Q = _summed(-pull.rho[..., None] * found.g)
+    if springs.turning.any():
+        turning = _Turning.at(tree, q)
+        Q, slopes = Q + turning.torques(qd), slopes + turning.slopes(qd)
+    return Q, slopes
 
 
 def spring_bends(tree: Tree, q: Array, qd: Array, y: Array) -> tuple[Array, Array]:
@@ -94,7 +102,77 @@ def spring_bends(tree: Tree, q: Array, qd: Array, y: Array) -> tuple[Array, Arra
     bent_rho = stiff * (K - 3.0 * square * _outer(g, g)) + c * bent_rate
     q_q = a[..., None] * bent_rho + _outer(drho, b) + _outer(b, drho) + pull.rho[..., None, None] * by_y
     q_qd = a[..., None] * c * square * (K - 2.0 * square * _outer(g, g)) + _outer(b, damping)
-    return -q_q.sum(axis=-3), -q_qd.sum(axis=-3)
+    if not springs.turning.any():
+        return -q_q.sum(axis=-3), -q_qd.sum(axis=-3)
+    more_q, more_qd = _Turning.at(tree, q).bends(qd, y)
+    return more_q - q_q.sum(axis=-3), more_qd - q_qd.sum(axis=-3)
+
+
+class _Turning(NamedTuple):
+    """Dampers of turning in a pose: c (springs,), Z (..., springs, n, 3) and how axes before turn axes.
+
+    ``turned`` (..., springs, n, n, 3): dZ_i / dq_k = z_k x Z_i for k before i on the same side, else 0.
+    """
+
+    damping: Array
+    Z: Array
+    z: Array
+    turned: Array
+    before: Flags
+
+    @classmethod
+    def at(cls, tree: Tree, q: Array) -> _Turning:
+        springs, rest = _known(tree), np.zeros(tree.n)
+        z = axis_motion(tree, q, rest, rest).rotation[..., None, :-1, :, 2] * tree.turns[:, None]
+        side = _sides(tree)
+        Z = side[..., None] * z
+        same = side[:, :, None] * side[:, None, :] > 0.0
+        before = same & np.tril(np.ones((tree.n, tree.n), dtype=bool), -1)  # (spring, axis, axis before it)
+        turned = np.cross(z[..., None, :, :], Z[..., :, None, :]) * before[..., None]
+        return cls(springs.turning, Z, z, turned, before)
+
+    def speed(self, qd: Array) -> Array:
+        """w (..., springs, 3) of any rates."""
+        w: Array = (self.Z * qd[..., None, :, None]).sum(axis=-2)
+        return w
+
+    def speed_slopes(self, qd: Array) -> Array:
+        """dw/dq (..., springs, n, 3) at fixed rates."""
+        slopes: Array = (self.turned * qd[..., None, :, None, None]).sum(axis=-3)
+        return slopes
+
+    def torques(self, qd: Array) -> Array:
+        """Q (..., n)."""
+        return -_summed(self.damping[:, None] * (self.Z @ self.speed(qd)[..., None])[..., 0])
+
+    def slopes(self, qd: Array) -> Array:
+        """dQ/dq and dQ/dqd, (2, ..., n, n)."""
+        w, c = self.speed(qd), self.damping[:, None, None]
+        by_q = (self.turned @ w[..., None, :, None])[..., 0]
+        by_q = by_q + self.Z @ np.swapaxes(self.speed_slopes(qd), -1, -2)
+        by_qd = self.Z @ np.swapaxes(self.Z, -1, -2)
+        return np.stack(np.broadcast_arrays(-_summed(c * by_q, -3), -_summed(c * by_qd, -3)))
+
+    def bends(self, qd: Array, y: Array) -> tuple[Array, Array]:
+        """Second derivatives of y . Q by (q, q) and by (q, qd), (..., n, n)."""
+        c = self.damping[:, None, None]
+        w, v = self.speed(qd), self.speed(y)
+        dw, dv = self.speed_slopes(qd), self.speed_slopes(y)
+        q_q = dv @ np.swapaxes(dw, -1, -2) + dw @ np.swapaxes(dv, -1, -2)
+        q_q = q_q + self._second(qd, v) + self._second(y, w)
+        q_qd = dv @ np.swapaxes(self.Z, -1, -2) + (self.turned @ v[..., None, :, None])[..., 0].swapaxes(
+            -1, -2
+        )
+        return -_summed(c * q_q, -3), -_summed(c * q_qd, -3)
+
+    def _second(self, rates: Array, w: Array) -> Array:
+        """w . d2 w(rates) / dq_k dq_l (..., springs, n, n): z_l x dZ_i/dq_k for l up to k, of both orders."""
+        dZ = (self.turned * rates[..., None, :, None, None]).sum(axis=-3)  # by k, of all axes beyond k
+        X = np.cross(w[..., None, :], self.z) @ np.swapaxes(dZ, -1, -2)  # (l, k): w . (z_l x dZ_k)
+        keep = np.swapaxes(self.before, -1, -2) | np.eye(self.Z.shape[-2], dtype=bool)  # l at or before k
+        X = X * keep
+        once: Array = X * np.eye(self.Z.shape[-2])
+        return X + np.swapaxes(X, -1, -2) - once
 
 
 def spring_energy(tree: Tree, q: Array) -> Array:
@@ -125,19 +203,32 @@ def force_slopes(tree: Tree, motion: AxisMotion, found: Stretch, qd: Array) -> A
     return np.stack([rho * P + D * drho[..., None, :], D * damping[..., None, :]])
 
 
+def moment_slopes(tree: Tree, motion: AxisMotion, q: Array, qd: Array) -> Array:
+    """Derivatives of the dampers' moments on bodies a, c w, by q and qd, (2, ..., springs, 3, n_axes)."""
+    turning = _Turning.at(tree, q)
+    z = motion.rotation[..., None, :-1, :, 2] * tree.turns[:, None] * _carrying(tree)[..., None]
+    by_q = turning.speed_slopes(qd) + np.cross(z, turning.speed(qd)[..., None, :])
+    slopes = np.stack(np.broadcast_arrays(by_q, turning.Z)) * turning.damping[:, None, None]
+    return np.swapaxes(slopes, -1, -2)
+
+
 def spring_wrenches(mechanism: Mechanism, q: Array, qd: Array) -> list[Wrench]:
     """The springs of a mechanism as loads on its bodies, at states (..., n_axes) of its tree."""
     tree = mechanism.tree
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
     _, force = spring_forces(tree, motion, qd)
+    springs = _known(tree)
+    damps = bool(springs.turning.any())
+    moment = springs.turning[:, None] * _Turning.at(tree, q).speed(qd) if damps else np.zeros_like(force)
     loads = []
     for k, spring in enumerate([*mechanism.springs, *carried_weights(mechanism)]):
-        for body, point, F in (
-            (spring.body_a, spring.point_a, force[..., k, :]),
-            (spring.body_b, spring.point_b, -force[..., k, :]),
+        T = moment[..., k, :]
+        for body, point, F, N in (
+            (spring.body_a, spring.point_a, force[..., k, :], T),
+            (spring.body_b, spring.point_b, -force[..., k, :], -T),
         ):
             if body != WORLD:
-                loads.append(Wrench(body, F, point=point))
+                loads.append(Wrench(body, F, N, point) if damps else Wrench(body, F, point=point))
     return loads
 
 

@@ -41,7 +41,8 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
             )
         ]
         plain = kinds[1] == "fixed" and kinds[2] in ("none", "affine") and kinds[0] in ("none", *LAGS)
-        if arms is None or not plain or np.any(newer_value(m, "actuator_dampingpoly", k)):
+        bent = arms is not None and any(j in mimics and mimics[j].higher for j in arms.gears)
+        if arms is None or bent or not plain or np.any(newer_value(m, "actuator_dampingpoly", k)):
             strange.append(name)
             continue
         if kinds[0] in LAGS:

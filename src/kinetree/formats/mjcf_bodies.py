@@ -35,6 +35,7 @@ from kinetree.model.body import Body
 from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 ON_AXIS = 1e-13  # m; a hinge axis that passes this close to the body's origin is taken to pass through it
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free": "free"}
@@ -62,7 +63,7 @@ def mechanism_from_compiled(
         gravity,
         tuple(loops),
         tuple(points),
-        tuple(tendon_springs(compiled)),
+        (*tendon_springs(compiled), *_dampers(compiled, links)),
         frames=sites(compiled),
         actuators=tuple(made),
         states=keyframes(compiled, links, numbers),
@@ -178,6 +179,24 @@ def _parameters(compiled: CompiledModel, j: int, drive: Drive) -> dict[str, Any]
     }
 
 
+def _dampers(compiled: CompiledModel, links: list[Link]) -> Iterator[Spring]:
+    """What slows the rotation of free and ball joints down, alike about all axes: between their bodies."""
+    numbers = {name: j for j, name in enumerate(compiled.joints)}
+    for link in links:
+        j = numbers.get(link.joint.name)
+        if j is None or compiled.is_scalar(j) or not compiled.works("DAMPER", "PASSIVE"):
+            continue
+        damping = float(compiled.m.dof_damping[_first_turn(compiled, j)])
+        if damping > 0.0:
+            name = f"damping of {link.joint.name}"
+            yield Spring(name, link.parent, link.body.name, turn_damping=damping)
+
+
+def _first_turn(compiled: CompiledModel, j: int) -> int:
+    """The first rotational degree of freedom of a free or ball joint in MuJoCo."""
+    return int(compiled.m.jnt_dofadr[j]) + 3 * (compiled.joint_type(j) == "free")
+
+
 def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
     """List what a joint has beyond a linear spring and damper on one degree of freedom."""
     m, v = compiled.m, int(compiled.m.jnt_dofadr[j])
@@ -189,8 +208,8 @@ def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
     lost = [part for part, (array, k) in newer.items() if np.any(newer_value(m, array, k))]
     if not compiled.is_scalar(j):
         free = compiled.joint_type(j) == "free"
-        turns = v + 3 if free else v
-        arrays = {"damping": m.dof_damping, "friction": m.dof_frictionloss}
+        turns = _first_turn(compiled, j)
+        arrays = {"friction": m.dof_frictionloss}
         if j not in _turning_joints(compiled, int(m.jnt_bodyid[j])):
             arrays["armature"] = m.dof_armature
         found = [part for part, values in arrays.items() if values[turns : turns + 3].any()]

@@ -1,26 +1,26 @@
 """Geoms of a compiled MuJoCo model that may touch the floor, as contact points; the floor itself.
 
-Against a plane a sphere is a point with a radius, a capsule two of them, a box its corners, an ellipsoid
-itself, all exactly. A cylinder is two flat ellipsoids, as wide as its ends and `FLATNESS` of its radius
-thick, which round its edges off by that much. A mesh is corners of its convex hull, so many that its extent
-in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. The margin at which contact
-begins is added to the radius of points and spheres.
+Shapes are points, spheres and ellipsoids as `contact_shapes` makes them. A mesh is corners of its convex
+hull, so many that its extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. On
+a height field the same points touch a smooth surface through its heights, where MuJoCo has triangles. The
+margin at which contact begins is added to the radius of points and spheres.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import listed
+from kinetree.formats.contact_shapes import Ball, balls
 from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
+from kinetree.model.height_field import HeightField
 
-FLATNESS = 0.02  # thickness of the ends of cylinders, of their radius
 ROUGHNESS = 0.01  # of the size of a mesh
 CORNERS = 32  # of a mesh
 DIRECTIONS = 400  # in which the extent of a mesh is compared
@@ -30,13 +30,6 @@ TRIAL = """
 <geom size="0.1" margin="0.02"/></body></worldbody></mujoco>
 """
 SHAPES = ("sphere", "capsule", "box", "ellipsoid", "cylinder", "mesh")
-
-
-class Ball(NamedTuple):
-    """A point with half axes (3, 3) in rows, both in the frame of a geom."""
-
-    position: Array
-    half: Array
 
 
 def contacts(compiled: CompiledModel) -> tuple[list[ContactPoint], Floor | None]:
@@ -63,19 +56,23 @@ def contacts(compiled: CompiledModel) -> tuple[list[ContactPoint], Floor | None]
 
 
 def _floor_geom(compiled: CompiledModel) -> int | None:
-    """The plane, or flat height field, of the world that is most nearly level; None if there is none."""
+    """The plane or height field of the world that is most nearly level; None if there is none.
+
+    Of both, a height field that is not flat is what one stands on.
+    """
     m = compiled.m
     best, level = None, LEVEL
     for g in range(m.ngeom):
         if m.body_weldid[m.geom_bodyid[g]] != 0 or not (m.geom_contype[g] or m.geom_conaffinity[g]):
             continue
         kind = compiled.label("mjtGeom", m.geom_type[g])
-        if kind == "plane" or (kind == "hfield" and _is_flat(compiled, g)):
+        if kind in ("plane", "hfield"):
             _, R = _place(compiled, g)
             up = -m.opt.gravity if m.opt.gravity.any() else np.array(UP)
             along = float(R[:, 2] @ up / np.linalg.norm(up))
-            if along > level:
-                best, level = g, along
+            uneven = kind == "hfield" and not _is_flat(compiled, g)
+            if along > LEVEL and along + uneven > level:
+                best, level = g, along + uneven
     return best
 
 
@@ -95,9 +92,17 @@ def _heights(compiled: CompiledModel, g: int) -> Array:
 def _floor(compiled: CompiledModel, g: int) -> Floor:
     m = compiled.m
     position, R = _place(compiled, g)
+    friction = float(m.geom_friction[g][0])
     if compiled.label("mjtGeom", m.geom_type[g]) == "hfield":
-        position = position + _heights(compiled, g)[0] * R[:, 2]
-    return Floor(position, R[:, 2], float(m.geom_friction[g][0]))
+        heights = _heights(compiled, g)
+        if not _is_flat(compiled, g):
+            h = int(m.geom_dataid[g])
+            across, along = (float(x) for x in m.hfield_size[h][:2])
+            table = heights.reshape(int(m.hfield_nrow[h]), int(m.hfield_ncol[h])).T  # rows are along y
+            terrain = HeightField(table, (-across, across), (-along, along))
+            return Floor(position, R[:, 2], friction, R[:, 0], terrain)
+        position = position + heights[0] * R[:, 2]
+    return Floor(position, R[:, 2], friction)
 
 
 def _place(compiled: CompiledModel, g: int) -> tuple[Array, Array]:
@@ -220,14 +225,12 @@ def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint
     body = compiled.bodies[int(m.geom_bodyid[k])]
     place = placement_from(m.geom_pos[k], m.geom_quat[k], f"geom {k}")
     name = compiled.name("GEOM", k) or f"{body}_geom{k - int(m.body_geomadr[m.geom_bodyid[k]])}"
-    balls = _balls(compiled, k)
+    parts = _balls(compiled, k)
     friction, margin = _friction(compiled, k, g), _margin(compiled, k, g)
     found = []
-    for number, ball in enumerate(balls, start=1):
-        own = name if len(balls) == 1 else f"{name}_{number}"
-        lengths = np.linalg.norm(ball.half, axis=1)
-        radius = float(lengths[0]) if np.ptp(lengths) == 0.0 else 0.0
-        half = None if radius or not lengths.any() else ball.half
+    for number, ball in enumerate(parts, start=1):
+        own = name if len(parts) == 1 else f"{name}_{number}"
+        radius, half = ball.radius, ball.half_axes
         if half is None:
             radius += margin
         elif margin:
@@ -239,21 +242,11 @@ def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint
 
 def _balls(compiled: CompiledModel, k: int) -> list[Ball]:
     m = compiled.m
+    kind = compiled.label("mjtGeom", m.geom_type[k])
+    if kind == "mesh":
+        return [Ball(corner, np.zeros((3, 3))) for corner in few_corners(_vertices(compiled, k))]
     x, y, z = (float(size) for size in m.geom_size[k])
-    kind, up, none = compiled.label("mjtGeom", m.geom_type[k]), np.array(UP), np.zeros((3, 3))
-    if kind == "sphere":
-        return [Ball(np.zeros(3), x * np.eye(3))]
-    if kind == "capsule":
-        return [Ball(sign * y * up, x * np.eye(3)) for sign in (-1.0, 1.0)]
-    if kind == "ellipsoid":
-        return [Ball(np.zeros(3), np.diag([x, y, z]))]
-    if kind == "cylinder":
-        thin = min(FLATNESS * x, 0.5 * y)
-        return [Ball(sign * (y - thin) * up, np.diag([x, x, thin])) for sign in (-1.0, 1.0)]
-    if kind == "box":
-        signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], dtype=np.float64)
-        return [Ball(corner, none) for corner in signs * (x, y, z)]
-    return [Ball(corner, none) for corner in few_corners(_vertices(compiled, k))]
+    return balls(kind, (x, y, z))
 
 
 def _vertices(compiled: CompiledModel, k: int) -> Array:

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from numpy.polynomial import Polynomial
+
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.formats.mjcf_actuators import tendon_arms
 from kinetree.formats.mjcf_compiled import CompiledModel, newer_value, placement_from
-from kinetree.model.joint import Joint, Mimic
+from kinetree.model.joint import HIGHER, Joint, Mimic
 from kinetree.model.loop import Loop
 
 CUT_JOINTS = {"connect": "spherical", "weld": "fixed"}
 
 
 class Tie(NamedTuple):
-    """A joint follows another, by number: q = multiplier * q_leader + offset.
+    """A joint follows another, by number: q is a polynomial of q_leader, the constant first.
 
-    One that is held in place follows any other joint with the multiplier 0.
+    One that is held in place follows any other joint with the constant alone.
     """
 
     leader: int
-    multiplier: float
-    offset: float
+    polynomial: Polynomial
 
 
 def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
-    """Loops from connect and weld constraints, and mimics by joint number from linear joint constraints."""
+    """Loops from connect and weld constraints, and mimics by joint number from joint constraints."""
     loops: list[Loop] = []
     follows: dict[int, Tie] = {}
     for e in range(compiled.m.neq if compiled.works("EQUALITY", "CONSTRAINT") else 0):
@@ -74,18 +75,19 @@ def _ends(numbers: Array, kind: str, what: str) -> list[Placement]:
 
 
 def _tie(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
-    """Note that a joint follows another, q - q0 = c0 + c1 (p - p0); or say why it cannot."""
+    """Note that a joint follows another, q - q0 = c0 + c1 (p - p0) + ... + c4 (p - p0)^4; or say why not."""
     m = compiled.m
     follower, leader = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
     coefficients = m.eq_data[e][:5]
     q0 = _reference(compiled, follower)
     if leader < 0:
-        return _follow(compiled, follower, None, 0.0, q0 + float(coefficients[0]), follows)
-    if coefficients[2:].any():
-        return "not linear"
-    constant, slope = float(coefficients[0]), float(coefficients[1])
-    offset = q0 + constant - slope * _reference(compiled, leader)
-    return _follow(compiled, follower, leader, slope, offset, follows)
+        return _follow(compiled, follower, None, Polynomial([q0 + float(coefficients[0])]), follows)
+    tie = Polynomial(coefficients)
+    if coefficients[2:].any() and _has_loops(compiled):
+        return "not linear, in a file with loops"
+    p0 = _reference(compiled, leader)
+    tie = (tie(Polynomial([-p0, 1.0])) if p0 else tie) + q0
+    return _follow(compiled, follower, leader, tie, follows)
 
 
 def _tied_tendons(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> str:
@@ -111,7 +113,13 @@ def _tied_tendons(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> s
     follower, leader = joints[0], joints[1] if len(joints) == 2 else None
     arm = total[follower]
     ratio = 0.0 if leader is None else -total[leader] / arm
-    return _follow(compiled, follower, leader, ratio, constant / arm, follows)
+    return _follow(compiled, follower, leader, Polynomial([constant / arm, ratio]), follows)
+
+
+def _has_loops(compiled: CompiledModel) -> bool:
+    m = compiled.m
+    active = [e for e in range(m.neq) if m.eq_active0[e]]
+    return any(compiled.label("mjtEq", m.eq_type[e]) in CUT_JOINTS for e in active)
 
 
 def _reference(compiled: CompiledModel, j: int) -> float:
@@ -122,8 +130,7 @@ def _follow(
     compiled: CompiledModel,
     follower: int,
     leader: int | None,
-    slope: float,
-    offset: float,
+    polynomial: Polynomial,
     follows: dict[int, Tie],
 ) -> str:
     """Note the tie, or say why it cannot be one."""
@@ -140,8 +147,20 @@ def _follow(
         last = follows[last].leader
     if last == follower:
         return "the joints follow each other in a circle"
-    follows[follower] = Tie(leader, slope, offset)
+    follows[follower] = Tie(leader, polynomial)
+    if max(_degree(follows, j) for j in follows) > HIGHER + 1:
+        del follows[follower]
+        return f"joints would follow others by a polynomial of a degree above {HIGHER + 1}"
     return ""
+
+
+def _degree(follows: dict[int, Tie], j: int) -> int:
+    """Of the polynomial by which a joint follows the one at the end of its chain."""
+    degree = 1
+    while j in follows:
+        degree *= max(1, follows[j].polynomial.trim().degree())
+        j = follows[j].leader
+    return degree
 
 
 def _mimic(compiled: CompiledModel, follows: dict[int, Tie], follower: int) -> Mimic:
@@ -149,5 +168,6 @@ def _mimic(compiled: CompiledModel, follows: dict[int, Tie], follower: int) -> M
     tie = follows[follower]
     while tie.leader in follows:
         other = follows[tie.leader]
-        tie = Tie(other.leader, tie.multiplier * other.multiplier, tie.multiplier * other.offset + tie.offset)
-    return Mimic(compiled.joints[tie.leader], tie.multiplier, tie.offset)
+        tie = Tie(other.leader, tie.polynomial(other.polynomial))
+    c = [float(x) for x in tie.polynomial.trim().coef] + [0.0]
+    return Mimic(compiled.joints[tie.leader], c[1], c[0], tuple(c[2:]))

@@ -25,9 +25,12 @@ from kinetree.formats.xml_numbers import quaternion_of, spaced, written
 from kinetree.model.actuator import UNLIMITED, Actuator
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import Floor
+from kinetree.model.height_field import HeightField
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.spring import Spring
 
 LEAST_MASS = 1e-9  # kg: what moving bodies get that have none
 LEAST_MOMENT = 1e-14  # kg m^2: what bodies get that have none; MuJoCo asks for more than 1e-15
@@ -165,9 +168,12 @@ class _Writer:
                 attributes["armature"] = written(joint.armature[0])
             elif joint.armature.any():
                 self._lose("armature of free joints", joint.name)
-            for key, name in (("viscous", "damping"), ("coulomb", "friction")):
-                if getattr(joint, key).any():
-                    self._lose(f"{name} of free joints", joint.name)
+            if self._damper(link) is not None:
+                attributes["damping"] = written(joint.viscous[0])
+            elif joint.viscous.any():
+                self._lose("damping of free joints", joint.name)
+            if joint.coulomb.any():
+                self._lose("friction of free joints", joint.name)
             SubElement(element, "joint", attributes)
             return
         for k, name in enumerate(joint.dof_names):
@@ -220,6 +226,17 @@ class _Writer:
         alike = bool((armature[:3] == a).all() and not armature[3:].any())
         return a if alike and np.linalg.eigvalsh(rest)[0] > 0.0 and not _acceptable(rest)[1] else 0.0
 
+    def _damper(self, link: Link) -> Spring | None:
+        """The damper of turning that slows a free joint down as its translations are: one damping in MJCF."""
+        viscous = link.joint.viscous
+        if not _is_free(link.joint, link) or viscous[3:].any() or np.ptp(viscous[:3]) > 0.0:
+            return None
+        for spring in self.mechanism.springs:
+            ends = {spring.body_a, spring.body_b} == {link.parent, link.body.name}
+            if ends and spring.turn_damping == viscous[0] and not (spring.stiffness or spring.damping):
+                return spring
+        return None
+
     def _is_heavy(self, link: Link) -> bool:
         """Whether a body, or one that is welded to it, has mass."""
         welded = [x for x in self.children.get(link.body.name, []) if not x.joint.n_dof]
@@ -252,10 +269,30 @@ class _Writer:
     def _floor(self, world: Element) -> None:
         floor = self.mechanism.floor
         assert floor is not None
-        place = Placement.at(floor.origin, rotation_to_axis(np.asarray(floor.normal)))
-        attributes = {"name": "floor", "type": "plane", "size": "0 0 0.05", **_placed(place)}
+        if floor.terrain is not None:
+            attributes = self._terrain(floor, floor.terrain)
+        else:
+            place = Placement.at(floor.origin, rotation_to_axis(np.asarray(floor.normal)))
+            attributes = {"name": "floor", "type": "plane", "size": "0 0 0.05", **_placed(place)}
         attributes |= {"friction": written(floor.friction), "contype": "0", "conaffinity": "1"}
         SubElement(world, "geom", attributes)
+
+    def _terrain(self, floor: Floor, field: HeightField) -> dict[str, str]:
+        """A height field as an asset, and the attributes of its geom; MuJoCo has flat triangles between."""
+        heights = np.asarray(field.heights, dtype=np.float64)
+        low, top = float(heights.min()), max(float(np.ptp(heights)), 1e-6)
+        (a, b), (c, d) = field.forward, field.side
+        size = [0.5 * (b - a), 0.5 * (d - c), top, 0.1 * top]
+        rows = (heights.T - low) / top  # MuJoCo's rows are along y
+        self.root.insert(2, asset := Element("asset"))
+        SubElement(
+            asset, "hfield", name="terrain", nrow=str(rows.shape[0]), ncol=str(rows.shape[1]),
+            size=spaced(size), elevation=spaced(rows[::-1].ravel()),
+        )  # fmt: skip
+        up, ahead, side = floor.frame()
+        middle = np.asarray(floor.origin) + 0.5 * (a + b) * ahead + 0.5 * (c + d) * side + low * up
+        place = Placement.at(middle, np.column_stack([ahead, side, up]))
+        return {"name": "floor", "type": "hfield", "hfield": "terrain", **_placed(place)}
 
     # ---- what ties and drives ----------------------------------------------------------------------------
 
@@ -268,7 +305,7 @@ class _Writer:
         for link in self.mechanism.links:
             mimic = link.joint.mimic
             if mimic is not None:
-                numbers = spaced([mimic.offset, mimic.multiplier, 0.0, 0.0, 0.0])
+                numbers = spaced([*mimic.coefficients, *([0.0] * (3 - len(mimic.higher)))])
                 names = {"joint1": link.joint.dof_names[0], "joint2": mimic.joint}
                 SubElement(equality, "joint", {**names, "polycoef": numbers})
         for loop in self.mechanism.loops:
@@ -295,7 +332,14 @@ class _Writer:
             SubElement(equality, kind, name=f"{loop.name}{suffix}", site1=ends[0], site2=ends[1])
 
     def _springs(self, tendon: Element) -> None:
+        written_in_joints = [self._damper(link) for link in self.mechanism.links]
         for spring in self.mechanism.springs:
+            if any(spring is one for one in written_in_joints):
+                continue
+            if spring.turn_damping:
+                self._lose("dampers of turning", spring.name)
+            if not (spring.stiffness or spring.damping):
+                continue
             ends = [
                 self._site(f"{spring.name}_{side}", body, Placement.at(point))
                 for side, body, point in (
@@ -355,8 +399,7 @@ class _Writer:
         """Positions and velocities of a joint as MuJoCo has them."""
         if joint.mimic is not None:
             k = self.mechanism.joint_index(joint.mimic.joint)
-            ratio = joint.mimic.multiplier
-            return np.array([ratio * q[k] + joint.mimic.offset]), np.array([ratio * qd[k]])
+            return np.array([joint.mimic.at(q[k])]), np.array([joint.mimic.slope(q[k]) * qd[k]])
         places = [self.mechanism.joint_index(name) for name in joint.dof_names]
         own, speed, link = q[places], qd[places], self.places[joint.name]
         if not _is_free(joint, link):

@@ -187,12 +187,28 @@ class StateTable(Table):
     )
 
 
+class TerrainTable(Table):
+    """Uneven ground: heights over a grid, with a smooth surface through them."""
+
+    heights: list[list[Number]] = Field(
+        description="Heights (m) above the plane: rows along forward, columns along side; at least 2 of both."
+    )
+    forward: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(
+        [-1.0, 1.0], description="From where to where the rows are, along forward (m)."
+    )
+    side: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(
+        [-1.0, 1.0], description="From where to where the columns are, along side (m)."
+    )
+
+
 class FloorTable(Table):
     """The floor of the scene."""
 
     origin: Vector = Field(ORIGIN, description="A point of it (m).")
     normal: Vector = Field([0.0, 0.0, 1.0], description="Direction out of the ground (no unit).")
     friction: Number = Field(1.0, description="Coefficient of friction (no unit).")
+    forward: Vector | None = Field(None, description="First direction of the terrain; default along x.")
+    terrain: TerrainTable | None = Field(None, description="Heights above the plane; default none.")
 
 
 class SpringEndTable(Table):
@@ -211,6 +227,9 @@ class SpringTable(Table):
     stiffness: Number = Field(0.0, description="Stiffness (N/m); default 0.")
     damping: Number = Field(0.0, description="Damping of changes of its length (N s/m); default 0.")
     rest_length: Number = Field(0.0, description="Length at which it is not stretched (m); default 0.")
+    turn_damping: Number = Field(
+        0.0, description="Damping of the turning of b as seen from a (N m s/rad); default 0."
+    )
 
 
 class DhLink(Table):

@@ -20,12 +20,15 @@ from kinetree.errors import InputError, ModelError, shown, unknown_name
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
+from kinetree.formats.sdf_contact import contact_points, floor_of
 from kinetree.formats.sdf_document import Documents
 from kinetree.formats.sdf_elements import joint_type, joints_of, link_body, mimic_of
 from kinetree.formats.sdf_scope import MODEL, Scope
 from kinetree.formats.sdf_values import flag, vector, word
 from kinetree.formats.xml_file import Element, file_bytes
 from kinetree.model.body import WORLD, Body
+from kinetree.model.contact_point import ContactPoint
+from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
 from kinetree.model.graph import spanning_tree
 from kinetree.model.joint import Joint, Mimic
@@ -65,8 +68,10 @@ def load_sdf(
     ``root`` names the one that is meant, or the world for all of them together. Bodies keep the frames of
     their links and their names, ``nested::link`` in nested models; a joint that turns about an axis beside
     its link's origin carries an empty body called like the joint with '_frame'. ``q`` follows the order of
-    the <joint> elements. Joints that close loops become cut joints, <frame> elements frames. Files named by
-    <include> must be inside the file's folder, or inside ``folder``, or in a model or package that is known.
+    the <joint> elements. Joints that close loops become cut joints, <frame> elements frames. Collisions of
+    models that float become contact points with their friction, a plane of a static model the floor. Files
+    named by <include> must be inside the file's folder, or inside ``folder``, or in a model or package that
+    is known.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of an SDF file must be a text or a path, got {shown(path)}")
@@ -126,6 +131,7 @@ class _Model:
     bodies: dict[str, Body] = field(default_factory=dict)
     edges: list[Loop] = field(default_factory=list)
     joints: dict[str, Element] = field(default_factory=dict)
+    elements: dict[str, Element] = field(default_factory=dict)  # of links
 
     def mechanism(self, root: Element) -> Mechanism:
         self._read_links()
@@ -143,7 +149,17 @@ class _Model:
         taken = {*self.bodies}
         links = [x for body in sequence for x in _links(self.bodies[body], carried[body], taken)]
         loops = [_loop(joint) for joint in self.edges if joint.name in cut]
-        return Mechanism(name, tuple(links), self._gravity(root), tuple(loops), frames=tuple(self._frames()))
+        gravity = self._gravity(root)
+        floor = floor_of(root, gravity)
+        return Mechanism(
+            name,
+            tuple(links),
+            gravity,
+            tuple(loops),
+            self._contacts(links, floor),
+            frames=tuple(self._frames()),
+            floor=floor,
+        )
 
     # ---- links ------------------------------------------------------------------------------------------
 
@@ -156,6 +172,7 @@ class _Model:
                 folder = self.documents.folders[link.source]
                 self.places[name] = scope.in_world(link.text("name"), link)
                 unphysical = self.options.allow_unphysical
+                self.elements[name] = link
                 self.bodies[name] = link_body(link, name, folder, unphysical, self.passed)
         self.places[WORLD] = Placement()
 
@@ -269,6 +286,22 @@ class _Model:
                 link = scope.link_of(element.text("name"), element)
                 place = self.places[link].inverse @ scope.in_world(element.text("name"), element)
                 yield Frame(name if name not in self.bodies else f"{name}_frame", link, place)
+
+    def _contacts(self, links: list[Link], floor: Floor | None) -> tuple[ContactPoint, ...]:
+        """Where links may touch the ground: of models that float, or on a floor all that move."""
+        held, floating = {WORLD}, set[str]()
+        for link in links:
+            if link.parent in held and not link.joint.n_dof:
+                held.add(link.body.name)
+            if link.parent in floating or (link.parent == WORLD and link.joint.is_free):
+                floating.add(link.body.name)
+        moving = [
+            link.body.name
+            for link in links
+            if link.body.name in self.elements and link.body.name not in held
+            if floor is not None or link.body.name in floating
+        ]
+        return tuple(contact_points(self.elements, moving, floor, self.passed))
 
     def _gravity(self, root: Element) -> Array:
         world = root.one(WORLD)

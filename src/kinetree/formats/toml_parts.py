@@ -27,6 +27,7 @@ from kinetree.formats.schema import (
     JointTable,
     SpringTable,
     StateTable,
+    TerrainTable,
 )
 from kinetree.formats.schema_parts import JointParameters, MimicTable, Placed, ShapeTable
 from kinetree.model.actuator import Actuator
@@ -34,6 +35,7 @@ from kinetree.model.body import Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
+from kinetree.model.height_field import HeightField
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint, Mimic
 from kinetree.model.joint_kind import KINDS, REVOLUTE
@@ -102,7 +104,19 @@ def state_of(table: StateTable) -> NamedState:
 
 def floor_of(table: FloorTable) -> Floor:
     """The floor of the scene."""
-    return Floor(table.origin, table.normal, table.friction)
+    terrain = None if table.terrain is None else terrain_of(table.terrain)
+    return Floor(table.origin, table.normal, table.friction, table.forward, terrain)
+
+
+def terrain_of(table: TerrainTable) -> HeightField:
+    """Heights over a grid."""
+    lengths = sorted({len(row) for row in table.heights})
+    if len(lengths) > 1:
+        raise ModelError(
+            f"heights of a terrain must be rows of one length, got {lengths[0]} and {lengths[1]}"
+        )
+    (a, b), (c, d) = table.forward, table.side
+    return HeightField(table.heights, (a, b), (c, d))
 
 
 def spring_of(table: SpringTable) -> Spring:
@@ -116,6 +130,7 @@ def spring_of(table: SpringTable) -> Spring:
         float(table.stiffness),
         float(table.damping),
         float(table.rest_length),
+        float(table.turn_damping),
     )
 
 
@@ -171,7 +186,7 @@ def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -
 
 
 def _mimic(table: MimicTable) -> Mimic:
-    return Mimic(table.joint, float(table.multiplier), float(table.offset))
+    return Mimic(table.joint, float(table.multiplier), float(table.offset), tuple(table.higher))
 
 
 def _exact(unit: Any, written: str | list[float] | None) -> Any:

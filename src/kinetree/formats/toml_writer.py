@@ -68,6 +68,12 @@ def mechanism_table(mechanism: Mechanism) -> Table:
             "normal": list(floor.normal),  # type: ignore[arg-type]
             "friction": floor.friction,
         }
+        if floor.forward is not None:
+            table["floor"]["forward"] = list(floor.forward)  # type: ignore[arg-type]
+        if floor.terrain is not None:
+            heights = np.asarray(floor.terrain.heights).tolist()
+            ends = {"forward": list(floor.terrain.forward), "side": list(floor.terrain.side)}
+            table["floor"]["terrain"] = {**ends, "heights": heights}
     return table
 
 
@@ -130,6 +136,8 @@ def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) 
             "multiplier": float(joint.mimic.multiplier),
             "offset": float(joint.mimic.offset),
         }
+        if joint.mimic.higher:
+            table["mimic"]["higher"] = list(joint.mimic.higher)
     return table
 
 
@@ -179,7 +187,7 @@ def _loop(loop: Loop) -> Table:
 
 
 def _spring(spring: Spring) -> Table:
-    values = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length")}
+    values = {key: getattr(spring, key) for key in ("stiffness", "damping", "rest_length", "turn_damping")}
     return {
         "name": spring.name,
         **{key: float(value) for key, value in values.items() if not _same_bits(value, 0.0)},

@@ -1,7 +1,7 @@
-"""Forward dynamics of a tree whose mimic joints follow others: q_i = ratio_i y_k + shift_i.
+"""Forward dynamics of a tree whose mimic joints follow others by polynomials, q_i = f_i(y_k).
 
-With C the matrix of the ratios, C^T M C ydd = C^T (tau - h) and qdd = C ydd. Composite bodies give M, as in
-`crba`; the reduced matrix is small and dense.
+With C the matrix of the slopes f', and c_i = f_i'' yd_k^2, C^T M C ydd = C^T (tau - h - M c) and
+qdd = C ydd + c. Composite bodies give M, as in `crba`; the reduced matrix is small and dense.
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward
@@ -25,8 +25,22 @@ def composite_bodies(tree, work, n):
 
 
 @lanewise
-def reduced_system(tree, axes, work, n, n_dof, total, A, b):
-    """A = C^T M C (n_dof, n_dof), line by line, and b = C^T (tau - h), after `composite_bodies`."""
+def follow_slope(axes, i, y):
+    """How fast axis i moves with the coordinate that it is or follows, at y."""
+    c = axes.higher[i]
+    return axes.ratio[i] + y * (2.0 * c[0] + y * (3.0 * c[1] + y * (4.0 * c[2])))
+
+
+@lanewise
+def follow_bend(axes, i, y, yd):
+    """The acceleration of axis i at ydd = 0."""
+    c = axes.higher[i]
+    return yd * yd * (2.0 * c[0] + y * (6.0 * c[1] + y * (12.0 * c[2])))
+
+
+@lanewise
+def reduced_system(tree, axes, work, n, n_dof, y, total, A, b):
+    """A = C^T M C (n_dof, n_dof), line by line, and b = C^T (tau - h - M c), after `composite_bodies`."""
     zero = 0.0 * total[0]
     for k in range(n_dof * n_dof):
         A[k] = zero
@@ -34,19 +48,23 @@ def reduced_system(tree, axes, work, n, n_dof, total, A, b):
         b[k] = zero
     for i in outward(n):
         k, z, s = axes.dof[i], work.z[i], work.s[i]
-        rest = total[i] - dot(z, work.n[i]) - dot(s, work.f[i])
-        b[k] = b[k] + axes.ratio[i] * rest
+        slope, bend = follow_slope(axes, i, y[k]), follow_bend(axes, i, y[k], y[n_dof + k])
+        rest = total[i] - dot(z, work.n[i]) - dot(s, work.f[i]) - tree.armature[i] * bend
+        b[k] = b[k] + slope * rest
         h, m = work.h[i], tree.subtree_m[i]
         L = add(times(full(work.I[i]), z), cross(h, s))  # momentum of all beyond for unit speed of the axis
         P = cross_plus(z, h, scale(m, s))
-        A[k * n_dof + k] = A[k * n_dof + k] + axes.ratio[i] * axes.ratio[i] * tree.armature[i]
+        A[k * n_dof + k] = A[k * n_dof + k] + slope * slope * tree.armature[i]
         j = i
         while j != WORLD:
             c = axes.dof[j]
-            x = axes.ratio[i] * axes.ratio[j] * dot_plus(work.z[j], L, dot(work.s[j], P))
+            M, other = dot_plus(work.z[j], L, dot(work.s[j], P)), follow_slope(axes, j, y[c])
+            x = slope * other * M
             A[k * n_dof + c] = A[k * n_dof + c] + x
+            b[k] = b[k] - slope * M * follow_bend(axes, j, y[c], y[n_dof + c])
             if j != i:
                 A[c * n_dof + k] = A[c * n_dof + k] + x
+                b[c] = b[c] - other * M * bend
             j = tree.parent[j]
 
 
@@ -69,11 +87,12 @@ def solve_symmetric(n, A, b):
 
 
 @lanewise
-def move_coupled(tree, axes, work, n_dof, total, A, b, qdd):
+def move_coupled(tree, axes, work, n_dof, y, total, A, b, qdd):
     """Accelerations qdd of all axes under the torques `total`, after `aba.biased_motion` and all forces."""
     n = len(qdd)
     composite_bodies(tree, work, n)
-    reduced_system(tree, axes, work, n, n_dof, total, A, b)
+    reduced_system(tree, axes, work, n, n_dof, y, total, A, b)
     solve_symmetric(n_dof, A, b)
     for i in outward(n):
-        qdd[i] = axes.ratio[i] * b[axes.dof[i]]
+        k = axes.dof[i]
+        qdd[i] = follow_slope(axes, i, y[k]) * b[k] + follow_bend(axes, i, y[k], y[n_dof + k])

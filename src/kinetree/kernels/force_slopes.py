@@ -21,6 +21,8 @@ from kinetree.kernels.ground import (
     is_deep,
     is_rising,
     own_friction,
+    place_on,
+    plane_of,
     point_motion,
     push,
 )
@@ -90,10 +92,14 @@ def friction_slopes(normal, speed, mu, slope):
 
 @lanewise
 def contact_slopes(head, work, plane, points, regions, r, flags, contact, k):
-    """dF = e (spring normal . dr + damper normal . dv) + along forward (forward . dv) + across side (...)."""
-    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
-    normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
-    x, y = dot(from_plane, forward), dot(from_plane, side)
+    """dF = e (spring normal . dr + damper normal . dv) + along forward (forward . dv) + across side (...).
+
+    Of uneven ground these are the slopes of the plane that touches it: how that turns is left out.
+    """
+    j = plane_of(head, k)
+    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[j])
+    normal, forward, side = plane.normal[j], plane.forward[j], plane.side[j]
+    x, y = place_on(plane, j, from_plane)
     height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(
         regions, head.n_regions[0], x, y
     )
@@ -108,17 +114,17 @@ def contact_slopes(head, work, plane, points, regions, r, flags, contact, k):
 
 
 @lanewise
-def contact_change(plane, slopes, dr, dv):
+def contact_change(plane, j, slopes, dr, dv):
     """How the force changes when its point moves by dr and its velocity changes by dv."""
     e, spring, damper, along, across = slopes
-    normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
+    normal, forward, side = plane.normal[j], plane.forward[j], plane.side[j]
     dN = spring * dot(normal, dr) + damper * dot(normal, dv)
     dF = scale_plus(along * dot(forward, dv), forward, scale(dN, e))
     return scale_plus(across * dot(side, dv), side, dF)
 
 
 @lanewise
-def rolling(work, plane, points, k, a, z):
+def rolling(work, plane, points, k, g, a, z):
     """How far the place where ellipsoid k touches moves on its body when this turns by one about z.
 
     With u = z x n and s = n . S n it is (S u - S n (u . S n) / s) / sqrt(s), along the plane; 0 for points.
@@ -126,7 +132,7 @@ def rolling(work, plane, points, k, a, z):
     if points.round[k] == 0:
         return scale(0.0, z)
     R = work.R[a]
-    n, u = transposed_times(R, plane.normal[0]), transposed_times(R, cross(z, plane.normal[0]))
+    n, u = transposed_times(R, plane.normal[g]), transposed_times(R, cross(z, plane.normal[g]))
     Sn, Su = times(points.S[k], n), times(points.S[k], u)
     s = dot(n, Sn)
     return times(R, scale(1.0 / square_root(s), scale_plus(-dot(u, Sn) / s, Sn, Su)))
@@ -139,7 +145,8 @@ def contact_chain(head, tree, work, plane, points, regions, i, k, flags, contact
 
     An ellipsoid's place of contact moves on it by E besides, and there the velocity is w x E faster.
     """
-    a, r, v = point_motion(work, plane, points, k)
+    g = plane_of(head, k)
+    a, r, v = point_motion(work, plane, points, k, g)
     F, w = load3(contact, CONTACT * k), work.w[a]
     slopes = contact_slopes(head, work, plane, points, regions, r, flags, contact, k)
     while i != WORLD:
@@ -147,12 +154,12 @@ def contact_chain(head, tree, work, plane, points, regions, i, k, flags, contact
         z, s = work.z[i], work.s[i]
         P = cross_plus(z, r, s)
         zd, sd = cross(work.w[j], z), cross_plus(work.v[j], z, cross(work.w[j], s))
-        E = rolling(work, plane, points, k, a, z)
-        dF = contact_change(plane, slopes, P, cross_plus(z, v, cross_plus(zd, r, cross_plus(w, E, sd))))
+        E = rolling(work, plane, points, k, g, a, z)
+        dF = contact_change(plane, g, slopes, P, cross_plus(z, v, cross_plus(zd, r, cross_plus(w, E, sd))))
         G = cross(F, z)
         chain.E[i] = E
         chain.P[i], chain.F[i], chain.G[i], chain.H[i] = P, dF, G, add(dF, G)
-        chain.V[i] = contact_change(plane, slopes, ZERO3, P)
+        chain.V[i] = contact_change(plane, g, slopes, ZERO3, P)
         i = j
 
 

@@ -1,4 +1,8 @@
-"""Contact of points with a plane: visco-elastic normal force, pseudo-Coulomb friction ([Shah2013], app. D).
+"""Contact of points with ground: visco-elastic normal force, pseudo-Coulomb friction ([Shah2013], app. D).
+
+Even ground is one plane. On uneven ground every point has a plane of its own, number k instead of 0, which
+touches the surface where it is nearest to the point; `seek_points` tells where the points are that a search
+finds these for.
 
 Firm ground has a spring and a damper whose coefficient, while the point rises, falls off with a cubic ramp in
 the penetration; dusty ground has a layer without a spring and no damper while the point rises.
@@ -38,7 +42,15 @@ POINT = Layout(
     rubs=int,  # 1: it has a coefficient of friction of its own
     friction=1,
 )
-PLANE = Layout(world=False, constant=True, origin=3, normal=3, forward=3, side=3)
+PLANE = Layout(
+    world=False,
+    origin=3,
+    normal=3,
+    forward=3,
+    side=3,
+    at=2,  # m: where its origin is along forward and side of the ground, by which regions count
+)
+SOUGHT = Layout(world=False, c=3, S=9)  # of each point on uneven ground, in the world: place, ellipsoid
 REGION = Layout(
     world=False,
     constant=True,
@@ -137,12 +149,38 @@ def friction_force(normal, speed, mu, slope):
 
 
 @lanewise
-def point_motion(work, plane, points, k):
-    """Axis, place from the shifted origin of the workspace, velocity of a point or of where it touches."""
+def plane_of(head, k):
+    """The number of the plane that point k meets."""
+    return head.uneven[0] * k
+
+
+@lanewise
+def seek_points(head, work, points, sought):
+    """Where all points are in the world, and the matrices of their ellipsoids."""
+    for k in range(head.n_points[0]):
+        a = points.axis[k]
+        R = work.R[a]
+        sought.c[k] = sub(times_plus(R, points.r[k], work.p[a]), work.p[WORLD])
+        if points.round[k] == 1:
+            sought.S[k] = times_matrix(R, points.S[k])
+
+
+@lanewise
+def times_matrix(R, S):
+    """R S R^T of a rotation and a symmetric matrix, line by line."""
+    x = times(R, times(S, (R[0], R[1], R[2])))
+    y = times(R, times(S, (R[3], R[4], R[5])))
+    z = times(R, times(S, (R[6], R[7], R[8])))
+    return x[0], x[1], x[2], y[0], y[1], y[2], z[0], z[1], z[2]
+
+
+@lanewise
+def point_motion(work, plane, points, k, g):
+    """Axis, place from the shifted origin, velocity of point k, or of where it touches plane g."""
     a = points.axis[k]
     r = times_plus(work.R[a], points.r[k], work.p[a])
     if points.round[k] == 1:
-        n = transposed_times(work.R[a], plane.normal[0])
+        n = transposed_times(work.R[a], plane.normal[g])
         Sn = times(points.S[k], n)
         r = add(r, times(work.R[a], scale(-1.0 / square_root(dot(n, Sn)), Sn)))
     return a, r, cross_plus(work.w[a], r, work.v[a])
@@ -175,14 +213,22 @@ def point_guards(head, work, plane, points, regions, k, flags, g):
 
 
 @lanewise
+def place_on(plane, j, from_plane):
+    """Where a place, seen from the origin of plane j, is along forward and side of the ground."""
+    at = plane.at[j]
+    return at[0] + dot(from_plane, plane.forward[j]), at[1] + dot(from_plane, plane.side[j])
+
+
+@lanewise
 def under_point(head, work, plane, points, regions, k):
     """Depth and speed of a point, and the parameters of the normal force there."""
-    _, r, v = point_motion(work, plane, points, k)
-    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
-    x, y = dot(from_plane, plane.forward[0]), dot(from_plane, plane.side[0])
+    j = plane_of(head, k)
+    _, r, v = point_motion(work, plane, points, k, j)
+    from_plane = sub(sub(r, work.p[WORLD]), plane.origin[j])
+    x, y = place_on(plane, j, from_plane)
     height, stiffness, c, ramp, rising, layer, lowered, _, _ = ground_here(regions, head.n_regions[0], x, y)
-    depth = height - dot(from_plane, plane.normal[0])
-    return depth, dot(v, plane.normal[0]), (stiffness, c, ramp, rising, layer, lowered)
+    depth = height - dot(from_plane, plane.normal[j])
+    return depth, dot(v, plane.normal[j]), (stiffness, c, ramp, rising, layer, lowered)
 
 
 @lanewise
@@ -236,10 +282,11 @@ def touch_ground(head, work, plane, points, regions, flags, contact):
     power = 0.0 * work.p[WORLD][0]
     n_regions = head.n_regions[0]
     for k in range(head.n_points[0]):
-        a, r, v = point_motion(work, plane, points, k)
-        from_plane = sub(sub(r, work.p[WORLD]), plane.origin[0])
-        normal, forward, side = plane.normal[0], plane.forward[0], plane.side[0]
-        x, y = dot(from_plane, forward), dot(from_plane, side)
+        j = plane_of(head, k)
+        a, r, v = point_motion(work, plane, points, k, j)
+        from_plane = sub(sub(r, work.p[WORLD]), plane.origin[j])
+        normal, forward, side = plane.normal[j], plane.forward[j], plane.side[j]
+        x, y = place_on(plane, j, from_plane)
         height, stiffness, c, ramp, rising, layer, lowered, mu, slope = ground_here(regions, n_regions, x, y)
         depth = height - dot(from_plane, normal)
         up, along, across = dot(v, normal), dot(v, forward), dot(v, side)

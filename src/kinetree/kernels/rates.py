@@ -7,11 +7,13 @@ have a number for every axis, those of mimic joints among them.
 
 from kinetree.kernels.aba import accelerate, articulate
 from kinetree.kernels.axes import WORLD, centred_world, outward, place_axis, turn_axes
+from kinetree.kernels.coupled import follow_slope
 from kinetree.kernels.external_load import apply_loads, tell_force, tell_load
 from kinetree.kernels.ground import (
     CONTACT,
     FAR,
     FLAGS,
+    plane_of,
     point_guards,
     point_motion,
     switch_point,
@@ -37,7 +39,7 @@ GUARDS = FLAGS  # events of each contact point: see `kernels.ground.point_guards
 
 @lanewise
 def split_state(head, axes, y, q, qd):
-    """Positions and velocities of all axes out of a state; mimic joints follow q = ratio q_leader + shift."""
+    """Positions and velocities of all axes out of a state; mimic joints follow polynomials of q_leader."""
     n, n_dof = len(q), head.n_dof[0]
     if n_dof == n:
         for i in range(n):
@@ -45,7 +47,9 @@ def split_state(head, axes, y, q, qd):
     else:
         for i in range(n):
             k = axes.dof[i]
-            q[i], qd[i] = axes.ratio[i] * y[k] + axes.shift[i], axes.ratio[i] * y[n_dof + k]
+            c = axes.higher[i]
+            q[i] = axes.shift[i] + y[k] * (axes.ratio[i] + y[k] * (c[0] + y[k] * (c[1] + y[k] * c[2])))
+            qd[i] = follow_slope(axes, i, y[k]) * y[n_dof + k]
 
 
 @lanewise
@@ -72,7 +76,7 @@ def apply_forces(head, work, plane, points, regions, loads, flags, contact):
 def tell_forces(head, work, plane, points, loads, contact, wrench):
     """The same forces as the model of a control law reads them, in the frames of the axes."""
     for k in range(head.n_points[0]):
-        a, r, _ = point_motion(work, plane, points, k)
+        a, r, _ = point_motion(work, plane, points, k, plane_of(head, k))
         tell_force(wrench, work, a, r, load3(contact, CONTACT * k))
     for k in range(head.n_loads[0]):
         tell_load(wrench, work, loads, k)

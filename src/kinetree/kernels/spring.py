@@ -7,6 +7,10 @@ A spring pulls its points together by rho D, with D from point a to point b, l =
 (`analysis.springs` has the same in NumPy). Only axes between the points and the last axis that carries both,
 ``top``, feel it. With P_i = dD/dq_i, g_i = D . P_i and K_ij = P_i . P_j + D . (z_j x P_i) for j at i or above
 it, on the same side, the generalized forces are Q_i = -rho g_i, with dQ_i/dq_j = -(rho K_ij + g_i drho/dq_j).
+
+A damper of turning opposes w, the angular velocity of b as seen from a. With Z_i = dw/dqd_i = +-z_i and
+W_i = dw/dq_i = Z_i x (w_end - w_i), where w_end is that of the end which axis i moves, Q_i = -c Z_i . w,
+dQ_i/dqd_j = -c Z_i . Z_j and dQ_i/dq_j = -c (Z_i . W_j + (z_j x Z_i) . w), the last for j above i.
 """
 
 from kinetree.kernels.axes import WORLD
@@ -27,6 +31,8 @@ SPRING = Layout(
     k=1,  # stiffness, N/m
     c=1,  # damping, N s/m
     rest=1,  # l0, m
+    turning=1,  # damping of turning, N m s/rad
+    turns=int,  # 1: there is such damping
 )
 
 
@@ -62,11 +68,13 @@ def stretch_springs(work, springs, n):
         rho, _, _, rate = spring_pull(springs, k, D, Dd)
         F = scale(rho, D)
         a, b = springs.a[k], springs.b[k]
+        w = sub(work.w[b], work.w[a])
+        T = scale(springs.turning[k], w)
         if a != WORLD:
-            work.f[a], work.n[a] = sub(work.f[a], F), sub(work.n[a], cross(x_a, F))
+            work.f[a], work.n[a] = sub(work.f[a], F), sub(sub(work.n[a], cross(x_a, F)), T)
         if b != WORLD:
-            work.f[b], work.n[b] = add(work.f[b], F), add(work.n[b], cross(x_b, F))
-        power = power - springs.c[k] * rate * dot(D, Dd)
+            work.f[b], work.n[b] = add(work.f[b], F), add(add(work.n[b], cross(x_b, F)), T)
+        power = power - springs.c[k] * rate * dot(D, Dd) - dot(T, w)
     return power
 
 
@@ -109,6 +117,53 @@ def pairs_of_side(tree, work, i, c, D, rho, chain, n, width, A):
 
 
 @lanewise
+def turning_side(tree, work, i, c, sign, w, chain):
+    """Z and W of the axes from i up to axis c, which turn an end whose angular velocity is w."""
+    while i != c:
+        Z = scale(sign, work.z[i])
+        chain.P[i], chain.V[i] = Z, cross(Z, sub(w, work.w[i]))
+        i = tree.parent[i]
+
+
+@lanewise
+def turning_pairs(tree, work, i, k, c, damping, chain, n, width, A):
+    """Slopes of Q of the axes from i up to c by those from k up to c."""
+    while i != c:
+        row, Z, j = width * i, chain.P[i], k
+        while j != c:
+            A[row + j] = A[row + j] - damping * dot(Z, chain.V[j])
+            A[row + n + j] = A[row + n + j] - damping * dot(Z, chain.P[j])
+            j = tree.parent[j]
+        i = tree.parent[i]
+
+
+@lanewise
+def turned_side(tree, work, i, c, damping, w, chain, n, width, A):
+    """Slopes of Q of the axes from i up to c because those above turn them."""
+    while i != c:
+        row, Z, j = width * i, chain.P[i], tree.parent[i]
+        while j != c:
+            A[row + j] = A[row + j] - damping * dot(cross(work.z[j], Z), w)
+            j = tree.parent[j]
+        i = tree.parent[i]
+
+
+@lanewise
+def add_turning_slopes(tree, work, springs, k, chain, n, width, A):
+    """Add the slopes of the damper of turning of spring k."""
+    a, b, c, damping = springs.a[k], springs.b[k], springs.top[k], springs.turning[k]
+    w = sub(work.w[b], work.w[a])
+    turning_side(tree, work, a, c, -1.0, work.w[a], chain)
+    turning_side(tree, work, b, c, 1.0, work.w[b], chain)
+    turning_pairs(tree, work, a, a, c, damping, chain, n, width, A)
+    turning_pairs(tree, work, a, b, c, damping, chain, n, width, A)
+    turning_pairs(tree, work, b, a, c, damping, chain, n, width, A)
+    turning_pairs(tree, work, b, b, c, damping, chain, n, width, A)
+    turned_side(tree, work, a, c, damping, w, chain, n, width, A)
+    turned_side(tree, work, b, c, damping, w, chain, n, width, A)
+
+
+@lanewise
 def add_spring_slopes(tree, work, springs, k, chain, n, width, A):
     """Add the slopes of spring k's generalized forces to a matrix (n, width): by positions, velocities."""
     x_a, x_b, D, Dd = spring_ends(work, springs, k)
@@ -129,3 +184,5 @@ def add_spring_slopes(tree, work, springs, k, chain, n, width, A):
             spring_pair(A, n, width, j, i, chain.F[j], chain.F[i], both)
             j = tree.parent[j]
         i = tree.parent[i]
+    if springs.turns[k] == 1:
+        add_turning_slopes(tree, work, springs, k, chain, n, width, A)

@@ -23,6 +23,7 @@ AXIS = Layout(
     ki=1,
     ratio=1,  # of its position to that coordinate, and what is added
     shift=1,
+    higher=3,  # and the coefficients of the coordinate's powers 2, 3, 4
     limit=1,  # largest torque
     lower=1,
     upper=1,

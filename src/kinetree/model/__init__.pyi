@@ -7,6 +7,7 @@ from .dh import distal_frames as distal_frames
 from .dh import euler_dh_rows as euler_dh_rows
 from .frame import Frame as Frame
 from .graph import from_graph as from_graph
+from .height_field import HeightField as HeightField
 from .joint import Mimic as Mimic
 from .loop import Loop as Loop
 from .mechanism import Link as Link

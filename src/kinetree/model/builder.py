@@ -114,14 +114,18 @@ class Builder:
         stiffness: float = 0.0,
         damping: float = 0.0,
         rest_length: float = 0.0,
+        turn_damping: float = 0.0,
     ) -> None:
         """Stretch a spring with a damper from point ``at_a`` of body a to point ``at_b`` of body b.
 
-        It pulls the points together by stiffness (l - rest_length) + damping dl/dt (N/m, m, N s/m).
+        It pulls the points together by stiffness (l - rest_length) + damping dl/dt (N/m, m, N s/m), and slows
+        the turning of b as seen from a by turn_damping (N m s/rad).
         """
         point_a: Any = at_a
         point_b: Any = at_b
-        found = Spring(name, _name(a), _name(b), point_a, point_b, stiffness, damping, rest_length)
+        found = Spring(
+            name, _name(a), _name(b), point_a, point_b, stiffness, damping, rest_length, turn_damping
+        )
         self._springs.append(found)
 
 

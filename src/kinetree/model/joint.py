@@ -45,15 +45,54 @@ PARAMETERS = {
 UNLIMITED = ("lower", "upper", "velocity_limit", "effort_limit")  # infinity means: no limit
 
 
+HIGHER = 3  # coefficients of a mimic beyond the linear one
+
+
 @dataclass(frozen=True)
 class Mimic:
-    """This joint follows another: q = multiplier * q_other + offset."""
+    """This joint follows another: q = offset + multiplier p + higher[0] p^2 + higher[1] p^3 + ..., p its q.
+
+    Derivatives, predictions and loops take linear mimics only, without ``higher``, which has up to three.
+
+    >>> cam = Mimic("crank", 0.5, 0.1, (0.2,))
+    >>> cam.at(2.0), cam.slope(2.0), cam.bend(2.0)
+    (1.9, 1.3, 0.4)
+    """
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+    higher: tuple[float, ...] = ()
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """All of the polynomial, the constant first."""
+        return (self.offset, self.multiplier, *self.higher)
+
+    def at(self, p: Any) -> Any:
+        """q where the other joint is at p."""
+        return sum(c * p**k for k, c in enumerate(self.coefficients))
+
+    def slope(self, p: Any) -> Any:
+        """dq/dp."""
+        return sum(k * c * p ** (k - 1) for k, c in enumerate(self.coefficients) if k) + 0.0 * p
+
+    def bend(self, p: Any) -> Any:
+        """d2q/dp2."""
+        return sum(k * (k - 1) * c * p ** (k - 2) for k, c in enumerate(self.coefficients) if k > 1) + 0.0 * p
 
     def __post_init__(self) -> None:
+        higher = tuple(
+            number(x, f"mimic of '{self.joint}': higher coefficient", ModelError) for x in self.higher
+        )
+        while higher and higher[-1] == 0.0:
+            higher = higher[:-1]
+        if len(higher) > HIGHER:
+            raise ModelError(
+                f"mimic of '{self.joint}': a polynomial goes up to the power {HIGHER + 1}, got "
+                f"{len(higher)} coefficients beyond the linear one"
+            )
+        object.__setattr__(self, "higher", higher)
         checked_name(self.joint, "the joint that is mimicked")
         number(self.multiplier, f"mimic multiplier of '{self.joint}'", ModelError)
         number(self.offset, f"mimic offset of '{self.joint}'", ModelError)

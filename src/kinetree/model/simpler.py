@@ -27,7 +27,7 @@ def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, 
     for link in mechanism.links:
         mimic = link.joint.mimic
         if mimic is not None and mimic.joint in held:
-            held[link.joint.name] = mimic.multiplier * held[mimic.joint] + mimic.offset
+            held[link.joint.name] = mimic.at(held[mimic.joint])
     links = [new for link in mechanism.links for new in _held_links(link, held)]
     more = _without_held(mechanism, held)
     return replace(mechanism, links=tuple(links), **more)

@@ -10,14 +10,17 @@ from kinetree.algebra.arrays import Array, frozen, number, vector
 from kinetree.errors import ModelError
 from kinetree.model.body import checked_name
 
+TURNING = ("turn_damping", "N m s/rad")
+
 
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """A massless spring with a damper between a point of body a and a point of body b, or of the world.
+    """A massless spring with dampers between a point of body a and a point of body b, or of the world.
 
     Its points are pulled together by k (l - l0) + c dl/dt (N) along the line between them, of length l (m):
     ``stiffness`` k (N/m), ``rest_length`` l0 (m), ``damping`` c (N s/m). Where the points meet, the line has
-    no direction, and the force is zero.
+    no direction, and the force is zero. ``turn_damping`` (N m s/rad) opposes the angular velocity w of b as
+    seen from a, with the moment -turn_damping w on b and the opposite on a: what slows a ball joint down.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Spring:
     stiffness: float = 0.0
     damping: float = 0.0
     rest_length: float = 0.0
+    turn_damping: float = 0.0
 
     def __post_init__(self) -> None:
         checked_name(self.name, "a spring")
@@ -38,13 +42,16 @@ class Spring:
             raise ModelError(f"{what} ties body '{self.body_a}' to itself; it needs two bodies")
         for key in ("point_a", "point_b"):
             object.__setattr__(self, key, vector(getattr(self, key), 3, f"{what}: {key}", ModelError))
-        for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m")):
+        for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m"), TURNING):
             value = number(getattr(self, key), f"{what}: {key}", ModelError)
             if value < 0.0:
                 raise ModelError(f"{what}: {key} must be >= 0 ({unit}), got {value:g}")
             object.__setattr__(self, key, value)
-        if self.stiffness == 0.0 and self.damping == 0.0:
-            raise ModelError(f"{what} has neither stiffness (N/m) nor damping (N s/m); give one of them")
+        if not (self.stiffness or self.damping or self.turn_damping):
+            raise ModelError(
+                f"{what} has neither stiffness (N/m) nor damping (N s/m) nor turn_damping (N m s/rad); give "
+                "one of them"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Spring):
@@ -58,5 +65,6 @@ class Spring:
     def __hash__(self) -> int:
         return hash(self._scalars())
 
-    def _scalars(self) -> tuple[str, str, str, float, float, float]:
-        return self.name, self.body_a, self.body_b, self.stiffness, self.damping, self.rest_length
+    def _scalars(self) -> tuple[str | float, ...]:
+        numbers = self.stiffness, self.damping, self.rest_length, self.turn_damping
+        return self.name, self.body_a, self.body_b, *numbers

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
+from kinetree.errors import ModelError
 from kinetree.model.body import WORLD
-from kinetree.model.joint import PARAMETERS, Joint
+from kinetree.model.joint import HIGHER, PARAMETERS, Joint
 from kinetree.model.kept import Kept
 from kinetree.model.spring import Spring
 
@@ -34,10 +35,74 @@ FAR = 2.0**50  # m: where weights are carried from; coordinates of bodies are no
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Mimic joints and locked axes: all coordinates from the independent ones, q_axes = matrix q + offset."""
+    """Mimic joints and locked axes: all coordinates from the independent ones, q_axes = linear q + offset.
 
-    matrix: Array  # (n_axes, n_dof)
+    Where joints follow by polynomials, ``higher`` has the coefficients of the powers from 2 on.
+    """
+
+    linear: Array  # (n_axes, n_dof)
     offset: Array  # (n_axes,)
+    higher: Array | None = None  # (n_axes, powers)
+    names: tuple[str, ...] = ()  # of joints that follow by polynomials
+    follows: Array | None = None  # (n_axes, n_dof): 1 where a polynomial ties an axis to a coordinate
+
+    @property
+    def matrix(self) -> Array:
+        """(n_axes, n_dof) of linear mimics, q_axes = matrix q + offset; an error where one is no such."""
+        self.check_linear()
+        return self.linear
+
+    def check_linear(self) -> None:
+        """Raise where a joint follows another by a polynomial."""
+        if self.higher is not None:
+            raise ModelError(
+                f"joint '{self.names[0]}' follows another by a polynomial; poses, velocities, forward and "
+                "inverse dynamics, energies and simulations take these, other questions linear mimics only"
+            )
+
+    @cached_property
+    def leader(self) -> Integers:
+        """(n_axes,): the independent coordinate that an axis is or follows."""
+        size = np.abs(self.linear)
+        return _frozen(np.argmax(size if self.follows is None else size + self.follows, axis=1), np.int64)
+
+    @cached_property
+    def own_axes(self) -> Integers:
+        """(n_dof,): the axes that are independent coordinates themselves."""
+        alone = (self.linear == 1.0) & (self.offset == 0.0)[:, None]
+        if self.follows is not None:
+            alone &= ~self.follows.any(axis=1)[:, None]
+        return _frozen([int(np.flatnonzero(column)[0]) for column in alone.T], np.int64)
+
+    def at(self, q: Array) -> Array:
+        """Coordinates of all axes (..., n_axes) from the independent ones (..., n_dof)."""
+        axes: Array = q @ self.linear.T + self.offset
+        if self.higher is not None:
+            p = q[..., self.leader]
+            for k, column in enumerate(self.higher.T, start=2):
+                axes = axes + column * p**k
+        return axes
+
+    def slopes(self, q: Array) -> Array:
+        """G = d q_axes / dq, (..., n_axes, n_dof), or (n_axes, n_dof) where it does not depend on q."""
+        if self.higher is None:
+            return self.linear
+        p, more = q[..., self.leader], np.zeros_like(q[..., self.leader])
+        for k, column in enumerate(self.higher.T, start=2):
+            more = more + k * column * p ** (k - 1)
+        G: Array = np.broadcast_to(self.linear, (*q.shape[:-1], *self.linear.shape)).copy()
+        G[..., np.arange(len(self.linear)), self.leader] += more
+        return G
+
+    def bends(self, q: Array, qd: Array) -> Array:
+        """Accelerations of the axes at qdd = 0, (..., n_axes): d2 q_axes / dq2 qd^2."""
+        if self.higher is None:
+            return np.zeros(len(self.linear))
+        p, rate = q[..., self.leader], qd[..., self.leader]
+        bend = np.zeros_like(p * rate)
+        for k, column in enumerate(self.higher.T, start=2):
+            bend = bend + k * (k - 1) * column * p ** (k - 2) * rate**2
+        return bend
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +122,7 @@ class Springs:
     stiffness: Array
     damping: Array
     rest_length: Array
+    turning: Array  # N m s/rad
     lift: Array  # (springs, 3), in the world
 
 
@@ -114,7 +180,7 @@ class Tree:
     @property
     def n_dof(self) -> int:
         """Number of independent coordinates."""
-        return self.n if self.coupling is None else self.coupling.matrix.shape[1]
+        return self.n if self.coupling is None else self.coupling.linear.shape[1]
 
     @cached_property
     def passive(self) -> Flags:
@@ -227,6 +293,7 @@ class _Rows:
             stiffness=frozen([spring.stiffness for spring in springs]),
             damping=frozen([spring.damping for spring in springs]),
             rest_length=frozen([spring.rest_length for spring in springs]),
+            turning=frozen([spring.turn_damping for spring in springs]),
             lift=frozen(lift),
         )
 
@@ -301,6 +368,7 @@ def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
     if len(axis_names) == mechanism.n_dof:
         return None
     matrix, offset = np.zeros((len(axis_names), mechanism.n_dof)), np.zeros(len(axis_names))
+    higher, follows = np.zeros((len(axis_names), HIGHER)), np.zeros(matrix.shape)
     for row, name in enumerate(axis_names):
         if name in locked:
             continue
@@ -309,4 +377,10 @@ def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
             mimic.multiplier if mimic else 1.0
         )
         offset[row] = mimic.offset if mimic else 0.0
-    return Coupling(frozen(matrix), frozen(offset))
+        if mimic and mimic.higher:
+            higher[row, : len(mimic.higher)] = mimic.higher
+            follows[row, mechanism.joint_index(mimic.joint)] = 1.0
+    bent = tuple(name for row, name in enumerate(axis_names) if higher[row].any())
+    if not bent:
+        return Coupling(frozen(matrix), frozen(offset))
+    return Coupling(frozen(matrix), frozen(offset), frozen(higher), bent, frozen(follows))

@@ -13,6 +13,7 @@ from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, listed
+from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.opensim import GROUND
 from kinetree.result.result import Result
@@ -40,6 +41,18 @@ class GroundPlane:
     forward: Array
     side: Array
     regions: tuple[GroundRegion, ...]
+    terrain: HeightField | None = None
+
+    def surface(self, most: int = 80) -> Array:
+        """Places of the surface (n, m, 3) in the world, at most so many along each direction."""
+        assert self.terrain is not None
+        n, m = (min(count, most) for count in self.terrain.shape)
+        x, y = np.linspace(*self.terrain.forward, max(n, 2)), np.linspace(*self.terrain.side, max(m, 2))
+        x, y = x[:, None], y[None, :]
+        h = self.terrain.at(x, y)
+        parts = zip((x, y, h), (self.forward, self.side, self.normal), strict=True)
+        places: Array = self.origin + sum(values[..., None] * direction for values, direction in parts)
+        return places
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +179,12 @@ def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:
         GroundRegion(_ends(region["forward"]), _ends(region["side"]), float(region["height"]))
         for region in stated.get("regions", ())
     )
-    return GroundPlane(origin, normal, forward, np.cross(normal, forward), regions)
+    written = stated.get("terrain")
+    terrain = None
+    if isinstance(written, Mapping):
+        ends = {key: tuple(written[key]) for key in ("forward", "side")}
+        terrain = HeightField(written["heights"], **ends)
+    return GroundPlane(origin, normal, forward, np.cross(normal, forward), regions, terrain)
 
 
 def _ends(texts: Any) -> tuple[float, float]:
@@ -276,7 +294,7 @@ def _center_of_pressure(
     total = push.sum(axis=1)
     moment = np.cross(contacts - plane.origin, force).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        if plane.regions:
+        if plane.regions or plane.terrain is not None:
             point: Array = np.einsum("tc,tci->ti", push, contacts) / total[:, None]
         else:
             point = plane.origin + np.cross(plane.normal, moment) / total[:, None]

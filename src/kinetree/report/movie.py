@@ -249,6 +249,10 @@ def ground_lines(ground: GroundPlane, points: Array, step: float, normal: Array 
     [[[-1.0, 0.0, 0.0], [3.0, 0.0, 0.0]]]
     """
     axes = np.stack([ground.forward, ground.side])
+    if ground.terrain is not None and normal is None:
+        rows = ground.surface(40)
+        both = [np.stack([x[:-1], x[1:]], axis=-2).reshape(-1, 2, 3) for x in (rows, rows.swapaxes(0, 1))]
+        return np.concatenate(both)
     along = (points - ground.origin) @ axes.T
     low, high = (
         (np.floor(along.min(axis=0) / step) - 1) * step,
@@ -267,7 +271,7 @@ def ground_lines(ground: GroundPlane, points: Array, step: float, normal: Array 
 
 
 def _level(ground: GroundPlane | None) -> float | None:
-    """The height (m) of level ground; None where there is none or it slopes."""
-    if ground is None or np.abs(ground.normal).max() < 1.0 - 1e-12:
+    """The height (m) of level ground; None where there is none, or it slopes or is uneven."""
+    if ground is None or ground.terrain is not None or np.abs(ground.normal).max() < 1.0 - 1e-12:
         return None
     return float(ground.origin @ np.abs(ground.normal))

@@ -52,7 +52,7 @@ def mechanism_report(mechanism: Mechanism) -> Group:
 
 
 def _strength(spring: Spring) -> str:
-    numbers = ((spring.stiffness, "N/m"), (spring.damping, "N s/m"))
+    numbers = ((spring.stiffness, "N/m"), (spring.damping, "N s/m"), (spring.turn_damping, "N m s/rad"))
     return ", ".join(f"{value:g} {unit}" for value, unit in numbers if value)
 
 

@@ -17,6 +17,8 @@ from kinetree.renamed import warn_renamed
 from kinetree.simulation.ground import Ground
 from kinetree.state import Wrench, coordinates
 
+TURNS = 25  # at most, until place and normal of a round point on uneven ground agree
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(Shown):
@@ -74,33 +76,67 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
     """
     q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))
     names = ground.contact_names(mechanism)
-    up, ahead, aside = ground.frame(mechanism)
-    centre, r, v = _points(mechanism, names, q, qd, up)
-    local = (r - np.asarray(ground.origin)) @ np.stack([up, ahead, aside]).T
-    velocity = v @ np.stack([up, ahead, aside]).T
+    frame = np.stack(ground.frame(mechanism))
+    if ground.terrain is None:
+        centre, r, v = _points(mechanism, names, q, qd, frame[0])
+        local = (r - np.asarray(ground.origin)) @ frame.T
+        height, directions = local[..., 0], frame
+    else:
+        centre, r, v, height, directions, local = _on_terrain(mechanism, ground, names, q, qd)
+    velocity = (directions @ v[..., None])[..., 0]
     soil = _soil(mechanism, ground, local[..., 1], local[..., 2])
     known = {point.name: point for point in mechanism.contact_points}
     for k, name in enumerate(names):
         if known[name].friction is not None:
             soil["friction"][..., k] = known[name].friction
-    height = local[..., 0] - soil["height"]
+    height = height - soil["height"]
     N = _normal_force(-height, velocity[..., 0], soil)
     along, across = (_friction(N, velocity[..., k], soil) for k in (1, 2))
-    force = N[..., None] * up + along[..., None] * ahead + across[..., None] * aside
+    parts = np.stack([N, along, across], axis=-1)
+    force = (np.swapaxes(directions, -1, -2) @ parts[..., None])[..., 0]
     return ContactForces(names, force, r, height, velocity, centre)
+
+
+def _on_terrain(
+    mechanism: Mechanism, ground: Ground, names: tuple[str, ...], q: Array, qd: Array
+) -> tuple[Array, ...]:
+    """Centres, places, velocities; heights along the normal; directions (..., p, 3, 3); foot on the plane.
+
+    Place and normal of a round point depend on each other, and are found in turn.
+    """
+    assert ground.terrain is not None
+    frame, origin = np.stack(ground.frame(mechanism)), np.asarray(ground.origin)
+    order = frame[[1, 2, 0]]
+    normal = np.broadcast_to(frame[0], (*q.shape[:-1], len(names), 3))
+    round_ones = any(x.is_round for x in mechanism.contact_points if x.name in names)
+    for turn in range(TURNS if round_ones else 1):
+        centre, r, v = _points(mechanism, names, q, qd, normal)
+        seen = r if turn else centre
+        foot, upward = ground.terrain.nearest((seen - origin) @ order.T)
+        before, normal = normal, upward @ order
+        if turn and np.abs(normal - before).max(initial=0.0) < 1e-15:
+            break
+    centre, r, v = _points(mechanism, names, q, qd, normal)
+    place = foot @ order + origin
+    height = ((r - place) * normal).sum(axis=-1)
+    slope = -upward[..., :1] / upward[..., 2:]
+    ahead = frame[1] + slope * frame[0]
+    ahead = ahead / np.linalg.norm(ahead, axis=-1, keepdims=True)
+    directions = np.stack([normal, ahead, np.cross(normal, ahead)], axis=-2)
+    return centre, r, v, height, directions, foot[..., [2, 0, 1]]
 
 
 def _points(
     mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array, up: Array
 ) -> tuple[Array, Array, Array]:
-    """Centres, places of contact and velocities of these in the world, (..., p, 3)."""
+    """Centres, places of contact and velocities of these in the world, (..., p, 3); ``up`` likewise or (3,)."""
     known = {point.name: point for point in mechanism.contact_points}
     points = [known[name] for name in names]
     bodies = [mechanism.body_index(point.body) for point in points]
     poses, twists = forward_kinematics(mechanism, q), body_velocities(mechanism, q, qd)[..., bodies, :]
     R, p = poses.rotation[..., bodies, :, :], poses.position[..., bodies, :]
     middle = (R @ np.array([point.position for point in points])[:, :, None])[..., 0]
-    seen = up @ R  # the ground's normal in the bodies
+    seen = (np.swapaxes(R, -1, -2) @ up[..., None])[..., 0]  # the ground's normal in the bodies
     places = np.stack([point.lowest(seen[..., k, :]) for k, point in enumerate(points)], axis=-2)
     arm = (R @ places[..., None])[..., 0]
     return p + middle, p + arm, twists[..., :3] + np.cross(twists[..., 3:], arm)

@@ -17,6 +17,8 @@ from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.kernels.layout import layout_rows
+from kinetree.model.floor import plane_frame
+from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 
 SINKING = 2e-3  # m: how deep the weight of a mechanism rests in firm soil on one point
@@ -114,11 +116,14 @@ class Region:
 
 @dataclass(frozen=True)
 class Ground:
-    """A plane that contact points of a mechanism cannot pass without a force.
+    """A plane, or a surface above it, that contact points of a mechanism cannot pass without a force.
 
     The plane goes through ``origin`` (3,) with the ``normal`` (3,) out of the ground; unless given, against
     gravity. ``forward`` (3,), projected on the plane, is the first of its two directions; unless given,
-    along x. ``points`` are the names of the contact points that touch; unless given, all.
+    along x. ``points`` are the names of the contact points that touch; unless given, all. ``terrain`` are
+    heights above the plane (:class:`HeightField`): depth and force of a contact point are along the normal of
+    the surface where it is nearest to the point, or to the sphere or ellipsoid around it, and regions have
+    soils but no heights of their own.
 
     >>> Ground(normal=(0.1, 0, 1), soil=Soil(stiffness=1e4)).regions
     ()
@@ -130,6 +135,7 @@ class Ground:
     forward: ArrayLike | None = None
     regions: Sequence[Region] = ()
     points: Sequence[str] | None = None
+    terrain: HeightField | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", tuple(vector(self.origin, 3, "origin of the ground").tolist()))
@@ -145,6 +151,14 @@ class Ground:
         for region in self.regions:
             if not isinstance(region, Region):
                 raise InputError(f"regions of the ground must be a list of Region, got {shown(region)} in it")
+        if self.terrain is not None and not isinstance(self.terrain, HeightField):
+            raise InputError(f"terrain of the ground must be a HeightField, got {shown(self.terrain)}")
+        high = [region.height for region in self.regions if region.height != 0.0]
+        if self.terrain is not None and high:
+            raise InputError(
+                f"regions of a ground with terrain have no height of their own, got {high[0]:g} m; heights "
+                "belong into the terrain, or the ground has none"
+            )
         if isinstance(self.points, str):
             object.__setattr__(self, "points", (self.points,))
         elif self.points is not None:
@@ -166,7 +180,8 @@ class Ground:
         """
         floor = mechanism.floor
         if floor is not None:
-            others = {"origin": floor.origin, "normal": floor.normal, **others}
+            more = {"forward": floor.forward, "terrain": floor.terrain} if floor.terrain is not None else {}
+            others = {"origin": floor.origin, "normal": floor.normal, **more, **others}
         return cls(firm_soil(mechanism) if soil is None else soil, **others)
 
     def contact_names(self, mechanism: Mechanism) -> tuple[str, ...]:
@@ -190,13 +205,7 @@ class Ground:
             up = -np.asarray(mechanism.gravity)
         else:
             up = np.array([0.0, 0.0, 1.0])
-        up = up / np.linalg.norm(up)
-        ahead = np.asarray(self.forward if self.forward is not None else (1.0, 0.0, 0.0), dtype=np.float64)
-        ahead = ahead - (ahead @ up) * up
-        if np.linalg.norm(ahead) < 1e-9:
-            ahead = np.array([0.0, 1.0, 0.0]) - up[1] * up
-        ahead = ahead / np.linalg.norm(ahead)
-        return up, ahead, np.cross(up, ahead)
+        return plane_frame(up, self.forward)
 
     def rows(self, mechanism: Mechanism) -> tuple[Array, Array]:
         """The plane and its regions as compiled code reads them; the first region is everywhere."""
@@ -213,10 +222,24 @@ class Ground:
             rows.append(layout_rows(REGION, 1, height=region.height, **corners, **soil.columns(mechanism)))
         return plane, np.concatenate(rows)
 
+    def heights(self, mechanism: Mechanism, places: Array) -> Array:
+        """Heights (...) of places (..., 3) above the ground below them; later regions lie on earlier ones."""
+        up, ahead, side = self.frame(mechanism)
+        relative = places - np.asarray(self.origin)
+        x, y = relative @ ahead, relative @ side
+        level = np.zeros(x.shape) if self.terrain is None else self.terrain.at(x, y)
+        for region in self.regions if self.terrain is None else ():
+            inside = (x >= region.forward[0]) & (x < region.forward[1])
+            inside &= (y >= region.side[0]) & (y < region.side[1])
+            level = np.where(inside, region.height, level)
+        height: Array = relative @ up - level
+        return height
+
     def settings(self, mechanism: Mechanism) -> dict[str, Any]:
         """What was used, in plain numbers and texts."""
         up, ahead, _ = self.frame(mechanism)
-        return {
+        terrain = {} if self.terrain is None else {"terrain": _stated(self.terrain)}
+        return terrain | {
             "origin": list(self.origin),  # type: ignore[arg-type]
             "normal": up.tolist(),
             "forward": ahead.tolist(),
@@ -224,6 +247,11 @@ class Ground:
             "soil": asdict(self.soil) | self.soil.columns(mechanism),
             "regions": [_described(region, mechanism) for region in self.regions],
         }
+
+
+def _stated(field: HeightField) -> dict[str, Any]:
+    heights = np.asarray(field.heights).tolist()
+    return {"forward": list(field.forward), "side": list(field.side), "heights": heights}
 
 
 def firm_soil(mechanism: Mechanism) -> Soil:

@@ -121,6 +121,8 @@ def components(
         from kinetree.simulation.compiled.actuator import Actuators
 
         found.append(Actuators(law.parts.drive, independent_axes(mechanism), mechanism.n_dof))
+    if law.prescribed is not None and mechanism.tree.coupling is not None:
+        mechanism.tree.coupling.check_linear()
     if law.prescribed is not None:  # last: it solves with all forces that the others have brought
         from kinetree.simulation.compiled.prescribed import PrescribedJoints
 
@@ -166,6 +168,11 @@ def context_parts(
     if around.ground is not None:
         plane, regions = around.ground.rows(mechanism)
         more = {"plane": plane, "regions": regions, "points": point_rows(mechanism, around.ground)}
+        if around.ground.terrain is not None:
+            from kinetree.simulation.compiled.terrain import terrain_numbers
+
+            frame = around.ground.frame(mechanism)
+            more["terrain"] = terrain_numbers(around.ground.terrain, around.ground.origin, frame)
     return ContextParts(
         tree,
         axis_rows(mechanism, parts, around.stops),
@@ -233,10 +240,12 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
     stopped = bounded & (stops is not None)
     following: dict[str, Any] = {"leads": 1, "dof": np.arange(tree.n), "ratio": 1.0}
     if tree.coupling is not None:
-        leads, dof = np.zeros(tree.n, dtype=np.int64), np.argmax(np.abs(tree.coupling.matrix), axis=1)
+        leads, dof = np.zeros(tree.n, dtype=np.int64), tree.coupling.leader
         leads[independent_axes(mechanism)] = 1
-        ratio = tree.coupling.matrix[np.arange(tree.n), dof]
+        ratio = tree.coupling.linear[np.arange(tree.n), dof]
         following = {"leads": leads, "dof": dof, "ratio": ratio, "shift": tree.coupling.offset}
+        if tree.coupling.higher is not None:
+            following["higher"] = tree.coupling.higher
     return layout_rows(
         AXIS,
         tree.n,

@@ -281,7 +281,7 @@ def _fall_checks(
         for point in _points_used(mechanism, ground):
             R_foot, p_foot = asked[point.body]
             standing = np.maximum(standing, (p_asked - p_foot - R_foot @ point.position) @ up)
-        height = _heights(ground, mechanism, p[:, None])[:, 0]
+        height = ground.heights(mechanism, p[:, None])[:, 0]
         # a base that starts beside its feet has no height to lose
         lost = np.where(standing > 0.0, 1.0 - height / np.where(standing > 0.0, standing, 1.0), 0.0)
         k = int(np.argmax(lost))
@@ -305,9 +305,9 @@ def _angle(directions: Array, up: Array) -> Array:
 def _depth_check(mechanism: Mechanism, allowed: float, ground: Ground, times: Array, poses: Poses) -> Check:
     """How deep points of bodies that no contact force holds are in the ground."""
     used = list(_points_used(mechanism, ground))
-    feet = _heights(ground, mechanism, _places(poses, [(x.body, x.position) for x in used])).min(axis=1)
+    feet = ground.heights(mechanism, _places(poses, [(x.body, x.position) for x in used])).min(axis=1)
     known = list(_body_points(mechanism, ground))
-    heights = _heights(ground, mechanism, _places(poses, [(body, place) for body, _, place in known]))
+    heights = ground.heights(mechanism, _places(poses, [(body, place) for body, _, place in known]))
     depth = np.minimum(feet, 0.0)[:, None] - heights
     at = _worst(depth)
     body, what, _ = known[at[1]]
@@ -344,17 +344,3 @@ def _places(poses: Poses, points: list[tuple[str, Array]]) -> Array:
     local = np.array([place for _, place in points])
     placed: Array = poses.position[:, rows] + np.einsum("kmij,mj->kmi", poses.rotation[:, rows], local)
     return placed
-
-
-def _heights(ground: Ground, mechanism: Mechanism, places: Array) -> Array:
-    """Heights (k, m) of places (k, m, 3) above the ground below them; later regions lie on earlier ones."""
-    up, ahead, side = ground.frame(mechanism)
-    relative = places - np.asarray(ground.origin)
-    x, y = relative @ ahead, relative @ side
-    level = np.zeros(x.shape)
-    for region in ground.regions:
-        inside = (x >= region.forward[0]) & (x < region.forward[1])
-        inside &= (y >= region.side[0]) & (y < region.side[1])
-        level = np.where(inside, region.height, level)
-    height: Array = relative @ up - level
-    return height

@@ -39,6 +39,7 @@ def simulation_options(work: Assignment, duration: float) -> dict[str, Any]:
 
 def ground(work: Assignment) -> Any:
     """The ground with its soil and regions."""
+    from kinetree.formats.toml_parts import terrain_of
     from kinetree.simulation.ground import Ground, Region, firm_soil
 
     table = work.tables.ground
@@ -48,7 +49,8 @@ def ground(work: Assignment) -> Any:
             ends = {key: tuple(getattr(row, key)) for key in ("forward", "side") if getattr(row, key)}
             regions.append(Region(height=row.height, soil=row.soil and _soil(row.soil), **ends))
         keys = ("origin", "normal", "forward", "points")
-        given = {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
+        given: dict[str, Any] = {} if table.terrain is None else {"terrain": terrain_of(table.terrain)}
+        given |= {key: getattr(table, key) for key in keys if getattr(table, key) is not None}
         if table.floor:
             firm = firm_soil(work.mechanism)
             own = {key: getattr(table, key) for key in SoilTable.model_fields}

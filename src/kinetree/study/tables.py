@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import JsonSchemaValue
 
 from kinetree.formats.file_values import Angle, Number, Vector
-from kinetree.formats.schema import GraphBodyTable, MechanismTable
+from kinetree.formats.schema import GraphBodyTable, MechanismTable, TerrainTable
 from kinetree.formats.schema_parts import Table
 from kinetree.model import zoo
 from kinetree.simulation.options import METHODS
@@ -326,6 +326,7 @@ class GroundTable(SoilTable):
     forward: Vector | None = Field(None, description="First direction along the ground; default x.")
     points: Names | None = Field(None, description="Names of the contact points that touch; default all.")
     region: list[RegionTable] = Field([], description="Rectangles that differ.")
+    terrain: TerrainTable | None = Field(None, description="Heights above the plane; default none.")
 
 
 class LoadTable(Table):

@@ -169,6 +169,16 @@ class Stage:
             shadow_opacity=0.125 if abs(normal @ scene.up) > 0.5 else 0.0,
         )  # fmt: skip
 
+        if plane is not None and plane.terrain is not None:
+            rows = plane.surface()
+            self._add_mesh(
+                f"{self.root}/terrain",
+                rows.reshape(-1, 3),
+                _cells(*rows.shape[:2]),
+                (200, 206, 200),
+                flat=False,
+            )
+
     def _add_body(self, place: str, body: SceneBody) -> None:
         for k, shape in enumerate(body.shapes):
             color = body.color if shape.color is None else hex_color(np.array(shape.color))
@@ -274,6 +284,12 @@ def _rotated(unit: Array, vector: Array) -> Array:
     w, u = unit[0], unit[1:]
     turned: Array = vector + 2.0 * np.cross(u, np.cross(u, vector) + w * vector)
     return turned
+
+
+def _cells(n: int, m: int) -> Array:
+    """Triangles (k, 3) between n rows of m places."""
+    first = (np.arange(n - 1)[:, None] * m + np.arange(m - 1)).ravel()
+    return np.concatenate([first[:, None] + [0, m, m + 1], first[:, None] + [0, m + 1, 1]])
 
 
 def _parted(solid: Solid) -> tuple[Array, np.ndarray]:

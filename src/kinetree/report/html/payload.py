@@ -207,7 +207,8 @@ def _ground(plane: GroundPlane | None) -> dict[str, Any] | None:
         {"forward": _finite(x.forward), "side": _finite(x.side), "height": x.height} for x in plane.regions
     ]
     vectors = {key: _rounded(getattr(plane, key)) for key in ("origin", "normal", "forward", "side")}
-    return {**vectors, "regions": regions}
+    terrain = {} if plane.terrain is None else {"terrain": _rounded(plane.surface())}
+    return {**vectors, "regions": regions, **terrain}
 
 
 def _finite(ends: tuple[float, float]) -> list[float]:

@@ -16,7 +16,7 @@ from kinetree.algebra.memory import aligned
 from kinetree.kernels import aba, floating, rnea, rnea_gradient
 from kinetree.kernels.external_load import LOAD
 from kinetree.kernels.force_slopes import CHAIN
-from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION, SOUGHT
 from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.model_table import TREE, n_pairs, tree_table
 from kinetree.kernels.rates import LOCK
@@ -53,6 +53,7 @@ TABLES = (
     "plane",
     "points",
     "regions",
+    "terrain",
     "loads",
     "moving",
     "locks",
@@ -66,6 +67,7 @@ SCRATCH = (
     "base_work",
     "wrench",
     "contact",
+    "sought",
     "flags",
     "stops",
     "base",
@@ -97,6 +99,7 @@ HEADER = Layout(
     motion_own=int,  # where the numbers of its component are
     n_points=int,
     n_regions=int,
+    uneven=int,  # 1: every contact point has a plane of its own
     n_loads=int,
     n_locks=int,
     n_log=int,  # sampling instants that are kept
@@ -131,6 +134,7 @@ class ContextParts:
     plane: Array = field(default_factory=lambda: np.zeros((1, PLANE.width)))
     points: Array = field(default_factory=lambda: np.zeros((0, POINT.width)))
     regions: Array = field(default_factory=lambda: np.zeros((0, REGION.width)))
+    terrain: Array | None = None  # numbers of uneven ground: see `compiled.terrain`
     loads: Array = field(default_factory=lambda: np.zeros((0, LOAD.width)))
     moving: tuple[Array, Array] | None = None  # of loads that vary: breaks, coefficients (k, order, 6 m)
     locks: Array = field(default_factory=lambda: np.zeros((0, LOCK.width)))
@@ -259,6 +263,7 @@ def _write_header(memory: Array, parts: ContextParts, start: dict[str, int]) -> 
         "n_components": len(parts.components),
         "n_points": len(parts.points),
         "n_regions": len(parts.regions),
+        "uneven": int(parts.terrain is not None),
         "n_loads": len(parts.loads),
         "n_locks": len(parts.locks),
         "n_log": parts.n_log,
@@ -293,7 +298,9 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
     return {
         "tree": _spread(_without_passive(tree_table(parts.tree)), lanes if parts.varied else 1),
         "model": tree_table(model),
-        **{name: getattr(parts, name) for name in ("axes", "plane", "points", "regions", "loads", "locks")},
+        **{name: getattr(parts, name) for name in ("axes", "points", "regions", "loads", "locks")},
+        "plane": _spread(_planes(parts), lanes),
+        "terrain": np.zeros(1) if parts.terrain is None else parts.terrain,
         "desired": _polynomials(parts.desired),
         "table": _polynomials(parts.table),
         "moving": _polynomials(parts.moving),
@@ -305,6 +312,7 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         **dict.fromkeys(ROWS, lanes * n),
         "wrench": lanes * 6 * n,
         "contact": lanes * CONTACT * len(parts.points),
+        "sought": lanes * SOUGHT.width * len(parts.points) if parts.terrain is not None else 0,
         "flags": FLAGS * len(parts.points),
         "stops": 2 * n,
         "base": lanes * 6,
@@ -314,6 +322,11 @@ def _sections(parts: ContextParts, lanes: int) -> dict[str, Any]:
         "reduced": lanes * parts.tree.n_dof * (parts.tree.n_dof + 1) if parts.tree.n_dof < n else 0,
         **_slope_sections(parts),
     }
+
+
+def _planes(parts: ContextParts) -> Array:
+    """The plane of the ground, or one for each point on uneven ground."""
+    return parts.plane if parts.terrain is None else np.repeat(parts.plane, max(1, len(parts.points)), axis=0)
 
 
 def _slope_sections(parts: ContextParts) -> dict[str, int]:

@@ -20,7 +20,7 @@ from kinetree.kernels.force_slopes import (
     load_chain,
     moment_chain,
 )
-from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION, point_motion
+from kinetree.kernels.ground import CONTACT, FLAGS, PLANE, POINT, REGION, plane_of, point_motion
 from kinetree.kernels.model_table import TREE
 from kinetree.kernels.number import LANES, nothing
 from kinetree.kernels.rates import joint_torques, move_freely
@@ -97,7 +97,7 @@ def _ground_slopes(memory, head, tree, work, asked, contact, chain, A, law):
             if points.round[k] == 1:
                 add_rolling(tree, chain, a, head.n[0], A)
             if len(law) > 0 and head.aware[0] == 1:
-                _, r, _ = point_motion(work, plane, points, k)
+                _, r, _ = point_motion(work, plane, points, k, plane_of(head, k))
                 place = transposed_times(work.R[a], sub(r, work.p[a]))
                 _tell(memory, head, work, asked, a, place, F, 1, chain, law)
 

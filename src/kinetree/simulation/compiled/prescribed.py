@@ -130,7 +130,8 @@ def prescribed_rates(lanes: int) -> Any:
             want_dd[j] = want_dd[j] + RATE * off
         joint_torques(head, tree, axes, q, qd, tau, stops, total)
         composite_bodies(tree, work, n)
-        reduced_system(tree, axes, work, n, n_dof, total, A, b)
+        y = row_at(carray(y_, (1,)), 0, 2 * n_dof, lanes)
+        reduced_system(tree, axes, work, n, n_dof, y, total, A, b)
         hold_lines(joints, count, n_dof, want_dd, A, b, kept)
         solve_symmetric(n_dof, A, b)
         for j in range(count):

@@ -36,6 +36,7 @@ from kinetree.kernels.rates import (
 from kinetree.kernels.torque_law import AXIS, limited
 from kinetree.simulation.compiled.component import COMPONENT, DRIVING, LOST
 from kinetree.simulation.compiled.context import FORCE_AND_MOMENT, HEADER
+from kinetree.simulation.compiled.terrain import planes_in_state
 
 RATES = INTEGER(FLOAT, NUMBERS, NUMBERS, NUMBERS)
 SAMPLE = INTEGER(FLOAT, NUMBERS, NUMBERS)
@@ -101,7 +102,7 @@ def law_in_state(lanes: int) -> Any:
             if head.aware[0] == 1:
                 points = fields(memory, POINT, 1, head.points[0])
                 loads = fields(memory, LOAD, 1, head.loads[0])
-                plane = fields(memory, PLANE, 1, head.plane[0])
+                plane = fields(memory, PLANE, lanes, head.plane[0])
                 tell_forces(head, work, plane, points, loads, contact, wrench)
             asked_state(head, q, qd, feedback, want, want_d, want_dd, at_q, at_qd, at_qdd)
             model = fields(memory, TREE, 1, head.model[0])
@@ -132,11 +133,13 @@ def move_loads(t, memory, head):
 
 def forces_in_state(lanes: int, models: int = 1) -> Any:
     """forces(t, y, memory, head, work, q, qd, contact): place, motion and applied forces; their powers."""
+    lay_planes = planes_in_state(lanes)
 
     def forces(t, y, memory, head, work, q, qd, contact):
         split_state(head, fields(memory, AXIS, 1, head.axes[0]), y, q, qd)
         aba.biased_motion(fields(memory, TREE, models, head.tree[0]), work, q, qd)
-        plane = fields(memory, PLANE, 1, head.plane[0])
+        lay_planes(memory, head, work)
+        plane = fields(memory, PLANE, lanes, head.plane[0])
         points = fields(memory, POINT, 1, head.points[0])
         regions = fields(memory, REGION, 1, head.regions[0])
         if head.moving_count[0] > 0:
@@ -236,6 +239,7 @@ def sample(lanes: int, models: int = 1) -> Any:
 
 def surroundings() -> Any:
     """look(memory, head, y): places and velocities in a state, and what events are about."""
+    lay_planes = planes_in_state(1)
 
     def look(memory, head, y):
         n = head.n[0]
@@ -244,6 +248,7 @@ def surroundings() -> Any:
         axes, plane = fields(memory, AXIS, 1, head.axes[0]), fields(memory, PLANE, 1, head.plane[0])
         split_state(head, axes, y, q, qd)
         bare_motion(fields(memory, TREE, 1, head.tree[0]), work, q, qd)
+        lay_planes(memory, head, work)
         points, regions = fields(memory, POINT, 1, head.points[0]), fields(memory, REGION, 1, head.regions[0])
         flags = row_at(memory, head.flags[0], FLAGS * head.n_points[0], 1)
         return axes, work, plane, points, regions, q, flags

@@ -33,7 +33,7 @@ class SpringForces(Component):
     @property
     def damps(self) -> bool:
         """Whether there are dampers."""
-        return bool(self.springs.damping.any())
+        return bool(self.springs.damping.any() or self.springs.turning.any())
 
     def numbers(self, parts: ContextParts) -> Array:
         """A row for each spring, after their number."""
@@ -49,6 +49,8 @@ class SpringForces(Component):
             k=s.stiffness,
             c=s.damping,
             rest=s.rest_length,
+            turning=s.turning,
+            turns=(s.turning != 0.0).astype(np.int64),
         )
         return np.concatenate([layout_rows(SPRINGS, 1, n=len(s.names)).ravel(), rows.ravel()])
 

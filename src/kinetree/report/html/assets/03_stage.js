@@ -178,6 +178,29 @@ class Stage {
     this.plane.side = cross(this.plane.normal, this.plane.ahead);
     this.step = gridStep(this.size);
     if (ground) for (const region of ground.regions) this.addRegion(region);
+    if (ground && ground.terrain) this.addTerrain(ground.terrain);
+  }
+
+  // Uneven ground: rows of places, with the mean normal of the cells around each.
+  addTerrain(rows) {
+    const normals = rows.map((row) => row.map(() => [0, 0, 0]));
+    const cells = [];
+    for (let i = 0; i + 1 < rows.length; i++) {
+      for (let j = 0; j + 1 < rows[i].length; j++) {
+        const normal = cross(subtract(rows[i + 1][j + 1], rows[i][j]), subtract(rows[i][j + 1], rows[i + 1][j]));
+        const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+        for (const [a, b] of corners) normals[a][b] = add(normals[a][b], normal);
+        cells.push(corners);
+      }
+    }
+    const placed = new Surface();
+    for (const corners of cells) {
+      for (const k of [0, 1, 2, 0, 2, 3]) {
+        const [i, j] = corners[k];
+        placed.corner(rows[i][j], unit(normals[i][j]));
+      }
+    }
+    this.put(WORLD, [0.72, 0.74, 0.72], placed, "ground");
   }
 
   addRegion(region) {

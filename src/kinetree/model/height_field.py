@@ -1,0 +1,176 @@
+"""Uneven ground: heights over a rectangular grid, as a surface that is smooth twice over."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kinetree.algebra.arrays import Array, frozen, numbers
+from kinetree.errors import ModelError
+
+MOST = 4_000_000  # heights of a field
+STEPS, NEAR = 30, 1e-14  # of the search for the nearest place; share of the field's size
+
+
+class Surface(NamedTuple):
+    """Heights over some places with their slopes (x, y) and bends (xx, xy, yy), arrays of one shape."""
+
+    h: Array
+    x: Array
+    y: Array
+    xx: Array
+    xy: Array
+    yy: Array
+
+
+@dataclass(frozen=True, eq=False)
+class HeightField:
+    """Heights (n, m) in metres above a plane, over a grid of n places along forward and m along side.
+
+    ``forward`` and ``side`` say from where to where (m) the grid reaches along the plane's two directions.
+    The surface goes through all heights: natural cubic splines in both directions, so that its slope and its
+    curvature are continuous everywhere; beyond the grid it goes on straight. A jump from one grid point to
+    the next makes ripples of a tenth of it beside the jump; for steps take :class:`kinetree.simulation.Region`.
+
+    >>> hill = HeightField([[0, 0, 0], [0, 0.1, 0], [0, 0, 0]], forward=(-1, 1), side=(-1, 1))
+    >>> float(hill.at(0.0, 0.0)), float(hill.at(-1.0, 0.3))
+    (0.1, 0.0)
+    """
+
+    heights: ArrayLike
+    forward: tuple[float, float] = (-1.0, 1.0)
+    side: tuple[float, float] = (-1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        heights = numbers(self.heights, "heights of a height field", ModelError)
+        if heights.ndim != 2 or min(heights.shape) < 2:
+            raise ModelError(
+                "heights of a height field must be a table of at least 2 by 2 numbers, got the shape "
+                f"{heights.shape}"
+            )
+        if heights.size > MOST:
+            raise ModelError(f"a height field may have up to {MOST} heights, got {heights.size}")
+        if not np.isfinite(heights).all():
+            i, j = np.argwhere(~np.isfinite(heights))[0]
+            raise ModelError(f"heights[{i}][{j}] of a height field must be finite, got {heights[i, j]}")
+        object.__setattr__(self, "heights", frozen(heights))
+        for name in ("forward", "side"):
+            ends = numbers(getattr(self, name), f"{name} of a height field", ModelError)
+            if ends.shape != (2,) or not ends[0] < ends[1] or not np.isfinite(ends).all():
+                raise ModelError(
+                    f"{name} of a height field must be two finite numbers, from low to high, got "
+                    f"{getattr(self, name)!r}"
+                )
+            object.__setattr__(self, name, (float(ends[0]), float(ends[1])))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeightField):
+            return NotImplemented
+        same = (self.forward, self.side) == (other.forward, other.side)
+        return same and np.array_equal(np.asarray(self.heights), np.asarray(other.heights))
+
+    def __hash__(self) -> int:
+        return hash((self.forward, self.side, np.shape(self.heights)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many places the grid has along forward and along side."""
+        n, m = np.shape(self.heights)
+        return int(n), int(m)
+
+    @property
+    def spacing(self) -> tuple[float, float]:
+        """Distance (m) of neighbours along forward and along side."""
+        (n, m), (a, b), (c, d) = self.shape, self.forward, self.side
+        return (b - a) / (n - 1), (d - c) / (m - 1)
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """The surface by uniform cubic B-splines, (n + 2, m + 2)."""
+        return frozen(_spline(_spline(np.asarray(self.heights, dtype=np.float64)).T).T)
+
+    def at(self, forward: ArrayLike, side: ArrayLike) -> Array:
+        """The height (m) at places of the plane."""
+        height: Array = self.surface(forward, side).h
+        return height
+
+    def surface(self, forward: ArrayLike, side: ArrayLike) -> Surface:
+        """The height at places of the plane with its first and second derivatives."""
+        x, y = np.broadcast_arrays(np.asarray(forward, np.float64), np.asarray(side, np.float64))
+        (n, m), (dx, dy), C = self.shape, self.spacing, self.coefficients
+        i, a = _weights((x - self.forward[0]) / dx, n)
+        j, b = _weights((y - self.side[0]) / dy, m)
+        near = C[i[..., None, None] + np.arange(4)[:, None], j[..., None, None] + np.arange(4)]
+
+        def sum_of(u: int, v: int) -> Array:
+            found: Array = np.einsum("...i,...ij,...j->...", a[u], near, b[v]) / dx**u / dy**v
+            return found
+
+        return Surface(*(sum_of(u, v) for u, v in ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))))
+
+    def nearest(self, places: Array) -> tuple[Array, Array]:
+        """The nearest places of the surface and their normals, (..., 3), for places (forward, side, up).
+
+        By Newton's method from the place below; where that fails, far from the surface, the place below.
+        """
+        x, y, z = (np.array(places[..., k]) for k in range(3))
+        start, tall = (x.copy(), y.copy()), np.abs(self.at(x, y) - z)
+        size = math.hypot(self.forward[1] - self.forward[0], self.side[1] - self.side[0])
+        for _ in range(STEPS):
+            s = self.surface(x, y)
+            e = s.h - z
+            u, v = x - start[0] + e * s.x, y - start[1] + e * s.y
+            a, b, c = 1.0 + s.x**2 + e * s.xx, s.x * s.y + e * s.xy, 1.0 + s.y**2 + e * s.yy
+            bad = (a <= 0.1) | (a * c - b * b <= 0.1)
+            a, b = np.where(bad, 1.0 + s.x**2, a), np.where(bad, s.x * s.y, b)
+            c = np.where(bad, 1.0 + s.y**2, c)
+            step_x, step_y = (c * u - b * v) / (a * c - b * b), (a * v - b * u) / (a * c - b * b)
+            x, y = x - step_x, y - step_y
+            if not (np.hypot(step_x, step_y) > NEAR * size).any():
+                break
+        found = self.at(x, y)
+        farther = (x - start[0]) ** 2 + (y - start[1]) ** 2 + (found - z) ** 2 > tall**2 * (1.0 + 1e-12)
+        x, y = np.where(farther, start[0], x), np.where(farther, start[1], y)
+        s = self.surface(x, y)
+        normal = np.stack([-s.x, -s.y, np.ones_like(s.x)], axis=-1)
+        return np.stack([x, y, s.h], axis=-1), normal / np.linalg.norm(normal, axis=-1, keepdims=True)
+
+
+def _spline(values: Array) -> Array:
+    """Coefficients (n + 2, m) of natural cubic B-splines through the rows of values (n, m)."""
+    from scipy.linalg import solve_banded
+
+    n = len(values)
+    inner = values.copy()
+    if n > 2:
+        right = 6.0 * values[1:-1]
+        right[0] -= values[0]
+        right[-1] -= values[-1]
+        bands = np.ones((3, n - 2))
+        bands[1] = 4.0
+        inner[1:-1] = solve_banded((1, 1), bands, right)
+    first, last = 2.0 * inner[0] - inner[1], 2.0 * inner[-1] - inner[-2]
+    return np.concatenate([first[None], inner, last[None]])
+
+
+def _weights(u: Array, n: int) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
+    """First of four coefficients, and the weights (..., 4) of value, slope and bend; straight outside."""
+    inside = np.clip(u, 0.0, n - 1.0)
+    i = np.minimum(inside.astype(np.int64), n - 2)
+    t, beyond = inside - i, u - inside
+    value = [
+        (1 - t) ** 3 / 6,
+        (3 * t**3 - 6 * t**2 + 4) / 6,
+        (-3 * t**3 + 3 * t**2 + 3 * t + 1) / 6,
+        t**3 / 6,
+    ]
+    slope = [-((1 - t) ** 2) / 2, (3 * t**2 - 4 * t) / 2, (-3 * t**2 + 2 * t + 1) / 2, t**2 / 2]
+    within = beyond == 0.0
+    bend = [(1 - t) * within, (3 * t - 2) * within, (1 - 3 * t) * within, t * within]
+    w, d, dd = (np.stack(some, axis=-1) for some in (value, slope, bend))
+    return i, (w + d * beyond[..., None], d, dd)

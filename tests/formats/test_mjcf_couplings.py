@@ -1,0 +1,194 @@
+"""Polynomial equalities, damping of free and ball joints and height fields of MJCF files, beside MuJoCo."""
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import kinetree as kt
+
+CAM = """
+<mujoco><compiler angle="radian"/><default><geom contype="0" conaffinity="0"/></default>
+<option gravity="0 0 -9.81"/><worldbody>
+<body name="crank" pos="0 0 1"><joint name="crank" axis="0 1 0" damping="0.02" ref="0.2"/>
+ <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="0.6"/>
+ <body name="cam" pos=".3 0 0"><joint name="cam" axis="0 1 0" armature="0.01" damping="0.05" ref="-0.1"/>
+  <geom type="capsule" fromto="0 0 0 .2 0 .1" size=".02" mass="0.4"/></body></body>
+<body name="rider" pos="0 .5 1"><joint name="rider" type="slide" axis="0 0 1" stiffness="30" springref="0.1"/>
+ <geom size=".05" mass="0.3"/></body>
+</worldbody><equality>
+<joint joint1="cam" joint2="crank" polycoef="0.1 0.5 0.4 -0.2 0.1"/>
+<joint joint1="rider" joint2="crank" polycoef="0 0.1 0.2"/>
+</equality></mujoco>
+"""
+BALLS = """
+<mujoco><default><geom contype="0" conaffinity="0"/></default><worldbody>
+<body name="trunk" pos="0 0 1"><joint name="base" type="free" damping="0.7" armature="0.3"/>
+ <geom type="box" size=".2 .1 .05" mass="2"/>
+ <body name="leg" pos=".2 0 0"><joint name="hip" type="ball" damping="0.4"/>
+  <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".03" mass="0.5"/>
+  <body name="foot" pos="0 0 -.3"><joint name="ankle" axis="0 1 0" damping="0.1"/>
+   <geom size=".04" mass="0.2" pos=".1 0 0"/></body></body></body>
+</worldbody></mujoco>
+"""
+
+
+def reduced(model, y, yd):
+    """ydd of the crank by MuJoCo's M and bias, and the polynomials: G^T M G ydd = G^T (f - M c)."""
+    d = mujoco.MjData(model)
+    q, G, c = np.zeros(3), np.zeros(3), np.zeros(3)
+    x = np.polynomial.Polynomial([0.0, 1.0])
+    polynomials = [x, *(np.polynomial.Polynomial(model.eq_data[e][:5])(x - 0.2) for e in (0, 1))]
+    polynomials[1] = polynomials[1] - 0.1
+    for k, p in enumerate(polynomials):
+        q[k], G[k], c[k] = p(y), p.deriv()(y), p.deriv(2)(y) * yd**2
+    d.qpos[:], d.qvel[:] = q, G * yd
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    mujoco.mj_forward(model, d)
+    M = np.zeros((3, 3))
+    mujoco.mj_fullM(model, d, M)
+    force = d.qfrc_passive - d.qfrc_bias
+    return G @ (force - M @ c) / (G @ M @ G), q, G, M
+
+
+def test_polynomial_equalities_have_the_reduced_dynamics_of_mujoco():
+    robot, model = _loaded(CAM)
+    assert robot.joint_names == ("crank",)
+    for y, yd in ((0.3, 1.5), (-0.8, -2.0), (1.1, 0.7)):
+        expected, _, G, M = reduced(model, y, yd)
+        assert kt.forward_dynamics(robot, [y], [yd], [0.0])[0] == pytest.approx(expected, rel=1e-12)
+        assert kt.mass_matrix(robot, [y])[0, 0] == pytest.approx(G @ M @ G, rel=1e-12)
+        assert kt.inverse_dynamics(robot, [y], [yd], [expected])[0] == pytest.approx(0.0, abs=1e-12)
+        rate = (kt.potential_energy(robot, [y + 1e-6]) - kt.potential_energy(robot, [y - 1e-6])) / 2e-6
+        held = kt.inverse_dynamics(robot, [y], [0.0], [0.0])[0]
+        assert held == pytest.approx(rate, rel=1e-7)
+        J = kt.jacobian(robot, [y], "cam", point=(0.1, 0, 0))
+        twist = kt.body_velocities(robot, [y], [yd])[robot.body_index("rider")]
+        assert twist[2] == pytest.approx(G[2] * yd, rel=1e-12)
+        R, p = (
+            np.array([kt.forward_kinematics(robot, [y + s])["cam"][k] for s in (1e-6, -1e-6)]) for k in (0, 1)
+        )
+        moved = p + R @ [0.1, 0.0, 0.0]
+        assert J[:3, 0] == pytest.approx((moved[0] - moved[1]) / 2e-6, abs=1e-8)
+
+
+def _loaded(text):
+    from kinetree.formats.mjcf import mechanism_from_mjcf
+
+    return mechanism_from_mjcf(text), mujoco.MjModel.from_xml_string(text)
+
+
+def test_polynomial_equalities_move_as_the_reduced_equation_and_keep_their_energy():
+    robot, model = _loaded(CAM)
+    run = kt.simulate(robot, [0.3], [1.0], 1.0, rtol=1e-9, times=11)
+    assert all(check.passed for check in run.audit.values())
+    other = solve_ivp(
+        lambda t, x: [x[1], reduced(model, x[0], x[1])[0]], (0.0, 1.0), [0.3, 1.0], rtol=1e-9, atol=1e-11
+    )
+    assert run.q.values[-1, 0] == pytest.approx(other.y[0, -1], abs=1e-7)
+
+
+def test_questions_that_take_linear_mimics_only_say_so():
+    robot, _ = _loaded(CAM)
+    with pytest.raises(kt.errors.ModelError, match="joint 'cam' follows another by a polynomial"):
+        kt.inverse_dynamics_derivatives(robot, [0.1], [0.0], [0.0])
+
+
+def test_polynomials_survive_toml_and_mjcf(tmp_path):
+    robot, _ = _loaded(CAM)
+    for name in ("cam.toml", "cam.xml"):
+        kt.save(robot, tmp_path / name)
+        again = kt.load(tmp_path / name)
+        expected = kt.forward_dynamics(robot, [0.4], [1.0], [0.0])
+        assert kt.forward_dynamics(again, [0.4], [1.0], [0.0]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_damping_and_armature_of_free_and_ball_joints_are_those_of_mujoco():
+    robot, model = _loaded(BALLS)
+    d = mujoco.MjData(model)
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        q, qd = 0.6 * rng.standard_normal((2, robot.n_dof))
+        qpos, qvel = kt.coordinates_to(robot, "mujoco", q, qd, nq=model.nq)
+        d.qpos[:], d.qvel[:] = qpos, qvel
+        mujoco.mj_forward(model, d)
+        qdd = kt.forward_dynamics(robot, q, qd, np.zeros(robot.n_dof))
+        h = 1e-5
+        rates = [
+            kt.coordinates_to(robot, "mujoco", q + s * h * qd, qd + s * h * qdd, nq=model.nq)[1]
+            for s in (1, -1)
+        ]
+        assert (rates[0] - rates[1]) / (2 * h) == pytest.approx(d.qacc, abs=1e-6 * np.abs(d.qacc).max())
+
+
+def test_damping_of_a_free_joint_survives_mjcf_and_toml(tmp_path):
+    robot, _ = _loaded(BALLS)
+    q, qd = 0.3 * np.ones(robot.n_dof), np.linspace(-1, 1, robot.n_dof)
+    expected = kt.forward_dynamics(robot, q, qd, 0 * q)
+    kt.save(robot, tmp_path / "a.toml")
+    assert kt.forward_dynamics(kt.load(tmp_path / "a.toml"), q, qd, 0 * q) == pytest.approx(
+        expected, rel=1e-12
+    )
+    with pytest.warns(kt.KinetreeWarning, match=r"dampers of turning \(damping of hip\)"):
+        kt.save(robot, tmp_path / "a.xml")
+    assert 'type="free" armature="0.3" damping="0.7"' in (tmp_path / "a.xml").read_text()
+
+
+FIELD = """
+<mujoco><asset><hfield name="hills" nrow="3" ncol="4" size="2 1 0.5 0.1"
+ elevation="0 0.1 0.2 0  0.3 1 0.5 0  0 0.2 0.4 0.6"/></asset><worldbody>
+<geom type="hfield" hfield="hills" pos="0.5 0 0.1" euler="0 0 30" friction="0.8"/>
+<body pos="0 0 2"><freejoint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>
+"""
+
+
+def test_a_height_field_is_the_floor_and_survives_mjcf_and_toml(tmp_path):
+    robot, model = _loaded(FIELD)
+    floor = robot.floor
+    assert floor.terrain is not None and floor.friction == pytest.approx(0.8)
+    d = mujoco.MjData(model)
+    mujoco.mj_forward(model, d)
+    ground = kt.Ground.of(robot)
+    x, y = np.linspace(-2, 2, 4), np.linspace(-1, 1, 3)
+    R, p = d.geom_xmat[0].reshape(3, 3), d.geom_xpos[0]
+    for i in range(4):
+        for j in range(3):
+            top = p + R @ [x[i], y[j], 0.0]
+            height = ground.heights(robot, top)
+            ray = mujoco.mj_ray(
+                model,
+                d,
+                top + np.array([1e-6, 1e-6, 5.0]),
+                np.array([0.0, 0, -1]),
+                None,
+                1,
+                1,
+                np.zeros(1, dtype=np.int32),
+            )
+            if 0 < i < 3 and j == 1:
+                assert -height == pytest.approx(5.0 - ray, abs=1e-5)
+            assert -height == pytest.approx(0.5 * model.hfield_data[j * 4 + i], abs=1e-7)
+    for name in ("field.toml", "field.xml"):
+        kt.save(robot, tmp_path / name)
+        again = kt.Ground.of(kt.load(tmp_path / name))
+        places = np.random.default_rng(0).uniform(-0.9, 0.9, (20, 3))
+        assert again.heights(robot, places) == pytest.approx(ground.heights(robot, places), abs=1e-6)
+
+
+def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():
+    """In a trough with a fine grid: at its lowest place, by MuJoCo's triangles and by the spline."""
+    x, y = np.linspace(-2, 2, 41), np.linspace(-1, 1, 21)
+    heights = 0.25 * x[None, :] ** 2 * (1.0 + 0.0 * y[:, None]) / 1.0
+    given = " ".join(f"{h:.9g}" for h in heights.ravel())
+    start, end = FIELD.index('nrow="3"'), FIELD.index("/></asset>")
+    text = FIELD[:start] + f'nrow="21" ncol="41" size="2 1 1 0.1" elevation="{given}"' + FIELD[end:]
+    robot, model = _loaded(text.replace('euler="0 0 30"', ""))
+    d = mujoco.MjData(model)
+    d.qpos[:3] = 0.5, 0.0, 0.25
+    for _ in range(1000):
+        mujoco.mj_step(model, d)
+    run = kt.simulate(
+        robot, [0.5, 0.0, 0.25 - 2.0, 0, 0, 0], None, 1.0, ground=kt.Ground.of(robot), rtol=1e-6
+    )
+    assert run.q.values[-1, 2] + 2.0 == pytest.approx(d.qpos[2], abs=4e-3)
+    assert run.contact_force.values[-1].sum(axis=0)[2] == pytest.approx(9.81, rel=0.01)
