@@ -143,7 +143,7 @@ LEFT_OUT = {
         "<actuator><position name='servo' joint='h' timeconst='0.1'/></actuator>",
     ),
     "mocap motion of ghost": ("<body name='ghost' mocap='true'/>", "", ""),
-    "damping, friction, armature, spring, limit of ball joint 'b'": (
+    "friction, armature, spring, limit of ball joint 'b'": (
         "",
         "",
         "<default><joint armature='1' damping='1' frictionloss='1' stiffness='1' range='0 1'/></default>",

@@ -69,7 +69,7 @@ class Coupling:
     @cached_property
     def own_axes(self) -> Integers:
         """(n_dof,): the axes that are independent coordinates themselves."""
-        alone = (self.linear == 1.0) & (self.offset == 0.0)[:, None]
+        alone = np.asarray(self.linear == 1.0) & np.equal(self.offset[:, None], 0.0)
         if self.follows is not None:
             alone &= ~self.follows.any(axis=1)[:, None]
         return _frozen([int(np.flatnonzero(column)[0]) for column in alone.T], np.int64)

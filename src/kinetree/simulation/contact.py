@@ -129,7 +129,7 @@ def _on_terrain(
 def _points(
     mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array, up: Array
 ) -> tuple[Array, Array, Array]:
-    """Centres, places of contact and velocities of these in the world, (..., p, 3); ``up`` likewise or (3,)."""
+    """Centres, places of contact, velocities of these in the world, (..., p, 3); ``up`` likewise or (3,)."""
     known = {point.name: point for point in mechanism.contact_points}
     points = [known[name] for name in names]
     bodies = [mechanism.body_index(point.body) for point in points]
