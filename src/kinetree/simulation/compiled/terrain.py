@@ -1,7 +1,7 @@
 """Planes that touch uneven ground nearest to each contact point, as machine code, lane by lane.
 
-The surface is that of :class:`kinetree.model.HeightField`; `HeightField.nearest` has the search in NumPy. With the
-place (x, y, h) nearest to the point (a, b, c), x - a + (h - c) h_x = 0 and y - b + (h - c) h_y = 0. Where an
+The surface is that of `model.height_field`; `HeightField.nearest` has the search in NumPy. With the place
+(x, y, h) nearest to the point (a, b, c), x - a + (h - c) h_x = 0 and y - b + (h - c) h_y = 0. Where an
 ellipsoid touches depends on the normal, and the normal on where it touches: both are found in turn.
 """
 
