@@ -35,7 +35,7 @@ class HeightField:
     ``forward`` and ``side`` say from where to where (m) the grid reaches along the plane's two directions.
     The surface goes through all heights: natural cubic splines in both directions, so that its slope and its
     curvature are continuous everywhere; beyond the grid it goes on straight. A jump from one grid point to
-    the next makes ripples of a tenth of it beside the jump; steps are for :class:`kinetree.simulation.Region`.
+    the next makes ripples of a tenth of it beside it; steps are for :class:`kinetree.simulation.Region`.
 
     >>> hill = HeightField([[0, 0, 0], [0, 0.1, 0], [0, 0, 0]], forward=(-1, 1), side=(-1, 1))
     >>> float(hill.at(0.0, 0.0)), float(hill.at(-1.0, 0.3))
