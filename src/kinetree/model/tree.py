@@ -71,7 +71,7 @@ class Coupling:
         """(n_dof,): the axes that are independent coordinates themselves."""
         alone = np.asarray(self.linear == 1.0) & np.equal(self.offset[:, None], 0.0)
         if self.follows is not None:
-            alone &= ~self.follows.any(axis=1)[:, None]
+            alone = alone & np.equal(self.follows.max(axis=1, keepdims=True), 0.0)
         return _frozen([int(np.flatnonzero(column)[0]) for column in alone.T], np.int64)
 
     def at(self, q: Array) -> Array:
