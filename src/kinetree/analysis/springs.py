@@ -171,8 +171,8 @@ class _Turning(NamedTuple):
         X = np.cross(w[..., None, :], self.z) @ np.swapaxes(dZ, -1, -2)  # (l, k): w . (z_l x dZ_k)
         keep = np.swapaxes(self.before, -1, -2) | np.eye(self.Z.shape[-2], dtype=bool)  # l at or before k
         X = X * keep
-        once: Array = X * np.eye(self.Z.shape[-2])
-        return X + np.swapaxes(X, -1, -2) - once
+        both: Array = X + np.swapaxes(X, -1, -2) - X * np.eye(self.Z.shape[-2])
+        return both
 
 
 def spring_energy(tree: Tree, q: Array) -> Array:
