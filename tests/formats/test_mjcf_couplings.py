@@ -176,7 +176,7 @@ def test_a_height_field_is_the_floor_and_survives_mjcf_and_toml(tmp_path):
 
 
 def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():
-    """In a trough with a fine grid: at its lowest place, by MuJoCo's triangles and by the spline."""
+    """In a valley with a fine grid: at its lowest place, by MuJoCo's triangles and by the spline."""
     x, y = np.linspace(-2, 2, 41), np.linspace(-1, 1, 21)
     heights = 0.25 * x[None, :] ** 2 * (1.0 + 0.0 * y[:, None]) / 1.0
     given = " ".join(f"{h:.9g}" for h in heights.ravel())
