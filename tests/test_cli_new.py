@@ -188,6 +188,19 @@ def test_a_urdf_gets_feet_and_walks(tmp_path):
     assert knees.max() < -0.8
 
 
+def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
+    """Four legs are found and trot by default; the file passes the check, which plans the gait."""
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    (tmp_path / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    assert kinetree("new", "study", "gait", "--model", "dog.urdf").exit_code == 0
+    text = Path("gait.toml").read_text()
+    assert text.count("[[mechanism.contact]]") == 4 and 'schedule = "trot"' in text
+    assert check_file("gait.toml") == []
+    refused = kinetree("new", "study", "gait", "--model", "dog.urdf", "--duration", 1, "--force")
+    assert refused.exit_code == 2 and "has no --duration" in _said(refused)
+
+
 def test_what_cannot_walk_says_why(tmp_path):
     refused = kinetree("new", "study", "walk", "--model", "gripper")
     assert refused.exit_code == 2 and "no limbs that reach below" in _said(refused)

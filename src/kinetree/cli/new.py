@@ -16,7 +16,7 @@ from kinetree.errors import InputError, unknown_name
 KINDS = ("mechanism", "study")
 TEMPLATES = {
     "mechanism": ("arm", "pendulum", "cart", "dh", "legged", "biped", "planar_biped", "quadruped", "hexapod"),
-    "study": ("simulate", "inverse", "control", "predict", "walk"),
+    "study": ("simulate", "inverse", "control", "predict", "walk", "gait"),
 }  # of each kind of file; a test compares them with those that are made
 
 
@@ -37,7 +37,7 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
-            "Study: simulate, inverse, control, predict, walk; without it, NAME if it is one of these.",
+            "Study: simulate, inverse, control, predict, walk, gait; without it, NAME if it is one of these.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
@@ -123,16 +123,22 @@ def _mechanism(name: str, ask: Asking, **given: Any) -> str:
 def _study(path: Path, ask: Asking, **given: Any) -> str:
     from kinetree.model import zoo
     from kinetree.study.models import mechanism_of
-    from kinetree.study.new_study import TEMPLATES, WALK, StudyAnswers, study_file
+    from kinetree.study.new_study import GAIT, LEGGED, TEMPLATES, StudyAnswers, study_file
 
     usual = path.stem if path.stem in TEMPLATES else "simulate"
     task = ask(given["task"], f"Template ({', '.join(TEMPLATES)})", usual)
     model = ask(
-        given["model"], "Mechanism (name of the zoo or file)", "spatial_biped" if task == WALK else "gripper"
+        given["model"],
+        "Mechanism (name of the zoo or file)",
+        "spatial_biped" if task in LEGGED else "gripper",
     )
-    duration = ask(given["duration"], "Duration (s)", 5.0 if task == WALK else 1.0)
+    if task == GAIT:
+        _refuse("study of the task gait", duration=given["duration"])
+        duration = 1.0
+    else:
+        duration = ask(given["duration"], "Duration (s)", 5.0 if task in LEGGED else 1.0)
     mechanism = mechanism_of(model)
-    floated = task == WALK and model.lower().endswith((".urdf", ".sdf", ".xacro")) and not _moves(mechanism)
+    floated = task in LEGGED and model.lower().endswith((".urdf", ".sdf", ".xacro")) and not _moves(mechanism)
     if floated:
         mechanism = mechanism_of(model, floating_base=True)
     seen = model if model in zoo.ZOO else Path(os.path.relpath(model, path.parent)).as_posix()

@@ -18,8 +18,11 @@ TASKS = {
     "control": "how well a law follows a motion",
     "predict": "the best motion: the fastest within torque limits, or the smoothest",
 }
-WALK = "walk"
-TEMPLATES = TASKS | {WALK: "a robot with legs that walks by the walking law"}
+WALK, GAIT = LEGGED = ("walk", "gait")
+TEMPLATES = TASKS | {
+    WALK: "a robot with legs that walks by the walking law",
+    GAIT: "the cheapest gait of a robot with legs",
+}
 REACH = 0.5  # rad or m: how far the motion goes where limits let it
 
 
@@ -46,7 +49,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     >>> print(study_file(StudyAnswers("fall"), zoo.gripper()).splitlines()[3])
     [study]
     """
-    if answers.task == WALK:
+    if answers.task in LEGGED:
         return walking_study(answers, mechanism)
     if not mechanism.n_dof:
         raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
@@ -55,7 +58,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
         raise InputError(
             f"a {answers.task} study of '{mechanism.name}', which floats, needs a gait: copy an "
             "example, such as kinetree examples copy planar_biped_walk; simulate, inverse and, for robots "
-            "with legs, walk can be made here"
+            "with legs, walk and gait can be made here"
         )
     if answers.task == "predict":
         check_open(mechanism, f"a study of the task '{answers.task}'")
@@ -85,13 +88,15 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
 def walking_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """The text of a study of a robot that walks, with feet where its file has none."""
     from kinetree.study.feet import proposed_feet
-    from kinetree.study.new_walk import walking_lines
+    from kinetree.study.new_walk import gait_lines, walking_lines
 
     if not mechanism.contact_points:
         feet = proposed_feet(mechanism)
         mechanism = replace(mechanism, contact_points=feet)
     else:
         feet = ()
+    if answers.task == GAIT:
+        return "\n".join(gait_lines(answers.name, answers.model, mechanism, feet, answers.floated)) + "\n"
     lines = walking_lines(answers.name, answers.model, answers.duration, mechanism, feet, answers.floated)
     return "\n".join(lines) + "\n"
 

@@ -40,11 +40,7 @@ def walking_lines(
         f"title = {json.dumps(name)}",
         f"duration = {duration:g}  # s",
         "",
-        "[mechanism]",
-        f"{'zoo' if model in zoo.ZOO else 'file'} = {json.dumps(model)}",
-        *(["parameters = { floating_base = true }  # the file's root is free to move"] if floated else []),
-        *_feet(feet),
-        "",
+        *_mechanism(model, feet, floated),
         "[controller]",
         'kind = "walking"',
         f"speed = {speed:.2g}  # m/s; up to {0.2 * unit:.2g} is easy, the most is {FASTEST * unit:.2g}; or",
@@ -64,6 +60,52 @@ def walking_lines(
         "[plot]",
         'variables = ["q", "tau", "contact_force"]',
     ]  # fmt: skip
+
+
+def gait_lines(
+    name: str, model: str, mechanism: Mechanism, feet: Sequence[ContactPoint] = (), floated: bool = False
+) -> list[str]:
+    """The study of the cheapest gait; arguments as of :func:`walking_lines`."""
+    from kinetree.studies.gaits.schedule import named_schedules
+
+    walker = walker_of(mechanism)
+    known = list(named_schedules(len(walker.feet)))
+    unit = math.sqrt(walker.gravity * walker.leg)
+    asked = [f"schedule = {json.dumps(known[0])}  # or {', '.join([*known[1:], 'best'])}; hop, jump"]
+    if not known:
+        each = ", ".join(
+            f"{json.dumps(x.body)} = {k / len(walker.feet):.3g}" for k, x in enumerate(walker.feet)
+        )
+        asked = [f"touchdown = {{ {each} }}  # of the cycle", "duty = 0.75  # of the cycle, on the ground"]
+    return [
+        f"# {name}: the cheapest gait of {_described(walker)}.",
+        "# SI units and rad. Every key: kinetree schema --study",
+        "# Run it:  kinetree run FILE --report gait.html      look at it:  kinetree show RESULT",
+        "[study]",
+        'task = "gait"',
+        f"title = {json.dumps(name)}",
+        "",
+        *_mechanism(model, feet, floated),
+        "[gait]",
+        f"speed = {0.15 * unit:.2g}  # m/s",
+        *asked,
+        "tracked = 2  # cycles that are followed on the ground",
+        f"# clearance = {0.05 * walker.leg:.2g}  # m, of swinging feet at mid-swing",
+        "# period = 1.0  # s, of a cycle; default by the length of the legs",
+        "",
+        "[plot]",
+        'variables = ["q", "tau"]',
+    ]  # fmt: skip
+
+
+def _mechanism(model: str, feet: Sequence[ContactPoint], floated: bool) -> list[str]:
+    return [
+        "[mechanism]",
+        f"{'zoo' if model in zoo.ZOO else 'file'} = {json.dumps(model)}",
+        *(["parameters = { floating_base = true }  # the file's root is free to move"] if floated else []),
+        *_feet(feet),
+        "",
+    ]
 
 
 def _described(walker: Walker) -> str:
