@@ -30,6 +30,7 @@ from kinetree.trajectories.combined import repeat
 from kinetree.trajectories.tabulated_motion import from_table
 
 BEST = "best"
+SLOWER = 0.2  # of the speed: by how much a gait that is followed may miss it
 ROWS = 20  # of the table between two knots, that a law follows
 
 
@@ -92,10 +93,11 @@ class PredictedGait(Verified):
             return result
         run = self.track(cycles)
         steps, speed = self.walked(run)
+        wanted = self.plan.task.speed
         asked = cycles * len(set(self.plan.schedule.touchdown))
         check = Check(
-            steps, asked, steps >= asked - 1e-6, "1",
-            f"followed on the ground it walks {steps:.1f} of {asked} steps at {speed:.2f} m/s",
+            steps, asked, steps >= asked - 1e-6 and abs(speed - wanted) <= SLOWER * wanted, "1",
+            f"followed on the ground it walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s",
         )  # fmt: skip
         return replace(result, audit={**result.audit, "tracked": check})
 

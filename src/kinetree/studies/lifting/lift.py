@@ -19,14 +19,15 @@ from kinetree.result.labelled import coordinates_of, labelled_dataset, variables
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
-from kinetree.studies.lifting.checks import Course, checked
+from kinetree.studies.lifting.checks import Course, checked, simulation
 from kinetree.studies.lifting.conflict import conflicts
 from kinetree.studies.lifting.problem import BOX, Lifter, lifter, lifting_problem
-from kinetree.studies.lifting.task import Lifting, described
+from kinetree.studies.lifting.task import MOST_POINTS, Lifting, described
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
 JOINTS = {"back": "lumbar", "right_knee": "right_thigh", "left_knee": "left_shank"}
+FINER, REFINED = 1.6, 2  # segments beside those of a lift that fails a check between samples; how often
 ROUGH = 1e-2  # tolerance of the lift with both hands that one with one hand begins with
 
 
@@ -139,10 +140,21 @@ def lift(
     if start is None and not task.symmetric:
         start = _from_both_hands(task, who, search)
     prediction = predict(problem, start=start, tolerance=tolerance, **search)
+    checks = checked(who, prediction)
+    for _ in range(REFINED):  # what fails between the instants of the rows is looked for on a finer mesh
+        points = round(FINER * who.task.points)
+        if not prediction.solved or points > MOST_POINTS or all(x.passed for x in checks.values()):
+            break
+        who = replace(who, task=who.task.changed(points=points))
+        problem = lifting_problem(who.task, who)
+        start = None if task.symmetric else (prediction.t, prediction.q)
+        prediction = predict(problem, start=start, tolerance=tolerance, **search)
+        checks = checked(who, prediction)
     found = perf_counter()
     infeasible = prediction.outcome.status is Status.INFEASIBLE
     why = conflicts(who, problem, start) if infeasible else []
-    checks = checked(who, prediction, simulated=simulated and prediction.solved_at_samples)
+    if simulated and prediction.solved:
+        checks["simulation"] = simulation(who, prediction)
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
     return Lift(who, prediction, checks, seconds, tuple(why))
 

@@ -21,6 +21,7 @@ POSITIVE = ("depth", "tall", "wide", "friction")
 NOT_NEGATIVE = (
     "box", "gap", "onto", "aside", "margin", "time", "effort", "acceleration", "posture", "clearance",
 )  # fmt: skip
+MOST_POINTS = 60
 BEYOND = 0.02  # m, by which a shelf begins beyond the box unless said otherwise
 
 
@@ -160,8 +161,8 @@ class Lifting:
                 raise InputError(f"lifting: {name} must be positive, got {value:g}")
         if not 0.2 <= self.inside <= 0.95:
             raise InputError(f"lifting: inside must be from 0.2 to 0.95 of the lift, got {self.inside:g}")
-        if not 5 <= self.points <= 60:
-            raise InputError(f"lifting: points must be from 5 to 60, got {self.points}")
+        if not 5 <= self.points <= MOST_POINTS:
+            raise InputError(f"lifting: points must be from 5 to {MOST_POINTS}, got {self.points}")
 
     def _check_box(self) -> None:
         if self.box > HEAVIEST * self.mass:
