@@ -11,15 +11,14 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks import measure
+from benchmarks.findings import write_site
 from benchmarks.hybrid import hybrid
 from benchmarks.loops import loops
 from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
-from benchmarks.plot import save_plot
 from benchmarks.prediction import predictions
-from benchmarks.report import page, print_report
+from benchmarks.report import print_report
 from benchmarks.simulation import simulations
-from benchmarks.simulation_plot import save_simulation_plot
 from benchmarks.startup import startup
 from benchmarks.terminal import WIDEST
 from kinetree.engine.buffers import keep
@@ -44,12 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if options.json is not None:
         options.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    if options.page is not None:
-        options.page.write_text(page(results), encoding="utf-8")
-    if options.plot is not None:
-        save_plot(results, options.plot)
-    if options.simulation_plot is not None:
-        save_simulation_plot(results, options.simulation_plot)
+    if options.site is not None:
+        write_site(results, options.site)
     print_report(results, console)
     return 0
 
@@ -100,10 +95,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     plans.add_argument("only", nargs="?", choices=["loops"], help="only mechanisms with closed loops")
     plans.add_argument("--from", dest="saved", type=Path, metavar="FILE.json", help="show a saved run")
     parser.add_argument("--json", type=Path, metavar="FILE.json", help="save the figures")
-    parser.add_argument("--page", type=Path, metavar="FILE.md", help="write the figures as Markdown")
-    parser.add_argument("--plot", type=Path, metavar="FILE.png", help="draw ratios, growth, errors over time")
     parser.add_argument(
-        "--simulation-plot", type=Path, metavar="FILE.png", help="draw errors of simulations over time"
+        "--site",
+        type=Path,
+        metavar="FOLDER",
+        help="write page, pictures and raw tables for the documentation",
     )
     parser.set_defaults(plan="full")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The run as a picture: how many times faster, how time grows with length, errors over time."""
+"""The run as pictures: how many times faster, how time grows with length."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.simulation_plot import draw_curves
 from benchmarks.tables import PEERS
 from benchmarks.targets import Results
 
@@ -17,27 +16,22 @@ COLOURS = {"kinetree": "black"} | {name: f"C{k}" for k, name in enumerate(PEERS)
 SHOWN = ("pinocchio", "pinocchio parallel", "mujoco", "mujoco rollout", "drake", "robotics-toolbox")
 
 
-def save_plot(results: dict[str, Any], path: Path) -> None:
-    """Bars of time ratios for each model, growth lines of chains; below, errors of simulations over time."""
+def save_ratio_plot(results: dict[str, Any], path: Path) -> None:
+    """Bars of time ratios for each model."""
     models = list(dict.fromkeys(row["model"] for row in results["timings"]))
-    curves = results.get("simulation_curves", [])
-    cases = list(dict.fromkeys(row["case"] for row in curves))
-    columns, lines = max(len(models) + 1, len(cases)), 2 if cases else 1
-    figure = Figure(figsize=(5.0 * columns, 5.0 * lines), layout="constrained")
-    grid = figure.subplots(lines, columns, squeeze=False)
-    for ax in grid.flat:
-        ax.set_visible(False)
-    for ax, model in zip(grid[0], models, strict=False):
-        ax.set_visible(True)
+    figure = Figure(figsize=(4.2 * len(models), 5.2), layout="constrained")
+    axes = figure.subplots(1, len(models), squeeze=False).flat
+    for ax, model in zip(axes, models, strict=True):
         _draw_ratios(ax, results, model)
-    grid[0][len(models)].set_visible(True)
-    _draw_growth(grid[0][len(models)], results)
-    for ax, case in zip(grid[-1], cases, strict=False):
-        ax.set_visible(True)
-        draw_curves(ax, [row for row in curves if row["case"] == case])
-    machine = results["machine"]
-    figure.suptitle(f"{machine['processor']}, one thread, {machine['date']}", fontsize=10)
-    figure.savefig(path, dpi=120)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+    figure.savefig(path, dpi=80)
+
+
+def save_growth_plot(results: dict[str, Any], path: Path) -> None:
+    """How time grows with the length of a chain."""
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    _draw_growth(figure.subplots(), results)
+    figure.savefig(path, dpi=80)
 
 
 def _draw_ratios(ax: Axes, results: dict[str, Any], model: str) -> None:
@@ -62,8 +56,6 @@ def _draw_ratios(ax: Axes, results: dict[str, Any], model: str) -> None:
     ax.set(xscale="log", xlabel=f"times Kinetree's time, batch {batch}", title=model)
     ax.set_yticks([y for y, _ in labels], [text.replace(" dynamics", "\ndynamics") for _, text in labels])
     ax.invert_yaxis()
-    if seen:
-        ax.legend(fontsize=8)
 
 
 def _draw_growth(ax: Axes, results: dict[str, Any]) -> None:

@@ -17,10 +17,10 @@ def save_simulation_plot(results: dict[str, Any], path: Path) -> None:
     curves = results["simulation_curves"]
     cases = list(dict.fromkeys(row["case"] for row in curves))
     lines = -(-len(cases) // 2)
-    figure = Figure(figsize=(13.0, 5.5 * lines), layout="constrained")
+    figure = Figure(figsize=(13.0, 4.4 * lines), layout="constrained")
     for ax, case in zip(figure.subplots(lines, 2, squeeze=False).flat, cases, strict=False):
         draw_curves(ax, [row for row in curves if row["case"] == case])
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=75)
 
 
 def draw_curves(ax: Axes, rows: list[dict[str, Any]]) -> None:

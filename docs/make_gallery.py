@@ -1,4 +1,4 @@
-"""Makes the gallery: runs every shipped example, draws the documents' figures, writes the page.
+"""Makes the gallery: runs every shipped example, draws its figures, writes the page by goals.
 
 ``python docs/make_gallery.py`` makes all of it, ``python docs/make_gallery.py NAME ...`` some of it again.
 """
@@ -25,28 +25,75 @@ from kinetree.study.file import read_study
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "gallery"
-TASKS = {
-    "inverse": "Torques of a motion",
-    "hybrid": "Joints prescribed and driven",
-    "simulate": "Free fall",
-    "control": "Walking",
-    "walk": "A person walks",
-    "lift": "A person lifts",
-    "gait": "Predicted gaits",
-    "predict": "The best motion",
-    "stability": "Numerical stability",
-    "compare": "Side by side",
-    "iftomm": "Benchmark problems",
+GOALS = {
+    "People who walk and lift": (
+        "Predicted from standing, with joint torques and ground reactions; [tutorial](tutorials/human.md).",
+        (
+            "walking",
+            "lifting",
+            "lifting_one_hand",
+            "lifting_repeated",
+            "walking_speed_step",
+            "walking_two_step",
+        ),
+    ),
+    "Robots that walk, trot and jump": (
+        "On compliant ground, under control or as the gait of least effort; [tutorial](tutorials/walker.md).",
+        (
+            *("quadruped_predicted_trot", "planar_biped_jump", "planar_biped_walk", "spatial_biped_walk"),
+            *("quadruped_trot", "hexapod_tripod", "jansen_walk", "planar_biped_dust", "quadruped_grounds"),
+            *("quadruped_fall",),
+        ),
+    ),
+    "The fastest or cheapest motion": (
+        "Time, effort and loads within the limits of motors and joints; [tutorial](tutorials/planner.md).",
+        (
+            *("two_link_minimum_time", "stewart_minimum_time", "five_bar_minimum_time", "two_link_lifting"),
+            *("two_link_lift_and_return", "two_arms_carry", "cart_pole_swing_up", "prismatic_arm"),
+            *("two_link_pareto", "two_link_spared_joint", "two_link_starts"),
+        ),
+    ),
+    "Torques that a motion needs": (
+        "To choose motors and gearboxes; [tutorial](tutorials/arm.md).",
+        (
+            *(
+                "kuka_inverse_dynamics",
+                "kuka_pick_masses",
+                "gripper_inverse_dynamics",
+                "biped_single_support",
+            ),
+            *("quadruped_prescribed",),
+        ),
+    ),
+    "Parallel mechanisms and linkages": (
+        "Closed loops with the forces at their pins; [tutorial](tutorials/parallel.md).",
+        (
+            *("stewart_following", "three_rrr_circle", "four_bar_crank", "robotic_leg_crank"),
+            *("three_rrr_free_fall", "four_bar_free_fall", "four_bar_forced_simulation"),
+            *("robotic_leg_forced_simulation", "iftomm"),
+        ),
+    ),
+    "Controllers beside each other": (
+        "With an exact model and with a wrong one; [tutorial](tutorials/motors.md).",
+        ("quadruped_laws", "planar_biped_laws", "spatial_biped_laws", "hexapod_laws"),
+    ),
+    "How far a simulation can be trusted": (
+        "Energy, integrators and open-loop torques; [tutorial](tutorials/teaching.md).",
+        (
+            *("gripper_free_fall", "kuka_free_fall", "gripper_two_ways", "biped_forced_simulation"),
+            *("puma_stability", "two_link_joint_free", "two_link_joint_locked"),
+        ),
+    ),
 }
 COLUMNS, DPI, COLORS = 3, 100, 96
 LONG_NAME = 16  # letters of a line's name that leave no room for a second one beside it
 USUAL = 97.0  # percent of the values that are no peaks
 HEAD = """# Gallery
 
-The documents' numerical examples, and some more, each a study that comes with the package: run one with
-`kinetree run NAME`, copy and change it with `kinetree examples copy NAME FOLDER`. Pictures show the curves of
-the documents' figures, whose numbers stand above them; what was asked for is broad and pale. Which figure is
-where, and what differs: [Figures of the documents](figures.md). This page is made by
+What Kinetree can do, by goal. Each example is a study that comes with the package: run one with
+`kinetree run NAME`, copy and change it with `kinetree examples copy NAME FOLDER`. Broad pale lines are what
+was asked for. Many examples reproduce published figures, which the texts below the pictures cite;
+[figures of the sources](figures.md) has all of them, and what differs. This page is made by
 `python docs/make_gallery.py`.
 """
 
@@ -57,17 +104,21 @@ def main(names: list[str]) -> None:
     before = sections((DOCS / "gallery.md").read_text(encoding="utf-8"))
     IMAGES.mkdir(parents=True, exist_ok=True)
     parts = [HEAD]
-    for task, title in TASKS.items():
-        parts.append(f"## {title}\n")
-        for example in (x for x in examples() if x.task == task):
-            if example.name in wanted:
-                result = kt.run(example.name)
-                page = FIGURES.get(example.name, usual)(result)
-                picture(example.name, page, result.mechanism)
-                parts.append(section(example.name, page))
-                print(f"made {example.name}")
-            elif example.name in before:
-                parts.append(before[example.name])
+    known = {example.name for example in examples()}
+    listed = [name for _, names in GOALS.values() for name in names]
+    if set(listed) != known or len(listed) != len(known):
+        raise ValueError(f"GOALS must list every example once; look at {sorted(set(listed) ^ known)}")
+    for title, (about, names) in GOALS.items():
+        parts.append(f"## {title}\n\n{about}\n")
+        for name in names:
+            if name in wanted:
+                result = kt.run(name)
+                page = FIGURES.get(name, usual)(result)
+                picture(name, page, result.mechanism)
+                parts.append(section(name, page))
+                print(f"made {name}")
+            elif name in before:
+                parts.append(before[name])
     (DOCS / "gallery.md").write_text("\n".join(parts).rstrip() + "\n", encoding="utf-8")
 
 
@@ -81,25 +132,22 @@ def sections(text: str) -> dict[str, str]:
 
 
 def section(name: str, page: Page) -> str:
-    """Title, text with the documents' figures, command, picture, numbers."""
+    """Title, picture, numbers, command, then the text with its sources."""
     tables = read_study(name).tables
     study, verb = tables.study, "run" if tables.sweep is None else "sweep"
     lines = [
         f"### {study.title} {{#{name}}}",
         "",
-        " ".join(str(study.description).split()),
-        "",
-        f"```sh\nkinetree {verb} {name}\n```",
-        "",
-        f"![{study.title}: curves of the documents' figures](images/gallery/{name}.png)",
+        f"![{study.title}](images/gallery/{name}.png)",
         "",
     ]
     if page.rows:
-        documents = any(row[2] for row in page.rows)
-        lines += ["| | here | document |", "|---|---|---|"] if documents else ["| | here |", "|---|---|"]
+        sources = any(row[2] for row in page.rows)
+        lines += ["| | here | source |", "|---|---|---|"] if sources else ["| | here |", "|---|---|"]
         for what, here, there in page.rows:
-            lines.append(f"| {what} | {here} | {there} |" if documents else f"| {what} | {here} |")
+            lines.append(f"| {what} | {here} | {there} |" if sources else f"| {what} | {here} |")
         lines.append("")
+    lines += [f"```sh\nkinetree {verb} {name}\n```", "", " ".join(str(study.description).split()), ""]
     return "\n".join(lines)
 
 

@@ -1,6 +1,8 @@
 """The benchmarks run, and what they save has the shape that reports are made from. No speed is asserted."""
 
+import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +12,11 @@ import pytest
 from benchmarks import own
 from benchmarks.contact_law import contact_law
 from benchmarks.coordinates import peer_states
+from benchmarks.findings import BEGIN, END, file_name, measured_table, page, with_measured
 from benchmarks.mechanisms import padded
 from benchmarks.reach import time_to_reach
 from benchmarks.simulation_cases import quadruped
+from benchmarks.tables import all_tables
 
 import kinetree as kt
 
@@ -40,11 +44,11 @@ SECTIONS = {
 def run(tmp_path_factory):
     """One tiny run from the command line: what it saved and what it printed."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    saved, page = folder / "run.json", folder / "run.md"
-    command = [sys.executable, "-m", "benchmarks", "--smoke", "--json", str(saved), "--page", str(page)]
+    saved, site = folder / "run.json", folder / "docs"
+    command = [sys.executable, "-m", "benchmarks", "--smoke", "--json", str(saved), "--site", str(site)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
-    return json.loads(saved.read_text(encoding="utf-8")), done.stdout, page.read_text(encoding="utf-8")
+    return json.loads(saved.read_text(encoding="utf-8")), done.stdout, site
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -151,15 +155,44 @@ def test_mujoco_stands_on_the_same_ground():
     assert np.allclose(found, qdd, rtol=1e-6, atol=1e-6 * np.abs(qdd).max())
 
 
-def test_report_and_page_have_the_same_tables(run):
-    results, printed, page = run
+def test_every_printed_table_is_a_file_that_the_page_links_to(run):
+    results, printed, site = run
+    page = (site / "benchmarks.md").read_text(encoding="utf-8")
     assert results["machine"]["processor"] in page
-    titles = ("Targets", "arm, 6 degrees of freedom", "Kernels alone", "Growth", "Simulation", "Rollouts")
-    for title in (*titles, "Agreement"):
-        assert title in printed
-        assert f"## {title}\n" in page
-    heads = [line for line in page.splitlines() if line.startswith("|--")]
-    assert len(heads) == page.count("\n## ")
+    tables = all_tables(results)
+    titles = {
+        "Targets",
+        "arm, 6 degrees of freedom",
+        "Kernels alone",
+        "Growth",
+        "Simulation",
+        "Rollouts",
+        "Agreement",
+    }
+    assert titles <= {table.title for table in tables}
+    for table in tables:
+        assert table.title in printed
+        place = f"assets/benchmarks/{file_name(table)}.csv"
+        assert f"[{table.title}]({place})" in page
+        with (site / place).open(encoding="utf-8", newline="") as file:
+            assert list(csv.reader(file))[1:] == [list(row) for row in (table.head, *table.rows)]
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page)
+    assert len(shown) == 3 and all((site / picture).stat().st_size > 0 for picture in shown)
+
+
+def test_the_page_and_the_tables_beside_other_libraries_are_those_of_the_saved_run():
+    """``python -m benchmarks --from benchmarks/results.json --site docs`` after a run."""
+    results = json.loads((ROOT / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    assert (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8") == page(results)
+    for name in ("README.md", "docs/index.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert measured_table(results) in text and with_measured(text, results) == text
+
+
+def test_pages_without_marks_stay_as_they_are(run):
+    assert with_measured("no marks", run[0]) == "no marks"
+    changed = with_measured(f"a {BEGIN} old {END} b", run[0])
+    assert changed.startswith(f"a {BEGIN}\n") and changed.endswith(f"{END} b") and "old" not in changed
 
 
 def test_ones_own_mechanism_is_raced_with_the_peers(capsys):

@@ -1,45 +1,76 @@
-"""The notebooks run from top to bottom, and are kept without what they show."""
+"""Notebooks are the tutorials with stored outputs; tutorials are executed as pages, one notebook as such."""
 
+import re
 import warnings
-from pathlib import Path
 
 import nbformat
 import pytest
 
-from support.pages import ROOT
+from support.pages import DOCS, ROOT, blocks, difference, docs_script
 
+made = docs_script("make_notebooks")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+LARGEST = 400_000  # bytes
 
 
-def read(path):
-    return nbformat.read(path, as_version=4)
+def read(name):
+    return nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
 
 
-def test_there_are_notebooks():
-    assert {path.stem for path in NOTEBOOKS} >= {"arm", "walk"}
+def page_of(name):
+    return DOCS / "tutorials" / f"{name}.md"
+
+
+def printed(cell):
+    """What a cell has printed, errors of commands included."""
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+def test_every_tutorial_by_user_has_its_notebook():
+    assert {path.stem for path in NOTEBOOKS} == set(made.NAMES)
+
+
+@pytest.mark.parametrize("name", made.NAMES)
+def test_a_notebook_has_the_cells_of_its_tutorial(name):
+    """``python docs/make_notebooks.py`` after a tutorial has changed."""
+    stored, wanted = read(name), made.notebook_of(page_of(name).read_text(encoding="utf-8"))
+    nbformat.validate(stored)
+    assert [(x.cell_type, x.source) for x in stored.cells] == [
+        (x.cell_type, x.source) for x in wanted.cells
+    ]
+
+
+@pytest.mark.parametrize("name", made.NAMES)
+def test_stored_outputs_are_those_of_the_page(name):
+    """Numbers agree as far as the page shows them; no cell has failed, every one has run."""
+    stored = read(name)
+    codes = [cell for cell in stored.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in codes)
+    assert not [x for cell in codes for x in cell.outputs if x.output_type == "error"]
+    texts = {cell.source: printed(cell) for cell in codes}
+    found = blocks(page_of(name))
+    compared = 0
+    for block, after in zip(found, found[1:], strict=False):
+        if block.language == "python" and after.language == "output" and not block.title:
+            assert not difference(after.body, texts[block.body.rstrip()]), f"{name}: line {block.line}"
+            compared += 1
+    assert compared
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_are_kept_without_outputs(path):
-    notebook = read(path)
-    nbformat.validate(notebook)
-    for cell in notebook.cells:
-        assert not cell.get("outputs") and not cell.get("execution_count"), "clear all outputs before saving"
+def test_notebooks_are_small_and_link_to_files(path):
+    assert path.stat().st_size < LARGEST
+    prose = "\n".join(cell.source for cell in read(path.stem).cells if cell.cell_type == "markdown")
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", prose)
+    assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_run(path, tmp_path, monkeypatch):
+def test_a_notebook_runs(tmp_path, monkeypatch):
+    """The lightest one, by the machinery that makes all of them."""
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the kernel's own machinery
-        from nbclient import NotebookClient
-
-        monkeypatch.setenv("MPLBACKEND", "agg")
-        monkeypatch.setenv("PYTHONWARNINGS", "ignore")
-        monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-        done = NotebookClient(
-            read(path), timeout=300, resources={"metadata": {"path": str(tmp_path)}}
-        ).execute()
-    codes = [cell for cell in done.cells if cell.cell_type == "code"]
-    assert all(cell.execution_count for cell in codes)
-    assert any(cell.outputs for cell in codes)
-    assert not list(Path(tmp_path).glob("*.ipynb"))
+        done = made.executed(made.notebook_of("Text.\n\n```python\nprint(1 + 1)\n```\n"))
+    assert [cell.cell_type for cell in done.cells] == ["markdown", "code"]
+    assert printed(done.cells[1]) == "2\n"
