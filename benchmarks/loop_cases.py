@@ -35,11 +35,11 @@ class LoopCase(Case):
         return final_positions(simulator.run(self.q0, self.rates))
 
     def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.simulation.Simulator:
-        """A prepared simulation that tells the final state."""
+        """A prepared simulation that returns the final state."""
         return super().simulator(mechanism, torque=self.torque, **options)
 
     def public(self, method: str, tolerance: float) -> Any:
-        """The public call with everything that it tells."""
+        """The public call with everything that it returns."""
         return kt.simulate(
             self.mechanism,
             self.q0,

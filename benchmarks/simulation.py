@@ -135,7 +135,7 @@ def timed(points: Sequence[Point], seconds: float) -> list[Row]:
 
 
 def _kinetree(case: Case, tolerances: Collection[float]) -> dict[tuple[str, str], list[Runner]]:
-    """Kinetree prepared, for the final state alone; and its public call with everything it tells."""
+    """Kinetree prepared, for the final state alone; and its public call with everything it returns."""
     found = {}
     for method in METHODS if case.ground is None else STIFF_METHODS:
         found[PREPARED, method] = [

@@ -36,7 +36,7 @@ class Case:
         raise RuntimeError(f"{self.name}: there is no reference")
 
     def simulator(self, mechanism: kt.Mechanism | None = None, **options: Any) -> kt.simulation.Simulator:
-        """A prepared simulation that tells the final state."""
+        """A prepared simulation that returns the final state."""
         who, end = mechanism or self.mechanism, [self.duration]
         return kt.simulation.Simulator(who, self.duration, ground=self.ground, times=end, **options)
 

@@ -155,7 +155,7 @@ def _mujoco(arm: kt.Mechanism, masses: Array) -> Callable[[int], Array]:
 
 
 def _swept(count: int) -> None:
-    """The same as a sweep of a study, with everything that belongs to it: plan, samples, audit, store."""
+    """The cases as a sweep of a study, with everything that belongs to it: plan, samples, audit, store."""
     settings = {"integrator": {"rtol": 1e-4}, "output": {"samples": 2}}
     with tempfile.TemporaryDirectory() as folder:
         some = {"samples": count, "settings": settings, "measures": {"last": "last q"}}

@@ -106,7 +106,7 @@ def test_all_faults_of_a_file_are_found_with_their_lines(write):
 def test_a_healthy_file_is_clean(write):
     assert check_file(write("arm.toml", ARM)) == []
     result = kinetree("check", "arm.toml")
-    assert (result.exit_code, result.output) == (0, "1 file: nothing to complain about\n")
+    assert (result.exit_code, result.output) == (0, "1 file: no problems found\n")
 
 
 @pytest.mark.parametrize("rule", SUSPICIOUS)

@@ -35,7 +35,7 @@ class KinetreeError(Exception):
 
 
 class KinetreeWarning(UserWarning):
-    """Base of every warning that Kinetree issues: an answer is given, with a doubt that the text names."""
+    """Base of every warning that Kinetree issues: there is an answer, and the text says what is uncertain."""
 
 
 class ModelError(KinetreeError, ValueError):

@@ -157,7 +157,7 @@ BAD_FILES = {
     "degrees on a slider": (
         HEAD + 'joint = { kind = "prismatic", lower = "-90 deg" }',
         ModelError,
-        [UPPER, "lower of a sliding axis", "-90 deg"],
+        [UPPER, "lower of a prismatic axis", "-90 deg"],
     ),
     "unknown angle": (
         HEAD + 'joint = { kind = "revolute", upper = "pi" }',

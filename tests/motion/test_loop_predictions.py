@@ -243,7 +243,7 @@ def test_a_target_out_of_reach_ends_with_an_explanation():
 def test_what_cannot_be_asked_for_is_refused(changes, message):
     with pytest.raises(kt.errors.InputError, match=message):
         problem(**changes)
-    with pytest.raises(kt.errors.InputError, match="guess tells the branch"):
+    with pytest.raises(kt.errors.InputError, match="guess selects the branch"):
         kt.Problem(kt.zoo.two_link(), objective=Time(), guess=[0.0, 0.0])
 
 

@@ -193,7 +193,7 @@ def test_what_cannot_be_lifted_names_what_stands_in_the_way():
     ("changes", "message"),
     [
         ({"box": -1.0}, "box must be 0 or more, got -1"),
-        ({"box": 200.0}, "nobody lifts that"),
+        ({"box": 200.0}, "no one lifts that"),
         ({"hand": "foot"}, "unknown hand 'foot'"),
         ({"shelf": 2.5}, "out of reach"),
         ({"shelf": -0.1}, "shelf must be 0 or more"),

@@ -45,7 +45,7 @@ def plain_rows(x: Array, batch: tuple[int, ...], count: int) -> Array:
 def is_plain(tree: Tree, inputs: Sequence[Any]) -> bool:
     """Whether inputs are plain arrays (batch, n), such as compiled code takes without a look at the values.
 
-    For kernels whose inputs are n numbers each. Compiled code tells whether the answer, and what it came
+    For kernels whose inputs are n numbers each. Compiled code shows whether the answer, and what it came
     from, can be trusted; if not, the caller looks closer.
     """
     shape: tuple[int, ...] = inputs[0].shape if type(inputs[0]) is np.ndarray else ()

@@ -95,7 +95,7 @@ def answers(
     wrenches: Wrenches = None,
     fixed: Sequence[Wrench] = (),
 ) -> list[Array]:
-    """All parts of what a formulation tells about the axes of a tree of the mechanism, (..., part) each.
+    """All parts of what a formulation computes for the axes of a tree of the mechanism, (..., part) each.
 
     ``fixed`` are further wrenches that keep their direction in the world and their point of the body.
     """
@@ -135,7 +135,7 @@ def closed_answers(
     wrenches: Wrenches = None,
     further: tuple[Any, ...] = (),
 ) -> list[Array]:
-    """All parts of what a formulation tells about a mechanism with closed loops, state by state."""
+    """All parts of what a formulation computes for a mechanism with closed loops, state by state."""
     module_of(name)
     function = described(name).closed.get(ability)
     if function is None:
@@ -165,7 +165,7 @@ def closed_answers(
 
 
 def _shapes(ability: str, n: int) -> list[tuple[int, ...]]:
-    """What a formulation tells of n axes, part by part."""
+    """What a formulation computes for n axes, part by part."""
     by_ability: dict[str, list[tuple[int, ...]]] = {
         "mass_matrix": [(n, n)],
         "joint_reactions": [(n, 6)],

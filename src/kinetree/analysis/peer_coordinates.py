@@ -85,7 +85,7 @@ def coordinates_to(
 ) -> Any:
     """Positions (..., nq) of another library, or (qpos, qvel) if rates are given; see `coordinates_from`.
 
-    ``nq`` is the length of the other library's positions (``model.nq``): it tells whether a joint that
+    ``nq`` is the length of the other library's positions (``model.nq``): it shows whether a joint that
     rotates without limits has one number there or, as is assumed, cosine and sine, as Pinocchio's continuous
     joints have.
 

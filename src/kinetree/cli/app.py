@@ -266,7 +266,7 @@ def show_error(message: str) -> None:
 
 
 def _show_warning(message: Warning | str, *place: Any, **more: Any) -> None:
-    """Print a doubt as a line, without the place in the code where it came up."""
+    """Print a warning as a line, without the place in the code where it came up."""
     say(f"warning: {message}", stderr=True, style="yellow")
 
 

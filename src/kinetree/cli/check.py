@@ -85,4 +85,4 @@ def _summary(files: int, errors: int, warnings: int) -> str:
     counts = [
         f"{n} {word}{'' if n == 1 else 's'}" for n, word in ((errors, "error"), (warnings, "warning")) if n
     ]
-    return f"{files} file{'' if files == 1 else 's'}: {', '.join(counts) or 'nothing to complain about'}"
+    return f"{files} file{'' if files == 1 else 's'}: {', '.join(counts) or 'no problems found'}"

@@ -33,7 +33,7 @@ def export(
         Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
     ],
     file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
-    output: Annotated[Path | None, output_option("The same as FILE.")] = None,
+    output: Annotated[Path | None, output_option("File to write, instead of FILE.")] = None,
     variable: Annotated[
         str,
         typer.Option(

@@ -92,7 +92,7 @@ def new(
 
 
 class Asking:
-    """Asks for what was not given, if there is anybody to ask."""
+    """Asks for what was not given, if there is anyone to ask."""
 
     def __init__(self, possible: bool) -> None:
         self.possible = possible

@@ -150,7 +150,7 @@ def _outcome(
 
     silence = hushed() if quiet else nullcontext()
     with silence, progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the audit tells it
+        warnings.simplefilter("ignore", UserWarning)  # the audit shows it
         ready = prepared(study, parse_settings(settings), code, progress)
         outcome = ready.outcome()
     if outcome.result is not None:

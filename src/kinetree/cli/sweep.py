@@ -101,7 +101,7 @@ def sweep(
         _tell_status(status, as_json)
         return
     if study is None:
-        raise InputError("name a study to sweep, or a store to tell about: --status FOLDER")
+        raise InputError("name a study to sweep, or a store to report on: --status FOLDER")
     place = Path(f"{Path(study).stem}.zarr") if output is None else output
     _check_pictures(plot, report, force)
     plan = _planned(study, settings or [], allow_code or [], yes)

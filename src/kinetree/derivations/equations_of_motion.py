@@ -185,7 +185,7 @@ def _simplified(tree: Tree, known: Parameters, q: Any, qd: Any) -> tuple[Any, An
 
 
 def _follows(tree: Tree, turning: list[int]) -> list[Follows | None]:
-    """For each turning axis the one it continues: its parent, if that turns about a parallel axis."""
+    """For each revolute axis the one it continues: its parent, if that turns about a parallel axis."""
     from kinetree.derivations.trigonometric import Follows
 
     found: list[Follows | None] = []

@@ -41,8 +41,8 @@ def object_array(values: Iterable[Any]) -> Numbers:
 def link_matrices(tree: Tree, q: Any) -> Numbers:
     """T_i(q_i) and its derivatives by q_i, (4, n, 4, 4): axis i in its parent's frame.
 
-    [Xiang2009], eqs. 1, 2. For a turning axis T' moves column y to x and minus x to y; for a sliding one T'
-    is the axis in the last column and constant.
+    [Xiang2009], eqs. 1, 2. For a revolute axis T' moves column y to x and minus x to y; for a prismatic one
+    T' is the axis in the last column and constant.
     """
     T = np.zeros((ORDERS, tree.n, 4, 4), kind_of(tree, q))
     for i in range(tree.n):

@@ -107,7 +107,7 @@ def torque(tree: Tree, i: int, dA: Numbers, A: Numbers, dynamics: Dynamics) -> A
     if f.size:
         tau = tau - (dA @ F[i] * f).sum()
         if tree.turns[i]:
-            tau = tau - G[i] @ A[i, :, 2]  # A_i z_0; zero for sliding axes
+            tau = tau - G[i] @ A[i, :, 2]  # A_i z_0; zero for prismatic axes
     return tau
 
 

@@ -36,7 +36,7 @@ class Frames(NamedTuple):
     """Where the links are: local rotations and steps, and rotations to the world."""
 
     R: Numbers  # (n, 3, 3) R_j: from the axes of j to those of its parent
-    R_q: Any  # R_j,j: derivative by q_j, zero for sliding axes
+    R_q: Any  # R_j,j: derivative by q_j, zero for prismatic axes
     e: Numbers  # (n, 3) R_j e_z: the joint axis in the axes of the parent
     dx: Numbers  # (n, 3) dx_j, in the axes of the parent
     R_0: Numbers  # (n + 1, 3, 3) 0R_j: from the axes of j to the world

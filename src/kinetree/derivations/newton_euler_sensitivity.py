@@ -5,7 +5,7 @@ rows of one array d[kind, i, component] with kinds Q, QD and QDD. The motion of 
 axes between the base and j, so its rows run along that path: first those of its parent (i < j in
 [Barman2020]), last its own (i = j). Rows times R_j are the products R_j^T (.) of [Barman2020]. All
 derivatives are of components in moving axes. Where an equation is called corrected, the printed one is wrong;
-docs/formulations/newton_euler.md tells how.
+docs/formulations/newton_euler.md shows how.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _angular(
     p, R, R_q = tree.parent[j], at.R[j], at.R_q[j]
     omega_p = _joined(d.omega[p] @ R, motion.omega[p] @ R_q, ZERO)  # 3.9, 3.10
     omegad = _joined(d.omegad[p] @ R, motion.omegad[p] @ R_q, ZERO, ZERO)  # 3.15, 3.16
-    omega = omega_p.copy()  # 3.12, and 3.13 corrected: what the parent has stays for sliding axes
+    omega = omega_p.copy()  # 3.12, and 3.13 corrected: what the parent has stays for prismatic axes
     if tree.turns[j]:
         omega[QD, OWN, Z] += 1.0  # 3.6
         omegad[Q_QD] += cross_z(omega_p, qd)  # 3.18

@@ -197,7 +197,7 @@ def _exact(unit: Any, written: str | list[float] | None) -> Any:
 
 
 def _check_degrees(kind: str, keys: JointParameters) -> None:
-    """Degrees are for turning axes only."""
+    """Degrees are for revolute axes only."""
     given = {key: value for key in PARAMETERS if (value := getattr(keys, key)) is not None}
     if keys.mimic is not None:
         given["mimic.offset"] = keys.mimic.offset
@@ -206,4 +206,4 @@ def _check_degrees(kind: str, keys: JointParameters) -> None:
         each = value if isinstance(value, list) else [value] * len(turns)
         for x, turn in zip(each, turns, strict=False):
             if isinstance(x, Degrees) and not turn:
-                raise ModelError(f"{key} of a sliding axis is a length (m), got {np.degrees(x):g} deg")
+                raise ModelError(f"{key} of a prismatic axis is a length (m), got {np.degrees(x):g} deg")

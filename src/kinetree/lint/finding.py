@@ -40,7 +40,7 @@ class Finding:
 
 
 def of_error(error: KinetreeError | str, file: str, rule: str) -> list[Finding]:
-    """The findings that an error with one complaint per line tells; the place is taken out of its words.
+    """The findings that an error with one problem per line reports; the place is taken out of its words.
 
     >>> of_error("a.toml, line 3: mass must be >= 0 kg, got -1", "a.toml", "impossible-body")[0].line
     3

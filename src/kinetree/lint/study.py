@@ -123,7 +123,7 @@ def _findings(work: Assignment) -> Iterator[Finding]:
 
 
 def _pieces(work: Assignment) -> Iterable[Callable[[], object]]:
-    """The parts of the preparation, each of which may complain by itself; then the whole."""
+    """The parts of the preparation, each of which may report an error by itself; then the whole."""
     from kinetree.study.laws import torque
     from kinetree.study.motion import initial_state, trajectory
     from kinetree.study.surroundings import simulation_options

@@ -106,7 +106,7 @@ class Joint:
     of freedom, shape (n_dof,), SI units: position limits ``lower``, ``upper``; ``velocity_limit``;
     ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
     ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``. ``driven``
-    tells for each axis whether it has a drive; without one its torque is zero but for spring and friction.
+    shows for each axis whether it has a drive; without one its torque is zero but for spring and friction.
     ``labels`` name the degrees of freedom of a joint that has several, where their axes shall not.
     """
 
@@ -294,12 +294,12 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
     turns = np.array(kind.turns, dtype=bool)
     slides = directions[~turns]
     if len(slides) and np.linalg.matrix_rank(slides, tol=1e-9) < len(slides):
-        raise ModelError(f"{what}: the sliding axes {slides.tolist()} are not independent")
+        raise ModelError(f"{what}: the prismatic axes {slides.tolist()} are not independent")
     rotations = directions[turns]
     for first, second in pairwise(rotations):
         if np.linalg.norm(np.cross(first, second)) < 1e-9:
             raise ModelError(
-                f"{what}: two successive turning axes are parallel: {first.tolist()}, {second.tolist()}"
+                f"{what}: two successive revolute axes are parallel: {first.tolist()}, {second.tolist()}"
             )
     return frozen(directions.reshape(-1, 3))
 

@@ -70,7 +70,7 @@ class JointKind:
 
     @property
     def has_direction(self) -> bool:
-        """Whether one direction, that of its last axis, tells how it moves."""
+        """Whether one direction, that of its last axis, shows how it moves."""
         return not self.is_fixed and self.sequence is None
 
     @property

@@ -21,7 +21,7 @@ PARTS = ("force", "moment", "fx", "fy", "fz", "mx", "my", "mz")
 class Parameter:
     """One parameter: ``kind`` says what it may be (`study.prediction_tables.KINDS`), ``text`` what it means.
 
-    ``said`` tells the default in words; ``choices`` are the names that a kind "choice" allows.
+    ``said`` shows the default in words; ``choices`` are the names that a kind "choice" allows.
     """
 
     name: str

@@ -22,7 +22,7 @@ MOST_TRIANGLES = 400_000  # of all bodies in a picture
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """The surfaces of a body in its frame, and some points (k, 3) at its ends that tell where it reaches."""
+    """The surfaces of a body in its frame, and some points (k, 3) at its ends that show where it reaches."""
 
     solids: tuple[Solid, ...]
     ends: Array

@@ -19,7 +19,7 @@ from kinetree.report.panel import Line, Panel, draw_panel, stacked_axes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PROFILES = {  # title, family of the limits, units of turning and sliding joints
+PROFILES = {  # title, family of the limits, units of revolute and prismatic joints
     "q": ("position", "joint limit", ("rad", "m")),
     "qd": ("velocity", "velocity limit", ("rad/s", "m/s")),
     "tau": ("torque or force of the joints' actuators", "torque limit", ("N m", "N")),
@@ -89,7 +89,7 @@ def _panels(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, 
 
 
 def _profiles(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, str]]:
-    """Positions, velocities or torques: one panel for turning joints, one for sliding ones."""
+    """Positions, velocities or torques: one panel for revolute joints, one for prismatic ones."""
     title, family, kinds = PROFILES[part]
     setting = prediction.problem.setting
     values, names = getattr(prediction, part), setting.mechanism.joint_names

@@ -242,7 +242,7 @@ def _body_mark(
 def _plane_normal(marks: Skeleton) -> Array | None:
     """The coordinate axis along which all lies in one plane and stays there; None in space.
 
-    Turning axes must be along it, sliding axes across it; a free joint is not asked.
+    Revolute axes must be along it, prismatic axes across it; a free joint is not asked.
     """
     moving = [joint for joint in marks.joints if not (joint.kind.is_free or joint.kind.is_fixed)]
     turning = [joint.axis for joint in moving if joint.kind.turns_in_a_plane]

@@ -57,7 +57,7 @@ def plot_sweep(result: Result, *names: str, kind: str | None = None, show: bool 
 
 
 def usual_kind(result: Result) -> str:
-    """The kind of picture that tells most about a sweep."""
+    """The kind of picture that shows most about a sweep."""
     kind, long = sweep_table(result).kind, _long(result)
     if kind in ("pareto", "sensitivity"):
         return str(kind)

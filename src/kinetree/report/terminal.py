@@ -231,7 +231,7 @@ def _joined(between: str, entries: Sequence[str]) -> str:
 
 
 def _more(count: int, one: str, many: str) -> Text:
-    return Text(f"... {count} more {one if count == 1 else many} (--json tells all)", style=QUIET)
+    return Text(f"... {count} more {one if count == 1 else many} (--json shows all)", style=QUIET)
 
 
 def formulation_table(formulations: Iterable[Formulation]) -> Table:

@@ -30,7 +30,7 @@ def summary(result: Result) -> str:
 
 
 def summary_html(result: Result) -> str:
-    """The same as HTML."""
+    """The summary of a result as HTML."""
     blocks = [f"<b>{escape(_head(result))}</b>", *(f"<div>{escape(note)}</div>" for note in _notes(result))]
     blocks.append(_table(("variable", "dimensions", "unit", "meaning"), _variable_rows(result)))
     if result.audit:

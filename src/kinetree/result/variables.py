@@ -17,7 +17,7 @@ class Variable(NamedTuple):
     """An array with the names of its dimensions, its unit and its meaning.
 
     A unit that differs from joint to joint or between forces and moments names the coordinate that says it:
-    "{q_unit}/s" is rad/s for turning and m/s for sliding joints. Entries may be NaN, for "there is none",
+    "{q_unit}/s" is rad/s for revolute and m/s for prismatic joints. Entries may be NaN, for "there is none",
     only if the variable ``may_be_missing``.
     """
 

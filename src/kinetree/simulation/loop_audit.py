@@ -1,4 +1,4 @@
-"""What results tell of closed loops: how well they stayed closed, singular positions, forces."""
+"""What results show of closed loops: how well they stayed closed, singular positions, forces."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def simulate(
 
 
 def _check_inertia(system: System, y: Array) -> None:
-    """Raise where forces meet no inertia; what the integrator will ask for anyway tells if all is well."""
+    """Raise where forces meet no inertia; what the integrator will ask for anyway shows if all is well."""
     if not system.is_called:
         found = accelerations(system, 0.0, y)
         if found is not None and np.isfinite(found).all():

@@ -32,7 +32,7 @@ PROJECT = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, POINTER, POINTER, PO
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What the right-hand side tells at states (k, lanes, ...): torque, acceleration, contact."""
+    """What the right-hand side shows at states (k, lanes, ...): torque, acceleration, contact."""
 
     tau: Array
     qdd: Array
@@ -163,7 +163,7 @@ class System:
 
     @contextmanager
     def by_state(self) -> Iterator[None]:
-        """In here contact and stops act as the state tells, whatever an integration holds of them."""
+        """In here contact and stops act as the state shows, whatever an integration holds of them."""
         holding, place = self.context.memory.view(np.int64), HEADER.places["holding"][0]
         before, holding[place] = holding[place], 0
         try:
@@ -256,7 +256,7 @@ class System:
         return RATES(self._guarded(events))
 
     def _guarded(self, call: Callable[..., int]) -> Callable[..., int]:
-        """Keep an exception for later and tell the integrator to stop."""
+        """Keep an exception for later and ask the integrator to stop."""
 
         def guarded(*arguments: Any) -> int:
             try:

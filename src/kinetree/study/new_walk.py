@@ -26,7 +26,7 @@ def walking_lines(
 ) -> list[str]:
     """The study; ``feet`` are contact points that the model's file has not, with which the mechanism came.
 
-    ``floated`` tells that a free joint was put under the root of the file.
+    ``floated`` shows that a free joint was put under the root of the file.
     """
     walker = walker_of(mechanism)
     unit = math.sqrt(walker.gravity * walker.leg)

@@ -276,7 +276,7 @@ class SplineTable(Table):
     )
     guess: Positions | None = Field(
         None,
-        description=f'A pose that tells the branch of closed loops (rad or "90 deg", m): {EACH}; default 0.',
+        description=f'Pose that selects the branch of loops (rad or "90 deg", m): {EACH}; default 0.',
     )
     segments: Whole = Field(20, description="Segments of the B-splines.")
     degree: Whole = Field(3, description="Degree of the B-splines.")

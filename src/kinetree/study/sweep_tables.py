@@ -69,7 +69,7 @@ class SweepTable(Table):
     measures: dict[str, str] = Field(
         {},
         description='Numbers of each case by name: "peak tau", "last q joint1", "duration", '
-        '"min q base.z > 0.3"; default what tells most about the task.',
+        '"min q base.z > 0.3"; default what says most about the task.',
     )
     function: str | None = Field(
         None, description="Python function 'file.py:name' of a result that returns numbers by name."

@@ -118,7 +118,7 @@ def work_here(order: Order) -> list[CaseOutcome] | Refused:
     job = _job(order.text, order.function)
     try:
         with one_thread(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the audit tells it
+            warnings.simplefilter("ignore")  # the audit shows it
             if job.lanes:
                 from kinetree.sweeps.lanes import run_lanes
 

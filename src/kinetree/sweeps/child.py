@@ -32,7 +32,7 @@ def in_child(order: Order) -> list[CaseOutcome] | Refused:
         limit = None if order.timeout is None else order.timeout * size
         answer = _child().ask(few, limit)
         if isinstance(answer, Lost) and not answer.late:
-            answer = _child().ask(few, limit)  # killed, perhaps, by somebody from outside
+            answer = _child().ask(few, limit)  # killed, perhaps, by someone from outside
         if isinstance(answer, Lost):
             stated = f"took longer than the limit of {order.timeout or 0:g} s"
             stated = (

@@ -172,5 +172,5 @@ def _slurm(partition: str, count: int, folder: Path) -> Backend:
 
 
 def is_calling_back(job: Any) -> bool:
-    """Whether a job tells by itself that it is done."""
+    """Whether a job reports by itself that it is done."""
     return callable(getattr(job, "add_done_callback", None))

@@ -57,7 +57,7 @@ def lane_refusal(plan: Plan, study: Study) -> str:
     asked = [m.variable for m in read_measures(plan.sweep.measures)]
     for name in [*asked, *plan.sweep.keep]:
         if name not in VARIABLES:
-            return f"'{name}' is not known of simulations in lanes, which tell {', '.join(VARIABLES)}"
+            return f"'{name}' is not known of simulations in lanes, which have {', '.join(VARIABLES)}"
     if plan.sweep.function:
         return "a function of results needs one simulation at a time"
     mechanism = study_mechanism_of(study)

@@ -159,7 +159,7 @@ def _read(name: str, text: str) -> Measure:
 
 
 def usual_measures(result: Result) -> list[Measure]:
-    """What tells most about a task, as far as there is such a thing in its result."""
+    """What shows most about a task, as far as there is such a thing in its result."""
     wanted = USUAL.get(result.task, {})
     if not wanted:
         wanted = {

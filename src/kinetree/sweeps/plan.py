@@ -264,7 +264,7 @@ def _path(table: Mapping[str, Any], place: tuple[int | str, ...]) -> str:
 
 
 def check_count(sweep: SweepTable, most: int) -> None:
-    """Raise if there are more cases than anybody has agreed to."""
+    """Raise if there are more cases than anyone has agreed to."""
     for axis in sweep.axis:
         kind_of(axis)
     count = planned_count(sweep)

@@ -80,11 +80,11 @@ def follow(
 
     ``along`` says what the coordinates of the path are, as many as the mechanism has freedoms. With a
     ``body``: "x", "y", "z" for the position in the world of the ``point`` (3,) of the body (m), and "rx",
-    "ry", "rz" for its orientation: angles about the axes of the frame turned so far, in the order given,
+    "ry", "rz" for its orientation: angles about the axes of the frame as rotated so far, in the order given,
     zero as at the guess. Coordinates that are not named keep the values of the guess; without any angle the
     orientation is open. Without a body: names of joints of a mechanism with closed loops.
 
-    ``guess`` (n_dof,), a pose at which the path can begin, tells the branch. Positions, velocities and
+    ``guess`` (n_dof,), a pose at which the path can begin, selects the branch. Positions, velocities and
     accelerations of all joints belong together, so that the motion can be given to inverse dynamics,
     controllers and simulations.
 

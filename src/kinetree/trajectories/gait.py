@@ -78,7 +78,7 @@ class Feet(Trajectory):
 class LeggedGait(Trajectory):
     """Walking of a robot with a floating base; all coordinates, the base's included.
 
-    ``legs`` by name, ``groups`` tells which of them support in even (0) and odd (1) steps; ``feet`` is the
+    ``legs`` by name, ``groups`` shows which of them support in even (0) and odd (1) steps; ``feet`` is the
     motion of the ankles in the world, (..., 3 legs), which the joints follow exactly.
 
     >>> from kinetree.model import zoo

@@ -161,7 +161,7 @@ def _counted(mechanism: Mechanism, count: int) -> tuple[Leg, ...]:
 
 
 def _groups(legs: tuple[LegGeometry, ...], parameters: GaitParameters) -> tuple[int, ...]:
-    """Neighbours on a side alternate, and so do opposite legs; y0 tells which of two legs begins."""
+    """Neighbours on a side alternate, and so do opposite legs; y0 shows which of two legs begins."""
     if len(legs) == 2 and abs(legs[0].hip[1] - legs[1].hip[1]) <= MISS:
         return 0, 1
     middle = np.mean([leg.hip[1] for leg in legs])

@@ -61,7 +61,7 @@ def pushed(mechanism: Mechanism, q0: Array, request: Request, law: str, given: G
 
 
 def _holding(mechanism: Mechanism, q0: Array) -> Any:
-    """What pulls the joints to the pose q0 (n_dof,), and bears what gravity asks for if it can be known."""
+    """What pulls the joints to the pose q0 (n_dof,), and carries what gravity asks for if it can be known."""
     inertia = moved_inertia(mechanism, q0)
     kp, kd = BANDWIDTH**2 * inertia, 2.0 * DAMPING * BANDWIDTH * inertia
     knows_weight = not mechanism.loops and not any(link.joint.is_free for link in mechanism.links)
@@ -69,7 +69,7 @@ def _holding(mechanism: Mechanism, q0: Array) -> Any:
 
 
 def moved_inertia(mechanism: Mechanism, q: Array) -> Array:
-    """The inertia (n_dof,) that each joint moves; in legs that bear a free base, that of the rest above.
+    """The inertia (n_dof,) that each joint moves; in legs that carry a free base, that of the rest above.
 
     The former is the diagonal of the mass matrix, the latter the mass times the squared distance from the
     joint to the center of mass.

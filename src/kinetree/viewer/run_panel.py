@@ -71,7 +71,7 @@ def run_request(
         raise InputError(f"the duration must be > 0 and at most {LONGEST:g} s, got {request.duration:g}")
     samples = int(np.clip(round(request.duration * SAMPLES_PER_SECOND) + 1, FEWEST, MOST))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the audit tells it
+        warnings.simplefilter("ignore", UserWarning)  # the audit shows it
         return simulate(
             mechanism.with_gravity(request.gravity),
             q0,

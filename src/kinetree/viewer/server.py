@@ -23,7 +23,7 @@ def start_server(host: str, port: int, *, public: bool = False) -> tuple[Any, Ga
         import viser
     except ImportError:
         raise MissingExtraError("viser", "view", "the live viewer") from None
-    with redirect_stdout(StringIO()), guarded(gate):  # it tells where it listens, as the viewer does
+    with redirect_stdout(StringIO()), guarded(gate):  # it prints where it listens, as the viewer does
         server = viser.ViserServer(host, port, label=TITLE, verbose=False)
     if port not in (0, server.get_port()):
         stop_server(server)

@@ -246,7 +246,7 @@ class Stage:
         return self.server.scene.add_line_segments(f"{self.root}/{name}", points, rgb(color), thickness=thick)
 
     def _rail_points(self, position: Array, turn: Array) -> Array:
-        """From a sliding joint's seat on the parent to its body, (k, 2, 3)."""
+        """From a prismatic joint's seat on the parent to its body, (k, 2, 3)."""
         ends = []
         for joint in self._rails:
             seat = joint.seat

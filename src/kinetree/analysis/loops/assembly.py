@@ -196,7 +196,7 @@ def dependent_motion(
     """The whole motion that follows from some joints' motion, sample after sample on one branch.
 
     ``q`` (samples, k) of the ``independent`` joints, with rates and accelerations of the same shape;
-    ``guess`` (n_dof,) tells the branch at the first sample. Returns positions, velocities and accelerations
+    ``guess`` (n_dof,) selects the branch at the first sample. Returns positions, velocities and accelerations
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
     """
     if isinstance(independent, str):

@@ -65,7 +65,7 @@ def loop_inverse_dynamics(
 
     With more drives than the motion needs, the sum of weights tau^2 is least; ``weights`` (n_dof,), 1 unless
     given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree. Drives at cut joints
-    share the work, as ``drive`` of the forces tells.
+    share the work, as ``drive`` of the forces shows.
     """
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     shares = drive_weights(mechanism, weights)

@@ -51,7 +51,7 @@ FEWEST_POSES = 3  # at which the rows of a mechanism without redundant ones have
 WIDTHS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of random starts around zero
 STEPS = 60  # of the search for closed poses from there
 CLOSED_POSE = 1e-11  # gap of a pose that counts as closed, beside the mechanism's size
-UNUSUAL = 1e-7  # share of its usual size below which a pivot tells of a redundant row or a singular pose
+UNUSUAL = 1e-7  # share of its usual size below which a pivot indicates a redundant row or a singular pose
 SHORT = 12  # axes one after the other that are never divided
 DEPTHS = (6, 9, 14)  # axes of a segment one after the other that are tried
 

@@ -28,7 +28,7 @@ LIGHT = (
 class Segments:
     """The axes that carry segments, and to which segment each axis belongs (-1: none).
 
-    ``parent`` of each axis within its segment. ``moves`` (segments, 6) tells the world's directions in which
+    ``parent`` of each axis within its segment. ``moves`` (segments, 6) shows the world's directions in which
     a segment can move: turnings, then motions of the origin of its axis.
     """
 
@@ -55,7 +55,7 @@ class Segments:
 def divided(rows: LoopRows, depth: int, motion: AxisMotion) -> Segments:
     """Segments of about as many axes one after the other; none if ``depth`` is 0.
 
-    ``motion`` tells where the axes are at some random poses, at which the directions are looked for.
+    ``motion`` shows where the axes are at some random poses, at which the directions are looked for.
     """
     tree = rows.tree
     carriers, number = list[int](), dict[int, int]()

@@ -193,7 +193,7 @@ _block_forms: WeakKeyDictionary[Tree, Blocks] = WeakKeyDictionary()
 def block_form(mechanism: Mechanism, J: Array | None = None) -> Blocks:
     """Drives, rows and blocks of a mechanism with as many drives as freedoms; found once.
 
-    ``J`` (rows, n_dof) at a closed pose tells which rows imply all others; without it a pose is looked for.
+    ``J`` (rows, n_dof) at a closed pose shows which rows imply all others; without it a pose is looked for.
     The pattern is the union over random poses with open loops, where no entry is zero by accident; blocks
     are the strong components of what a maximum matching of equations and unknowns leaves (Dulmage and
     Mendelsohn 1958).

@@ -54,7 +54,7 @@ def _compiled_torque(
 ) -> Array | None:
     """The same with as many drives as freedoms, far from singular positions; else None.
 
-    Accelerations follow those of the drives; inverse dynamics of the tree tells what these need.
+    Accelerations follow those of the drives; inverse dynamics of the tree shows what these need.
     """
     if not (driven == mechanism.driven).all() or has_cut_drives(mechanism):
         return None

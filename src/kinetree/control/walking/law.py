@@ -54,7 +54,7 @@ class Walking:
     bodies with contact points of chains below the root, unless ``legs`` describes them
     (:class:`kinetree.trajectories.Leg`). The base is a free joint, or a planar one whose plane holds the
     walk. Slope and height of the ground need not be known. Start it from :meth:`start`. When the robot falls
-    the motion ends, and the audit tells when, what went first and what to try.
+    the motion ends, and the audit shows when, what went first and what to try.
 
     >>> import kinetree as kt
     >>> robot, law = kt.zoo.spatial_biped(), kt.control.Walking(speed=0.3)

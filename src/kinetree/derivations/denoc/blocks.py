@@ -107,7 +107,7 @@ class DenocKinematics:
         return np.block([[np.eye(3), np.zeros((3, 3))], [cross_tensor(o[j] - o[k]), np.eye(3)]])
 
     def p(self, k: int) -> Array:
-        """Joint-motion propagation p_k (6,): [e; 0] of a turning, [0; e] of a sliding axis, eq. 4.3."""
+        """Joint-motion propagation p_k (6,): [e; 0] of a revolute, [0; e] of a prismatic axis, eq. 4.3."""
         e = self.pose[0][k][:, 2]
         return np.concatenate([e, np.zeros(3)] if self.tree.turns[k] else [np.zeros(3), e])
 

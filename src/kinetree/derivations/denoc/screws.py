@@ -215,7 +215,7 @@ class Composite(NamedTuple):
 
     @property
     def articulated(self) -> Articulated:
-        """The same as a full mass matrix."""
+        """The blocks as one full mass matrix."""
         m = self.m
         return Articulated(
             self.J, cross_matrix(self.rho), ((m, ZERO, ZERO), (ZERO, m, ZERO), (ZERO, ZERO, m))

@@ -102,7 +102,7 @@ class SlenderArm:
 
     ``mass`` of the rods, ``a`` and ``b`` their lengths along x_(i+1) and z_i, ``alpha`` the angle to the next
     axis, ``payload`` a mass at the far end, ``hub`` the inertia of the motor about the joint axis. Joints are
-    revolute, or ``prismatic`` where that is true: there the rod of length b is the rail, the coordinate tells
+    revolute, or ``prismatic`` where that is true: there the rod of length b is the rail, the coordinate shows
     where on it the other rod is, and ``theta`` is its angle about z_i.
 
     >>> SlenderArm.puma().n

@@ -118,7 +118,7 @@ def reached(distances: Array, multipliers: Array) -> NDArray[np.bool_]:
     """Which bounds are reached: they are near, or less far than their multipliers are large.
 
     An interior point stays off its bounds: distance times multiplier is the same everywhere, so the larger of
-    the two tells on which side a bound is. Both are scaled.
+    the two shows on which side a bound is. Both are scaled.
     """
     found: NDArray[np.bool_] = (distances < ACTIVE) | ((distances < NEAR) & (multipliers > distances))
     return found

@@ -180,7 +180,7 @@ class PhasedPrediction(Ended):
             yield 'Let more jump at the junctions: Junction("position").'
 
     def to_result(self) -> Result:
-        """A labelled result of the whole motion; its variable ``phase`` tells the phases apart."""
+        """A labelled result of the whole motion; its variable ``phase`` numbers the phases."""
         names = ("q", "qd", "qdd", "tau", "reaction")
         stop: dict[str, Any] = {}
         if self.outcome.status in STOPPED:

@@ -34,7 +34,7 @@ def first_pose(
     """A pose (n_dof,) with closed loops: near the guess, with joints where the motion starts; or None."""
     if not mechanism.loops:
         if guess is not None:
-            raise InputError(f"guess tells the branch of closed loops; mechanism '{mechanism.name}' has none")
+            raise InputError(f"guess selects the branch of closed loops; '{mechanism.name}' has none")
         return None
     names = mechanism.joint_names
     near = np.zeros(len(names)) if guess is None else np.array(coordinates(mechanism, guess, "guess"))
@@ -54,7 +54,7 @@ def first_pose(
     try:
         return assemble(mechanism, near, hold=start)
     except AssemblyError as error:
-        raise AssemblyError(f"{error}. The first pose of the motion tells the branch: give guess=") from None
+        raise AssemblyError(f"{error}. The first pose selects the branch: give guess=") from None
 
 
 def _assembled(mechanism: Mechanism, pose: Array) -> Array:

@@ -60,7 +60,7 @@ class NonlinearProgram(ABC):
 
     @abstractmethod
     def straight_hessian(self, z: Array, factor: float, multipliers: Array) -> Array:
-        """The same as if all that f is the sum of squares of were straight (Gauss and Newton)."""
+        """The Hessian of Gauss and Newton: squares of linearized residuals."""
 
     def linearised(self, z: Array) -> Linearised:
         """The rows at z as a linear map that can be applied and condensed, however it is stored."""

@@ -20,7 +20,7 @@ Given = ArrayLike | Mapping[str, float] | None
 CLOSED = 1e-6  # rad or m: how well given poses must fit the loops
 SAME = 1e-9  # frozen joints may differ by this from what is asked (rad, m)
 NAMES = ("position", "velocity", "acceleration")
-UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of turning and of sliding joints
+UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of revolute and of prismatic joints
 
 
 class Boundary(Constraint):

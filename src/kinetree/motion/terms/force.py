@@ -196,7 +196,7 @@ class UnknownLoad(Constraint):
 class UnknownForce(UnknownLoad):
     """A force at a point of a body that is sought as a function of time (N, in world axes).
 
-    ``point`` (m) is in the body's frame, ``name`` tells several forces apart (default: the body). ``axes``
+    ``point`` (m) is in the body's frame, ``name`` distinguishes several forces (default: the body). ``axes``
     are the components that the force may have, such as "xz"; ``lower`` and ``upper`` bound them: one number
     for all, one for each, or a mapping from letters. With a ``normal`` (3,) in the world the force only
     pushes, n . f >= 0, and with ``friction`` mu it stays within the cone |f - n (n . f)| <= mu n . f.

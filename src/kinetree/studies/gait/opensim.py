@@ -88,7 +88,7 @@ def opensim_coordinates(result: Result) -> dict[str, Array]:
 
 
 def opensim_motion(result: Result) -> str:
-    """The same as a motion file (.mot)."""
+    """The table as a motion file (.mot)."""
     found = opensim_coordinates(result)
     order = ["pelvis_tilt", "pelvis_list", "pelvis_rotation", "pelvis_tx", "pelvis_ty", "pelvis_tz"]
     names = [*order, *(name for name in found if name not in order)]

@@ -34,7 +34,7 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
         return found
     free = _without(problem, [term for terms in kinds.values() for term in terms], start)
     if not free.solved_at_samples or len(kinds) < 2:
-        return [f"no lift was found without {listed(kinds)} either: nobody reaches these places"]
+        return [f"no lift was found without {listed(kinds)} either: no one reaches these places"]
     course = Course(who, free, free.s)
     ways = "".join(_how(name, course) for name in kinds)
     return [f"only without all of {listed(kinds)} it is possible{ways}"]

@@ -111,7 +111,7 @@ def lift(
     progress: bool | Callable[[Progress], object] | None = None,
     **changes: Any,
 ) -> Lift:
-    """How somebody lifts a box from the floor to a shelf, predicted and verified; ``changes`` as in Lifting.
+    """How someone lifts a box from the floor to a shelf, predicted and verified; ``changes`` as in Lifting.
 
     Effort and time are least; feet stay flat, the zero-moment point stays within both of them, joints keep
     their ranges and strength, the box stays level and meets neither legs, trunk, floor nor shelf. The search

@@ -16,7 +16,7 @@ from kinetree.model.zoo.human import BEHIND_ANKLE, TIP
 HANDS = ("both", "right", "left")
 GRIP = 1.0  # of a hand's length from wrist to knuckles: where it holds
 FREE_TIME = (0.4, 6.0)  # s, between which a duration is sought
-HEAVIEST = 2.0  # of the body's mass: nobody lifts more, and no search is needed to say so
+HEAVIEST = 2.0  # of the body's mass: no one lifts more, and no search is needed to say so
 POSITIVE = ("depth", "tall", "wide", "friction")
 NOT_NEGATIVE = (
     "box", "gap", "onto", "aside", "margin", "time", "effort", "acceleration", "posture", "clearance",
@@ -168,7 +168,7 @@ class Lifting:
         if self.box > HEAVIEST * self.mass:
             raise InputError(
                 f"lifting: a box of {self.box:g} kg is more than {HEAVIEST:g} times the mass of who lifts "
-                f"it, {self.mass:g} kg; nobody lifts that"
+                f"it, {self.mass:g} kg; no one lifts that"
             )
         if self.time == 0.0 and self.effort == 0.0:
             raise InputError("lifting: time or effort must have a weight, or there is nothing to be least")
@@ -180,7 +180,7 @@ class Lifting:
         highest = self.shoulder + self.arm - self.grip
         if self.shelf > highest:
             raise InputError(
-                f"lifting: a shelf of {self.shelf:g} m is out of reach: on flat feet the hands of somebody "
+                f"lifting: a shelf of {self.shelf:g} m is out of reach: on flat feet the hands of someone "
                 f"of {self.height:g} m bring this box up to {highest:.2f} m at most"
             )
         furthest = self.shoulder - self.parts.ankle + self.arm

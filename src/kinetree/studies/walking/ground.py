@@ -112,7 +112,7 @@ class Step:
         return Ground(force, point, rest, power)
 
     def wrenches(self) -> list[Wrench]:
-        """The same as loads on bodies of the person that is rooted at the pelvis."""
+        """The ground reactions as loads on bodies of the person that is rooted at the pelvis."""
         lead, moment, _ = self.root()
         found = [Wrench(SUPPORTING, lead, moment, point=self.who.heel)]
         for name, force in self.trailing().items():

@@ -92,7 +92,7 @@ def plain(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def stride(task: Walking, *, simulated: bool = False, start: Any = None, **search: Any) -> Stride:
-    """Two different steps, predicted from what somebody with two equal sides would do."""
+    """Two different steps, predicted from what someone with two equal sides would do."""
     begun = perf_counter()
     who = walker(task), walker(task.mirrored())
     problems = [walking_problem(x.task, x, alone=True) for x in who]
@@ -119,7 +119,7 @@ def stride(task: Walking, *, simulated: bool = False, start: Any = None, **searc
 
 
 def _even(task: Walking, search: dict[str, Any]) -> Prediction:
-    """A step of somebody whose sides are alike: half of what one hand carries in each, all strength."""
+    """A step of someone whose sides are alike: half of what one hand carries in each, all strength."""
     hands = 0.5 * (task.left_hand + task.right_hand)
     both = {x: f for x, f in task.strength.items() if not x.startswith(("left", "right"))}
     even = task.changed(left_hand=hands, right_hand=hands, strength=both)

@@ -32,7 +32,7 @@ class InverseTable(Table):
     prescribed: choice("word", lambda: ("driven", "all")) = Field(  # type: ignore[valid-type]
         "driven",
         description='"driven": a floating base and joints without drives are not prescribed but move as they '
-        'must, from [initial], on the [ground]; "all": every joint, and the audit tells what torques joints '
+        'must, from [initial], on the [ground]; "all": every joint, and the audit shows what torques joints '
         "without drives would need.",
     )
 

@@ -22,7 +22,7 @@ AGAIN = ("repetitions", "rest")
 
 
 class LiftTable(Table):
-    """How somebody lifts a box; who it is are parameters of zoo = "human": sex, height and mass."""
+    """How someone lifts a box; who it is are parameters of zoo = "human": sex, height and mass."""
 
     box: Number = Field(10.0, description="Mass of the box (kg).")
     shelf: Number = Field(0.9, description="Height of the shelf (m).")

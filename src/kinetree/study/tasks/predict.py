@@ -62,7 +62,7 @@ def prepare(work: Assignment) -> Work:
 
 
 class History:
-    """The iterations of a search ([Xiang2009], Fig. 10); tells the part that is done to whom it concerns."""
+    """The iterations of a search ([Xiang2009], Fig. 10); reports the part that is done."""
 
     def __init__(self, tell: Callable[[float], None] | None) -> None:
         self.tell, self.steps = tell, list[tuple[float, float]]()

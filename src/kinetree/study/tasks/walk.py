@@ -24,7 +24,7 @@ SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit
 
 
 class WalkTable(Table):
-    """How somebody walks; who it is are parameters of zoo = "human": sex, height and mass."""
+    """How someone walks; who it is are parameters of zoo = "human": sex, height and mass."""
 
     speed: Positive = Field(1.2, description="Mean speed (m/s).")
     step: Positive = Field(0.6, description="Length of a step (m).")

@@ -95,7 +95,7 @@ class Stage {
     });
   }
 
-  // A joint's mark tells its kind; a slide also has a rail, which is drawn with each pose.
+  // A joint's mark shows its kind; a slide also has a rail, which is drawn with each pose.
   addJoints() {
     const r = 0.034 * this.size;
     for (const joint of this.scene.joints) {
