@@ -11,7 +11,7 @@ first used, so that importing the package is quick. Names that have moved are in
 
 import lazy_loader
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 _found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 

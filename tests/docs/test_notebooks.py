@@ -12,6 +12,7 @@ from support.pages import DOCS, ROOT, blocks, difference, docs_script
 made = docs_script("make_notebooks")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 500_000  # bytes
+STEADY = [name for name in made.NAMES if name != "walker"]  # whose figures do not change with a tuned law
 
 
 def read(name):
