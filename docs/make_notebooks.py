@@ -73,8 +73,13 @@ def _code(found: re.Match[str]) -> list[Any]:
         return [new_code_cell(body)]
     if language == "console":
         commands = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
-        return [new_code_cell("\n".join(f"!{command}" for command in commands))]
+        return [new_code_cell("\n".join(f"!{command}{_silent(command)}" for command in commands))]
     return []  # outputs are the notebook's own
+
+
+def _silent(command: str) -> str:
+    """What keeps a command that would ask questions in a terminal from asking."""
+    return " < /dev/null" if command.startswith("kinetree new") else ""
 
 
 def executed(notebook: Any) -> Any:
@@ -87,6 +92,8 @@ def executed(notebook: Any) -> Any:
         done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
     for cell in done.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:  # notices of compiling are no part of the answer
+            cell.outputs = [x for x in cell.outputs if x.get("name") != "stderr"]
     return done
 
 
