@@ -79,7 +79,7 @@ class Balance:
             "mass": walker.mechanism.mass, "gravity": g, "leg": L, "step_time": gait.step_time,
             "clearance": gait.clearance * L, "speed": speed, "command": speed, "rate": 1.0,
             "width": max(gait.width * L, walker.hip_width) if walker.is_biped else 0.0,
-            "planar": walker.is_planar, "biped": walker.is_biped, "soles": walker.has_soles,
+            "in_plane": walker.is_planar, "biped": walker.is_biped, "soles": walker.has_soles,
             "feet": len(walker.feet), "n": len(walker.moving), "n_base": walker.n_base,
             "others": len(self._fixed[7]),
         }  # fmt: skip

@@ -110,7 +110,7 @@ def is_over(walk, bodies):
 def exchange_feet(walk, bodies, t):
     """A new step: learn from the last one."""
     ahead, left, c = math.cos(walk.heading), math.sin(walk.heading), walk.center
-    if walk.planar:
+    if walk.in_plane:
         ahead, left = 1.0, 0.0
     if walk.passed_once:
         walk.learned += LEARN * (min(max(walk.phase, 0.6 * walk.period), 1.3 * walk.period) - walk.learned)
@@ -185,7 +185,7 @@ def find_support(walk, bodies):
 @helper
 def along(walk, x, y, sense):
     """Components (ahead, left) of a vector along the ground; sense -1.0: the way back."""
-    if walk.planar:
+    if walk.in_plane:
         return x, y
     c, s = math.cos(walk.heading), sense * math.sin(walk.heading)
     return c * x + s * y, c * y - s * x
@@ -202,7 +202,7 @@ def offset_of(walk, swung):
     """Of the divergent component from the foot at the start of a step that the group ``swung`` has ended."""
     growth = math.exp(walk.w * walk.learned)
     b1 = 0.0
-    if not walk.planar:
+    if not walk.in_plane:
         b1 = -side_of(swung) * walk.width / (growth + 1.0)
     return walk.command * walk.learned / (growth - 1.0), b1
 
@@ -214,12 +214,12 @@ def hurry(walk, away0, away1, b0, b1, left):
     if left <= 0.0:
         return rate
     far = math.sqrt(away0 * away0 + away1 * away1)
-    if not walk.planar and abs(away0) <= abs(away1):
+    if not walk.in_plane and abs(away0) <= abs(away1):
         far = abs(away1)
     need = math.log((LONG * L + abs(b0)) / max(far, 1e-6)) / w
     if need < left:
         rate = min(left / max(need, 1e-6), HURRY)
-    if walk.biped and not walk.planar:
+    if walk.biped and not walk.in_plane:
         if side_of(1 - walk.group) * (away1 * math.exp(w * left) - b1) < (NARROWEST - SPARE) * L:
             rate = HURRY
     return rate
@@ -240,7 +240,7 @@ def place_feet(walk, bodies):
     """The next foothold, and how fast time must run to get there."""
     L, w, p = walk.leg, walk.w, walk.support
     xi0, xi1 = walk.center[0] + walk.velocity[0] / w, walk.center[1] + walk.velocity[1] / w
-    if walk.planar:
+    if walk.in_plane:
         xi1 = p[1]
     left = max(walk.learned - walk.phase, 0.0)
     b0, b1 = offset_of(walk, 1 - walk.group)
@@ -249,9 +249,9 @@ def place_feet(walk, bodies):
     growth = math.exp(w * left / walk.rate)
     wish0, wish1 = away0 * growth - b0, away1 * growth - b1
     f0, f1 = min(max(wish0, -LONGEST * L), LONGEST * L), wish1
-    if walk.biped and not walk.planar:
+    if walk.biped and not walk.in_plane:
         f0, f1 = beside(walk, f0, f1)
-    elif not walk.planar:
+    elif not walk.in_plane:
         f1 = min(max(f1, -ASIDE * L), ASIDE * L)
     g0, g1 = along(walk, f0, f1, -1.0)
     walk.foothold[0], walk.foothold[1] = p[0] + g0, p[1] + g1
@@ -279,13 +279,13 @@ def within_reach(walk, foot, goal0, goal1):
     up = hip[2] - walk.support[2]
     room = math.sqrt(max((REACH * L) ** 2 - up * up, (0.15 * L) ** 2))
     x, y = goal0 - hip[0], goal1 - hip[1]
-    if walk.planar:
+    if walk.in_plane:
         y = 0.0
     distance = math.sqrt(x * x + y * y)
     foot.goal[0], foot.goal[1] = goal0, goal1
     if distance > room and walk.phase > 0.5 * walk.period:
         foot.goal[0] = hip[0] + x * room / distance
-        if not walk.planar:
+        if not walk.in_plane:
             foot.goal[1] = hip[1] + y * room / distance
 
 

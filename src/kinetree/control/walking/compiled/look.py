@@ -102,7 +102,7 @@ def see_center(walk, E, moves, weightless, kin, axes, M, h, qd, moving):
         y0 += m * kin[own + 9] + kin[own] * a + kin[own + 1] * b + kin[own + 2] * c
         y1 += m * kin[own + 10] + kin[own + 3] * a + kin[own + 4] * b + kin[own + 5] * c
         y2 += m * kin[own + 11] + kin[own + 6] * a + kin[own + 7] * b + kin[own + 8] * c
-    slides = 2 if walk.planar else 3
+    slides = 2 if walk.in_plane else 3
     for r in range(3):
         walk.center[r] = (E[r, 0] * y0 + E[r, 1] * y1 + E[r, 2] * y2) / walk.mass
         walk.velocity[r], walk.drift_center[r] = 0.0, weightless[r]

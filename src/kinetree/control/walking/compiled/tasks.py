@@ -63,7 +63,7 @@ def height_row(walk, moves, unit, rows, count):
 def trunk_rows(walk, trunk, turns, unit, E, wanted, rows, count):
     """The trunk keeps its attitude, turned to the heading."""
     turned(E, walk.heading, trunk.first, wanted)
-    first, free = count, walk.biped and not walk.soles and not walk.planar
+    first, free = count, walk.biped and not walk.soles and not walk.in_plane
     count = level_rows(trunk, walk.feet, turns, wanted, TRUNK * unit, ON_TRUNK, rows, count)
     if free:  # two point feet cannot stop a rotation about the vertical, and must not try at any price
         rows[first + 2, WEIGHT] = ON_YAW
@@ -90,7 +90,7 @@ def center_rows(walk, bodies, moves, rows, count):
     p0 = walk.support[0] + ANKLE * walk.error[0]
     p1 = walk.support[1] + ANKLE * walk.error[1]
     p0, p1 = nearest_inside(walk, bodies, p0, p1)
-    for i in range(1 if walk.planar else 2):
+    for i in range(1 if walk.in_plane else 2):
         p = p0 if i == 0 else p1
         aim = walk.w**2 * (walk.center[i] - p) - walk.drift_center[i]
         count = add_row(
@@ -104,7 +104,7 @@ def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
     """A swing foot follows its way, or stands still once it has landed; soles stay level."""
     rate = FOOT * unit
     for i in range(3):
-        if walk.planar and i == 1:
+        if walk.in_plane and i == 1:
             continue
         if foot.landed:
             aim = -STILL * walk.w * foot.v[i]
@@ -124,7 +124,7 @@ def stance_rows(walk, foot, who, turns, E, rows, count):
     """A foot that stands comes to rest."""
     still, weight = STILL * walk.w, 0.0 if walk.biped else ON_STANCE
     for i in range(3):
-        if walk.planar and i == 1:
+        if walk.in_plane and i == 1:
             continue
         drift = E[i, 0] * foot.drift[0] + E[i, 1] * foot.drift[1] + E[i, 2] * foot.drift[2]
         aim = -drift - still * foot.v[i]
@@ -159,14 +159,14 @@ def fill_forces(walk, bodies, E, kin, axes, path, J, spare, G, usual):
             pressed(walk, foot, E, kin, axes, path[k], spare)
             source = spare
         for i in range(3):
-            if walk.planar and i == 1:
+            if walk.in_plane and i == 1:
                 continue
             combine(E[i, 0], E[i, 1], E[i, 2], source, 0, G[count])
             usual[count] = 0.0
             if i == 2 and not walk.biped:
                 usual[count] = walk.mass * walk.gravity / standing
             count += 1
-        if walk.biped and walk.soles and not walk.planar:
+        if walk.biped and walk.soles and not walk.in_plane:
             combine(E[2, 0], E[2, 1], E[2, 2], J[k], 3, G[count])
             usual[count] = 0.0
             count += 1
@@ -241,7 +241,7 @@ def nearest_inside(walk, bodies, p0, p1):
         if bodies[k].group == walk.group:
             m0, m1, count = m0 + bodies[k].x[0], m1 + bodies[k].x[1], count + 1
     m0, m1 = m0 / count, m1 / count
-    best0, best1, nearest, inside = m0, m1, math.inf, count > 2 and not walk.planar
+    best0, best1, nearest, inside = m0, m1, math.inf, count > 2 and not walk.in_plane
     for i in range(walk.feet):
         for j in range(walk.feet):
             if i == j or bodies[i].group != walk.group or bodies[j].group != walk.group:
