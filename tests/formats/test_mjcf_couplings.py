@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
+from kinetree.model.height_field import HeightField
 
 CAM = """
 <mujoco><compiler angle="radian"/><default><geom contype="0" conaffinity="0"/></default>
@@ -173,6 +174,30 @@ def test_a_height_field_is_the_floor_and_survives_mjcf_and_toml(tmp_path):
         again = kt.Ground.of(kt.load(tmp_path / name))
         places = np.random.default_rng(0).uniform(-0.9, 0.9, (20, 3))
         assert again.heights(robot, places) == pytest.approx(ground.heights(robot, places), abs=1e-6)
+
+
+def test_coarse_heights_are_mujocos_triangles_within_2_mm():
+    """By rays at random places; a spline through the file's 12 heights would be 7 cm off."""
+    robot, model = _loaded(FIELD)
+    d, rng = mujoco.MjData(model), np.random.default_rng(3)
+    mujoco.mj_forward(model, d)
+    places = rng.uniform([-2, -1, 0], [2, 1, 0], (300, 3))
+    top = d.geom_xpos[0] + places @ d.geom_xmat[0].reshape(3, 3).T + np.array([0.0, 0.0, 1.0])
+    down, hit = np.array([0.0, 0.0, -1.0]), np.zeros(1, dtype=np.int32)
+    expected = [1.0 - mujoco.mj_ray(model, d, x, down, None, 1, 1, hit) for x in top]
+    own = robot.floor.terrain.at(places[:, 0], places[:, 1])
+    assert own == pytest.approx(np.array(expected), abs=2e-3)
+    few = HeightField(0.5 * model.hfield_data.reshape(3, 4).T, (-2, 2), (-1, 1))
+    assert np.abs(few.at(places[:, 0], places[:, 1]) - expected).max() > 0.05
+
+
+def test_heights_that_jump_too_often_are_said_to_be_rounded():
+    rng = np.random.default_rng(0)
+    given = " ".join(f"{h:.3f}" for h in rng.uniform(0, 1, 150 * 150))
+    start, end = FIELD.index('nrow="3"'), FIELD.index("/></asset>")
+    text = FIELD[:start] + f'nrow="150" ncol="150" size="2 1 0.05 0.1" elevation="{given}"' + FIELD[end:]
+    with pytest.warns(kt.KinetreeWarning, match=r"triangles of height field 'hills'.* up to 0\.0\d+ m off"):
+        _loaded(text)
 
 
 def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():

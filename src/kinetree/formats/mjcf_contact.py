@@ -2,7 +2,7 @@
 
 Shapes are points, spheres and ellipsoids as `contact_shapes` makes them. A mesh is corners of its convex
 hull, so many that its extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. On
-a height field the same points touch a smooth surface through its heights, where MuJoCo has triangles. The
+a height field the same points touch a smooth surface near MuJoCo's triangles (`triangles`). The
 margin at which contact begins is added to the radius of points and spheres.
 """
 
@@ -17,9 +17,9 @@ from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import listed
 from kinetree.formats.contact_shapes import Ball, balls
 from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
+from kinetree.formats.triangles import NEAR, smooth_ground
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
-from kinetree.model.height_field import HeightField
 
 ROUGHNESS = 0.01  # of the size of a mesh
 CORNERS = 32  # of a mesh
@@ -99,7 +99,13 @@ def _floor(compiled: CompiledModel, g: int) -> Floor:
             h = int(m.geom_dataid[g])
             across, along = (float(x) for x in m.hfield_size[h][:2])
             table = heights.reshape(int(m.hfield_nrow[h]), int(m.hfield_ncol[h])).T  # rows are along y
-            terrain = HeightField(table, (-across, across), (-along, along))
+            terrain, distance = smooth_ground(table, (-across, across), (-along, along))
+            if distance > NEAR:
+                name = compiled.name("HFIELD", h) or f"hfield {h}"
+                compiled.left_out.append(
+                    f"edges of the triangles of height field '{name}': the smooth ground through its "
+                    f"heights is up to {distance:.2g} m off"
+                )
             return Floor(position, R[:, 2], friction, R[:, 0], terrain)
         position = position + heights[0] * R[:, 2]
     return Floor(position, R[:, 2], friction)
