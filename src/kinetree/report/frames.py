@@ -187,6 +187,15 @@ def ground_plane(settings: Mapping[str, Any]) -> GroundPlane | None:
     return GroundPlane(origin, normal, forward, np.cross(normal, forward), regions, terrain)
 
 
+def floor_plane(mechanism: Mechanism) -> GroundPlane | None:
+    """The floor of a mechanism's scene; None without one."""
+    floor = mechanism.floor
+    if floor is None:
+        return None
+    up, ahead, side = floor.frame()
+    return GroundPlane(np.asarray(floor.origin), up, ahead, side, (), floor.terrain)
+
+
 def _ends(texts: Any) -> tuple[float, float]:
     low, high = (float(x) for x in texts)
     return low, high

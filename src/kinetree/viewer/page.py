@@ -18,7 +18,7 @@ from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import KinetreeError
-from kinetree.report.frames import ground_plane, motion_names
+from kinetree.report.frames import floor_plane, ground_plane, motion_names
 from kinetree.report.scene import scene
 from kinetree.report.skeleton import skeleton
 from kinetree.result.result import Result
@@ -166,7 +166,8 @@ class Viewer:
                 if result is not None:
                     self.saving = SavePanel(gui, result, self.tell, self._attempt, public=self._public)
             self._plot(result)
-            self.stage.ground(self.motion.frames.ground if self.motion else None, self._low)
+            shown = self.motion.frames.ground if self.motion else None
+            self.stage.ground(shown or floor_plane(self.subject.mechanism), self._low)
         if self.motion is not None:
             self.motion.show(self.motion.t)
         else:
@@ -245,7 +246,7 @@ class Viewer:
         self.stage.hide_arrows()
         ground = ground_of(self.subject.mechanism, self.simulation.request, self.simulation.given)
         stated = {} if ground is None else {"ground": ground.settings(self.subject.mechanism)}
-        self.stage.ground(ground_plane(stated), self._low)
+        self.stage.ground(ground_plane(stated) or floor_plane(self.subject.mechanism), self._low)
 
     def _come_to_rest(self, q: Array) -> None:
         """A simulation has stopped at a pose (n_dof,): the sliders and the scene show it."""

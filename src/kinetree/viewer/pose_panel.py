@@ -19,6 +19,7 @@ from kinetree.viewer.words import fixed, point, short, table
 
 MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
 STEPS = 400  # at least, from end to end of a slider
+FARTHER = 1.5  # than a pose without limits, a slider goes
 ROUNDING = 1e-12  # a torque below this part of the largest is none
 
 
@@ -37,14 +38,28 @@ def travel(mechanism: Mechanism, size: float) -> Travel:
     >>> travel(kt.zoo.two_link_prismatic(), 1.5).upper.round(3).tolist()
     [1.5, 3.142]
     """
-    joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
     turns = np.asarray(mechanism.tree.turns[independent_axes(mechanism)], dtype=bool)
     free = np.where(turns, np.pi, size)
-    lower = np.concatenate([np.zeros(0), *(joint.lower for joint in joints)])
-    upper = np.concatenate([np.zeros(0), *(joint.upper for joint in joints)])
+    lower, upper = _limits(mechanism)
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * free, -free))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * free, free))
     return Travel(low, high, turns)
+
+
+def reaching(mechanism: Mechanism, known: Travel, q: Array) -> Travel:
+    """The same with sliding coordinates without limits half as far again as a pose q (n_dof,) beyond it."""
+    least, most = _limits(mechanism)
+    slides, wide = ~known.turns, FARTHER * np.abs(q)
+    lower = np.where(slides & np.isinf(least) & (q < known.lower), -wide, known.lower)
+    upper = np.where(slides & np.isinf(most) & (q > known.upper), wide, known.upper)
+    return Travel(lower, upper, known.turns)
+
+
+def _limits(mechanism: Mechanism) -> tuple[Array, Array]:
+    """The joints' lower and upper limits (n_dof,), infinite where there are none."""
+    joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
+    lower = np.concatenate([np.zeros(0), *(joint.lower for joint in joints)])
+    return lower, np.concatenate([np.zeros(0), *(joint.upper for joint in joints)])
 
 
 class PosePanel:
@@ -56,6 +71,8 @@ class PosePanel:
         """``readout`` is where the values of a pose are written."""
         self.mechanism, self.readout = mechanism, readout
         self.travel = travel(mechanism, size)
+        if can_stand(mechanism):
+            self.travel = reaching(mechanism, self.travel, standing(mechanism, resting_pose(mechanism)))
         self._moved, self._silent = moved, False
         self.reset_button = gui.add_button("Reset pose", icon="refresh")
         self.reset_button.on_click(lambda event: self.reset())
@@ -74,18 +91,19 @@ class PosePanel:
     def _slider(self, gui: Any, k: int) -> Any:
         lower, upper = float(self.travel.lower[k]), float(self.travel.upper[k])
         locked = not upper > lower
-        span = 1.0 if locked else upper - lower
+        end = lower + 1.0 if locked else upper
+        span = end - lower
         step = 10.0 ** np.floor(np.log10(span / STEPS))
         unit = "rad" if self.travel.turns[k] else "m"
         start = float(np.clip(0.0, lower, upper))
         slider = gui.add_slider(
             f"{short(self.mechanism.joint_names[k])} ({unit})",
             lower,
-            lower + span,
+            end,
             step,
             start,
             disabled=locked,
-            marks=((lower, f"{lower:.3g}"), (lower + span, f"{lower + span:.3g}")),
+            marks=((lower, f"{lower:.3g}"), (end, f"{end:.3g}")),
         )
         slider.on_update(lambda event: self._changed())
         return slider
@@ -103,15 +121,23 @@ class PosePanel:
         return pose
 
     def put(self, q: Array) -> None:
-        """Move the sliders to a pose as far as they go, without telling."""
+        """Move the sliders to a pose as far as joints have limits, without telling."""
         self._silent = True
         try:
+            self._widen(q)
             for slider, value in zip(
                 self.sliders, np.clip(q, self.travel.lower, self.travel.upper), strict=True
             ):
                 slider.value = float(value)
         finally:
             self._silent = False
+
+    def _widen(self, q: Array) -> None:
+        """Let sliders that end at no limit go as far as a pose needs."""
+        before, self.travel = self.travel, reaching(self.mechanism, self.travel, q)
+        lower, upper = self.travel.lower, self.travel.upper
+        for k in np.flatnonzero((before.lower != lower) | (before.upper != upper)):
+            self.sliders[k].min, self.sliders[k].max = float(lower[k]), float(upper[k])
 
     def reset(self) -> None:
         """Back to the allowed pose nearest to zero, on the ground if it can stand."""

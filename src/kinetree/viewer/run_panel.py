@@ -26,6 +26,7 @@ GIVEN = "the given controller"
 LAWS = (FREE, HOLD, HOLD_WITH_GRAVITY)
 SAMPLES_PER_SECOND, FEWEST, MOST = 100.0, 101, 4001
 LONGEST = 1e4  # s
+FRICTION = 0.7
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def ground_of(mechanism: Mechanism, request: Request, given: Given) -> Ground | 
     if given.ground is not None:
         return given.ground
     soil = firm_soil(mechanism.with_gravity(request.gravity))
-    return Ground(replace(soil, stiffness=request.stiffness, friction=request.friction))
+    return Ground.of(mechanism, replace(soil, stiffness=request.stiffness, friction=request.friction))
 
 
 class RunPanel:
@@ -135,14 +136,17 @@ class RunPanel:
         self.kp = gui.add_number("kp", 100.0, min=0.0, step=0.1, visible=False)
         self.kd = gui.add_number("kd", 20.0, min=0.0, step=0.1, visible=False)
         touching = bool(mechanism.contact_points)
+        floor = mechanism.floor
+        friction = FRICTION if floor is None else floor.friction
+        level = "A level plane at height zero" if floor is None else "The floor of the model's scene"
         self.ground = gui.add_checkbox(
             "Ground", touching, disabled=not touching,
-            hint="A level plane at height zero" if touching else "The mechanism has no contact points",
+            hint=level if touching else "The mechanism has no contact points",
         )  # fmt: skip
         soil = touching and given.ground is None
         firm = float(f"{firm_soil(mechanism).stiffness:.2g}")
         self.stiffness = gui.add_number("Stiffness (N/m)", firm, min=1.0, step=1.0, visible=soil)
-        self.friction = gui.add_number("Friction", 0.7, min=0.0, step=0.01, visible=soil)
+        self.friction = gui.add_number("Friction", friction, min=0.0, step=0.01, visible=soil)
         self.run_button = gui.add_button("Run", icon="player-play", color="green")
         self.cancel_button = gui.add_button("Cancel", icon="x", color="red", visible=False)
         self.bar = gui.add_progress_bar(0.0, visible=False, animated=True)

@@ -21,6 +21,7 @@ from kinetree.report.scene import Scene, SceneBody, SceneJoint
 from kinetree.report.shapes import shape_faces
 from kinetree.report.solid import Solid, hex_color
 
+TERRAIN = (200, 206, 200)
 CLEAR = 0.45  # opacity of bodies that are seen through
 JOINT, POINT = 0.023, 0.011  # radius of a joint's mark and of a point, of the mechanism's size
 
@@ -45,6 +46,7 @@ class Stage:
         self._arrows: dict[str, Any] = {}
         self._labels: list[Any] = []
         self._solids: list[Any] = []
+        self._terrain: Any = None
         self._owners: list[int] = []  # the body of each solid
         for k, body in enumerate(scene.bodies):
             place = f"{self.root}/{k}"
@@ -169,14 +171,13 @@ class Stage:
             shadow_opacity=0.125 if abs(normal @ scene.up) > 0.5 else 0.0,
         )  # fmt: skip
 
+        if self._terrain is not None:
+            self._terrain.remove()
+            self._terrain = None
         if plane is not None and plane.terrain is not None:
             rows = plane.surface()
-            self._add_mesh(
-                f"{self.root}/terrain",
-                rows.reshape(-1, 3),
-                _cells(*rows.shape[:2]),
-                (200, 206, 200),
-                flat=False,
+            self._terrain = self._mesh(
+                f"{self.root}/terrain", rows.reshape(-1, 3), _cells(*rows.shape[:2]), TERRAIN, flat=False
             )
 
     def _add_body(self, place: str, body: SceneBody) -> None:
@@ -203,11 +204,15 @@ class Stage:
     def _add_mesh(
         self, name: str, corners: Array, triangles: Array, color: tuple[int, int, int], flat: bool
     ) -> None:
-        mesh = self.server.scene.add_mesh_simple(
+        self._solids.append(self._mesh(name, corners, triangles, color, flat))
+
+    def _mesh(
+        self, name: str, corners: Array, triangles: Array, color: tuple[int, int, int], flat: bool
+    ) -> Any:
+        return self.server.scene.add_mesh_simple(
             name, corners.astype(np.float32), triangles.astype(np.uint32),
             color=color, side="double", flat_shading=flat,
         )  # fmt: skip
-        self._solids.append(mesh)
 
     def _add_joint(self, name: str, joint: SceneJoint) -> None:
         api, radius, ink = self.server.scene, JOINT * self.size, rgb(INK)

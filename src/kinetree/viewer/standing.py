@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.model.body import WORLD
+from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.skeleton import skeleton
+from kinetree.simulation.ground import Ground
 
 SAME = 1e-9  # m
+STEPS, LEAST = 3, 0.1  # of the search on slopes; a floor whose normal has less than this along up is a wall
 
 
 def can_stand(mechanism: Mechanism) -> bool:
@@ -18,9 +21,10 @@ def can_stand(mechanism: Mechanism) -> bool:
 
 
 def standing(mechanism: Mechanism, q: Array) -> Array:
-    """The pose q (n_dof,) moved along gravity until the lowest contact point is at height zero.
+    """The pose q (n_dof,) moved along gravity until the lowest contact point touches the floor.
 
-    A mechanism that cannot be moved so, or has no contact points, keeps its pose.
+    Without a floor of its own that is a level plane at height zero. A mechanism that cannot be moved so, or
+    has no contact points, keeps its pose.
 
     >>> import kinetree as kt
     >>> standing(kt.zoo.quadruped(), np.zeros(18))[:3].round(3).tolist()
@@ -29,9 +33,22 @@ def standing(mechanism: Mechanism, q: Array) -> Array:
     lift = _lift(mechanism)
     if lift is None or not mechanism.contact_points:
         return q
-    lowest = float((skeleton(mechanism, q).contacts @ up_of(mechanism)).min())
-    moved: Array = q - lowest * lift
+    ground = Ground.of(mechanism)
+    up, normal = up_of(mechanism), ground.frame(mechanism)[0]
+    poses = forward_kinematics(mechanism, q)
+    places = np.array([_underside(poses, point, normal) for point in mechanism.contact_points])
+    raised = 0.0
+    for _ in range(STEPS if float(up @ normal) > LEAST else 0):
+        raised -= float(ground.heights(mechanism, places + raised * up).min()) / float(up @ normal)
+    moved: Array = q + raised * lift
     return moved
+
+
+def _underside(poses: Poses, point: ContactPoint, normal: Array) -> Array:
+    """The place (3,) of a contact point, or of its sphere or ellipsoid, that reaches farthest down."""
+    R, p = poses[point.body]
+    place: Array = p + R @ point.lowest(R.T @ normal)
+    return place
 
 
 def up_of(mechanism: Mechanism) -> Array:
