@@ -240,14 +240,15 @@ def _predictions(results: dict[str, Any]) -> list[str]:
 
 
 def _start(results: dict[str, Any]) -> list[str]:
-    warm, cold = results["startup"]["warm"], results["startup"].get("cold", {})
-    text = f"Importing takes {warm['import']:.3f} s"
-    first = warm.get("inverse dynamics, one state")
-    if first:
-        text += f", the first call in a new process {first:.2f} s from the cache"
-    if "inverse dynamics, one state" in cold:
-        text += f"; compiling it, once per machine, {cold['inverse dynamics, one state']:.1f} s"
-    return ["## Start", f"{text} ([table]({TABLES}/start.csv))."]
+    warm, cold = (results["startup"].get(kind) or {} for kind in ("warm", "cold"))
+    first = "inverse dynamics, one state"
+    found = (
+        (warm.get("import"), "Importing takes {:.3f} s."),
+        (warm.get(first), "The first call in a new process takes {:.2f} s from the cache."),
+        (cold.get(first), "Compiling it, once per machine, takes {:.1f} s."),
+    )
+    sentences = [text.format(value) for value, text in found if value is not None]
+    return ["## Start", f"{' '.join(sentences)} ([table]({TABLES}/start.csv))"] if sentences else []
 
 
 def _missed(results: dict[str, Any]) -> list[str]:
