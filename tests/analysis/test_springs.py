@@ -118,6 +118,31 @@ def test_second_derivatives_are_those_of_differences(robot, state):
     assert_slope(found.q_qd, differences(lambda x: gradient(q, x), qd))
 
 
+@pytest.mark.parametrize("alone", [True, False], ids=["dampers of turning alone", "beside springs"])
+def test_dampers_of_turning_have_the_slopes_of_differences(robot, state, alone):
+    """Inverse, forward dynamics and reactions by differences; the power is -c w.w of free bodies."""
+    q, qd, qdd = state
+    coefficient = 0.7
+    rest = {"stiffness": 0.0, "damping": 0.0} if alone else {}
+    given = tuple(replace(x, turn_damping=coefficient, **rest) for x in robot.springs)
+    damped = replace(robot, springs=given)
+    without = replace(robot, springs=() if alone else robot.springs)
+    w = dict(zip(robot.body_names, kt.body_velocities(robot, q, qd)[:, 3:], strict=True))
+    w["world"] = np.zeros(3)
+    loss = coefficient * sum(np.sum((w[x.body_b] - w[x.body_a]) ** 2) for x in given)
+    extra = kt.inverse_dynamics(damped, q, qd, qdd) - kt.inverse_dynamics(without, q, qd, qdd)
+    assert loss > 0.1 and qd @ extra == pytest.approx(loss, rel=1e-9)
+    d = kt.inverse_dynamics_derivatives(damped, q, qd, qdd)
+    assert_slope(d.dtau_dq, differences(lambda x: kt.inverse_dynamics(damped, x, qd, qdd), q))
+    assert_slope(d.dtau_dqd, differences(lambda x: kt.inverse_dynamics(damped, q, x, qdd), qd))
+    f = kt.forward_dynamics_derivatives(damped, q, qd, d.tau)
+    assert_slope(f.dqdd_dq, differences(lambda x: kt.forward_dynamics(damped, x, qd, d.tau), q))
+    assert_slope(f.dqdd_dqd, differences(lambda x: kt.forward_dynamics(damped, q, x, d.tau), qd))
+    r = kt.analysis.joint_reaction_derivatives(damped, q, qd, qdd)
+    assert_slope(r.dreaction_dq, differences(lambda x: kt.joint_reactions(damped, x, qd, qdd), q))
+    assert_slope(r.dreaction_dqd, differences(lambda x: kt.joint_reactions(damped, q, x, qdd), qd))
+
+
 def assert_slope(found, expected):
     np.testing.assert_allclose(found, expected, atol=DIFFERENCES * max(1.0, np.abs(expected).max()))
 
