@@ -207,7 +207,9 @@ class FloorTable(Table):
     origin: Vector = Field(ORIGIN, description="A point of it (m).")
     normal: Vector = Field([0.0, 0.0, 1.0], description="Direction out of the ground (no unit).")
     friction: Number = Field(1.0, description="Coefficient of friction (no unit).")
-    forward: Vector | None = Field(None, description="First direction of the terrain; default along x.")
+    forward: Vector | None = Field(
+        None, description="First direction of the terrain (no unit); default along x."
+    )
     terrain: TerrainTable | None = Field(None, description="Heights above the plane; default none.")
 
 
