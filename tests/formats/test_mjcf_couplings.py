@@ -217,3 +217,16 @@ def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():
     )
     assert run.q.values[-1, 2] + 2.0 == pytest.approx(d.qpos[2], abs=4e-3)
     assert run.contact_force.values[-1].sum(axis=0)[2] == pytest.approx(9.81, rel=0.01)
+
+
+@pytest.mark.parametrize(("numbers", "mixed"), [("0.015 1 0.036", 0.4575), ("0.3 0.95 0.001", 0.6)])
+def test_contacts_that_the_file_makes_soft_are_listed(numbers, mixed, recwarn):
+    """The numbers of both geoms are mixed; a foot with the first sinks in by a centimetre in MuJoCo."""
+    text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.09"><freejoint/>
+    <geom name="foot" size="0.1" solimp="{numbers}"/></body></worldbody></mujoco>"""
+    _, model = _loaded(text)
+    d = mujoco.MjData(model)
+    mujoco.mj_forward(model, d)
+    assert d.contact[0].solimp[0] == pytest.approx(mixed)
+    said = [str(x.message) for x in recwarn if "softness of contacts by solimp (foot)" in str(x.message)]
+    assert len(said) == (mixed < 0.5)

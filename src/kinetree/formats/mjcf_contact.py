@@ -24,6 +24,7 @@ from kinetree.model.floor import UP, Floor
 ROUGHNESS = 0.01  # of the size of a mesh
 CORNERS = 32  # of a mesh
 DIRECTIONS = 400  # in which the extent of a mesh is compared
+SOFT = 0.5  # a first number of solimp below this lets bodies sink in by millimetres; MuJoCo's own is 0.9
 LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, others are walls
 TRIAL = """
 <mujoco><worldbody><geom type="plane" size="1 1 1" margin="0.01" gap="0.004"/><body pos="0 0 0.1"><freejoint/>
@@ -48,6 +49,7 @@ def contacts(compiled: CompiledModel) -> tuple[list[ContactPoint], Floor | None]
     for k in touching:
         points += _points(compiled, k, g)
     _note_others(compiled, g, touching)
+    _note_soft(compiled, g, touching)
     floor = None if g is None else _floor(compiled, g)
     return points, floor
 
@@ -211,6 +213,31 @@ def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]
         compiled.left_out.append(f"contacts with things that are no floor ({listed(names, 4)})")
     if _may_meet_each_other(compiled, np.flatnonzero(moving & solid)) or m.npair > len(touching):
         compiled.left_out.append("contacts of bodies with each other")
+
+
+def _note_soft(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
+    """List contacts that the file makes much softer than MuJoCo's own numbers do: grounds here are firm."""
+    soft = [k for k in touching if _impedance(compiled, k, floor) < SOFT]
+    if soft:
+        m = compiled.m
+        names = [compiled.name("GEOM", k) or f"of {compiled.bodies[int(m.geom_bodyid[k])]}" for k in soft]
+        compiled.left_out.append(f"softness of contacts by solimp ({listed(names, 4)})")
+
+
+def _impedance(compiled: CompiledModel, k: int, g: int | None) -> float:
+    """The first number of solimp of two geoms that begin to touch, mixed as MuJoCo does."""
+    m, pair = compiled.m, None if g is None else _pair(compiled, k, g)
+    if pair is not None:
+        return float(m.pair_solimp[pair][0])
+    own = float(m.geom_solimp[k][0])
+    if g is None or m.geom_priority[k] > m.geom_priority[g]:
+        return own
+    other = float(m.geom_solimp[g][0])
+    weights = float(m.geom_solmix[k]), float(m.geom_solmix[g])
+    if m.geom_priority[g] > m.geom_priority[k]:
+        return other
+    share = weights[0] / sum(weights) if sum(weights) > 0.0 else 0.5
+    return share * own + (1.0 - share) * other
 
 
 def _may_meet_each_other(compiled: CompiledModel, geoms: Any) -> bool:
