@@ -63,7 +63,7 @@ class MimicTable(Table):
     joint: str = Field(description="Name of the joint that is followed; it has one degree of freedom.")
     multiplier: Number = Field(1.0, description="Ratio of the two coordinates (no unit, rad/m or m/rad).")
     offset: Angle = Field(0.0, description='Coordinate when the other joint is at zero (rad or "90 deg", m).')
-    higher: list[Number] = Field([], description="Coefficients of p^2, p^3 and p^4; default none.")
+    higher: list[Number] = Field([], description="Coefficients of p^2, p^3 and p^4 (SI units); default none.")
 
 
 class JointDirections(Table):
