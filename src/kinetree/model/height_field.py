@@ -38,8 +38,8 @@ class HeightField:
     the next makes ripples of a tenth of it beside it; steps are for :class:`kinetree.simulation.Region`.
 
     >>> hill = HeightField([[0, 0, 0], [0, 0.1, 0], [0, 0, 0]], forward=(-1, 1), side=(-1, 1))
-    >>> float(hill.at(0.0, 0.0)), float(hill.at(-1.0, 0.3))
-    (0.1, 0.0)
+    >>> np.abs(hill.at([0.0, -1.0], [0.0, 0.3])).round(9).tolist()
+    [0.1, 0.0]
     """
 
     heights: ArrayLike
@@ -102,7 +102,7 @@ class HeightField:
     def finer(self, parts: int) -> Array:
         """The surface's heights (m) on a grid ``parts`` times finer, (parts (n - 1) + 1, parts (m - 1) + 1).
 
-        >>> HeightField([[0, 0], [1, 1]]).finer(2).tolist()
+        >>> HeightField([[0, 0], [1, 1]]).finer(2).round(9).tolist()
         [[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [1.0, 1.0, 1.0]]
         """
         found = self.coefficients
