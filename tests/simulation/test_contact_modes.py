@@ -185,3 +185,40 @@ def test_a_heel_about_to_lift_off_does_not_stop_time():
 
     loose, tight = end("radau", 1e-3, 1e-5), end("dopri5", 1e-7, 1e-9)
     np.testing.assert_allclose(loose.q[-1], tight.q[-1], atol=1e-4)
+
+
+def foot_on_an_edge(method="radau", rtol=1e-3, atol=1e-5):
+    """One control period of a quadruped on stairs, from a state in which its last foot slips off an edge.
+
+    In the air the foot swings forward over the step, which takes it back: faster and faster.
+    """
+    q = [1.90215, -0.0334495, 0.578836, 0.000283998, 0.000139342, -8.06958e-05, 0.0811908, -0.813122, 1.22437,
+         -0.0386046, -0.624106, 1.16891, -0.037462, -0.48562, 0.897322, 0.075591, -0.671419,
+         0.971283]  # fmt: skip
+    qd = [0.428171, 0.0813222, 0.160962, 0.0265733, -0.0713841, -0.0176953, -0.0960196, 1.01075, -0.235978,
+          -0.0628444, 1.21352, -0.740622, -0.0856217, 1.25847, -0.944465, -0.113187, 1.20872,
+          -0.758819]  # fmt: skip
+    tau = [0, 0, 0, 0, 0, 0, -0.862402, 2.58754, -4.03265, -0.298485, -2.1589, 0.615469, -0.408323, -2.18974,
+           0.400937, 1.1123, 2.99707, -2.63688]  # fmt: skip
+    stairs = [kt.simulation.Region(forward=(0.5 * k, 0.5 * k + 0.5), height=0.02 * k) for k in range(1, 6)]
+    ground = kt.Ground(kt.simulation.Soil(stiffness=2e4), regions=stairs)
+    fast = {"torque": tau, "ground": ground, "times": 2, "method": method, "rtol": rtol, "atol": atol}
+    simulator = kt.simulation.Simulator(kt.zoo.quadruped(), 0.004, **fast)
+    return simulator.run(q, qd), simulator._integration.statistics["steps"]
+
+
+def test_a_foot_on_the_edge_of_a_stair_does_not_stop_time():
+    loose, steps = foot_on_an_edge()
+    tight, _ = foot_on_an_edge("dopri5", 1e-7, 1e-9)
+    assert steps < 1000  # tens of thousands where each crossing of the edge is located
+    np.testing.assert_allclose(loose.q[-1], tight.q[-1], atol=1e-5)
+
+
+def test_events_that_leave_hardly_any_progress_are_an_error(monkeypatch):
+    for module in ("run", "simulator"):
+        monkeypatch.setattr(f"kinetree.simulation.{module}.CUTS", 20)
+    monkeypatch.setattr("kinetree.simulation.run.QUICKEST", 1.0)
+    monkeypatch.setattr("kinetree.simulation.run.QUICK_SHARE", 1.0)
+    said = r"hardly any progress at t = .* s: contact of 'foot4' changed again and again, \d+ events in"
+    with pytest.raises(kt.errors.SimulationError, match=said):
+        foot_on_an_edge()

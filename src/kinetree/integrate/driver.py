@@ -8,7 +8,14 @@ from typing import Any
 
 from kinetree.engine.door import INTEGER, compiled_function
 from kinetree.engine.lanes.calls import BLOCK, address_of, call, load_block, store_block
-from kinetree.integrate.events import begin_events, finder, measure_again, switch_modes
+from kinetree.integrate.events import (
+    allow_chatter,
+    begin_events,
+    finder,
+    measure_again,
+    remember_step,
+    switch_modes,
+)
 from kinetree.integrate.explicit import Method, dop853, dopri5
 from kinetree.integrate.fixed import rk4, semi_implicit_euler
 from kinetree.integrate.radau import radau
@@ -97,13 +104,13 @@ def advancing(name: str) -> Callable[..., int]:
                     return CALLBACK
             s.start = SMOOTH
             choose_target(s, breaks)
-            if s.h_chatter > 0.0:
-                s.wish = min(s.wish, s.h_chatter)
+            allow_chatter(s)
             if s.target - s.t > shortest_step(s):
                 status = take(s, memory, matrices, complexes, pivots)
                 if status != GO_ON:
                     return status
                 s.dense_ready = 0
+                remember_step(s)
                 status = find(s, memory, g, rules, log, log_index)
                 if status == CALLBACK or project(s, memory) != 0 or write(s, memory, times, out) != 0:
                     return CALLBACK

@@ -4,9 +4,11 @@ An event function that comes near zero inside a step without changing its sign a
 a cubic through its values and rates at both ends has its extremum; if it has crossed there, the step ends
 there, so that both crossings are found.
 
-An event that happens again and again without time passing chatters: each of its two sides sends the state
-back to the other one, as stiff contact about to lift off does within the error of a step. From then on it is
-not located but happens at the ends of short steps, which grow a little until it has calmed down.
+An event that happens again and again without time passing, or while the state moves by much less than the
+tolerance of errors, chatters: each of its two sides sends the state back to the other one, as stiff contact
+about to lift off does within the error of a step, or a foot on the edge of a stair. From then on it is not
+located but happens at the ends of short steps, which grow a little until it has calmed down. f jumps inside
+these steps, so that they are accepted with larger errors; the next ones drive the state back.
 """
 
 from __future__ import annotations
@@ -25,22 +27,27 @@ from kinetree.integrate.settings import (
     Y,
     compiled,
 )
-from kinetree.integrate.steps import EPSILON, copy
+from kinetree.integrate.steps import EPSILON, copy, scaled_squares, worst_mean_square
 
 RECORD, RESTART, STOP, SWITCH = range(4)  # actions; the last restarts and is not logged
 
 # rows of g: values at the start and at the end of a step and in between, the last sign other than zero,
 # where the crossing is (theta, or NEVER), whether the event has just happened, rates at start and end, how
-# often in a row it has happened at once
-OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, EVENT_ROWS = range(10)
+# often in a row it has happened at once, how far the state has gone since it happened
+OLD, END, TRIAL, SIDE, THETA, FIRED, TREND, END_TREND, CHATTER, PATH, EVENT_ROWS = range(11)
 NEVER = 2.0
 OCCURRED, RESET = 1.25, 2.0  # signals to f about an event; signs are 1.0 and -1.0
 AHEAD = 2.0**-20  # share of a step over which rates are taken
 CLOSE = 0.25  # share of the smaller end value below which an extremum is looked at
 LOOKS = 6  # at an extremum
 AT_ONCE = 1e-6  # share of a step within which an event is said to happen at once
+WITHIN = 0.1  # tolerances of errors: an event that happens again on such a path happens at once as well
 PATIENCE = 8  # times in a row that an event may happen at once before it chatters
-SHORT, LONG = 1e-3, 2e-2  # first and longest step over a chattering event, as shares of the one that was cut
+CALM = 16  # steps in a row without an event after which it does not chatter any more
+SHORT, LONG = 1e-3, 2e-2  # first and longest step over a chattering event, as shares of those before it
+FADING = 0.998  # of the longest step, with every step
+RIPPLE = 1000.0  # tolerances of errors: how far the state may go in a step over a chattering event
+SLACK = 100.0  # tolerances of errors: what a step over a chattering event may have
 
 
 @compiled
@@ -157,22 +164,58 @@ def is_chattering(g, i):
 
 
 @compiled
-def count_chatter(s, g, end):
-    """Count events that happen at once; an event that chatters calms down by a step in which it does not."""
+def allow_chatter(s):
+    """Length and error of the next step over events that chatter; without them, as accuracy allows."""
+    s.slack = 1.0
     if s.h_chatter > 0.0:
-        s.h_chatter = s.h_calm = min(2.0 * s.h_chatter, s.h_chatter_most)
+        s.wish, s.slack = s.h_chatter, SLACK
+
+
+@compiled
+def remember_step(s):
+    """The longest step lately, or, over events that chatter, one that was accepted."""
+    if s.h_chatter == 0.0:
+        s.h_lately = max(s.h, FADING * s.h_lately)
+    elif s.landing == 0:
+        s.h_chatter = min(s.h_chatter, s.h)
+
+
+@compiled
+def measure_path(s, memory, g):
+    """How far the state goes in this step, in tolerances of errors; added to the paths of all events."""
+    for j in range(0, memory.shape[1], BLOCK):
+        store_block(memory, ARGUMENT, j, load_block(memory, NEW, j) - load_block(memory, Y, j))
+    scaled_squares(s, memory, ARGUMENT, NEW)
+    length = math.sqrt(worst_mean_square(s, memory, ARGUMENT))
+    for i in range(s.lanes * s.n_events):
+        g[PATH, i] += length
+    return length
+
+
+@compiled
+def count_chatter(s, g, end, length):
+    """Count events that happen at once; one that chatters has calmed down after some steps without it."""
+    if s.h_chatter > 0.0:
+        s.h_chatter = min(2.0 * s.h_chatter, s.h_chatter_most)
+        if length > RIPPLE:
+            s.h_chatter = min(s.h_chatter, s.h * RIPPLE / length)
+        s.h_calm = s.h_chatter
     chatters = 0
     for i in range(s.lanes * s.n_events):
         if is_chattering(g, i):
-            if g[THETA, i] == NEVER:
+            g[CHATTER, i] = g[CHATTER, i] + 1.0 if g[THETA, i] == NEVER else PATIENCE
+            if g[CHATTER, i] > PATIENCE + CALM:
                 g[CHATTER, i] = 0.0
-        elif g[FIRED, i] != 0.0 and g[THETA, i] < AT_ONCE * end:
+        elif g[FIRED, i] != 0.0 and (g[THETA, i] < AT_ONCE * end or g[PATH, i] < WITHIN):
             g[CHATTER, i] += 1.0
             if is_chattering(g, i) and s.h_chatter == 0.0:
-                s.h_chatter = max(SHORT * s.h, min(s.h_calm, s.h))  # near the end of time s.h is tiny
-                s.h_chatter_most = max(LONG * s.h, s.h_chatter)
+                longest = max(s.h, s.h_lately)  # near the end of time s.h is tiny
+                s.h_chatter = max(SHORT * longest, min(s.h_calm, LONG * longest))
+                s.h_chatter_most = max(LONG * longest, s.h_chatter)
         elif g[THETA, i] != NEVER:
             g[CHATTER, i] = 0.0
+        if g[FIRED, i] != 0.0:
+            g[PATH, i] = 0.0
         if is_chattering(g, i):
             chatters = 1
     if chatters == 0:
@@ -420,10 +463,13 @@ def finder(dense, first_row, last_row):
         if end == NEVER:
             return CALLBACK
         first = earliest(s, g, rules, RESTART)
-        if first >= 0 and cut(s, memory, g, rules, g[THETA, first], end) != 0:
-            return CALLBACK
+        if first >= 0:
+            s.cuts += 1
+            if cut(s, memory, g, rules, g[THETA, first], end) != 0:
+                return CALLBACK
+        length = measure_path(s, memory, g)
         if first >= 0 or s.h_chatter > 0.0:
-            count_chatter(s, g, end)
+            count_chatter(s, g, end, length)
         status = log_all(s, memory, g, rules, log, log_index)
         if first < 0:
             keep_sides(s, g)

@@ -149,7 +149,7 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
                 factor = safety * math.exp(memory_exponent * s.log_error - exponent * log_error)
                 if s.hold == ACCEPTED:
                     return GO_ON
-                if square <= 1.0:
+                if square <= s.slack * s.slack:
                     accept(s, wish, factor)
                     s.log_error = max(log_error, LOG_SMALL)
                     return GO_ON

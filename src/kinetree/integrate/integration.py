@@ -14,7 +14,7 @@ from kinetree.engine.lanes.calls import BLOCK
 from kinetree.integrate import settings as names
 from kinetree.integrate.collocation import MOST_PAIRS
 from kinetree.integrate.driver import METHODS, advancing, method_named
-from kinetree.integrate.events import EVENT_ROWS
+from kinetree.integrate.events import EVENT_ROWS, PATH
 from kinetree.integrate.settings import ATOL, JUMP, RECORD, STATISTICS, K, Y
 
 LOG_LENGTH = 64  # log entries that fit before they are moved to a list
@@ -219,6 +219,16 @@ class Integration:
     def out(self) -> Array:
         """The states at the times, (times, lanes, size); the first n_out are written."""
         return self._out.reshape(-1, self.lanes, self.size)
+
+    @property
+    def cuts(self) -> int:
+        """How many steps were ended by events."""
+        return int(self._s["cuts"][0])
+
+    @property
+    def busiest_event(self) -> int:
+        """The event since which the state has moved least: the one that chatters, if any does."""
+        return int(np.argmin(self._g[PATH])) % int(self._s["n_events"][0])
 
     @property
     def statistics(self) -> dict[str, int]:

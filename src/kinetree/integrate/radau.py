@@ -272,7 +272,7 @@ def take(s, memory, matrices, complexes, pivots):
             s.is_current = 0
             copy(memory, F + s.stages - 1, LAST)
             return GO_ON
-        if error <= 1.0:
+        if error <= s.slack:
             accept(s, wish, error, count)
             copy(memory, F + s.stages - 1, LAST)
             return GO_ON

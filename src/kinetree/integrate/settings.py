@@ -48,6 +48,8 @@ _FLOATS = (
     "h_chatter",  # the longest step over events that happen again and again at once; 0: there are none
     "h_chatter_most",
     "h_calm",  # the last of such steps
+    "h_lately",  # the longest step that accuracy allowed lately, before events chattered
+    "slack",  # the error up to which a step is accepted: 1, or more over events that chatter
 )
 _INTEGERS = (
     "rates",  # addresses
@@ -81,6 +83,7 @@ _INTEGERS = (
     "has_slope",
     "jolt",  # events that change f have just happened
     "has_trends",  # the rates of event functions at the start of the step are known
+    "cuts",  # steps that events have ended
     "steps",
     "rejected",
     "evaluations",

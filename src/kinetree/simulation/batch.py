@@ -29,7 +29,7 @@ from kinetree.simulation.loop_audit import closure_checks, loop_drift, loop_erro
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.masses import Masses, read_masses
 from kinetree.simulation.options import AUTO, FIXED, Options, read_options
-from kinetree.simulation.run import moved_on, new_integration, refuse_runaway
+from kinetree.simulation.run import Mark, moved_on, new_integration, refuse_runaway
 from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
 from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
@@ -167,10 +167,10 @@ class _Job:
     def _advance(self, rows: Any) -> None:
         some = f"rollout {rows[0]}" if len(rows) == 1 else f"one of rollouts {rows[0]} to {rows[-1]}"
         integration, options = self.integration, self.options
-        status, mark = integration.advance(PIECE), (0, 0.0)
+        status, mark = integration.advance(PIECE), Mark()
         while status is Status.RUNNING:
             try:
-                mark = moved_on(integration, options, mark)
+                mark = moved_on(integration, self.system, options, mark)
                 refuse_runaway(integration, self.system, options, integration.statistics["steps"])
             except SimulationError as problem:
                 raise SimulationError(f"{some}: {problem}") from None

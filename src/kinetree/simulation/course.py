@@ -82,6 +82,16 @@ class Course:
         return [happening for x in (*self._before, self._now) for happening in x.event_log]
 
     @property
+    def cuts(self) -> int:
+        """How many steps were ended by events."""
+        return sum(x.cuts for x in (*self._before, self._now))
+
+    @property
+    def busiest_event(self) -> int:
+        """The event since which the state has moved least."""
+        return self._now.busiest_event
+
+    @property
     def statistics(self) -> dict[str, int]:
         """Sums over all methods."""
         every = [x.statistics for x in (*self._before, self._now)]

@@ -86,6 +86,24 @@ def event_place(system: System, index: int) -> tuple[str, Any]:
     raise IndexError(index)
 
 
+def event_in_words(system: System, index: int) -> str:
+    """What an event is about.
+
+    >>> import kinetree as kt
+    >>> biped = kt.simulation.Simulator(kt.zoo.planar_biped(), ground=kt.Ground())
+    >>> event_in_words(biped.system, 0)
+    "contact of 'heel1'"
+    """
+    family, k = event_place(system, index)
+    if family in ("contact", "guard"):
+        return f"contact of '{system.contact_names[k % len(system.contact_names)]}'"
+    if family in LIMITS:
+        return f"the {family} limit of '{system.parts.tree.axis_names[k]}'"
+    if family == "component":
+        return f"{system.parts.watched[k].kind} of '{system.parts.watched[k].name}'"
+    return "gimbal lock" if family == "lock" else f"event '{system.triggers[k].name}'"
+
+
 def is_reported(system: System, record: EventRecord) -> bool:
     """Whether an event is the user's business: no gimbal lock, no return from a stop, no foot at rest."""
     family, _ = event_place(system, record.index)

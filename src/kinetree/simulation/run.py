@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,14 @@ from kinetree.simulation.chart import Piece, joined
 from kinetree.simulation.compiled.loops import Passage
 from kinetree.simulation.course import Continued, Course
 from kinetree.simulation.divergence import diverged, has_diverged, remedy
-from kinetree.simulation.event_records import event_place, is_end, is_reported, reported, watched_events
+from kinetree.simulation.event_records import (
+    event_in_words,
+    event_place,
+    is_end,
+    is_reported,
+    reported,
+    watched_events,
+)
 from kinetree.simulation.gimbal import CLOSE, NEAR, Charts
 from kinetree.simulation.loop_audit import loop_drift, passage_events, passages
 from kinetree.simulation.options import AUTO, FIXED, Options
@@ -33,6 +41,17 @@ _SAMPLED = (
 )
 ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
+CUTS = 10_000  # events after which the mean time between two of them is looked at
+QUICKEST, QUICK_SHARE = 5e-7, 1e-3  # s and share of the duration: events that come faster chatter
+
+
+class Mark(NamedTuple):
+    """Steps and time from which progress counts; cuts by events and their time."""
+
+    steps: int = 0
+    t: float = 0.0
+    cuts: int = 0
+    t_cuts: float = 0.0
 
 
 @dataclass(eq=False)
@@ -219,7 +238,7 @@ def advance_through_locks(integration: Course, charts: Charts, progress: Progres
 def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
     """Piece by piece, so that progress is seen and Ctrl-C is heard."""
     steps, before = 64, integration.statistics["steps"]
-    mark = before, integration.t
+    mark = Mark(before, integration.t, integration.cuts, integration.t)
     while True:
         begin = perf_counter()
         written = integration.n_out
@@ -232,26 +251,39 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
             return Status.NOT_FINITE
         integration.consider(charts.system)
         count = integration.statistics["steps"]
-        mark = moved_on(integration, integration.options, mark)
+        mark = moved_on(integration, charts.system, integration.options, mark)
         refuse_runaway(integration, charts.system, integration.options, count)
         seconds = max(perf_counter() - begin, 1e-6)
         steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
 
 
-def moved_on(
-    integration: Course | Integration, options: Options, mark: tuple[int, float]
-) -> tuple[int, float]:
-    """The steps and the time from which progress counts; raises if there is none in very many steps."""
+def moved_on(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+    """From where progress counts; raises if there is none in very many steps, or hardly any for events."""
     t, steps = integration.t, integration.statistics["steps"]
+    mark = _calm(integration, system, options, mark)
     fixed = options.method in FIXED
-    if t - mark[1] > (options.step if fixed else STUCK_TIME * options.duration):
-        return steps, t
-    if steps - mark[0] > (CUT_STEPS if fixed else STUCK_STEPS):
+    if t - mark.t > (options.step if fixed else STUCK_TIME * options.duration):
+        return mark._replace(steps=steps, t=t)
+    if steps - mark.steps > (CUT_STEPS if fixed else STUCK_STEPS):
         raise SimulationError(
-            f"no progress at t = {t:.6g} s: {steps - mark[0]} steps went {t - mark[1]:.3g} s; forces that "
+            f"no progress at t = {t:.6g} s: {steps - mark.steps} steps went {t - mark.t:.3g} s; forces that "
             f"jump may chatter: {remedy(options)}"
         )
     return mark
+
+
+def _calm(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+    """The mark after another look at how fast events follow each other; raises if they chatter."""
+    t, count = integration.t, integration.cuts - mark.cuts
+    if count < CUTS:
+        return mark
+    passed = t - mark.t_cuts
+    if passed < count * min(QUICKEST, QUICK_SHARE * options.duration):
+        raise SimulationError(
+            f"hardly any progress at t = {t:.6g} s: {event_in_words(system, integration.busiest_event)} "
+            f"changed again and again, {count} events in {passed:.3g} s: {remedy(options)}"
+        )
+    return mark._replace(cuts=mark.cuts + count, t_cuts=t)
 
 
 def refuse_runaway(integration: Course | Integration, system: System, options: Options, steps: int) -> None:

@@ -19,7 +19,7 @@ from kinetree.simulation.given import ControllerGiven, TorqueGiven
 from kinetree.simulation.ground import Ground
 from kinetree.simulation.loops import check_closed
 from kinetree.simulation.options import AUTO, Options, read_options
-from kinetree.simulation.run import STUCK_STEPS, moved_on, new_integration, refuse_runaway
+from kinetree.simulation.run import CUTS, Mark, moved_on, new_integration, refuse_runaway
 from kinetree.simulation.settings import Settings, SettingsKeywords, read_settings, takes_settings
 from kinetree.simulation.setup import new_system, surroundings
 from kinetree.simulation.step_check import check_step
@@ -115,16 +115,16 @@ class Simulator:
             integration = self._prepare(chosen_method(self.system, self.options, start[0]))
         self.system.law.begin()
         integration.rewind(start)
-        status = integration.advance(LOOK if self.options.method == AUTO else STUCK_STEPS)
+        status = integration.advance(LOOK if self.options.method == AUTO else CUTS)
         if status is Status.RUNNING and self._has_become_stiff(integration):
             integration = self._prepare("radau")
             self.system.law.begin()
             integration.rewind(start)
-        mark = 0, integration.t
+        mark = Mark()
         while status is Status.RUNNING:
-            mark = moved_on(integration, self.options, mark)
+            mark = moved_on(integration, self.system, self.options, mark)
             refuse_runaway(integration, self.system, self.options, integration.statistics["steps"])
-            status = integration.advance(STUCK_STEPS // 10)
+            status = integration.advance(CUTS)
         if status is Status.CALLBACK:
             self.system.raise_problem()
         if status is not Status.DONE:
