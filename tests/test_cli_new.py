@@ -201,9 +201,28 @@ def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
     assert refused.exit_code == 2 and "has no --duration" in _said(refused)
 
 
+def test_a_urdf_of_an_installed_package_gets_a_free_joint(tmp_path, monkeypatch):
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    info = tmp_path / "site" / "toy_dogs-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info.parent / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-dogs\nVersion: 1.0\n")
+    (info / "RECORD").write_text("dog.urdf,,\n")
+    monkeypatch.syspath_prepend(str(info.parent))
+    (tmp_path / "deep").mkdir()
+    made = kinetree("new", "study", "deep/walk", "--model", "toy-dogs:dog", "--template", "walk")
+    assert made.exit_code == 0, made.output
+    text = Path("deep/walk.toml").read_text()
+    assert "floating_base = true" in text and text.count("[[mechanism.contact]]") == 4
+    assert (info.parent / "dog.urdf").as_posix() in text and check_file("deep/walk.toml") == []
+
+
 def test_what_cannot_walk_says_why(tmp_path):
     refused = kinetree("new", "study", "walk", "--model", "gripper")
     assert refused.exit_code == 2 and "no limbs that reach below" in _said(refused)
+    refused = kinetree("new", "study", "walk", "--model", "kuka_kr5")
+    assert refused.exit_code == 2 and "'kuka_kr5' has no feet: one limb alone" in _said(refused)
     for key, value, message in (
         ("speed", "99", "must be within"),
         ("heading", '"90 deg"', "moves in a plane"),

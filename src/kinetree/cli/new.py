@@ -121,6 +121,7 @@ def _mechanism(name: str, ask: Asking, **given: Any) -> str:
 
 
 def _study(path: Path, ask: Asking, **given: Any) -> str:
+    from kinetree.formats.installed import installed_path, is_installed_name
     from kinetree.model import zoo
     from kinetree.study.models import mechanism_of
     from kinetree.study.new_study import GAIT, LEGGED, TEMPLATES, StudyAnswers, study_file
@@ -137,11 +138,14 @@ def _study(path: Path, ask: Asking, **given: Any) -> str:
         duration = 1.0
     else:
         duration = ask(given["duration"], "Duration (s)", 5.0 if task in LEGGED else 1.0)
+    installed = is_installed_name(model)
+    if installed:
+        model = installed_path(model).as_posix()
     mechanism = mechanism_of(model)
     floated = task in LEGGED and model.lower().endswith((".urdf", ".sdf", ".xacro")) and not _moves(mechanism)
     if floated:
         mechanism = mechanism_of(model, floating_base=True)
-    seen = model if model in zoo.ZOO else Path(os.path.relpath(model, path.parent)).as_posix()
+    seen = model if model in zoo.ZOO or installed else Path(os.path.relpath(model, path.parent)).as_posix()
     return study_file(StudyAnswers(path.stem, seen, task, duration, floated), mechanism)
 
 

@@ -44,6 +44,11 @@ def proposed_feet(mechanism: Mechanism) -> tuple[ContactPoint, ...]:
     if not limbs or max(depths) <= 0.0:
         raise InputError(f"'{mechanism.name}' has no limbs that reach below its trunk, so no feet")
     chosen = [k for k, depth in enumerate(depths) if depth >= DEEP * max(depths)]
+    if len(chosen) < 2:
+        raise InputError(
+            f"'{mechanism.name}' has no feet: one limb alone, that to '{lowest[chosen[0]].body.name}', "
+            f"reaches down from its trunk '{mechanism.links[0].body.name}'; walking needs two or more"
+        )
     feet: list[ContactPoint] = []
     for k in chosen:
         moving = limbs[k][0]

@@ -101,14 +101,11 @@ def walker_of(
     up, ahead = walking_directions(mechanism, forward)
     left = np.cross(up, ahead)
     chains = leg_chains(mechanism, legs)
+    _check_several(mechanism, base, chains)
     upright = _upright(mechanism, base, chains, up, left)
     if legs is None:
         chains = reaching_down(mechanism, chains, upright, up)
-    if len(chains) < 2:
-        raise ModelError(
-            f"'{mechanism.name}' has one leg with contact points below its trunk '{base.body.name}', to "
-            f"'{chains[0].foot}'; walking needs two or more that reach about as far down"
-        )
+        _check_several(mechanism, base, chains)
     lengths = [_leg_length(mechanism, chain, upright, left) for chain in chains]
     leg = float(np.mean(lengths))
     _check_alike(mechanism, chains, lengths)
@@ -152,6 +149,14 @@ def walking_directions(mechanism: Mechanism, forward: ArrayLike) -> tuple[Array,
 
 
 # ---- helpers ---------------------------------------------------------------------------------------------
+
+
+def _check_several(mechanism: Mechanism, base: Link, chains: Sequence[LegChain]) -> None:
+    if len(chains) < 2:
+        raise ModelError(
+            f"'{mechanism.name}' has one leg with contact points below its trunk '{base.body.name}', to "
+            f"'{chains[0].foot}'; walking needs two or more that reach about as far down"
+        )
 
 
 def _members(groups: Sequence[int], which: int) -> tuple[int, ...]:
