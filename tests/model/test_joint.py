@@ -137,6 +137,8 @@ BAD = {
     "mimic a name": (of_kind("revolute", mimic="hip"), "joint 'knee': mimic must be a Mimic"),
     "mimic nan": (lambda: kt.model.Mimic("hip", np.nan), "mimic multiplier of 'hip' must be finite"),
     "mimic text": (lambda: kt.model.Mimic("hip", offset="x"), "mimic offset of 'hip' must be"),
+    "mimic number": (lambda: kt.model.Mimic("hip", higher=3), "higher must be up to 3 numbers, .* got 3"),
+    "mimic word": (lambda: kt.model.Mimic("hip", higher="12"), "higher must be up to 3 numbers, .* got '12'"),
     "mimic nobody": (lambda: kt.model.Mimic(""), "joint that is mimicked needs a name"),
 }
 

@@ -34,6 +34,13 @@ def test_no_states_have_not_diverged():
     assert has_diverged(SYSTEM, np.zeros((0, SYSTEM.size))) is False
 
 
+def test_a_start_beyond_all_bounds_is_refused():
+    build = kt.Builder("ball")
+    build.world.free("base").body("ball", kt.Inertia.sphere(1.0, 0.1))
+    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = 0 s: .*'base\.tx' with 1e\+200"):
+        kt.simulate(build.build(), np.zeros(6), [1e200, 0, 0, 0, 0, 0], 0.01)
+
+
 UNSTABLE = "runs away: .* its law acts every 4 ms, and feedback that is held so long may be unstable"
 
 

@@ -161,11 +161,38 @@ def test_verdicts_measure_heights_above_the_surface():
         (([[0, 1], [0, np.nan]],), "heights"),
         (([[0, 1], [0, 1]], (1, -1)), "forward of a height field must be two finite numbers"),
         (([[0, 1], [0, 1]], (0, 1), (0, np.inf)), "side of a height field"),
+        (
+            ([[0, 1], [0, 1e308]],),
+            r"heights\[1\]\[1\] of a height field may be up to 1e\+09 m, got 1e\+308 m",
+        ),
+        (([[0, 1], [0, 1]], (0, 1e200)), "forward of a height field may reach up to"),
+        (([[0, 1], [0, 1]], (0, 1e-300)), "neighbors of a height field must be at least 1e-09 m apart"),
     ],
 )
 def test_wrong_fields_are_refused(arguments, message):
     with pytest.raises(kt.KinetreeError, match=message):
         kt.model.HeightField(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "message"),
+    [
+        ("at", (np.nan, 0.0), "places on a height field must be finite, got nan"),
+        ("at", (0.0, np.inf), "places on a height field must be finite, got inf"),
+        ("surface", ("a", 0.0), "places on a height field must be real numbers, got 'a'"),
+        ("at", ([0, 1], [0, 1, 2]), r"shapes \(2,\) and \(3,\) do not broadcast"),
+        ("nearest", ([0.0, 0.0, np.nan],), "places near a height field must be finite, got nan at index 2"),
+        ("nearest", ([[0.0, 0.0]],), r"must have the shape \(\.\.\., 3\), got \(1, 2\)"),
+    ],
+)
+def test_wrong_places_are_refused(method, arguments, message):
+    with pytest.raises(kt.errors.InputError, match=message):
+        getattr(sampled(hills), method)(*arguments)
+
+
+def test_very_far_from_the_field_the_place_below_is_taken():
+    foot, normal = sampled(hills).nearest([1e200, 0.0, -1e200])
+    assert foot[0] == 1e200 and np.isfinite(foot).all() and np.isfinite(normal).all()
 
 
 def test_regions_on_terrain_have_soils_and_no_heights():

@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, frozen, numbers
-from kinetree.errors import ModelError
+from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.errors import InputError, ModelError
 
 MOST = 4_000_000  # heights of a field
+LARGEST, CLOSEST = 1e9, 1e-9  # height or end (m); spacing (m)
 STEPS, NEAR = 30, 1e-14  # of the search for the nearest place; share of the field's size
 
 
@@ -58,6 +59,11 @@ class HeightField:
         if not np.isfinite(heights).all():
             i, j = np.argwhere(~np.isfinite(heights))[0]
             raise ModelError(f"heights[{i}][{j}] of a height field must be finite, got {heights[i, j]}")
+        if np.abs(heights).max() > LARGEST:
+            i, j = np.unravel_index(np.abs(heights).argmax(), heights.shape)
+            raise ModelError(
+                f"heights[{i}][{j}] of a height field may be up to {LARGEST:g} m, got {heights[i, j]:g} m"
+            )
         object.__setattr__(self, "heights", frozen(heights))
         for name in ("forward", "side"):
             ends = numbers(getattr(self, name), f"{name} of a height field", ModelError)
@@ -66,7 +72,16 @@ class HeightField:
                     f"{name} of a height field must be two finite numbers, from low to high, got "
                     f"{getattr(self, name)!r}"
                 )
+            if np.abs(ends).max() > LARGEST:
+                raise ModelError(
+                    f"{name} of a height field may reach up to {LARGEST:g} m, got {ends.tolist()}"
+                )
             object.__setattr__(self, name, (float(ends[0]), float(ends[1])))
+        if min(self.spacing) < CLOSEST:
+            raise ModelError(
+                f"neighbors of a height field must be at least {CLOSEST:g} m apart, got "
+                f"{min(self.spacing):g} m"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, HeightField):
@@ -113,7 +128,16 @@ class HeightField:
 
     def surface(self, forward: ArrayLike, side: ArrayLike) -> Surface:
         """The height at places of the plane with its first and second derivatives."""
-        x, y = np.broadcast_arrays(np.asarray(forward, np.float64), np.asarray(side, np.float64))
+        what = "places on a height field"
+        x, y = (finite(numbers(given, what), what) for given in (forward, side))
+        try:
+            x, y = np.broadcast_arrays(x, y)
+        except ValueError:
+            raise InputError(f"{what}: shapes {x.shape} and {y.shape} do not broadcast") from None
+        return self._surface(x, y)
+
+    def _surface(self, x: Array, y: Array) -> Surface:
+        """The surface at places of one shape; NaN where they are NaN."""
         (n, m), (dx, dy), C = self.shape, self.spacing, self.coefficients
         i, a = _weights((x - self.forward[0]) / dx, n)
         j, b = _weights((y - self.side[0]) / dy, m)
@@ -125,16 +149,24 @@ class HeightField:
 
         return Surface(*(sum_of(u, v) for u, v in ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))))
 
-    def nearest(self, places: Array) -> tuple[Array, Array]:
+    def nearest(self, places: ArrayLike) -> tuple[Array, Array]:
         """The nearest places of the surface and their normals, (..., 3), for places (forward, side, up).
 
         By Newton's method from the place below; where that fails, far from the surface, the place below.
         """
+        what = "places near a height field"
+        given = finite(numbers(places, what), what)
+        if given.shape[-1:] != (3,):
+            raise InputError(f"{what} must have the shape (..., 3), got {given.shape}")
+        with np.errstate(over="ignore", invalid="ignore"):  # very far away the search fails
+            return self._nearest(given)
+
+    def _nearest(self, places: Array) -> tuple[Array, Array]:
         x, y, z = (np.array(places[..., k]) for k in range(3))
-        start, tall = (x.copy(), y.copy()), np.abs(self.at(x, y) - z)
+        start, tall = (x.copy(), y.copy()), np.abs(self._surface(x, y).h - z)
         size = math.hypot(self.forward[1] - self.forward[0], self.side[1] - self.side[0])
         for _ in range(STEPS):
-            s = self.surface(x, y)
+            s = self._surface(x, y)
             e = s.h - z
             u, v = x - start[0] + e * s.x, y - start[1] + e * s.y
             a, b, c = 1.0 + s.x**2 + e * s.xx, s.x * s.y + e * s.xy, 1.0 + s.y**2 + e * s.yy
@@ -145,10 +177,10 @@ class HeightField:
             x, y = x - step_x, y - step_y
             if not (np.hypot(step_x, step_y) > NEAR * size).any():
                 break
-        found = self.at(x, y)
-        farther = (x - start[0]) ** 2 + (y - start[1]) ** 2 + (found - z) ** 2 > tall**2 * (1.0 + 1e-12)
-        x, y = np.where(farther, start[0], x), np.where(farther, start[1], y)
-        s = self.surface(x, y)
+        found = self._surface(x, y).h
+        nearer = (x - start[0]) ** 2 + (y - start[1]) ** 2 + (found - z) ** 2 <= tall**2 * (1.0 + 1e-12)
+        x, y = np.where(nearer, x, start[0]), np.where(nearer, y, start[1])
+        s = self._surface(x, y)
         normal = np.stack([-s.x, -s.y, np.ones_like(s.x)], axis=-1)
         return np.stack([x, y, s.h], axis=-1), normal / np.linalg.norm(normal, axis=-1, keepdims=True)
 
@@ -173,7 +205,7 @@ def _spline(values: Array) -> Array:
 def _weights(u: Array, n: int) -> tuple[np.ndarray, tuple[Array, Array, Array]]:
     """First of four coefficients, and the weights (..., 4) of value, slope and bend; straight outside."""
     inside = np.clip(u, 0.0, n - 1.0)
-    i = np.minimum(inside.astype(np.int64), n - 2)
+    i = np.minimum(np.nan_to_num(inside).astype(np.int64), n - 2)
     t, beyond = inside - i, u - inside
     value = [
         (1 - t) ** 3 / 6,

@@ -8,7 +8,7 @@ stand in :mod:`kinetree.model.joint_kind`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import pairwise
@@ -82,6 +82,11 @@ class Mimic:
         return sum(k * (k - 1) * c * p ** (k - 2) for k, c in enumerate(self.coefficients) if k > 1) + 0.0 * p
 
     def __post_init__(self) -> None:
+        if isinstance(self.higher, str) or not isinstance(self.higher, Iterable):
+            raise ModelError(
+                f"mimic of '{self.joint}': higher must be up to {HIGHER} numbers, the coefficients of p^2, "
+                f"p^3 and p^4, got {shown(self.higher)}"
+            )
         higher = tuple(
             number(x, f"mimic of '{self.joint}': higher coefficient", ModelError) for x in self.higher
         )

@@ -173,6 +173,8 @@ def integrate(
     if done < integration.n_out:
         run.failed, run.stopped_at = True, float(integration.times[max(done - 1, 0)])
         run.reason = diverged(charts.system, options, integration.times[done], integration.out[done])
+        if not done:  # not even the start is sound: there is nothing to return
+            raise SimulationError(run.reason)
     elif run.reason is not None:
         run.stopped_at = integration.t
     times, states = _last_outputs(run, charts, integration, done)
