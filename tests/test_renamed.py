@@ -75,6 +75,19 @@ def test_a_program_gets_the_new_names(tmp_path, capsys):
     assert left.count("\n") == 1 and "from kinetree.analysis import Target" in left
 
 
+def test_names_are_found_in_imports_of_several_lines(tmp_path, capsys):
+    program = tmp_path / "mine.py"
+    program.write_text(
+        "from kinetree import (  # Target\n    Poses,\n    simulate,\n    Simulator as S,\n)\n",
+        encoding="utf-8",
+    )
+    assert main([str(program)]) == 1
+    assert [line.partition("mine.py:")[2] for line in capsys.readouterr().out.splitlines()] == [
+        "2: from kinetree import Poses is now from kinetree.analysis import Poses",
+        "4: from kinetree import Simulator is now from kinetree.simulation import Simulator",
+    ]
+
+
 def test_a_notebook_stays_one(tmp_path):
     cell = {"cell_type": "code", "source": ['kt.Simulator(arm, times="x")\n']}
     assert json.loads(with_new_names(json.dumps({"cells": [cell]})))["cells"][0]["source"] == [

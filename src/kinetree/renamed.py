@@ -61,7 +61,9 @@ RENAMED = {  # old: new, both below the package
 _OLD = re.compile(
     r"(?<![\w.])(kt|kinetree)\.(" + "|".join(map(re.escape, sorted(RENAMED, key=len, reverse=True))) + r")\b"
 )
-_IMPORT = re.compile(r"^(\s*(?:>>> |\.\.\. )?from kinetree(?:\.\w+)? import )(.*)$", re.MULTILINE)
+_IMPORT = re.compile(  # of one line, or of several in parentheses
+    r"^[ \t]*(?:>>> |\.\.\. )?from (kinetree(?:\.\w+)?) import (\([^)]*\)|.*)", re.MULTILINE
+)
 
 
 def new_place(module: str, name: str) -> str | None:
@@ -121,15 +123,18 @@ def with_new_names(text: str) -> str:
 
 def old_names(text: str) -> Iterator[tuple[int, str, str]]:
     """Line, old name and new one, of all that a text has after ``kt.``, ``kinetree.`` or in an import."""
-    for number, line in enumerate(text.splitlines(), 1):
-        for found in _OLD.finditer(line):
-            yield number, found[0], f"{found[1]}.{RENAMED[found[2]]}"
-        for found in _IMPORT.finditer(line):
-            room = found[1].split()[-2]
-            for name in re.findall(r"(\w+)(?: as \w+)?", found[2].partition("#")[0]):
-                if new := new_place(room, name):
-                    home, _, last = new.rpartition(".")
-                    yield number, found[0].strip(), f"from {home} import {last}"
+    found: list[tuple[int, str, str]] = []
+    for old in _OLD.finditer(text):
+        found.append((old.start(), old[0], f"{old[1]}.{RENAMED[old[2]]}"))
+    for line in _IMPORT.finditer(text):
+        names = re.sub(r"#.*", lambda comment: " " * len(comment[0]), line[2])
+        for name in re.finditer(r"(\w+)(?:\s+as\s+\w+)?", names):
+            if new := new_place(line[1], name[1]):
+                home, _, last = new.rpartition(".")
+                place = line.start(2) + name.start()
+                found.append((place, f"from {line[1]} import {name[1]}", f"from {home} import {last}"))
+    for place, before, after in sorted(found):
+        yield text.count("\n", 0, place) + 1, before, after
 
 
 def main(arguments: list[str] | None = None) -> int:
