@@ -1,11 +1,14 @@
 """What stops an integration: callbacks, poles, values that are not finite; and misuse that is refused."""
 
 import ctypes
+import shutil
 
 import numpy as np
 import pytest
 
+from kinetree.engine.disk_cache import code_folder
 from kinetree.engine.machine_code import compiled_callback
+from kinetree.engine.stored_code import stored_or_made
 from kinetree.integrate.integration import Events, Integration, Status
 from support.odes import ADAPTIVE, FIXED, SIGNATURE, integration, pendulum, python_callback, sampling_callback
 
@@ -102,6 +105,26 @@ def test_compiled_callbacks():
     places = [ctypes.cast(ctypes.byref(numbers, 8 * k), ctypes.POINTER(ctypes.c_double)) for k in range(3)]
     assert kind(made.address)(0.5, *places) == 7
     assert numbers[1] == 11.0
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_callback_that_needs_nothing_of_numba_is_kept_where_it_is_looked_for(alone):
+    """Code that could do without numba is stored as numba's, unless it was asked for alone."""
+
+    def made(name):
+        def double(t, y, out, context):
+            out[0] = 2.0 * y[0]
+            return 0
+
+        return compiled_callback(double, SIGNATURE, name, alone=alone)
+
+    name = f"kept-{alone}-of-a-test"
+    shutil.rmtree(code_folder(name, 1), ignore_errors=True)  # as if no one had asked for it before
+    assert made(name).cache_hits == 0
+    if alone:
+        assert stored_or_made(name, 1, lambda: None).cache_hits == 1
+    else:
+        assert made(name).cache_hits == 1
 
 
 def test_sampling_may_stop():

@@ -35,7 +35,7 @@ def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Ite
         if folder is not None:  # or else numba would go elsewhere
             compiler._cache = _StampedCache.at(folder, run)
             compiler._cache.is_missing = notice.show
-            compiler._cache.is_callback = isinstance(compiler, CFunc)
+            compiler._cache.is_alone = isinstance(compiler, CFunc) and _is_alone(compiler)
         else:
             notice.show()
         yield
@@ -62,7 +62,7 @@ class _StampedCache(FunctionCache):
         return cache
 
     folder: Path
-    is_callback = False
+    is_alone = False
     is_missing: Callable[[], None]
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
@@ -85,7 +85,7 @@ class _StampedCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the machine code, if the disk takes it: alone, if it can do without numba."""
         with contextlib.suppress(OSError):
-            if not self.is_callback or not _keep_alone(self.folder, data):
+            if not self.is_alone or not _keep_alone(self.folder, data):
                 super().save_overload(sig, data)
 
 
@@ -113,6 +113,11 @@ class _Entries:
         """Drop all entries."""
         for file in self.folder.glob("numba-*"):
             drop(self.folder, file.name)
+
+
+def _is_alone(callback: Any) -> bool:
+    """Whether a callback was asked for alone; others are looked for among numba's entries."""
+    return not callback._compiler.targetoptions["_nrt"]
 
 
 def _keep_alone(folder: Path, result: Any) -> bool:
