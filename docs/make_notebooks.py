@@ -86,10 +86,11 @@ def executed(notebook: Any) -> Any:
     """The notebook with its outputs, run in a folder of its own."""
     from nbclient import NotebookClient
 
-    os.environ.update(NO_COLOR="1", COLUMNS="100", TERM="dumb", PYTHONWARNINGS="ignore")
-    os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
+    plain = {"NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "PYTHONWARNINGS": "ignore"}
+    path = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
     with tempfile.TemporaryDirectory() as folder:
-        done = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}}).execute()
+        client = NotebookClient(notebook, timeout=600, resources={"metadata": {"path": folder}})
+        done = client.execute(env=os.environ | plain | {"PATH": path})
     for cell in done.cells:
         cell.metadata.pop("execution", None)
         if "outputs" in cell:  # notices of compiling are no part of the answer

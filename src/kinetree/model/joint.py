@@ -52,11 +52,11 @@ HIGHER = 3  # coefficients of a mimic beyond the linear one
 class Mimic:
     """This joint follows another: q = offset + multiplier p + higher[0] p^2 + higher[1] p^3 + ..., p its q.
 
-    Derivatives, predictions and loops take linear mimics only, without ``higher``, which has up to three.
+    ``higher`` holds up to three coefficients. Derivatives, predictions and loops accept linear mimics only.
 
-    >>> cam = Mimic("crank", 0.5, 0.1, (0.2,))
+    >>> cam = Mimic("crank", 0.5, 0.25, (0.125,))
     >>> cam.at(2.0), cam.slope(2.0), cam.bend(2.0)
-    (1.9, 1.3, 0.4)
+    (1.75, 1.0, 0.25)
     """
 
     joint: str
