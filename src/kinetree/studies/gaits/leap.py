@@ -37,12 +37,12 @@ from kinetree.motion.terms import (
     SquaredAcceleration,
     SquaredForce,
     TorqueCombination,
-    UnknownForce,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
+from kinetree.studies.gaits.push import tangents, unknown_push
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
 from kinetree.studies.walking.verified import Verified
@@ -280,30 +280,11 @@ def _standing(
 
 
 def _push(who: Legged, foot: Foot) -> list[Constraint]:
-    weight = who.weight
-    tangents = who.forward if who.flat else who.forward + who.across
-    each = weight / len(who.feet) / len(foot.points)
-    common: dict[str, Any] = {"size": weight, "at": "points"}
-    found: list[Constraint] = [
-        UnknownForce(
-            foot.body, point, name=name, axes=who.up, lower=0.0, upper=LARGEST * weight, start=each, **common
-        )
-        for name, point in zip(foot.names, foot.points, strict=True)
-    ]
-    across = f"{foot.body} across"
-    found.append(
-        UnknownForce(
-            foot.body,
-            foot.middle,
-            name=across,
-            axes=tangents,
-            lower=-LARGEST * weight,
-            upper=LARGEST * weight,
-            **common,
-        )
-    )
+    """The ground's force on a foot, within friction."""
+    across, each = f"{foot.body} across", who.weight / len(who.feet) / len(foot.points)
+    found = unknown_push(who, foot, foot.names, across, largest=LARGEST * who.weight, start=each)
     normal = np.eye(3)[AXES.index(who.up)]
-    shape = "octagon" if len(tangents) > 1 else "box"
+    shape = "octagon" if len(tangents(who)) > 1 else "box"
     return [*found, Friction([*foot.names, across], 0.7, normal=normal, shape=shape)]
 
 

@@ -27,10 +27,10 @@ from kinetree.motion.terms import (
     SquaredAcceleration,
     TorqueCombination,
     TorqueLimits,
-    UnknownForce,
     UnknownMoment,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
+from kinetree.studies.gaits.push import tangents, unknown_push
 from kinetree.studies.gaits.schedule import Schedule, check_support, chosen_schedule
 from kinetree.studies.gaits.task import MOST_SEGMENTS, Gait, period_of
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
@@ -200,7 +200,6 @@ def _push(plan: Plan, leg: Foot, during: tuple[float, float], part: int) -> list
     """The ground's force on a foot: along the normal at each contact point, across it in their middle."""
     who, task = plan.who, plan.task
     normal = np.eye(3)[AXES.index(who.up)]
-    tangents = who.forward if who.flat else who.forward + who.across
     weight, n = who.weight, task.segments
     knots = np.arange(round(during[0] * n), round(during[1] * n) + 1) / n
     inner = knots[(knots > during[0] + 1e-9) & (knots < during[1] - 1e-9)]
@@ -209,43 +208,28 @@ def _push(plan: Plan, leg: Foot, during: tuple[float, float], part: int) -> list
         every = np.append(0.0, every)
     if during[1] == 1.0:
         every = np.append(every, 1.0)
-    common: dict[str, Any] = {"during": during, "size": weight, "at": "points"}
     each = weight / max(len(who.feet) / 2, 1) / len(leg.points)
-    names = [f"{name} {part}" for name in leg.names]
-    found: list[Constraint] = [
-        UnknownForce(
-            leg.body, point, name=name, axes=who.up, lower=0.0, upper=LARGEST * weight, start=each, **common
-        )
-        for name, point in zip(names, leg.points, strict=True)
-    ]
-    middle = f"{leg.body} across {part}"
-    found.append(
-        UnknownForce(
-            leg.body,
-            leg.middle,
-            name=middle,
-            axes=tangents,
-            lower=-LARGEST * weight,
-            upper=LARGEST * weight,
-            **common,
-        )
-    )
+    names, middle = [f"{name} {part}" for name in leg.names], f"{leg.body} across {part}"
+    largest = LARGEST * weight
+    found = unknown_push(who, leg, names, middle, largest=largest, start=each, during=during)
     found.append(
         Friction(
             [*names, middle],
             task.friction,
             normal=normal,
             at=every,
-            shape="octagon" if len(tangents) > 1 else "box",
+            shape="octagon" if len(tangents(who)) > 1 else "box",
         )
     )
     if len(leg.points) > 2 and not who.sagittal:
         size = TWIST * weight
-        found.append(
-            UnknownMoment(
-                leg.body, name=f"{leg.body} twist {part}", axes=who.up, lower=-size, upper=size, **common
-            )
-        )
+        twist: dict[str, Any] = {
+            "name": f"{leg.body} twist {part}",
+            "axes": who.up,
+            "lower": -size,
+            "upper": size,
+        }
+        found.append(UnknownMoment(leg.body, **twist, during=during, size=weight, at="points"))
     return found
 
 
