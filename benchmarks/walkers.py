@@ -1,4 +1,4 @@
-"""How far robots walk under ``kt.control.Walking``: pushes, slopes, stairs, soils, turns, random robots.
+"""How far robots walk under ``kt.control.WalkingLaw``: pushes, slopes, stairs, soils, turns, random robots.
 
 ``python -m benchmarks.walkers [ROBOT ...] [--only WORD]`` prints a row per trial as it ends. Pushes are jumps
 of the velocity of the whole robot, so a walk goes on tick by tick here instead of in one simulation.
@@ -33,7 +33,7 @@ class Trial:
     robot: kt.Mechanism
     ground: kt.Ground
     steps: int = 20
-    law: kt.control.Walking = field(default_factory=kt.control.Walking)
+    law: kt.control.WalkingLaw = field(default_factory=kt.control.WalkingLaw)
     push: tuple[float, Any] | None = None  # share of a step, jump of the velocity in the world (m/s)
     period: float = 0.004
 
@@ -252,23 +252,23 @@ def trials(kind: str) -> Iterator[Trial]:
     yield Trial("friction 0.3", robot, kt.Ground(kt.simulation.Soil(stiffness=stiffness, friction=0.3)))
     for seed in (1, 2, 3):
         wrong = kt.control.perturb(robot, seed, mass=0.2, inertia=0.2, center=0.0)
-        yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.Walking(model=wrong))
+        yield Trial(f"model wrong by 20 %, seed {seed}", robot, flat, law=kt.control.WalkingLaw(model=wrong))
     for period in (0.001, 0.002, 0.01):
         yield Trial(f"ticks of {1e3 * period:g} ms", robot, flat, period=period)
     for q, qd in ((0.001, 0.01), (0.003, 0.03), (0.01, 0.1)):
-        law = kt.control.Walking(noise=(q, qd), seed=1)
+        law = kt.control.WalkingLaw(noise=(q, qd), seed=1)
         yield Trial(f"noise {q:g} rad, {qd:g} rad/s", robot, flat, law=law)
     for ticks in (1, 2, 3):
-        yield Trial(f"delay {4 * ticks} ms", robot, flat, law=kt.control.Walking(delay=0.004 * ticks))
+        yield Trial(f"delay {4 * ticks} ms", robot, flat, law=kt.control.WalkingLaw(delay=0.004 * ticks))
     speed = (0.1 if walker.has_soles else 0.15) * unit
-    stop = kt.control.Walking([[0.0, speed], [3.0, speed], [4.0, 0.0], [6.0, 0.0], [7.0, speed]])
+    stop = kt.control.WalkingLaw([[0.0, speed], [3.0, speed], [4.0, 0.0], [6.0, 0.0], [7.0, speed]])
     yield Trial("stop at 3 s, go on at 6 s", robot, flat, law=stop)
     if not walker.is_planar:
         for degrees in (45, 90, 180):
-            law = kt.control.Walking(heading=[[1.0, 0.0], [5.0, math.radians(degrees)]])
+            law = kt.control.WalkingLaw(heading=[[1.0, 0.0], [5.0, math.radians(degrees)]])
             yield Trial(f"{degrees} deg to the left in 4 s", robot, flat, law=law)
     for share in (0.2, 0.3, 0.4):
-        yield Trial(f"speed {share:g} sqrt(g L)", robot, flat, law=kt.control.Walking(share * unit))
+        yield Trial(f"speed {share:g} sqrt(g L)", robot, flat, law=kt.control.WalkingLaw(share * unit))
     if kind in ("five_link", "spatial_biped"):
         for seed in range(10):
             yield Trial(f"random robot {seed}", random_robot(kind, seed), flat)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.gait import gait_cycle, gait_score
+from kinetree.gait_analysis import gait_cycle, gait_score
 from kinetree.walking import Walk, Walking, walk, walker
 
 NODES = {35: (6, 2, 9, 9), 46: (9, 4, 12, 12), 57: (11, 5, 16, 16)}  # beside nine instants of corners

@@ -62,7 +62,7 @@ def row(name: str, found: Walk, seconds: float, scores: bool) -> str:
 
 def stated(found: Walk) -> str:
     """Correlations of angles (and the ankle's range) and forces with measured ones, the stance knee."""
-    from kinetree.gait import gait_cycle, gait_score
+    from kinetree.gait_analysis import gait_cycle, gait_score
 
     cycle = gait_cycle(found.to_result())
     score = gait_score(cycle, "arnold5")

@@ -23,7 +23,7 @@ SIZE, FPS, SECONDS, COLORS = (
 
 def main() -> None:
     """Predict both motions, draw them, put them side by side."""
-    person = kt.gait.strides(kt.run("walking"), 1)
+    person = kt.gait_analysis.strides(kt.run("walking"), 1)
     robot = kt.run("quadruped_predicted_trot")
     with tempfile.TemporaryDirectory() as folder:
         halves = [frames(person, Path(folder) / "person.gif"), frames(robot, Path(folder) / "robot.gif")]

@@ -38,6 +38,7 @@ EXEMPT = (
     "__init__.py",
     "__main__.py",
     "gait.py",
+    "gait_analysis.py",
     "human.py",
     "loops.py",
     "terms.py",

@@ -9,6 +9,8 @@ The public names stand in ``__init__.pyi``, each once with its home; a module is
 first used, so that importing the package is quick. Names that have moved are in ``renamed.py``.
 """
 
+from importlib import import_module
+
 import lazy_loader
 
 __version__ = "0.2.0"
@@ -22,8 +24,10 @@ def __getattr__(name: str) -> object:
         if name.startswith("_") or name in __all__:
             raise
         from kinetree.errors import unknown_name
-        from kinetree.renamed import moved_name, new_place
+        from kinetree.renamed import OLD_ROOMS, moved_name, new_place
 
+        if name in OLD_ROOMS:
+            return import_module(f"{__name__}.{name}")
         if new_place(__name__, name):
             return moved_name(__name__, name)
         raise AttributeError(unknown_name("name of the package kinetree", name, __all__)) from None

@@ -3,7 +3,7 @@
 from . import analysis as analysis
 from . import control as control
 from . import errors as errors
-from . import gait as gait
+from . import gait_analysis as gait_analysis
 from . import gaits as gaits
 from . import human as human
 from . import lifting as lifting

@@ -1,35 +1,13 @@
-"""Gait beside measured gait: the cycle of a leg, measured walking, scores; motions over several strides.
+"""The old place of :mod:`kinetree.gait_analysis`: its names work for one more version, with a warning."""
 
->>> import kinetree as kt
->>> kt.gait.measured_walking("arnold5").speed.__round__(2)
-1.25
-"""
+from typing import TYPE_CHECKING
 
-from kinetree.report.gait_plot import plot_gait
-from kinetree.studies.gait.curves import ALL as CURVES
-from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
-from kinetree.studies.gait.ground import ground_variables
-from kinetree.studies.gait.measured import DATA_SETS, Measured, measured_squat, measured_walking
-from kinetree.studies.gait.score import CurveScore, GaitScore, gait_score, vertical_peaks
-from kinetree.studies.gait.strides import strides
+from kinetree.renamed import moved_names
 
-__all__ = [
-    "CURVES",
-    "DATA_SETS",
-    "CurveScore",
-    "GaitCycle",
-    "GaitScore",
-    "Measured",
-    "gait_cycle",
-    "gait_score",
-    "ground_variables",
-    "measured_squat",
-    "measured_walking",
-    "plot_gait",
-    "stance_share",
-    "strides",
-    "vertical_peaks",
-]
+__all__: list[str] = []
+
+if not TYPE_CHECKING:  # a type checker knows the new names only
+    __getattr__ = moved_names(__name__)
 
 
 def __dir__() -> list[str]:

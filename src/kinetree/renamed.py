@@ -43,10 +43,19 @@ MOVED_TO = {  # room: names that stood in ``kt.`` before
     "motion": "GaussSamples Junction PhasedPrediction Prediction predict_phases refine tighten",
     "trajectories": "PiecewisePolynomial Trajectory",
 }
+OLD_ROOMS = {  # room of 0.1: the one that its names are in now, and the names
+    "gait": (
+        "gait_analysis",
+        "CURVES CurveScore DATA_SETS GaitCycle GaitScore Measured gait_cycle gait_score ground_variables "
+        "measured_squat measured_walking plot_gait stance_share strides vertical_peaks",
+    ),
+}
 RENAMED = {  # old: new, both below the package
     **{name: f"{room}.{name}" for room, names in MOVED_TO.items() for name in names.split()},
+    **{f"{old}.{name}": f"{new}.{name}" for old, (new, names) in OLD_ROOMS.items() for name in names.split()},
     "Motion": "simulation.Rollout",
     "Phases": "motion.PhasedProblem",
+    "control.Walking": "control.WalkingLaw",
     "control.StopSimulation": "errors.StopSimulation",
     "control.perturbed": "control.perturb",
     "human.TorqueLimits": "human.TorqueBounds",

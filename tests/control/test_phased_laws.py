@@ -45,7 +45,7 @@ def test_controllers_and_walks_are_laws_of_phases():
     law = Phases([Phase(lambda t, q, qd: [0.0], until=0.1), Phase(pd)], period=0.001)
     run = kt.simulate(wheel(), [0.0], duration=3.0, controller=law, times=31)
     assert abs(run.q.values[-1, 0] - 0.3) < 2e-3 and run.q.values[1, 0] == 0.0
-    robot, walk = kt.zoo.quadruped(), kt.control.Walking(0.3)
+    robot, walk = kt.zoo.quadruped(), kt.control.WalkingLaw(0.3)
     run = kt.simulate(
         robot, walk.start(robot), duration=0.3, controller=Phases([Phase(walk)], period=0.004),
         ground=kt.Ground(kt.simulation.Soil(stiffness=2e4)), method="radau", rtol=1e-3, atol=1e-5, times=4,

@@ -8,7 +8,7 @@ from benchmarks.walkers import five_link, random_robot
 from walking_reference import ReferenceLaw
 
 import kinetree as kt
-from kinetree.control import ContactReading, SampledLaw, Walking
+from kinetree.control import ContactReading, SampledLaw, WalkingLaw
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.compiled.footholds import minimum_jerk, plan
 from kinetree.control.walking.gait import Gait
@@ -43,7 +43,7 @@ def test_a_biped_is_found_by_its_topology(name):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_it_starts_on_the_ground_with_bent_knees(name):
     robot = ROBOTS[name]()
-    walker, q = walker_of(robot), Walking().start(robot)
+    walker, q = walker_of(robot), WalkingLaw().start(robot)
     pose, up, ahead = kt.forward_kinematics(robot, q), walker.axes[-1], walker.axes[0]
     points = {point.name: point for point in robot.contact_points}
     for foot in walker.feet:
@@ -117,7 +117,7 @@ def walked(robot, law, duration=2.4, ground=SOIL):
 @pytest.mark.parametrize("make", [kt.zoo.spatial_biped, lambda: random_robot("five_link", 3)])
 def test_it_walks_and_stays_up(make):
     robot = make()
-    run, ahead, height, rotation = walked(robot, Walking())
+    run, ahead, height, rotation = walked(robot, WalkingLaw())
     assert height.min() > 0.9 * height[0] and ahead[-1] > 0.3
     tilt = np.arccos(np.clip((np.trace(rotation @ rotation[0].T, axis1=1, axis2=2) - 1) / 2, -1, 1))
     assert tilt.max() < 0.2
@@ -131,7 +131,7 @@ def test_it_walks_and_stays_up(make):
 def test_robots_of_the_templates_walk_with_other_sizes(kind):
     """Lengths and masses changed by up to 30 %; more of them in benchmarks.walkers."""
     robot = random_robot(kind, 1)
-    run, ahead, height, _ = walked(robot, Walking(), duration=2.0)
+    run, ahead, height, _ = walked(robot, WalkingLaw(), duration=2.0)
     assert run.passed, run.messages
     assert height.min() > 0.9 * height[0]
     speed = (0.1 if kind == "planar_biped" else 0.15) * math.sqrt(G * walker_of(robot).leg)
@@ -164,7 +164,9 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
     walker, period = walker_of(robot), 0.008
     unit = math.sqrt(G * walker.leg)
     turn = 0.0 if walker.is_planar else 0.3
-    law = Walking([[0.0, 0.1 * unit], [1.0, 0.2 * unit]], heading=[[0.0, 0.0], [1.0, turn]] if turn else 0.0)
+    law = WalkingLaw(
+        [[0.0, 0.1 * unit], [1.0, 0.2 * unit]], heading=[[0.0, 0.0], [1.0, turn]] if turn else 0.0
+    )
     balance = law.balance(robot)
     reference = ReferenceLaw(
         walker, law._gait(walker), lambda t: np.interp(t, [0, 1], [0.1, 0.2]) * unit, lambda t: turn * t
@@ -195,11 +197,11 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
     [
         (
             kt.Ground(kt.simulation.Soil(stiffness=2e4, friction=0.03)),
-            Walking(),
+            WalkingLaw(),
             "a foot slipped first",
             "more friction",
         ),
-        (SOIL, Walking(limits=4.0), "a joint reached its torque limit first", "stronger joints"),
+        (SOIL, WalkingLaw(limits=4.0), "a joint reached its torque limit first", "stronger joints"),
     ],
 )
 def test_a_fall_is_explained_and_ends_the_motion(ground, law, first, advice):
@@ -215,7 +217,7 @@ def test_a_fall_is_explained_and_ends_the_motion(ground, law, first, advice):
 def test_heading_and_speed_follow_tables():
     """A quarter of a turn to the left within 3 s, then a stop; the path is that of a unicycle."""
     robot = random_robot("quadruped", 1)
-    law = Walking([[0.0, 0.3], [4.0, 0.3], [4.5, 0.0]], heading=[[1.0, 0.0], [4.0, math.pi / 2]])
+    law = WalkingLaw([[0.0, 0.3], [4.0, 0.3], [4.5, 0.0]], heading=[[1.0, 0.0], [4.0, math.pi / 2]])
     run, _, _, rotation = walked(robot, law, duration=6.0)
     assert run.passed, run.messages
     yaw = math.atan2(rotation[-1][1, 0], rotation[-1][0, 0])
@@ -230,7 +232,7 @@ def test_heading_and_speed_follow_tables():
 
 
 def test_the_same_walk_twice():
-    robot, law = kt.zoo.spatial_biped(), Walking(0.3, noise=(1e-4, 1e-3), seed=5)
+    robot, law = kt.zoo.spatial_biped(), WalkingLaw(0.3, noise=(1e-4, 1e-3), seed=5)
     first, second = (walked(robot, law, duration=0.2)[0] for _ in range(2))
     np.testing.assert_array_equal(first.q.values, second.q.values)
 
@@ -238,21 +240,21 @@ def test_the_same_walk_twice():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Walking(height=1.2), r"height must be between 0\.5 and 0\.97, got 1\.2"),
-        (lambda: Walking(period=0.0), "period"),
-        (lambda: Walking([[1.0, 0.2], [0.5, 0.0]]), r"times of speed must ascend, got \[1\.0, 0\.5\]"),
-        (lambda: Walking(heading=[1.0, 2.0]), r"heading must be a number, rows .* got shape \(2,\)"),
-        (lambda: Walking(legs=[1, 2]), r"legs must be two or more Leg"),
-        (lambda: Walking(heading=1.0).sampled(kt.zoo.planar_biped()), "moves in a plane"),
-        (lambda: Walking().start(kt.zoo.biped_fixed()), "has one leg .* walking needs two or more"),
-        (lambda: Walking().start(unlike_legs()), "legs of 'unlike' are of different kinds.*has 2 degrees"),
-        (lambda: Walking(model="robot"), "model must be a Mechanism"),
-        (lambda: Walking().start(kt.zoo.kuka_kr5()), "has no contact points, so it has no feet"),
+        (lambda: WalkingLaw(height=1.2), r"height must be between 0\.5 and 0\.97, got 1\.2"),
+        (lambda: WalkingLaw(period=0.0), "period"),
+        (lambda: WalkingLaw([[1.0, 0.2], [0.5, 0.0]]), r"times of speed must ascend, got \[1\.0, 0\.5\]"),
+        (lambda: WalkingLaw(heading=[1.0, 2.0]), r"heading must be a number, rows .* got shape \(2,\)"),
+        (lambda: WalkingLaw(legs=[1, 2]), r"legs must be two or more Leg"),
+        (lambda: WalkingLaw(heading=1.0).sampled(kt.zoo.planar_biped()), "moves in a plane"),
+        (lambda: WalkingLaw().start(kt.zoo.biped_fixed()), "has one leg .* walking needs two or more"),
+        (lambda: WalkingLaw().start(unlike_legs()), "legs of 'unlike' are of different kinds.*has 2 degrees"),
+        (lambda: WalkingLaw(model="robot"), "model must be a Mechanism"),
+        (lambda: WalkingLaw().start(kt.zoo.kuka_kr5()), "has no contact points, so it has no feet"),
         (
-            lambda: Walking(forward=(0, 0, 1)).start(kt.zoo.spatial_biped()),
+            lambda: WalkingLaw(forward=(0, 0, 1)).start(kt.zoo.spatial_biped()),
             "forward must have a horizontal",
         ),
-        (lambda: Walking(9.0).sampled(kt.zoo.spatial_biped()), r"must be within 1\.57 m/s .* got 9 m/s"),
+        (lambda: WalkingLaw(9.0).sampled(kt.zoo.spatial_biped()), r"must be within 1\.57 m/s .* got 9 m/s"),
     ],
 )
 def test_what_cannot_walk_is_refused(make, message):
@@ -263,9 +265,11 @@ def test_what_cannot_walk_is_refused(make, message):
 def test_a_law_needs_a_ground():
     robot = kt.zoo.spatial_biped()
     with pytest.raises(kt.KinetreeError, match="needs a ground"):
-        kt.simulate(robot, Walking().start(robot), duration=0.01, controller=Walking())
+        kt.simulate(robot, WalkingLaw().start(robot), duration=0.01, controller=WalkingLaw())
 
 
 def test_it_is_a_sampled_law():
-    running = Walking(0.2, delay=0.004).sampled(kt.zoo.spatial_biped())
-    assert running.period == 0.004 and isinstance(Walking(0.2)._sampled_law(lambda t, q, qd: 0), SampledLaw)
+    running = WalkingLaw(0.2, delay=0.004).sampled(kt.zoo.spatial_biped())
+    assert running.period == 0.004 and isinstance(
+        WalkingLaw(0.2)._sampled_law(lambda t, q, qd: 0), SampledLaw
+    )

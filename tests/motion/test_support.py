@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.terms import (
     Effort,
     Friction,
@@ -213,19 +213,23 @@ def test_effort_during_a_part_is_the_integral_over_that_part():
     assert free.passed, str(free)
 
 
-def test_further_instants_have_rows_and_no_weight():
-    samples = GaussSamples((0.0, 0.3, 1.0), (4, 4), more=(0.2, 1.0))
-    plain = GaussSamples((0.0, 0.3, 1.0), (4, 4))
-    assert set(samples.s) - set(plain.s) == {0.2, 1.0} and (np.diff(samples.s) > 0.0).all()
-    assert samples.weights.sum() == pytest.approx(1.0) and samples.weights[samples.s == 0.2] == 0.0
-    assert samples.weights @ samples.s**5 == pytest.approx(plain.weights @ plain.s**5, abs=1e-15)
-    assert set(samples.finer(3).s) >= {0.2, 1.0}
+def test_added_instants_have_rows_and_no_part_in_integrals():
+    plain = walker(objective=Effort(2.5, JOINTS, limits=LIMITS))
+    added = walker(objective=Effort(2.5, JOINTS, limits=LIMITS), samples=AddedSamples(SAMPLES, (0.2, 1.0)))
+    s = added.setting.samples
+    assert set(s) - set(plain.setting.samples) == {0.2, 1.0} and (np.diff(s) > 0.0).all()
+    z = np.random.default_rng(4).standard_normal(added.program.n) * 0.05
+    assert added.program.m > plain.program.m
+    assert added.program.objective(z) == pytest.approx(plain.program.objective(z), rel=1e-13)
+    assert set(walker(samples=AddedSamples(2, (0.2,))).setting.samples) >= {0.2}
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: GaussSamples((0.0, 1.0), (3,), more=(1.2,)), "further instants must be s from 0 to 1"),
+        (lambda: AddedSamples(3, (1.2,)), "added samples must be s from 0 to 1"),
+        (lambda: AddedSamples(3, (np.nan,)), "added samples"),
+        (lambda: AddedSamples(AddedSamples(3, (0.2,)), (0.3,)), "with_more"),
         (lambda: Effort(2.0, during=(0.5, 0.2)), "during must be two ascending"),
         (lambda: Effort(2.0, during=0.5), "during must be two ascending"),
         (lambda: walker(Support(FORCE, MOMENT, (0.1, 0), (0, 0))), "there is no support"),

@@ -28,7 +28,7 @@ def test_it_walks_and_agrees_with_the_tree_on_its_foot(result):
     assert result.passed, result.audit
     assert result.audit["other_formulation"].value < 1e-9
     assert result.audit["root"].value < 1e-9
-    score = kt.gait.gait_score(kt.gait.gait_cycle(result), "arnold5")
+    score = kt.gait_analysis.gait_score(kt.gait_analysis.gait_cycle(result), "arnold5")
     assert score["hip_flexion"].r > 0.95 and score["knee_flexion"].r > 0.92  # as [Barman2020] finds
     assert score["force_vertical"].r < 0.95  # what six points and the share by the zero-moment point cost
     force = np.asarray(result["ground_reaction"].values)

@@ -22,7 +22,7 @@ PERSON = kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused()
 
 def measured_step(data="arnold5", mechanism=PERSON, change=None, samples=51):
     """A result of one step whose legs move as was measured: the right one 0-50 %, the left one 50-100 %."""
-    means = {key: np.array(curve) for key, curve in kt.gait.measured_walking(data).mean.items()}
+    means = {key: np.array(curve) for key, curve in kt.gait_analysis.measured_walking(data).mean.items()}
     for key, function in (change or {}).items():
         means[key] = function(means[key])
     percent = np.linspace(0.0, 50.0, samples)
@@ -42,18 +42,18 @@ def measured_step(data="arnold5", mechanism=PERSON, change=None, samples=51):
         force[:, k] = np.stack([foreaft, sign * lateral, vertical], axis=1)
     q[:, mechanism.joint_index("root.x")] = np.linspace(0.0, 0.6, samples)
     variables = {"time": np.linspace(0, 0.5, samples), "q": q, "qd": qd, "qdd": qd, "tau": tau}
-    forces, feet = kt.gait.ground_variables({"right": force[:, 0], "left": force[:, 1]})
+    forces, feet = kt.gait_analysis.ground_variables({"right": force[:, 0], "left": force[:, 1]})
     return build_result("predict", mechanism, variables | forces, coordinates=feet)
 
 
-@pytest.mark.parametrize("data", kt.gait.DATA_SETS)
+@pytest.mark.parametrize("data", kt.gait_analysis.DATA_SETS)
 def test_measured_means_score_full_marks(data):
-    cycle = kt.gait.gait_cycle(measured_step(data))
-    measured = kt.gait.measured_walking(data)
+    cycle = kt.gait_analysis.gait_cycle(measured_step(data))
+    measured = kt.gait_analysis.measured_walking(data)
     assert cycle.duration == pytest.approx(1.0) and cycle.mass == pytest.approx(75.0)
     for key, mean in measured.mean.items():
         assert np.allclose(cycle[key], mean, atol=1e-9 * np.ptp(mean)), key
-    score = kt.gait.gait_score(cycle, data)
+    score = kt.gait_analysis.gait_score(cycle, data)
     assert {row.curve for row in score.curves} == set(measured.mean)
     for row in score.curves:
         assert row.r == pytest.approx(1.0) and row.range_ratio == pytest.approx(1.0) and row.within == 1.0
@@ -66,14 +66,14 @@ def test_measured_means_score_full_marks(data):
 
 
 def test_known_distortions_have_known_scores():
-    measured = kt.gait.measured_walking("arnold5")
+    measured = kt.gait_analysis.measured_walking("arnold5")
     change = {
         "knee_flexion": lambda x: x.mean() + 1.5 * (x - x.mean()) + 7.0,  # larger and shifted
         "hip_flexion": lambda x: -x,
         "ankle_flexion": lambda x: np.roll(x[:-1], 10)[np.arange(101) % 100],  # ten percent late
         "force_vertical": lambda x: 1.25 * x,
     }
-    score = kt.gait.gait_score(kt.gait.gait_cycle(measured_step(change=change)), "arnold5")
+    score = kt.gait_analysis.gait_score(kt.gait_analysis.gait_cycle(measured_step(change=change)), "arnold5")
     knee, hip, ankle = (score[f"{x}_flexion"] for x in ("knee", "hip", "ankle"))
     assert knee.r == pytest.approx(1.0) and knee.range_ratio == pytest.approx(1.5)
     assert knee.offset == pytest.approx(7.0)
@@ -96,18 +96,18 @@ def test_known_distortions_have_known_scores():
 
 def test_legs_take_turns():
     """The left leg's cycle is the same: who walks evenly does with one leg what the other did before."""
-    right, left = (kt.gait.gait_cycle(measured_step(), leg) for leg in ("right", "left"))
+    right, left = (kt.gait_analysis.gait_cycle(measured_step(), leg) for leg in ("right", "left"))
     for key in right.curves:
         assert np.allclose(right[key], left[key], atol=1e-12)
 
 
 def test_a_stride_needs_no_mirror():
     step = measured_step()
-    whole = kt.gait.strides(step, 1)
+    whole = kt.gait_analysis.strides(step, 1)
     assert whole.settings["steps"] == 2
-    expected = kt.gait.gait_cycle(step)
+    expected = kt.gait_analysis.gait_cycle(step)
     for leg in ("right", "left"):
-        cycle = kt.gait.gait_cycle(whole, leg)
+        cycle = kt.gait_analysis.gait_cycle(whole, leg)
         assert cycle.duration == pytest.approx(1.0)
         for key in (*ANGLES, *FORCES):
             inner = slice(1, 100)
@@ -117,7 +117,7 @@ def test_a_stride_needs_no_mirror():
 def test_strides_go_on():
     """Rooted at a foot or at the pelvis, three strides are the same motion of the same matter."""
     step = measured_step()
-    walk = kt.gait.strides(step, 3)
+    walk = kt.gait_analysis.strides(step, 3)
     assert walk.time.values[-1] == pytest.approx(3.0) and (np.diff(walk.time.values) > 0).all()
     x = walk.q.sel(joint="root.x").values
     assert x[-1] == pytest.approx(3.6) and (np.diff(x) > 0).all()
@@ -125,8 +125,8 @@ def test_strides_go_on():
     state = kt.analysis.change_root(PERSON, foot, step.q.values, step.qd.values)
     moved = {"time": step.time.values, "q": state.q, "qd": state.qd, "qdd": state.qd, "tau": 0 * state.q}
     both = step.ground_reaction.values
-    forces, feet = kt.gait.ground_variables({"right": both[:, 0], "left": both[:, 1]})
-    other = kt.gait.strides(build_result("predict", foot, moved | forces, coordinates=feet), 3)
+    forces, feet = kt.gait_analysis.ground_variables({"right": both[:, 0], "left": both[:, 1]})
+    other = kt.gait_analysis.strides(build_result("predict", foot, moved | forces, coordinates=feet), 3)
     assert other.mechanism.links[0].body.name == "pelvis"
     for mechanism, motion in ((walk.mechanism, walk), (other.mechanism, other)):
         center = kt.center_of_mass(mechanism, motion.q.values)
@@ -146,7 +146,8 @@ def test_contact_forces_are_summed_by_foot():
     variables = {name: step[name].values for name in ("time", "q", "qd", "qdd", "tau")}
     other = build_result("predict", PERSON, variables | {"contact_force": force})
     assert np.allclose(
-        kt.gait.gait_cycle(other)["force_vertical"], kt.gait.gait_cycle(step)["force_vertical"]
+        kt.gait_analysis.gait_cycle(other)["force_vertical"],
+        kt.gait_analysis.gait_cycle(step)["force_vertical"],
     )
 
 
@@ -161,7 +162,7 @@ def test_joint_forces_are_those_of_the_joint():
         variables = {"time": np.linspace(0, 0.5, 20), "tau": kt.inverse_dynamics(mechanism, *x)}
         variables |= dict(zip(("q", "qd", "qdd"), x, strict=True))
         variables["reaction"] = kt.joint_reactions(mechanism, *x)
-        cycle = kt.gait.gait_cycle(build_result("predict", mechanism, variables))
+        cycle = kt.gait_analysis.gait_cycle(build_result("predict", mechanism, variables))
         assert "force_vertical" not in cycle.curves and np.isnan(cycle.stance)
         for joint, body in (("hip", "left_thigh"), ("knee", "left_shank"), ("ankle", "left_foot")):
             size = np.linalg.norm(kt.joint_reactions(PERSON, q, qd, qdd)[0, PERSON.body_index(body), :3])
@@ -173,13 +174,19 @@ def test_joint_forces_are_those_of_the_joint():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda r: kt.gait.gait_cycle(r, "middle"), "leg must be 'right' or 'left'"),
-        (lambda r: kt.gait.gait_cycle(r, steps=3), "1 step or the 2"),
-        (lambda r: kt.gait.gait_cycle(measured_step(samples=5)), "at least 8 samples"),
-        (lambda r: kt.gait.measured_walking("norm"), "unknown data set of measured walking 'norm'"),
-        (lambda r: kt.gait.ground_variables({"right": np.zeros((3, 3))}), "for the feet 'right' and 'left'"),
-        (lambda r: kt.gait.strides(r, 0), "integer from 1"),
-        (lambda r: kt.gait.gait_score(kt.gait.GaitCycle(np.arange(101), {}, 60, 1, 75)), "no curve"),
+        (lambda r: kt.gait_analysis.gait_cycle(r, "middle"), "leg must be 'right' or 'left'"),
+        (lambda r: kt.gait_analysis.gait_cycle(r, steps=3), "1 step or the 2"),
+        (lambda r: kt.gait_analysis.gait_cycle(measured_step(samples=5)), "at least 8 samples"),
+        (lambda r: kt.gait_analysis.measured_walking("norm"), "unknown data set of measured walking 'norm'"),
+        (
+            lambda r: kt.gait_analysis.ground_variables({"right": np.zeros((3, 3))}),
+            "for the feet 'right' and 'left'",
+        ),
+        (lambda r: kt.gait_analysis.strides(r, 0), "integer from 1"),
+        (
+            lambda r: kt.gait_analysis.gait_score(kt.gait_analysis.GaitCycle(np.arange(101), {}, 60, 1, 75)),
+            "no curve",
+        ),
     ],
 )
 def test_what_is_no_gait_is_refused(call, words):
@@ -193,7 +200,7 @@ def test_other_mechanisms_do_not_walk_like_people():
     with pytest.raises(
         kt.errors.InputError, match=r"is no human that walks: it has no joints right_hip\.flexion"
     ):
-        kt.gait.gait_cycle(build_result("simulate", arm, motion))
+        kt.gait_analysis.gait_cycle(build_result("simulate", arm, motion))
 
 
 # ---- the command ----------------------------------------------------------------------------------------
@@ -259,7 +266,7 @@ def test_scores_of_a_motion_that_failed_its_checks_come_with_a_warning(folder):
 
 
 def test_picture_shows_curves_above_bands():
-    figure = kt.gait.plot_gait(measured_step())
+    figure = kt.gait_analysis.plot_gait(measured_step())
     titles = [ax.get_title(loc="left") for ax in figure.axes]
     assert (
         len(titles) == 12 and titles[0] == "hip flexion   r = 1.00" and titles[3].startswith("vertical force")
@@ -269,16 +276,16 @@ def test_picture_shows_curves_above_bands():
     assert np.allclose(lines["knee_flexion"].get_ydata(), lines["mean"].get_ydata())
     assert {x.get_gid() for x in knee.collections} == {"1 SD", "2 SD"}
     assert lines["toe-off"].get_xdata()[0] == pytest.approx(62.8, abs=0.5)
-    plain = kt.gait.plot_gait(kt.gait.gait_cycle(measured_step()), data=None)
+    plain = kt.gait_analysis.plot_gait(kt.gait_analysis.gait_cycle(measured_step()), data=None)
     assert not plain.axes[0].collections
     with pytest.raises(kt.errors.InputError, match="no curves"):
-        kt.gait.plot_gait(kt.gait.GaitCycle(np.arange(101.0), {}, 60.0, 1.0, 75.0))
+        kt.gait_analysis.plot_gait(kt.gait_analysis.GaitCycle(np.arange(101.0), {}, 60.0, 1.0, 75.0))
 
 
 def test_report_puts_walking_beside_measurements():
     shown = gait(measured_step())
     assert "Right leg over its gait cycle" in shown and "Reaches 14 of 14 bars" in shown
-    assert not gait(kt.gait.strides(measured_step(), 2))
+    assert not gait(kt.gait_analysis.strides(measured_step(), 2))
     assert not gait(kt.simulate(kt.zoo.two_link(), [0, 0], duration=0.1, times=3))
 
 
@@ -289,7 +296,7 @@ def test_ground_reactions_for_opensim(folder):
     assert outcome.exit_code == 2 and "no 'ground_reaction_point'" in outcome.output
     force = step.ground_reaction.values
     both = [{"right": x[:, 0], "left": x[:, 1]} for x in (force, 0.1 * force, 0.01 * force)]
-    variables, feet = kt.gait.ground_variables(*both)
+    variables, feet = kt.gait_analysis.ground_variables(*both)
     motion = {name: step[name].values for name in ("time", "q", "qd", "qdd", "tau")}
     build_result("predict", PERSON, motion | variables, coordinates=feet).save("full.nc")
     assert kinetree("export", "full.nc", "grf.mot", "--variable", "ground_reaction").exit_code == 0
@@ -314,13 +321,13 @@ def test_forces_on_feet_are_drawn():
     point[:, 1] = [-0.5, 0.05, 0.0]
     point[force[..., 2] < 1.0] = np.nan
     both = [{"right": x[:, 0], "left": x[:, 1]} for x in (force, point)]
-    variables, feet = kt.gait.ground_variables(*both)
+    variables, feet = kt.gait_analysis.ground_variables(*both)
     motion = {name: step[name].values for name in ("time", "q", "qd", "qdd", "tau")}
     result = build_result("predict", PERSON, motion | variables, coordinates=feet)
     (arrows,) = force_arrows(frames(result), longest=0.4)
     assert arrows.kind == "contact" and np.allclose(arrows.at[:, 1], [-0.5, 0.05, 0.0])
     assert np.allclose(arrows.vector[10] / arrows.per_newton, force[10])
-    walk = kt.gait.strides(result, 1)
+    walk = kt.gait_analysis.strides(result, 1)
     (later,) = force_arrows(frames(walk), longest=0.4)
     last = np.flatnonzero(walk.time.values >= 0.6)[0]
     assert later.at[last, 1] == pytest.approx([0.1 + 0.6, 0.05, 0.0])  # the left foot has stepped

@@ -168,12 +168,12 @@ def test_result_has_forces_audit_and_is_loaded_again(lifted, tmp_path):
     assert again["lifting_force"].dims == ("time", "lifting_joint")
     assert [str(x) for x in again["lifting_joint"].values] == ["back", "right_knee", "left_knee"]
     with pytest.raises(kt.errors.InputError, match="gait"):
-        kt.gait.gait_cycle(again)
+        kt.gait_analysis.gait_cycle(again)
 
 
 def test_measured_squat_is_in_the_range_of_a_squatting_lift():
     """Hip, knee and ankle of who may not stoop bend as far as those of ten people who squat without a box."""
-    squat = kt.gait.measured_squat()
+    squat = kt.gait_analysis.measured_squat()
     found = kt.lifting.lift(box=1.0, lean=60.0, shelf=0.7)
     assert found.passed, str(found)
     q = np.degrees(found.prediction.q)

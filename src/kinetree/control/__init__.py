@@ -13,7 +13,7 @@ from kinetree.control.phases import Phase, Phases
 from kinetree.control.prescribed import Prescribed
 from kinetree.control.sampled import ContactReading, SampledLaw
 from kinetree.control.torque_table import ConstantTorque, TorqueTable
-from kinetree.control.walking import Walking
+from kinetree.control.walking import WalkingLaw
 from kinetree.renamed import moved_names
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "Prescribed",
     "SampledLaw",
     "TorqueTable",
-    "Walking",
+    "WalkingLaw",
     "gains",
     "perturb",
 ]

@@ -3,6 +3,7 @@
 from .outcome.phased_prediction import PhasedPrediction as PhasedPrediction
 from .outcome.prediction import Prediction as Prediction
 from .phased import predict_phases as predict_phases
+from .problem.instants import AddedSamples as AddedSamples
 from .problem.instants import GaussSamples as GaussSamples
 from .problem.phases import Junction as Junction
 from .problem.phases import PhasedProblem as PhasedProblem

@@ -14,7 +14,7 @@ from kinetree.motion.outcome.passing import passing_instants
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.outcome.verify import fine_grid
-from kinetree.motion.problem.instants import AddedSamples, GaussSamples
+from kinetree.motion.problem.instants import AddedSamples, GaussSamples, given_samples
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.solvers.interface import Settings, Start
@@ -70,7 +70,9 @@ def tightened_within(
     ``search(problem, start=, max_iterations=, time_limit=)`` solves again.
     """
     problems = [found.problem] if isinstance(found, Prediction) else found.phases.problems
-    if between is None or any(isinstance(x.arguments["samples"], GaussSamples) for x in problems):
+    if between is None or any(
+        isinstance(given_samples(x.arguments["samples"]), GaussSamples) for x in problems
+    ):
         return found
     most = min(settings.max_iterations, max(FEWEST, PATIENT * found.iterations))
     spent = [found.seconds]

@@ -17,7 +17,7 @@ from kinetree.control.model_based import ComputedTorque, Feedforward, GravityCom
 from kinetree.control.model_error import perturb
 from kinetree.control.structure import actuated_joints, has_floating_base
 from kinetree.control.torque_table import TorqueTable
-from kinetree.control.walking import Walking
+from kinetree.control.walking import WalkingLaw
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.study.assignment import Assignment
@@ -97,7 +97,7 @@ def is_walking(work: Assignment) -> bool:
     return work.tables.controller is not None and work.tables.controller.kind == "walking"
 
 
-def walking_law(work: Assignment) -> Walking:
+def walking_law(work: Assignment) -> WalkingLaw:
     """The walking law of a study."""
     table: ControllerTable = work.tables.controller
     keys = (*CONTROLLERS["walking"].keys,)
@@ -105,7 +105,7 @@ def walking_law(work: Assignment) -> Walking:
     options = {key: value for key, value in given.items() if value is not None}
     if "noise" in options:
         options["noise"] = tuple(options["noise"])
-    return Walking(**options, model=_model(work, table))
+    return WalkingLaw(**options, model=_model(work, table))
 
 
 def _behind_actuators(work: Assignment, table: ControllerTable, law: Any) -> Any:

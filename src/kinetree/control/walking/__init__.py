@@ -1,5 +1,5 @@
 """Walking on two legs by stepping where the divergent component of motion asks for it."""
 
-from kinetree.control.walking.law import Walking
+from kinetree.control.walking.law import WalkingLaw
 
-__all__ = ["Walking"]
+__all__ = ["WalkingLaw"]

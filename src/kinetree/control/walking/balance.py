@@ -31,7 +31,7 @@ STRONGEST = 0.8  # torque, in m g L
 
 
 class Balance:
-    """The law of :class:`Walking` with its memory: called once per tick."""
+    """The law of :class:`WalkingLaw` with its memory: called once per tick."""
 
     def __init__(
         self,

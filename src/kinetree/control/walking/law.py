@@ -31,7 +31,7 @@ RANGES = {"step_time": (0.5, 4.0), "clearance": (0.0, 0.3), "width": (0.05, 0.6)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Walking:
+class WalkingLaw:
     """Walking on two or more legs: give it the speed, it places the feet and balances.
 
     Each tick plans the next foothold by the divergent component of motion at a fixed step time, and solves
@@ -57,7 +57,7 @@ class Walking:
     the motion ends, and the audit shows when, what went first and what to try.
 
     >>> import kinetree as kt
-    >>> robot, law = kt.zoo.spatial_biped(), kt.control.Walking(speed=0.3)
+    >>> robot, law = kt.zoo.spatial_biped(), kt.control.WalkingLaw(speed=0.3)
     >>> walk = kt.simulate(robot, law.start(robot), duration=0.05, controller=law, rtol=1e-3, atol=1e-5,
     ...                    ground=kt.Ground(kt.simulation.Soil(stiffness=2e4)), method="radau")
     >>> bool(abs(walk.q.values[-1, 2] - walk.q.values[0, 2]) < 0.02)
@@ -98,7 +98,7 @@ class Walking:
     @property
     def name(self) -> str:
         """What results call it."""
-        return "Walking"
+        return "WalkingLaw"
 
     def start(self, mechanism: Mechanism, guess: ArrayLike | None = None) -> Array:
         """Coordinates (n_dof,) of the robot standing with bent knees on level ground at height zero.
@@ -129,10 +129,10 @@ class Walking:
         names = [x for x in self.__dataclass_fields__ if x not in ("_", "legs")]
         given = {x: plain(_described(getattr(self, x))) for x in names}
         legs = None if self.legs is None else [leg.name for leg in self.legs]
-        return {"controller": "Walking", "legs": legs} | given
+        return {"controller": "WalkingLaw", "legs": legs} | given
 
     def __repr__(self) -> str:
-        return f"Walking(speed={_described(self.speed)})"
+        return f"WalkingLaw(speed={_described(self.speed)})"
 
     def _walker(self, mechanism: Mechanism) -> Walker:
         return walker_of(mechanism, self.forward, self.legs)

@@ -22,7 +22,7 @@ class GaussSamples:
 
     Constraints hold there, and objectives are integrated with the weights of the nodes: where contact begins
     or ends, what is integrated may have corners and jumps. With ``start`` s = 0 is an instant, too, without
-    weight; so are ``more`` of them, such as those of corners that no node may miss.
+    weight; :class:`AddedSamples` adds others.
 
     >>> samples = GaussSamples((0.0, 0.25, 1.0), (2, 3))
     >>> samples.s.round(3).tolist()
@@ -34,7 +34,6 @@ class GaussSamples:
     ends: Sequence[float]
     counts: Sequence[int]
     start: bool = True
-    more: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         ends = finite(numbers(self.ends, "ends of phases"), "ends of phases")
@@ -52,11 +51,7 @@ class GaussSamples:
                 f"{len(ends) - 1} phases need as many counts from 1 to {MOST}, got {shown(self.counts)}"
             )
         object.__setattr__(self, "ends", tuple(ends.tolist()))
-        more = finite(numbers(list(self.more), "further instants"), "further instants")
-        if more.ndim != 1 or ((more < 0.0) | (more > 1.0)).any():
-            raise InputError(f"further instants must be s from 0 to 1, got {shown(self.more)}")
         object.__setattr__(self, "counts", tuple(counts))
-        object.__setattr__(self, "more", tuple(more.tolist()))
 
     @cached_property
     def _nodes(self) -> tuple[Array, Array]:
@@ -65,11 +60,7 @@ class GaussSamples:
             x, w = _gauss(k)
             s.append(a + (b - a) * (x + 1.0) / 2.0)
             weights.append((b - a) * w / 2.0)
-        nodes, shares = np.concatenate(s), np.concatenate(weights)
-        further = np.setdiff1d(self.more, nodes)
-        order = np.argsort(np.append(nodes, further), kind="stable")
-        found = np.append(nodes, further)[order], np.append(shares, np.zeros(len(further)))[order]
-        return frozen(found[0]), frozen(found[1])
+        return frozen(np.concatenate(s)), frozen(np.concatenate(weights))
 
     @property
     def s(self) -> Array:
@@ -83,7 +74,7 @@ class GaussSamples:
 
     def finer(self, factor: int) -> GaussSamples:
         """The same phases with so many times the nodes."""
-        return GaussSamples(self.ends, [factor * k for k in self.counts], self.start, self.more)
+        return GaussSamples(self.ends, [factor * k for k in self.counts], self.start)
 
 
 @lru_cache(maxsize=256)
@@ -95,20 +86,31 @@ def _gauss(count: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class AddedSamples:
-    """Samples as they were ``given``, and ``more`` instants (m,) at which constraints hold as well.
+    """Samples as they were ``given``, and ``more`` instants s (m,) at which constraints hold, too.
 
-    Objectives are integrated as with the given samples alone.
+    Objectives are integrated as with the given samples alone. ``given`` is what ``samples`` of a
+    :class:`kinetree.Problem` takes: so many per segment, instants from 0 to 1, or :class:`GaussSamples`.
+    Use it for corners that no sample may miss; :func:`tighten` adds instants at which bounds were exceeded.
 
-    >>> AddedSamples(2, (0.3,)).with_more([0.3, 0.7]).more
+    >>> samples = AddedSamples(GaussSamples((0.0, 1.0), (2,)), [0.3])
+    >>> samples.with_more([0.3, 0.7]).more
     (0.3, 0.7)
     """
 
     given: Any
     more: Sequence[float]
 
+    def __post_init__(self) -> None:
+        if isinstance(self.given, AddedSamples):
+            raise InputError("samples were added to these before; add others by with_more()")
+        more = finite(numbers(self.more, "added samples"), "added samples")
+        if more.ndim != 1 or ((more < 0.0) | (more > 1.0)).any():
+            raise InputError(f"added samples must be s from 0 to 1, got {shown(self.more)}")
+        object.__setattr__(self, "more", tuple(np.unique(more).tolist()))
+
     def with_more(self, s: ArrayLike) -> AddedSamples:
-        """The same with further instants."""
-        return AddedSamples(self.given, tuple(np.union1d(self.more, np.asarray(s)).tolist()))
+        """The same with further instants s (m,)."""
+        return AddedSamples(self.given, (*self.more, *np.asarray(s).tolist()))
 
 
 def given_samples(samples: Any) -> Any:

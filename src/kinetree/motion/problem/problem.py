@@ -44,7 +44,8 @@ class Problem:
     ``duration`` (s): a number, or (lowest, highest) if it is free, or None if it is free and not bounded.
     Joint profiles are B-splines with ``segments`` equal segments, or own ``breaks`` from 0 to 1, of a
     ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1],
-    or :class:`GaussSamples` by phase, which objectives are integrated with, too.
+    or :class:`GaussSamples` by phase, which objectives are integrated with, too; :class:`AddedSamples` adds
+    instants to any of these.
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
     s (m,) that returns wrenches with forces (m, 3) makes them vary. ``sizes`` maps joints to what counts as
     1 of them for solvers (rad, m), such as 0.1 for one that slides by centimetres.

@@ -27,7 +27,7 @@ ENOUGH = 8  # samples of a step below which curves mean nothing
 
 @dataclass(frozen=True, eq=False)
 class GaitCycle:
-    """Curves of one leg over ``percent`` (101,) of its cycle, by name as in ``kinetree.gait.CURVES``.
+    """Curves of one leg over ``percent`` (101,) of its cycle, named as in ``kinetree.gait_analysis.CURVES``.
 
     Angles in degrees, forces in body weights, moments in N m/kg, powers in W/kg. ``stance`` is the share of
     the cycle (%) in which the foot carries more than 5 % of the weight, nan without ground reactions;

@@ -33,14 +33,17 @@ def checked(
     A step ``alone`` has no mirror image that it goes on into.
     """
     plan = Schedule(who.task)
-    nodes = plan.samples.finer(FINER)
-    finer = Step(who, prediction, nodes.s)
+    nodes = plan.nodes.finer(FINER)
+    instants = np.union1d(nodes.s, plan.samples.more)
+    weights = np.zeros(len(instants))
+    weights[np.searchsorted(instants, nodes.s)] = nodes.weights
+    finer = Step(who, prediction, instants)
     found = _finer(who, finer, plan)
     s = np.linspace(0.0, 1.0, 201)[:-1]
     step = Step(who, prediction, s)
     push = step.ground().force.sum(axis=1)
     found["momentum"] = momentum_check(step.mechanism, step.q, step.qd, step.qdd, push)
-    found["work_of_the_ground"] = _work(who, finer, nodes.weights)
+    found["work_of_the_ground"] = _work(who, finer, weights)
     if not alone:
         found["mirror_image"] = _mirrored(who, prediction, step)
     if simulated:

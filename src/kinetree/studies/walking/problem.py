@@ -24,7 +24,7 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.zoo.human import human
-from kinetree.motion.problem.instants import GaussSamples
+from kinetree.motion.problem.instants import AddedSamples, GaussSamples
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
     Effort,
@@ -263,7 +263,8 @@ class Schedule:
                 f"walking: the foot is flat at {self.flat:.3g} of the step, after heel off at "
                 f"{task.heel_off:g}; take more points"
             )
-        self.samples = self._samples()
+        self.nodes, self.samples = self._samples()
+        self.s = np.union1d(self.nodes.s, self.samples.more)  # all instants of the problem
         angles = np.pi * np.arange(task.closure) / (task.closure - 1)
         self.closure = 0.5 * self.double * (1.0 - np.cos(angles))
         last = np.flatnonzero(self.closure <= self.ball_off)[-1]
@@ -273,7 +274,7 @@ class Schedule:
         self.swing = self.double + inside * (1.0 - self.double)
         self.heights = task.clearance * np.clip(8.0 * np.minimum(inside, 1.0 - inside), 0.0, 1.0)
 
-    def _samples(self) -> GaussSamples:
+    def _samples(self) -> tuple[GaussSamples, AddedSamples]:
         """Nodes by phase; while the foot rolls, by segment: there forces grow, with corners at knots.
 
         Where the trailing ball stops carrying, and at the end, forces have corners that nodes would miss.
@@ -285,24 +286,25 @@ class Schedule:
         counts = [len(x) for x in np.array_split(np.arange(roll), segments)]
         ends, early = (*knots, self.double, task.heel_off, 1.0), (EARLY * self.flat).tolist()
         corners = (self.ball_off, self.flat, self.double, 1.0)
-        return GaussSamples(ends, (*counts, *others), more=(*early, *corners))
+        nodes = GaussSamples(ends, (*counts, *others))
+        return nodes, AddedSamples(nodes, (*early, *corners))
 
     @property
     def after_heel_off(self) -> Array:
         """Instants after heel off."""
-        s = self.samples.s
+        s = self.s
         return s[s >= self.task.heel_off]
 
     @property
     def before_heel_off(self) -> Array:
         """Instants at which the sole, or the heel, of the leading foot rests on the ground."""
-        s = self.samples.s
+        s = self.s
         return s[s < self.task.heel_off]
 
     @property
     def both(self) -> Array:
         """Instants of double support."""
-        s = self.samples.s
+        s = self.s
         return s[s < self.double]
 
     def support(self, walker: Walker, s: Array) -> tuple[Array, Array]:
@@ -470,7 +472,7 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
 def _supporting(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     """The right foot: what the ground can give, and that it gives next to nothing at touch-down."""
     x, y, z, _, roll, pitch = ROOT
-    s = plan.samples.s[1:]
+    s = plan.s[1:]
     lower, upper = plan.support(who, s)
     lower[s > plan.flat, 0] += INSIDE
     begins = {x: 0.0, y: 0.0, z: TOUCHES * who.weight}

@@ -1,0 +1,36 @@
+"""Gait beside measured gait: the cycle of a leg, measured walking, scores; motions over several strides.
+
+>>> import kinetree as kt
+>>> kt.gait_analysis.measured_walking("arnold5").speed.__round__(2)
+1.25
+"""
+
+from kinetree.report.gait_plot import plot_gait
+from kinetree.studies.gait.curves import ALL as CURVES
+from kinetree.studies.gait.cycle import GaitCycle, gait_cycle, stance_share
+from kinetree.studies.gait.ground import ground_variables
+from kinetree.studies.gait.measured import DATA_SETS, Measured, measured_squat, measured_walking
+from kinetree.studies.gait.score import CurveScore, GaitScore, gait_score, vertical_peaks
+from kinetree.studies.gait.strides import strides
+
+__all__ = [
+    "CURVES",
+    "DATA_SETS",
+    "CurveScore",
+    "GaitCycle",
+    "GaitScore",
+    "Measured",
+    "gait_cycle",
+    "gait_score",
+    "ground_variables",
+    "measured_squat",
+    "measured_walking",
+    "plot_gait",
+    "stance_share",
+    "strides",
+    "vertical_peaks",
+]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
