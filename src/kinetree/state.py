@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.errors import InputError, KinetreeWarning, listed, shown, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 Frame = Literal["world", "body"]
@@ -118,6 +119,7 @@ def random_state(
     >>> kt.random_state(kt.zoo.gripper(), np.random.default_rng(0), batch=(3,)).q.shape
     (3, 4)
     """
+    expect_mechanism(mechanism)
     if not isinstance(rng, np.random.Generator):
         raise InputError(f"rng must be a generator such as numpy.random.default_rng(0), got {shown(rng)}")
     tree = mechanism.tree

@@ -147,7 +147,7 @@ def test_limits_bound_torques():
         (lambda: LQR(rail(), [0.0], q_cost=np.nan), "q_cost must be finite"),
         (lambda: LQR(rail(), [0.0], limits="mine"), "limits must be numbers or 'model'"),
         (lambda: LQR(rail(), [0.0], nodes=1), "nodes must be an integer"),
-        (lambda: LQR("rail", [0.0]), "needs a Mechanism"),
+        (lambda: LQR("rail", [0.0]), "must be a Mechanism"),
         (lambda: LQR(cart_pole(), [0.0, 1.0]), "joint 'pivot' has no drive, but the motion needs"),
         (lambda: LQR(kt.zoo.four_bar(), [0.0] * 3), "closed loops"),
     ],

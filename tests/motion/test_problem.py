@@ -77,7 +77,7 @@ def test_changed_keeps_the_rest():
         ),
         ({"segments": 1, "degree": 3, "duration": 1.0}, "nothing is left to choose"),
         ({"mechanism": kt.zoo.four_bar()}, "give guess="),
-        ({"mechanism": "arm"}, "needs a Mechanism"),
+        ({"mechanism": "arm"}, "must be a Mechanism"),
     ],
 )
 def test_bad_problems_are_refused(arguments, message):

@@ -153,7 +153,7 @@ def test_bad_input_is_refused(changes, message):
 def test_mechanisms_without_feet_are_refused():
     with pytest.raises(kt.KinetreeError, match=r"contact points|root|leg"):
         kt.gaits.gait(kt.zoo.kuka_kr5())
-    with pytest.raises(kt.errors.InputError, match="needs a mechanism"):
+    with pytest.raises(kt.errors.InputError, match="must be a Mechanism"):
         kt.gaits.gait("robot.urdf")
     with pytest.raises(kt.errors.InputError, match="height must be"):
         kt.gaits.jump(kt.zoo.planar_biped(), height=5.0)

@@ -13,6 +13,7 @@ from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.springs import spring_energy
 from kinetree.errors import InputError
 from kinetree.kernels import energy
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
@@ -25,6 +26,7 @@ def kinetic_energy(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike) -> Array:
     >>> float(kt.kinetic_energy(kt.zoo.two_link_point_masses(), [0, 0], [1, 0]).round(9))
     2.5
     """
+    expect_mechanism(mechanism)
     return _quantities(mechanism, q, qd)[..., energy.KINETIC]
 
 
@@ -37,6 +39,7 @@ def potential_energy(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> float(kt.potential_energy(kt.zoo.gripper(), [0, 0, 0, 0]))
     0.0
     """
+    expect_mechanism(mechanism)
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
     potential: Array = still[..., energy.POTENTIAL] + _further(mechanism, q)
     return potential
@@ -80,6 +83,7 @@ def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> kt.center_of_mass(kt.zoo.gripper(), [0, 0, 0, 0]).round(4).tolist()
     [0.095, 0.0, 0.0]
     """
+    expect_mechanism(mechanism)
     if mechanism.mass == 0.0:
         raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no centre of mass")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
@@ -98,6 +102,7 @@ def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike
     >>> kt.momentum(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.0, 0.095, 0.0, 0.0, 0.0, 0.0118]
     """
+    expect_mechanism(mechanism)
     result = _quantities(mechanism, q, qd)
     linear = result[..., energy.LINEAR : energy.LINEAR + 3]
     angular = result[..., energy.ANGULAR : energy.ANGULAR + 3]

@@ -11,6 +11,7 @@ from kinetree.analysis.hybrid import hybrid_dynamics
 from kinetree.analysis.loads import Wrenches
 from kinetree.errors import InputError
 from kinetree.kernels.floating import BASE
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 
@@ -32,6 +33,7 @@ def floating_base_inverse_dynamics(
     >>> (base.round(9) + 0.0).tolist()
     [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
+    expect_mechanism(mechanism)
     first = mechanism.links[0].joint
     if not first.is_free:
         raise InputError(

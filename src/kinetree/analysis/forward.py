@@ -19,6 +19,7 @@ from kinetree.analysis.springs import spring_torques
 from kinetree.errors import SingularityError
 from kinetree.kernels.aba import ABA, ABA_ALONE, ABA_UNLOADED, SINGULAR
 from kinetree.kernels.tree_columns import gross_inertia
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import state_name
@@ -46,13 +47,18 @@ def forward_dynamics(
     >>> kt.forward_dynamics(kt.zoo.gripper(), [-1.2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).shape
     (4,)
     """
+    try:
+        calls = mechanism.tree.kept.calls
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
     if (
         wrenches is None
         and formulation is None
         and out is None
         and (threads is None or check_threads(threads))
     ):
-        call = mechanism.tree.kept.calls.get(_FORWARD)  # straight to compiled code, which checks plain states
+        call = calls.get(_FORWARD)  # straight to compiled code, which checks plain states
         if call is not None and (qdd := call(q, qd, tau)) is not None:
             return qdd  # type: ignore[no-any-return]
     return _FORWARD.closely(mechanism, mechanism.tree, (q, qd, tau), wrenches, threads, formulation, out)

@@ -16,6 +16,7 @@ from kinetree.analysis.springs import spring_bends, spring_slopes
 from kinetree.kernels.load_gradient import LOAD_GRADIENT, LOAD_HESSIAN
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_hessian import RNEA_HESSIAN
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
@@ -108,7 +109,11 @@ def torque_hessian(
     (18, 18)
     """
     state = q, qd, qdd, weight
-    return _HESSIAN.ask(mechanism, mechanism.tree, state, wrenches, threads)
+    try:
+        return _HESSIAN.ask(mechanism, mechanism.tree, state, wrenches, threads)
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
 
 
 def _hessians(

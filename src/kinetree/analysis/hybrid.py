@@ -21,6 +21,7 @@ from kinetree.errors import InputError, SingularityError, unknown_name
 from kinetree.kernels.aba import SINGULAR
 from kinetree.kernels.floating import BASE
 from kinetree.kernels.tree_columns import gross_inertia
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 from kinetree.state import fitting, state_name
@@ -87,6 +88,7 @@ def hybrid_dynamics(
     >>> both.qdd.round(2).tolist(), both.tau.round(4).tolist()
     ([0.0, -252.26, 336.34, -294.3], [0.2768, 0.0, 0.0, 0.0])
     """
+    expect_mechanism(mechanism)
     known = prescribed_joints(mechanism, prescribed)
     free = np.setdiff1d(np.arange(mechanism.n_dof), known)
     q, qd = given(mechanism, q, "q"), given(mechanism, qd, "qd")
@@ -133,6 +135,7 @@ def hybrid_dynamics_derivatives(
     >>> kt.analysis.hybrid_dynamics_derivatives(robot, rest, rest).dtau_dq.shape
     (18, 18)
     """
+    expect_mechanism(mechanism)
     known = prescribed_joints(mechanism, prescribed)
     both = hybrid_dynamics(
         mechanism, q, qd, qdd, tau, prescribed=prescribed, wrenches=wrenches, threads=threads

@@ -20,6 +20,7 @@ from kinetree.analysis.springs import lift_torques, spring_torques
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.crba import CRBA
 from kinetree.kernels.rnea import RNEA, RNEA_UNLOADED
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import FRAMES, Frame
@@ -54,13 +55,18 @@ def inverse_dynamics(
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
+    try:
+        calls = mechanism.tree.kept.calls
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
     if (
         wrenches is None
         and formulation is None
         and out is None
         and (threads is None or check_threads(threads))
     ):
-        call = mechanism.tree.kept.calls.get(_INVERSE)  # straight to compiled code, which checks plain states
+        call = calls.get(_INVERSE)  # straight to compiled code, which checks plain states
         if call is not None and (tau := call(q, qd, qdd)) is not None:
             return tau  # type: ignore[no-any-return]
     return _INVERSE.closely(mechanism, mechanism.tree, (q, qd, qdd), wrenches, threads, formulation, out)
@@ -112,6 +118,7 @@ def bias_torque(
     >>> kt.bias_torque(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0]).round(4).tolist()
     [0.932, 0.1962, 0.0491, 0.0491]
     """
+    expect_mechanism(mechanism)
     if formulation is not None:
         return answer(formulation, "bias_torque", mechanism, [("q", q), ("qd", qd)], wrenches)
     h = inverse_dynamics(mechanism.opened(), q, qd, np.zeros(mechanism.n_dof), wrenches)
@@ -136,6 +143,7 @@ def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> kt.gravity_torque(kt.zoo.two_link_point_masses(), [0, 0]).shape
     (2,)
     """
+    expect_mechanism(mechanism)
     if mechanism.loops:
         from kinetree.analysis.loops.verbs import closed_gravity_torque
 
@@ -167,8 +175,13 @@ def mass_matrix(
     >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
     [[5.0, 2.0], [2.0, 1.0]]
     """
+    try:
+        calls = mechanism.tree.kept.calls
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
     if formulation is None and out is None and (threads is None or check_threads(threads)):
-        call = mechanism.tree.kept.calls.get(_MASS_MATRIX)  # straight to compiled code
+        call = calls.get(_MASS_MATRIX)  # straight to compiled code
         if call is not None and (M := call(q)) is not None:
             return M  # type: ignore[no-any-return]
     return _MASS_MATRIX.closely(mechanism, mechanism.tree, (q,), None, threads, formulation, out)
@@ -255,6 +268,7 @@ def joint_reactions(
     >>> round(float(named.sel(body="link1", component="fy")), 3)
     9.81
     """
+    expect_mechanism(mechanism)
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     if not isinstance(labelled, bool):

@@ -14,6 +14,7 @@ from kinetree.analysis.damped_least_squares import Best, attempt
 from kinetree.analysis.loops.assembly import closest, is_closed
 from kinetree.analysis.targets import Problem, Target, problem_of
 from kinetree.errors import InputError, shown
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
@@ -73,6 +74,7 @@ def inverse_kinematics(
     >>> bool(found.converged), bool(found.position_error.max() < 1e-9)
     (True, True)
     """
+    expect_mechanism(mechanism)
     problem = problem_of(mechanism, targets, q0, limits, free, frozen)
     _check_settings(tolerance, max_iterations, restarts)
     best = attempt(problem, problem.start, tolerance, max_iterations)

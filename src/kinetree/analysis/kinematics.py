@@ -19,6 +19,7 @@ from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.model_table import aimed_tree
 from kinetree.model.body import WORLD
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.frame import Frame
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
@@ -113,6 +114,7 @@ def forward_kinematics(mechanism: Mechanism, q: ArrayLike) -> Poses:
     >>> kt.forward_kinematics(kt.zoo.gripper(), [0, 0, 0, 0]).position[2].round(9).tolist()
     [0.15, 0.0, 0.0]
     """
+    expect_mechanism(mechanism)
     tree = mechanism.tree
     q = all_axes(tree, given(mechanism, q, "q"))
     rest = np.zeros(tree.n)
@@ -129,6 +131,7 @@ def body_velocities(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, *, of: st
     >>> kt.body_velocities(kt.zoo.gripper(), [0, 0, 0, 0], [1, 0, 0, 0])[2].round(9).tolist()
     [0.0, 0.15, 0.0, 0.0, 0.0, 1.0]
     """
+    expect_mechanism(mechanism)
     tree = mechanism.tree
     q, qd = on_axes(tree, given(mechanism, q, "q"), given(mechanism, qd, "qd"))
     motion = axis_motion(tree, q, qd, np.zeros(tree.n))
@@ -149,6 +152,7 @@ def body_accelerations(
     >>> kt.analysis.body_accelerations(kt.zoo.gripper(), [0, 0, 0, 0], *turning)[2].round(9).tolist()
     [-0.15, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
+    expect_mechanism(mechanism)
     tree = mechanism.tree
     q, qd, qdd = axis_state(mechanism, tree, q, qd, qdd)
     motion = axis_motion(tree, q, qd, qdd)
@@ -188,14 +192,19 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
     >>> kt.jacobian(kt.zoo.gripper(), [0, 0, 0, 0], "link3", point=(0.05, 0, 0))[1].round(9).tolist()
     [0.2, 0.1, 0.05, 0.0]
     """
-    if mechanism.frames and body not in mechanism.body_names:
+    try:
+        elsewhere = mechanism.frames and body not in mechanism.body_names
+        k = 0 if elsewhere else mechanism.body_index(body)
+    except (AttributeError, TypeError):
+        expect_mechanism(mechanism)
+        raise
+    if elsewhere:
         carrier, there = mechanism.place_of(body)
         place = there.rotation @ vector(point, 3, "point") + there.position
         if carrier == WORLD:
             q = all_axes(mechanism.tree, given(mechanism, q, "q"))
             return np.zeros((*q.shape[:-1], 6, mechanism.n_dof))
         return jacobian(mechanism, q, carrier, place)
-    k = mechanism.body_index(body)
     tree = aimed_tree(mechanism.tree, k)
     place = _ORIGIN if point is AT_ORIGIN else vector(point, 3, "point")
     call = tree.kept.calls.get(_JACOBIAN)  # straight to compiled code, which checks plain states

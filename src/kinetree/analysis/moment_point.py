@@ -13,6 +13,7 @@ from kinetree.algebra.rotation import unit_axis
 from kinetree.analysis.checks import check_finite, checking
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.errors import InputError, SingularityError
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 
@@ -40,6 +41,7 @@ def zero_moment_point(
     >>> (zero_moment_point(robot, still, still, still, ground_height=-0.6).round(9) + 0.0).tolist()
     [0.0, 0.0, -0.6]
     """
+    expect_mechanism(mechanism)
     up = _normal(mechanism, normal)
     height = number(ground_height, "ground_height")
     F, N = inertial_wrench(mechanism, q, qd, qdd)
@@ -68,6 +70,7 @@ def inertial_wrench(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: Arra
     >>> kt.analysis.inertial_wrench(robot, still, still, still)[0].round(6).tolist()
     [0.0, 0.0, 117.72]
     """
+    expect_mechanism(mechanism)
     tree = mechanism.tree
     moving = tree.body_axis != WORLD_AXIS
     poses = forward_kinematics(mechanism, q)

@@ -11,6 +11,7 @@ from kinetree.derivations import able, described, module_of
 from kinetree.derivations.contract import counted_steps
 from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.number import count_operations, counting
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import random_state
 
@@ -39,6 +40,7 @@ def operation_counts(
     >>> 1.9 < long / short < 2.3  # recursive Newton-Euler: proportional to the number of joints
     True
     """
+    expect_mechanism(mechanism)
     if question not in QUESTIONS:
         raise InputError(unknown_name("question", question, QUESTIONS))
     names = able(question)

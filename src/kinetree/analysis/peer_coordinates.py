@@ -21,6 +21,7 @@ from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.errors import InputError, listed, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.euler_coordinates import body_rates, euler_coordinates
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.state import coordinates
 
@@ -58,6 +59,7 @@ def coordinates_from(
     >>> coordinates_from(arm, "mujoco", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).tolist()
     [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     """
+    expect_mechanism(mechanism)
     shares = _shares(mechanism, peer, joints, _length(qpos))
     given = _array(qpos, "qpos", shares[-1].qpos.stop if shares else 0)
     rates = None if qvel is None else _array(qvel, "qvel", shares[-1].qvel.stop if shares else 0)
@@ -94,6 +96,7 @@ def coordinates_to(
     >>> coordinates_to(biped, "mujoco", [0.0] * biped.n_dof)[3:7].tolist()
     [1.0, 0.0, 0.0, 0.0]
     """
+    expect_mechanism(mechanism)
     place = coordinates(mechanism, q, "q")
     rates = np.zeros_like(place) if qd is None else coordinates(mechanism, qd, "qd")
     place, rates = np.broadcast_arrays(place, rates)

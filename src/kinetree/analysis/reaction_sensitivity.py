@@ -21,6 +21,7 @@ from kinetree.analysis.springs import force_slopes, moment_slopes, spring_forces
 from kinetree.errors import InputError, listed
 from kinetree.kernels.load_reaction import LOAD_REACTION
 from kinetree.kernels.reaction_gradient import REACTION_GRADIENT
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Flags, Tree
@@ -78,6 +79,7 @@ def joint_reaction_derivatives(
     >>> d.dreaction_dq.shape
     (6, 6, 6)
     """
+    expect_mechanism(mechanism)
     state, tree = (q, qd, qdd), mechanism.jointed_tree
     return _REACTION_SLOPES.ask(mechanism, tree, state, wrenches, threads, formulation)
 

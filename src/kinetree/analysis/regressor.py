@@ -9,6 +9,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.coupling import axis_state
 from kinetree.analysis.evaluate import evaluate_full
 from kinetree.kernels.regressor import REGRESSOR
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 PARAMETERS = 10  # m; m cx, m cy, m cz; Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the body's origin
@@ -23,6 +24,7 @@ def inertial_parameters(mechanism: Mechanism) -> Array:
     >>> kt.analysis.inertial_parameters(kt.zoo.gripper())[0, :2].round(6).tolist()
     [0.4, 0.02]
     """
+    expect_mechanism(mechanism)
     rows = []
     for link in mechanism.links:
         inertia = link.body.inertia
@@ -47,6 +49,7 @@ def inertia_regressor(
     >>> bool(np.allclose(tau, kt.inverse_dynamics(arm, s.q, s.qd, s.qdd)))
     True
     """
+    expect_mechanism(mechanism)
     if mechanism.loops:
         from kinetree.analysis.loops.verbs import closed_regressor
 

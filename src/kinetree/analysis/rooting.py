@@ -13,6 +13,7 @@ from kinetree.analysis.checks import checking, given
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.errors import InputError, SingularityError, listed
 from kinetree.model.body import WORLD
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.rooted import frame_in
 from kinetree.state import State
@@ -39,6 +40,8 @@ def change_root(
     >>> kt.analysis.change_root(robot, standing, np.zeros(18)).q[:3].round(9).tolist()
     [0.5, 0.2, -0.6]
     """
+    expect_mechanism(source, "source")
+    expect_mechanism(target, "target")
     parts = [given(source, q, "q")]
     if qdd is not None and qd is None:
         raise InputError("accelerations qdd need the velocities qd, too; got none")

@@ -24,6 +24,7 @@ from kinetree.kernels.aba_gradient import ABA_GRADIENT
 from kinetree.kernels.load_gradient import LOAD_GRADIENT
 from kinetree.kernels.rnea import RNEA
 from kinetree.kernels.rnea_gradient import RNEA_GRADIENT
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 
@@ -71,7 +72,11 @@ def inverse_dynamics_derivatives(
     (6, 6)
     """
     state = q, qd, qdd
-    return _INVERSE_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, formulation, out)
+    try:
+        return _INVERSE_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, formulation, out)
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
 
 
 def _torque_slopes(
@@ -159,7 +164,11 @@ def forward_dynamics_derivatives(
     (6, 6)
     """
     state = q, qd, tau
-    return _FORWARD_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, None, out)
+    try:
+        return _FORWARD_SLOPES.ask(mechanism, mechanism.tree, state, wrenches, threads, None, out)
+    except AttributeError:
+        expect_mechanism(mechanism)
+        raise
 
 
 def _acceleration_slopes(

@@ -18,9 +18,10 @@ from kinetree.analysis.loads import Wrenches
 from kinetree.control.desired_motion import DesiredMotion
 from kinetree.control.fitted import LIMITS_OF_MODEL, Fitted, Recipe, fitted, without_passive
 from kinetree.control.per_joint import Checked, PerJoint, checked
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, unknown_name
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.torque_law import COMPUTED, GRAVITY, NO_MODEL
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.state import coordinates
@@ -188,9 +189,7 @@ class Controller(ABC):
 
 def checked_model(model: object) -> Mechanism | None:
     """The argument ``model`` of a controller."""
-    if model is not None and not isinstance(model, Mechanism):
-        raise InputError(f"model must be a Mechanism, got {shown(model)}")
-    return model
+    return None if model is None else expect_mechanism(model, "model")
 
 
 def checked_limits(limits: PerJoint | str | None) -> Checked | str | None:

@@ -15,6 +15,7 @@ from kinetree.control.desired_motion import Desired, DesiredMotion, desired_moti
 from kinetree.control.per_joint import Checked, PerJoint, checked, spread
 from kinetree.control.structure import actuated_joints, effort_limits
 from kinetree.errors import InputError, listed
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
@@ -49,6 +50,8 @@ def gains(
     >>> gains(10.0, 0.7, kt.zoo.two_link_point_masses()).kp.round(9).tolist()
     [500.0, 100.0]
     """
+    if mechanism is not None:
+        expect_mechanism(mechanism)
     w, z = _positive(bandwidth, "bandwidth", "rad/s"), _positive(damping, "damping", "(no unit)")
     if mechanism is None:
         if q is not None:
@@ -122,8 +125,7 @@ class LQR:
 
     def __post_init__(self) -> None:
         mechanism = self.mechanism
-        if not isinstance(mechanism, Mechanism):
-            raise InputError(f"LQR needs a Mechanism, got {mechanism!r}")
+        expect_mechanism(mechanism)
         if mechanism.loops:
             raise InputError(
                 f"'{mechanism.name}' has closed loops, about which LQR does not know to linearise"

@@ -9,6 +9,7 @@ import numpy as np
 from kinetree.algebra.arrays import number
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import InputError, shown
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.inertia import ROUNDING, Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Mechanism
@@ -38,6 +39,7 @@ def perturb(
     >>> 0.8 < wrong.mass / arm.mass < 1.2 and wrong.mass != arm.mass
     True
     """
+    expect_mechanism(mechanism)
     rng = _generator(seed)
     parts = [(mass, "mass"), (inertia, "inertia"), (friction, "friction")]
     m, s, f = (_part(value, what) for value, what in parts)

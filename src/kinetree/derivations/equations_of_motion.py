@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.derivations import closed_form
 from kinetree.derivations.homogeneous import Numbers, object_array, passive_part
 from kinetree.errors import InputError, MissingExtraError, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.model.tree import WORLD_AXIS, Tree
 
@@ -116,6 +117,7 @@ def equations_of_motion(
     >>> print(equations.M[1, 1])
     I_2zz + c_2x**2*m_2
     """
+    expect_mechanism(mechanism)
     if parameters not in CHOICES:
         raise InputError(unknown_name("choice of parameters", parameters, CHOICES))
     check_open(mechanism, "equations_of_motion")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from kinetree.errors import FileError, InputError, cut, listed, shown
 from kinetree.formats.installed import installed_path, is_installed_name
 from kinetree.model.armature import with_armature
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 LARGEST_FILE = 50_000_000  # bytes
@@ -92,8 +93,7 @@ def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
     >>> import kinetree as kt, tempfile, pathlib
     >>> kt.save(kt.zoo.kuka_kr5(), pathlib.Path(tempfile.mkdtemp(), "arm.urdf"))
     """
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"save(mechanism, path) needs a Mechanism first, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     place = checked_path(path)
     text = by_suffix(place, {".toml": _toml_text, ".urdf": _urdf_text, ".xml": _mjcf_text}, "written")
     check_writable(place, force)

@@ -12,11 +12,12 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import unit_axis
-from kinetree.errors import FileError, InputError, shown
+from kinetree.errors import FileError
 from kinetree.formats.file_values import AXIS_NAMES
 from kinetree.model.actuator import UNLIMITED, Actuator
 from kinetree.model.body import Shape
 from kinetree.model.contact_point import ContactPoint
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import PARAMETERS, Joint
 from kinetree.model.joint_kind import ALL_KINDS
@@ -45,8 +46,7 @@ def toml_text(mechanism: Mechanism) -> str:
 
 def mechanism_table(mechanism: Mechanism) -> Table:
     """The mechanism as plain numbers, texts, lists and dicts, shaped as the file is."""
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"only a Mechanism can be written as a mechanism file, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     table: Table = {"name": mechanism.name, "gravity": mechanism.gravity.tolist()}
     table["body"] = [_body(link) for link in mechanism.links]
     if mechanism.loops:

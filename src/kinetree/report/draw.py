@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import numbers
 from kinetree.errors import InputError, shown
 from kinetree.formats.files import PathLike
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.canvas import Canvas
 from kinetree.report.looks import looks as described_looks
@@ -48,6 +49,7 @@ def draw(
     >>> ax.get_title()
     'gripper'
     """
+    expect_mechanism(mechanism)
     shot = skeleton(mechanism, q, described_looks(mechanism, meshes) if looks else None)
     return _drawn(mechanism, [shot], ax, labels=labels, legend=legend, ground=ground, view=view)
 

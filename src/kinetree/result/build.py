@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import finite, number, numbers
 from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
@@ -52,8 +53,7 @@ def build_result(
     >>> build_result("simulate", kt.zoo.two_link(), still).height.attrs["units"]
     'm'
     """
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"the mechanism of a result must be a Mechanism, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     happened = checked_events(events)
     check_required(unicode(task, "task"), variables)
     stated = {name: _variable(name, given) for name, given in variables.items() if name != "time"}

@@ -16,6 +16,7 @@ from kinetree.engine.threads import available_cores
 from kinetree.errors import InputError, SimulationError, shown
 from kinetree.integrate.integration import Status
 from kinetree.kernels.number import LANES
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -78,6 +79,7 @@ def simulate_batch(
     >>> falls.q.shape
     (8, 3, 4)
     """
+    expect_mechanism(mechanism)
     asked = read_settings(simulate_batch, settings, keywords)
     if asked.method == AUTO:
         asked = replace(asked, method="dop853" if ground is None else "dopri5")

@@ -14,6 +14,7 @@ from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.errors import SimulationError
 from kinetree.integrate.integration import Status
 from kinetree.kernels.external_load import LOAD
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
 from kinetree.simulation.divergence import diverged, has_diverged
@@ -83,6 +84,7 @@ class LiveSimulation:
         atol: float | None = None,
         step: float | None = None,
     ) -> None:
+        expect_mechanism(mechanism)
         self.mechanism = mechanism
         settings = Settings(method=method, rtol=rtol, atol=atol, step=step)
         self._options: Options = read_options(settings, LIKELY, "switch")

@@ -14,6 +14,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
 from kinetree.errors import InputError, KinetreeError, KinetreeWarning, SimulationError
 from kinetree.kernels.ground import CONTACT
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import build_result
 from kinetree.result.result import Result
@@ -92,6 +93,7 @@ def simulate(
     >>> fall.q.shape, fall.audit["energy_balance"].passed
     ((201, 4), True)
     """
+    expect_mechanism(mechanism)
     asked = read_settings(simulate, settings, keywords)
     options = read_options(asked, duration, gimbal, stop_at)
     start = checked_start(mechanism, q0, qd0)

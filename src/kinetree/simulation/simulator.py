@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Integration, Status
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
 from kinetree.simulation.divergence import diverged
@@ -68,6 +69,7 @@ class Simulator:
         settings: Settings | None = None,
         **keywords: Unpack[SettingsKeywords],
     ) -> None:
+        expect_mechanism(mechanism)
         self.mechanism = mechanism
         asked = read_settings(Simulator.__init__, settings, keywords)
         self.options: Options = read_options(asked, duration)

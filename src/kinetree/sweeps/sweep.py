@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from kinetree.errors import FileError, InputError
 from kinetree.formats.files import PathLike
 from kinetree.formats.toml_writer import toml_text
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.progress import Line, shown_line
 from kinetree.result.records import plain, provenance
@@ -123,8 +124,7 @@ def planned(
     """The plan of a sweep, checked, and its function as it travels."""
     wanted = _sweep_table(axes, table)
     if callable(study):
-        if not isinstance(mechanism, Mechanism):
-            raise InputError(f"a sweep over a function needs the mechanism it is about, got {mechanism!r}")
+        mechanism = expect_mechanism(mechanism)
         try:
             checked = SweepTable.model_validate(wanted)
         except ValidationError as error:

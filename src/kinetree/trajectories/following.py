@@ -21,6 +21,7 @@ from kinetree.analysis.loops.assembly import assemble
 from kinetree.analysis.loops.closure import Closure
 from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
 from kinetree.model.body import WORLD, Body
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint import Joint
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
@@ -124,8 +125,7 @@ def follow(
 
 
 def _checked(mechanism: Mechanism, path: Trajectory, along: Sequence[str]) -> list[str]:
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"follow needs a Mechanism, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     if not isinstance(path, Trajectory):
         raise InputError(
             f"the path must be a trajectory, such as trajectories.circle(...), got {shown(path)}"

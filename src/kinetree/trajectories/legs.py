@@ -13,6 +13,7 @@ from kinetree.algebra.rotation import euler_angles, rotation_about
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import AxisMotion, axis_motion, body_poses
 from kinetree.errors import InputError, ModelError, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
 from kinetree.trajectories.leg_kinematics import leg_motion
@@ -249,6 +250,7 @@ def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:
     >>> [leg.hip_pitch for leg in named_legs(zoo.quadruped())]
     ['hip1.ry', 'hip2.ry', 'hip3.ry', 'hip4.ry']
     """
+    expect_mechanism(mechanism)
     links = {link.joint.name: link for link in mechanism.links}
     legs: list[Leg] = []
     while f"hip{len(legs) + 1}" in links and f"knee{len(legs) + 1}" in links:

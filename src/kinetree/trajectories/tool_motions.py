@@ -15,6 +15,7 @@ from kinetree.algebra.rotation import rotation_matrix, unit_axis
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, KinetreeWarning, shown, unknown_name
 from kinetree.model.body import WORLD
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import coordinates, independent_axes
 from kinetree.trajectories.base import Trajectory, positive
@@ -218,8 +219,7 @@ class _Begin(NamedTuple):
 
 
 def _begin(mechanism: Mechanism, tool: str, start: ArrayLike) -> _Begin:
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"a tool needs a Mechanism that carries it, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     check_open(mechanism, "a tool's path")
     if tool == WORLD or mechanism.place_of(tool)[0] == WORLD:
         raise InputError(f"the tool '{tool}' is fixed in the world; name a body or frame that moves")

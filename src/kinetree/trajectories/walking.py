@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, number
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, ModelError, listed, shown
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates, independent_axes
@@ -64,6 +65,7 @@ def legged_gait(
     >>> walk.at([0.0, 0.5]).q[:, 0].round(9).tolist(), walk.phases[0].supporting
     ([-0.2, 0.2], ('leg1', 'leg4', 'leg5'))
     """
+    expect_mechanism(mechanism)
     if not isinstance(parameters, GaitParameters):
         raise InputError(f"parameters must be GaitParameters, got {shown(parameters)}")
     if type(steps) is not int or not 1 <= steps <= MOST_STEPS:
@@ -128,6 +130,7 @@ def biped_gait(mechanism: Mechanism, parameters: GaitParameters | None = None, s
     >>> biped_gait(zoo.spatial_biped()).phases[0]
     SupportPhase(begin=0.0, end=0.5, supporting=('leg1',), swinging=('leg2',))
     """
+    expect_mechanism(mechanism)
     legs = _counted(mechanism, 2)
     default = PLANAR_BIPED if legs[0].hip_roll is None else SPATIAL_BIPED
     return legged_gait(mechanism, parameters or default, steps, legs=legs)
@@ -140,6 +143,7 @@ def trot(mechanism: Mechanism, parameters: GaitParameters = QUADRUPED, steps: in
     >>> trot(zoo.quadruped()).phases[0].supporting
     ('leg1', 'leg4')
     """
+    expect_mechanism(mechanism)
     return legged_gait(mechanism, parameters, steps, legs=_counted(mechanism, 4))
 
 
@@ -150,6 +154,7 @@ def tripod(mechanism: Mechanism, parameters: GaitParameters = HEXAPOD, steps: in
     >>> tripod(zoo.hexapod()).phases[1].supporting
     ('leg2', 'leg3', 'leg6')
     """
+    expect_mechanism(mechanism)
     return legged_gait(mechanism, parameters, steps, legs=_counted(mechanism, 6))
 
 

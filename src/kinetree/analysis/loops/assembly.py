@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints
 from kinetree.errors import AssemblyError, InputError, listed, shown
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import State, coordinates, random_state
@@ -39,6 +40,7 @@ def assemble(mechanism: Mechanism, guess: ArrayLike, hold: Hold = ()) -> Array:
     >>> assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"]).round(6).tolist()
     [0.0, 0.984373, 4.314439]
     """
+    expect_mechanism(mechanism)
     q = np.array(coordinates(mechanism, guess, "guess"))
     free = _freed(mechanism, q, hold)
     if not mechanism.loops:
@@ -139,6 +141,7 @@ def assembly_modes(
     >>> len(modes), sum(mode.count for mode in modes) <= 80
     (2, True)
     """
+    expect_mechanism(mechanism)
     if not isinstance(starts, int) or starts < 1:
         raise InputError(f"starts must be a positive integer, got {shown(starts)}")
     base = np.array(coordinates(mechanism, q, "q"))
@@ -199,6 +202,7 @@ def dependent_motion(
     ``guess`` (n_dof,) selects the branch at the first sample. Returns positions, velocities and accelerations
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
     """
+    expect_mechanism(mechanism)
     if isinstance(independent, str):
         raise InputError(f"independent must be a list of joints, got {shown(independent)}")
     chosen = np.array([mechanism.joint_index(name) for name in independent], dtype=np.int64)

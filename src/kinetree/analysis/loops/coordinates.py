@@ -25,6 +25,7 @@ from kinetree.analysis.loops.slopes import STEP, Direction, moved
 from kinetree.analysis.loops.system import loop_rows
 from kinetree.errors import InputError
 from kinetree.kernels.cut_coordinate import ABOUT, ALONG, FIRST, LAST, MIDDLE, cut_motion
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
@@ -57,6 +58,7 @@ def cut_coordinates(
     >>> found.names, found.values.round(4).tolist()
     (('crank_pin',), [0.9844])
     """
+    expect_mechanism(mechanism)
     q = given(mechanism, q, "q")
     qd = np.zeros(mechanism.n_dof) if qd is None else given(mechanism, qd, "qd")
     table, tree = cut_table(mechanism), mechanism.tree

@@ -25,6 +25,7 @@ from kinetree.analysis.loops.structure import assembled_poses, structure
 from kinetree.analysis.loops.system import Constraints, constraints, losing, refuse_open_loops
 from kinetree.errors import InputError, listed
 from kinetree.model.body import WORLD
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import Wrench, coordinates
@@ -67,6 +68,7 @@ def loop_inverse_dynamics(
     given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree. Drives at cut joints
     share the work, as ``drive`` of the forces shows.
     """
+    expect_mechanism(mechanism)
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     shares = drive_weights(mechanism, weights)
     found, tau_tree = needed_torque(mechanism, q, qd, qdd, wrenches, threads)
@@ -142,6 +144,7 @@ def loop_forward_dynamics(
     wrenches: Wrenches = None,
 ) -> tuple[Array, LoopForces]:
     """Accelerations under given torques on any joint, and the loops' forces; see `loop_accelerations`."""
+    expect_mechanism(mechanism)
     q, qd, tau = broadcast(mechanism, q, qd, tau)
     qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)
     found = constraints(mechanism, q, qd)
@@ -173,6 +176,7 @@ def loop_forces(
     >>> forces.loop_names, forces.determined[0].tolist()
     (('crank_pin',), [True, True, False, False, False, True])
     """
+    expect_mechanism(mechanism)
     if (qdd is None) == (tau is None):
         raise InputError("give either the accelerations qdd of a motion or the torques tau, not both")
     if tau is None:

@@ -26,6 +26,7 @@ from kinetree.analysis.loops.sensitivity import Independent, inverse_slopes
 from kinetree.analysis.loops.structure import Blocks, block_form
 from kinetree.analysis.loops.system import loop_rows
 from kinetree.errors import InputError
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 
@@ -74,6 +75,7 @@ def loop_torque_hessian(
     >>> kt.loops.torque_hessian(bar, q, still, still, [1.0, 0.0, 0.0]).full.shape
     (3, 3)
     """
+    expect_mechanism(mechanism)
     values = [
         given(mechanism, x, what) for x, what in ((q, "q"), (qd, "qd"), (qdd, "qdd"), (weight, "weight"))
     ]

@@ -32,6 +32,7 @@ from kinetree.analysis.loops.slopes import STEP, Direction, moved
 from kinetree.analysis.loops.system import Constraints, constraints, loop_rows, refuse_cut_forces
 from kinetree.analysis.reaction_sensitivity import JointReactionDerivatives, joint_reaction_derivatives
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
 from kinetree.state import FRAMES, Frame
@@ -71,6 +72,7 @@ def loop_reactions(
     >>> kt.loops.reactions(bar, q, still, still).determined[0].tolist()
     [True, True, False, False, False, True]
     """
+    expect_mechanism(mechanism)
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
@@ -172,6 +174,7 @@ def loop_reaction_derivatives(
     Those of the tree's reactions along the motion that follows the independent joints, and those of what the
     cut joints transmit: multipliers change by J^T dlambda = d(J^T lambda) - dJ^T lambda.
     """
+    expect_mechanism(mechanism)
     refuse_cut_forces(mechanism, "derivatives of reactions")
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
     at = inverse_slopes(mechanism, (q, qd, qdd), independent, wrenches, weights, threads)

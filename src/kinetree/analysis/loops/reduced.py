@@ -18,6 +18,7 @@ from kinetree.analysis.loops.dynamics import broadcast
 from kinetree.analysis.loops.linear import swapped
 from kinetree.analysis.loops.sensitivity import Independent, chosen_joints, refuse_dependent
 from kinetree.analysis.loops.system import RANK, Constraints, constraints, refuse_open_loops
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 
@@ -40,6 +41,7 @@ def loop_jacobian(
     >>> kt.loops.jacobian(bar, q, "coupler").shape
     (6, 1)
     """
+    expect_mechanism(mechanism)
     q = given(mechanism, q, "q")
     return jacobian(mechanism, q, body, point) @ _followed(mechanism, q, independent)[0]
 
@@ -53,6 +55,7 @@ def loop_mass_matrix(mechanism: Mechanism, q: ArrayLike, independent: Independen
     >>> kt.loops.mass_matrix(ladder, q).round(9).tolist()
     [[3.0]]
     """
+    expect_mechanism(mechanism)
     q = given(mechanism, q, "q")
     G = _followed(mechanism, q, independent)[0]
     reduced: Array = swapped(G) @ mass_matrix(mechanism, q) @ G
@@ -78,6 +81,7 @@ def loop_bias_torque(
     >>> h.round(6).tolist(), held.round(6).tolist()
     ([1.957095], [1.957095, 0.0, 0.0])
     """
+    expect_mechanism(mechanism)
     q, qd, _ = broadcast(mechanism, q, qd, np.zeros(mechanism.n_dof))
     G, found, chosen = _followed(mechanism, q, independent, qd)
     g = np.zeros_like(q)

@@ -39,6 +39,7 @@ from kinetree.analysis.sensitivity import (
     inverse_dynamics_derivatives,
 )
 from kinetree.errors import InputError, listed, shown
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 from kinetree.state import state_name
@@ -126,6 +127,7 @@ def loop_inverse_dynamics_derivatives(
 
     ``independent`` names joints that determine all others, those of :func:`structure` unless given.
     """
+    expect_mechanism(mechanism)
     state = tuple(broadcast(mechanism, q, qd, qdd))
     at = inverse_slopes(mechanism, state, independent, wrenches, weights, threads)  # type: ignore[arg-type]
     matrices, torques = np.stack(_thirds(at.dtau)), np.stack(_thirds(at.dtorque))
@@ -183,6 +185,7 @@ def loop_forward_dynamics_derivatives(
     M dqdd - J^T dlambda = dtau - (dtau_tree - dJ^T lambda) and J dqdd = -d(J qdd + dJ/dt qd) at fixed qdd,
     with the matrix of forward dynamics itself.
     """
+    expect_mechanism(mechanism)
     q, qd, tau = broadcast(mechanism, q, qd, tau)
     names, chosen = chosen_joints(mechanism, independent)
     qdd, forces = loop_forward_dynamics(mechanism, q, qd, tau, wrenches)

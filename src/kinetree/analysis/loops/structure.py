@@ -18,6 +18,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.loops.assembly import closest, is_closed, nearer
 from kinetree.analysis.loops.system import RANK, constraints, loop_rows, rank_of
 from kinetree.errors import AssemblyError, InputError, listed
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers, Tree
 from kinetree.state import random_state
@@ -59,6 +60,7 @@ def structure(mechanism: Mechanism) -> LoopStructure:
     >>> found.rows, found.rank, found.mobility
     (5, 2, 1)
     """
+    expect_mechanism(mechanism)
     found = _known.get(mechanism.tree)
     if found is None:
         found = _known[mechanism.tree] = _counted(mechanism)
@@ -75,6 +77,7 @@ def mobility(mechanism: Mechanism) -> int:
     >>> mobility(kt.zoo.four_bar()), mobility(kt.zoo.gripper())
     (1, 4)
     """
+    expect_mechanism(mechanism)
     return structure(mechanism).mobility
 
 
@@ -217,6 +220,7 @@ def subsystems(mechanism: Mechanism) -> tuple[Subsystem, ...]:
     >>> [part.unknowns for part in kt.loops.subsystems(kt.zoo.robotic_leg())]
     [2, 2, 2, 1]
     """
+    expect_mechanism(mechanism)
     form, row_names = block_form(mechanism), loop_rows(mechanism).row_names()
     names, count = mechanism.joint_names, len(form.drives)
     found = []

@@ -14,6 +14,7 @@ from kinetree.analysis.checks import checking
 from kinetree.analysis.kinematics import AxisMotion
 from kinetree.analysis.loops.rows import CutMotion, LoopRows
 from kinetree.errors import InputError, SingularityError, listed
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
 from kinetree.state import coordinates, state_name
@@ -88,6 +89,7 @@ def gap(mechanism: Mechanism, q: ArrayLike) -> Array:
     >>> float(abs(gap(kt.zoo.bricard(), [0.0] * 5)).max())
     0.0
     """
+    expect_mechanism(mechanism)
     return constraints(mechanism, coordinates(mechanism, q, "q")).gap
 
 

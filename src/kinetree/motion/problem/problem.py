@@ -13,6 +13,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
 from kinetree.doors import upstairs
 from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, closed_loops
 from kinetree.motion.outcome.conflicts import conflicts
 from kinetree.motion.outcome.contradictions import check_contradictions
@@ -108,6 +109,7 @@ class Problem:
             "sizes": sizes,
             "limits": limits,
         }
+        expect_mechanism(mechanism)
         self.mechanism = mechanism
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
         self.constraints = _listed(constraints, Constraint, "constraints")
@@ -117,8 +119,6 @@ class Problem:
             basis = BSplineBasis.uniform(segments, degree, clamped=clamped)
         else:
             basis = BSplineBasis.on(breaks, degree, clamped=clamped)
-        if not isinstance(mechanism, Mechanism):
-            raise InputError(f"a problem needs a Mechanism, got {shown(mechanism)}")
         still = frozen if isinstance(frozen, Mapping) else ()
         self.constraints[:0] = model_terms(mechanism, limits, self.constraints, still)
         terms: list[Term] = [*self.objective, *self.constraints]

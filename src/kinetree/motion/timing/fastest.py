@@ -14,6 +14,7 @@ from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
 from kinetree.errors import InputError, shown, unknown_name
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.model_limits import limits_of
 from kinetree.motion.timing.course import Course, Limits, places
@@ -130,8 +131,7 @@ def _kept(
 
 def _limits(mechanism: Mechanism, torque: Given, velocity: Given, acceleration: Given) -> Limits:
     """Checked limits of all joints."""
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"fastest_timing needs a Mechanism, got {shown(mechanism)}")
+    expect_mechanism(mechanism)
     found = Limits(
         np.where(mechanism.actuated, _limit(mechanism, torque, "torque", "effort_limit"), np.inf),
         _limit(mechanism, velocity, "velocity", "velocity_limit"),

@@ -14,6 +14,7 @@ from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.control.walking.standing import standing
 from kinetree.control.walking.walker import Walker, walker_of
 from kinetree.errors import InputError
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 AXES = "xyz"
@@ -227,8 +228,7 @@ def legged(
 
     It stands with its hips at ``crouch`` of the legs' length, unless a ``stance`` (n_dof,) is given.
     """
-    if not isinstance(mechanism, Mechanism):
-        raise InputError(f"a gait needs a mechanism, got {type(mechanism).__name__}")
+    expect_mechanism(mechanism)
     if forward not in tuple(AXES):
         raise InputError(f"gait: forward must be x, y or z, got {forward!r}")
     g = mechanism.gravity
