@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.studies.walking.checks import checked, exceeded
+from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
 from kinetree.walking import Walking, walk, walker, walking_problem
 
@@ -158,6 +160,30 @@ def test_phases_follow_each_other():
 def test_what_cannot_be_walked_is_refused_before_any_search(changes, message):
     with pytest.raises(kt.KinetreeError, match=message):
         walk(max_iterations=1, **changes)
+
+
+def test_rows_and_integrals_share_their_instants(step):
+    """Torques are computed once at each instant: instants without weight are no grid of their own."""
+    program = step.prediction.problem.program
+    assert program.dynamic == len(step.prediction.problem.setting.samples)
+    assert program.quadrature.sum() == pytest.approx(1.0, abs=1e-12) and (program.quadrature == 0.0).any()
+
+
+def test_limits_exceeded_between_instants_are_kept_after_a_search_with_instants_there():
+    """Weak ankles use all their strength: between the usual instants they would exceed it."""
+    task = Walking(strength={"ankle": 0.6})
+    who = walker(task)
+    still = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
+    first = kt.predict(walking_problem(task, who), start=still, tolerance=1e-3, progress=False)
+    before, peaks = checked(who, first)["torques"], exceeded(who, first)
+    assert first.solved_at_samples and not before.passed and len(peaks)
+    tau = Step(who, first, peaks).tau[:, first.problem.mechanism.joint_index("right_ankle.flexion")]
+    assert np.abs(tau).max() > 1.02 * -who.torques["right_ankle.flexion"][0]
+    found = walk(task, progress=False)
+    assert found.passed and found.checks["torques"].value <= 1e-3, str(found)
+    assert set(peaks) <= set(found.prediction.problem.setting.samples)
+    assert found.prediction.iterations > first.iterations
+    assert found.prediction.objective == pytest.approx(first.objective, rel=0.01)
 
 
 def test_steps_long_for_the_legs_converge_as_well():

@@ -55,10 +55,15 @@ def tightened(
         again = search(asked, _near(asked, best))
         if not again.solved_at_samples:
             break
-        outcome = replace(again.outcome, iterations=again.iterations + best.iterations)
-        seconds = again.seconds + best.seconds
-        best = replace(again, outcome=outcome, seconds=seconds, trials=found.trials)
+        best = followed(best, again)
     return best
+
+
+def followed(found: Found, again: Found) -> Found:
+    """What a further search has found, with iterations, seconds and starts of the one before it."""
+    outcome = replace(again.outcome, iterations=again.iterations + found.iterations)
+    seconds = again.seconds + found.seconds
+    return replace(again, outcome=outcome, seconds=seconds, trials=found.trials, asked=found.asked)
 
 
 def tightened_within(

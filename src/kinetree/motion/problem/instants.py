@@ -88,8 +88,10 @@ def _gauss(count: int) -> tuple[Array, Array]:
 class AddedSamples:
     """Samples as they were ``given``, and ``more`` instants s (m,) at which constraints hold, too.
 
-    Objectives are integrated as with the given samples alone. ``given`` is what ``samples`` of a
-    :class:`kinetree.Problem` takes: so many per segment, instants from 0 to 1, or :class:`GaussSamples`.
+    Objectives are integrated as with the given samples alone; changes from instant to instant, as in
+    :class:`kinetree.terms.TorqueRate`, are taken between all instants where :class:`GaussSamples` are given.
+    ``given`` is what ``samples`` of a :class:`kinetree.Problem` takes: so many per segment, instants from 0
+    to 1, or :class:`GaussSamples`.
     Use it for corners that no sample may miss; :func:`tighten` adds instants at which bounds were exceeded.
 
     >>> samples = AddedSamples(GaussSamples((0.0, 1.0), (2,)), [0.3])

@@ -309,6 +309,10 @@ def _setting(
         instants, integral = _samples(bases, given), quadrature(bases)
     if isinstance(samples, AddedSamples):
         instants = np.union1d(instants, samples.more)
+        if isinstance(given, GaussSamples):  # one grid for rows and integrals, added instants without weight
+            weights = np.zeros(len(instants))
+            weights[np.searchsorted(instants, given.s)] = given.weights
+            integral = instants, weights
     return Setting(mechanism, extended, unknowns, instants, integral)
 
 

@@ -18,6 +18,7 @@ from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TOE, TRAILING, Schedule, Walker
 
 FINER = 10
+EXCESS = 1e-3  # beside the limit: what torques may exceed between the instants of the rows
 SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
 SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
@@ -53,13 +54,7 @@ def checked(
 
 def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
     """Torques, contact points, clearance and support on a grid that is ten times finer."""
-    s = step.s
-    tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
-    low, high = _strength(who, step)
-    rests = s < plan.task.heel_off  # while the sole rests, the ground, too, keeps toes from bending
-    high[rests, who.joints.index(TOE)] = np.inf
-    size = np.array([who.sizes[name] for name in who.joints])
-    excess = float((np.maximum(low - tau, tau - high) / size).max())
+    s, excess = step.s, float(_torque_excess(who, step).max())
     both, until = s <= plan.double, s <= plan.ball_off
     tip, ball, side = (step.place(f"left_{name}") for name in ("toe_tip", "ball", "ball_medial"))
     strayed = [np.abs(tip[both] - tip[0]).max(), np.abs(tip[both, 2]).max()]
@@ -70,7 +65,10 @@ def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
     lowest = min(float(z.min()) for z in feet)
     return {
         "torques": Check.within(
-            max(excess, 0.0), 1e-3, "1", f"torques keep their limits at {len(s)} instants (beside the limit)"
+            max(excess, 0.0),
+            EXCESS,
+            "1",
+            f"torques keep their limits at {len(s)} instants (beside the limit)",
         ),
         "contact": Check.within(max(strayed), SLIPS, "m", "points of the trailing foot stay where they rest"),
         "clearance": Check(
@@ -79,6 +77,36 @@ def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
         "support": _support(who, step, plan),
         **_ground_forces(who, step),
     }
+
+
+def exceeded(who: Walker, prediction: Prediction) -> Array:
+    """Instants s (k,) of the finer grid at which limits of rows are exceeded most, beyond what is allowed."""
+    plan = Schedule(who.task)
+    step = Step(who, prediction, np.union1d(plan.nodes.finer(FINER).s, plan.samples.more))
+    pull, friction = _ground_excess(who, step)
+    peaks = []
+    for excess, allowed in (
+        (_torque_excess(who, step), EXCESS),
+        (_outside(who, step, plan)[:, None], OUTSIDE),
+        (pull, PULLS),
+        (friction, SLACK),
+    ):
+        before, after = (
+            np.pad(excess, ((1, 1), (0, 0)), constant_values=-np.inf)[k:][: len(excess)] for k in (0, 2)
+        )
+        peaks.append(step.s[((excess > allowed) & (excess >= before) & (excess >= after)).any(axis=1)])
+    return np.unique(np.concatenate(peaks))
+
+
+def _torque_excess(who: Walker, step: Step) -> Array:
+    """By how much torques exceed their limits, beside them, (m, joints); negative within."""
+    tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
+    low, high = _strength(who, step)
+    rests = step.s < who.task.heel_off  # while the sole rests, the ground, too, keeps toes from bending
+    high[rests, who.joints.index(TOE)] = np.inf
+    size = np.array([who.sizes[name] for name in who.joints])
+    found: Array = np.maximum(low - tau, tau - high) / size
+    return found
 
 
 def _strength(who: Walker, step: Step) -> tuple[Array, Array]:
@@ -92,25 +120,34 @@ def _strength(who: Walker, step: Step) -> tuple[Array, Array]:
     return low, high
 
 
-def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
-    """Whether the ground only pushes, and whether its friction suffices, foot by foot."""
+def _ground_excess(who: Walker, step: Step) -> tuple[Array, Array]:
+    """How much the ground pulls at each foot, beside the weight, and by how much friction exceeds its limit.
+
+    (m, 2) each; the second only where a foot carries.
+    """
     force = step.ground().force
-    pull = float(np.maximum(-force[..., 2], 0.0).max()) / who.weight
     carries = force[..., 2] > CARRIES * who.weight
     box = who.task.friction_shape == "box"
     level = np.abs(force[..., :2]).max(axis=-1) if box else np.linalg.norm(force[..., :2], axis=-1)
-    used = float((level[carries] / force[..., 2][carries]).max(initial=0.0))
-    friction = who.task.friction
-    size = "|f_x|, |f_y|" if box else "|(f_x, f_y)|"
-    sentence = f"{size} <= {friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
+    used = np.where(carries, level / np.where(carries, force[..., 2], 1.0), 0.0)
+    return np.maximum(-force[..., 2], 0.0) / who.weight, np.maximum(used / who.task.friction - 1.0, 0.0)
+
+
+def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
+    """Whether the ground only pushes, and whether its friction suffices, foot by foot."""
+    pull, friction = (float(x.max()) for x in _ground_excess(who, step))
+    size = "|f_x|, |f_y|" if who.task.friction_shape == "box" else "|(f_x, f_y)|"
+    sentence = (
+        f"{size} <= {who.task.friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
+    )
     return {
         "pushing": Check.within(pull, PULLS, "1", "the ground pulls at neither foot, beside the weight"),
-        "friction": Check.within(max(used / friction - 1.0, 0.0), SLACK, "1", sentence),
+        "friction": Check.within(friction, SLACK, "1", sentence),
     }
 
 
-def _support(who: Walker, step: Step, plan: Schedule) -> Check:
-    """How far the centre of pressure of the leading foot is outside its support where it carries."""
+def _outside(who: Walker, step: Step, plan: Schedule) -> Array:
+    """How far the leading foot's centre of pressure is outside its support where it carries, (m,) in m."""
     force, moment, _ = step.root()
     carries = force[:, 2] > CARRIES * who.weight
     yaw = step.q[:, step.column[ROOT[3]]]
@@ -120,9 +157,14 @@ def _support(who: Walker, step: Step, plan: Schedule) -> Check:
     y = (c * moment[:, 0] + s * moment[:, 1]) / push
     lower, upper = plan.support(who, step.s)
     point = np.stack([x, y], axis=1)
-    outside = np.maximum(lower - point, point - upper).max(axis=1)[carries]
+    outside: Array = np.maximum(lower - point, point - upper).max(axis=1)
+    return np.where(carries, np.maximum(outside, 0.0), 0.0)
+
+
+def _support(who: Walker, step: Step, plan: Schedule) -> Check:
+    """Whether the centre of pressure of the leading foot is within its support."""
     sentence = "the centre of pressure is within the support where the foot carries 5 % of the weight"
-    return Check.within(max(float(outside.max(initial=0.0)), 0.0), OUTSIDE, "m", sentence)
+    return Check.within(float(_outside(who, step, plan).max()), OUTSIDE, "m", sentence)
 
 
 def _work(who: Walker, step: Step, weights: Array) -> Check:

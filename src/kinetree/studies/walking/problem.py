@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import forward_kinematics
@@ -249,10 +250,13 @@ def _carrying(person: Mechanism, name: str, load: Inertia) -> Mechanism:
 
 
 class Schedule:
-    """When what touches the ground, in shares of the step, and the instants of the problem."""
+    """When what touches the ground, in shares of the step, and the instants of the problem.
 
-    def __init__(self, task: Walking) -> None:
-        self.task = task
+    ``more`` are further instants, such as those at which limits were exceeded between the others.
+    """
+
+    def __init__(self, task: Walking, more: ArrayLike = ()) -> None:
+        self.task, self.more = task, np.asarray(more, dtype=np.float64)
         self.flat = max(1, round(task.flat * task.points)) / task.points  # at a knot
         self.landed = max(1, round(task.landing * task.points)) / task.points
         both = task.double_support
@@ -287,7 +291,7 @@ class Schedule:
         ends, early = (*knots, self.double, task.heel_off, 1.0), (EARLY * self.flat).tolist()
         corners = (self.ball_off, self.flat, self.double, 1.0)
         nodes = GaussSamples(ends, (*counts, *others))
-        return nodes, AddedSamples(nodes, (*early, *corners))
+        return nodes, AddedSamples(nodes, (*early, *corners, *self.more))
 
     @property
     def after_heel_off(self) -> Array:
@@ -322,11 +326,16 @@ class Schedule:
 
 
 def walking_problem(
-    task: Walking | None = None, who: Walker | None = None, *, alone: bool = False
+    task: Walking | None = None,
+    who: Walker | None = None,
+    *,
+    alone: bool = False,
+    more: ArrayLike = (),
 ) -> Problem:
     """The problem of one step; see :func:`kinetree.studies.walking.walk.walk`.
 
-    A step ``alone`` does not go on mirrored: what comes before and after it is said elsewhere.
+    A step ``alone`` does not go on mirrored: what comes before and after it is said elsewhere. Limits hold at
+    ``more`` instants s, too.
     """
     task = task or Walking()
     if task.asymmetric and not alone:
@@ -334,7 +343,7 @@ def walking_problem(
             "walking: left and right differ, so that no step mirrors the one before it; see walk()"
         )
     who = who or walker(task)
-    plan = Schedule(task)
+    plan = Schedule(task, more)
     x, y, z, yaw, roll, _ = ROOT
     frozen = {y: -task.width / 2.0, yaw: -task.toe_out, roll: 0.0}
     return Problem(

@@ -28,6 +28,7 @@ from kinetree.result.result import Result
 from kinetree.state import Wrench
 from kinetree.studies.gait.ground import ground_variables
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import FEET, Step
 from kinetree.studies.walking.problem import ROOT, Walker, walker, walking_problem
 from kinetree.studies.walking.task import Walking
@@ -107,6 +108,12 @@ def stride(task: Walking, *, simulated: bool = False, start: Any = None, **searc
     if start is None:
         start = [_even(task, search)] * 2
     prediction = predict_phases(phases, start=start, **search)
+
+    def again(more: list[Array], **own: Any) -> PhasedPrediction:
+        finer = [walking_problem(x.task, x, alone=True, more=s) for x, s in zip(who, more, strict=True)]
+        return predict_phases(PhasedProblem(finer, on, cycle=on), **own)
+
+    prediction = with_further_instants(prediction, who, again, search)
     found = perf_counter()
     checks: dict[str, Check] = {}
     for k, (one, part) in enumerate(zip(who, prediction.parts, strict=True)):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
@@ -19,6 +20,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import FEET, Ground, Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
 from kinetree.studies.walking.stride import Stride, plain, stride
@@ -137,20 +139,23 @@ def walk(
     task = (task or Walking()).changed(**changes)
     if not isinstance(simulated, bool):
         raise InputError(f"walk: simulated must be true or false, got {shown(simulated)}")
+    search: dict[str, Any] = {
+        "solver": solver, "starts": starts, "seed": seed, "tolerance": tolerance,
+        "max_iterations": max_iterations, "time_limit": time_limit, "progress": progress,
+    }  # fmt: skip
     if task.asymmetric:
-        return stride(
-            task, simulated=simulated, start=start, tolerance=tolerance, starts=starts, seed=seed,
-            solver=solver, max_iterations=max_iterations, time_limit=time_limit, progress=progress,
-        )  # fmt: skip
+        return stride(task, simulated=simulated, start=start, **search)
     who = walker(task)
     problem = walking_problem(task, who)
     made = perf_counter()
     if start is None:
         start = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
-    prediction = predict(
-        problem, solver=solver, start=start, starts=starts, seed=seed, tolerance=tolerance,
-        max_iterations=max_iterations, time_limit=time_limit, progress=progress,
-    )  # fmt: skip
+    prediction = predict(problem, start=start, **search)
+
+    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
+        return predict(walking_problem(task, who, more=more[0]), start=start[0], **own)
+
+    prediction = with_further_instants(prediction, [who], again, search)
     found = perf_counter()
     checks = checked(who, prediction, simulated=simulated)
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
