@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kinetree.control.sampled import SampledLaw
 from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.prediction import Prediction
@@ -18,7 +19,8 @@ from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
-from kinetree.studies.gaits.checks import checked
+from kinetree.studies.gaits.checks import Cycle, checked
+from kinetree.studies.gaits.following import Following
 from kinetree.studies.gaits.problem import Plan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
 from kinetree.studies.gaits.task import Gait
@@ -30,7 +32,7 @@ from kinetree.trajectories.combined import repeat
 from kinetree.trajectories.tabulated_motion import from_table
 
 BEST = "best"
-SLOWER = 0.2  # of the speed: by how much a gait that is followed may miss it
+SLOWER = 0.05  # of the speed: by how much a gait that is followed may miss it
 ROWS = 20  # of the table between two knots, that a law follows
 
 
@@ -71,20 +73,28 @@ class PredictedGait(Verified):
         result = self.prediction.to_result()
         return replace(result, audit={**result.audit, **self.checks})
 
-    def track(
-        self,
-        cycles: int = 4,
-        kp: float = 200.0,
-        kd: float | None = None,
-        ground: Ground | None = None,
-        **options: Any,
-    ) -> Result:
-        """A simulation on the ground under computed torque that follows so many cycles; see :meth:`walked`.
+    def law(self, period: float = 0.004, **options: Any) -> SampledLaw:
+        """The law that follows this gait on the ground and keeps its balance, called once per ``period`` (s).
 
-        ``kp`` (1/s^2) and ``kd`` (1/s, by default critical) act on the joints; nothing acts on the trunk but
-        the ground. Options are those of :func:`kinetree.simulate`.
+        Each tick solves for accelerations and ground forces near those predicted; footholds move by the error
+        of the divergent component of motion that feet on the ground cannot correct. Torques keep the gait's
+        limits. Options are those of :class:`kinetree.control.SampledLaw`: delay, noise, seed.
         """
-        return tracked(self.plan.who, self.trajectory(cycles), kp, kd, ground, options)
+        mechanism = self.plan.who.mechanism
+        most = np.full(mechanism.n_dof, np.inf)
+        for name, limit in self.plan.torques.items():
+            most[mechanism.joint_index(name)] = limit
+        s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
+        return SampledLaw(Following(Cycle(self.plan, self.prediction, s), most), period=period, **options)
+
+    def track(self, cycles: int = 4, ground: Ground | None = None, **options: Any) -> Result:
+        """A simulation on the ground over so many cycles, under :meth:`law`; see :meth:`walked`.
+
+        Options are those of :func:`kinetree.simulate`, ``controller`` for another law.
+        """
+        law = options.pop("controller", None) or self.law()
+        given = {"method": "radau", "rtol": 1e-4, "atol": 1e-6, **options}
+        return tracked(self.plan.who, self.trajectory(cycles), law, ground, given)
 
     def followed(self, cycles: int) -> Result:
         """The result with a check of how far the gait walks on the ground, followed over so many cycles."""

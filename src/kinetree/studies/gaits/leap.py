@@ -16,6 +16,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
+from kinetree.control.model_based import ComputedTorque
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
@@ -95,8 +96,12 @@ class Leap(Verified):
     def track(
         self, kp: float = 400.0, kd: float | None = None, ground: Ground | None = None, **options: Any
     ) -> Result:
-        """A simulation on the ground under computed torque that follows the motion, as of a gait."""
-        return tracked(self.who, self.trajectory(), kp, kd, ground, options)
+        """A simulation on the ground under computed torque at the joints, which knows the ground's forces.
+
+        ``kp`` (1/s^2) and ``kd`` (1/s, by default critical); nothing acts on the trunk but the ground.
+        """
+        path = self.trajectory()
+        return tracked(self.who, path, ComputedTorque(path, kp, kd), ground, {"rtol": 1e-7, **options})
 
     def followed(self) -> Result:
         """The result with a check of whether the leap, followed on the ground, stays upright to its end."""

@@ -204,10 +204,14 @@ class Legged:
         columns = [self.mechanism.joint_index(x) for x in root]
         return float((np.abs(tau[:, columns]) / sizes).max())
 
-    def held_rows(self, foot: Foot) -> list[tuple[int, str]]:
-        """Contact points and axes whose coordinates, held, hold the foot: as few as it takes."""
-        moving = [j for j, x in enumerate(self.mechanism.joint_names) if x not in self.held]
-        axes = [x for x in (self.up, self.forward, self.across) if not (x == self.across and self.held)]
+    def held_rows(self, foot: Foot, aside: bool = False) -> list[tuple[int, str]]:
+        """Contact points and axes whose coordinates, held, hold the foot: as few as it takes.
+
+        With ``aside`` also those of a trunk that leaves the plane in which all joints move.
+        """
+        held = () if aside else self.held
+        moving = [j for j, x in enumerate(self.mechanism.joint_names) if x not in held]
+        axes = [x for x in (self.up, self.forward, self.across) if not (x == self.across and held)]
         found: list[tuple[int, str]] = []
         rows = np.zeros((0, len(moving)))
         for j, point in enumerate(foot.points):

@@ -1,0 +1,329 @@
+"""A law that follows a predicted gait and keeps its balance by where it puts the feet.
+
+Inverse dynamics with the ground's forces near those predicted, one linear solve per tick. What feet on the
+ground cannot correct, the fall about the line between two points, is met by the next foothold: it moves by
+the error of the divergent component of motion, grown until touch-down.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kinetree.algebra.arrays import Array
+from kinetree.analysis.energy import center_of_mass, momentum
+from kinetree.analysis.inverse import bias_torque, mass_matrix
+from kinetree.analysis.kinematics import jacobian
+from kinetree.control.sampled import ContactReading
+from kinetree.errors import StopSimulation
+from kinetree.studies.gaits.checks import Cycle
+from kinetree.studies.gaits.walker import AXES
+from kinetree.studies.gaits.wanted import PointMotion, Wanted, WantedCycle, point_motion, points_of
+
+TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
+ALONG = 0.1  # weight of the trunk's place over the ground, where height and attitude weigh 1
+SWINGS = 2.0  # weight of swinging feet
+FORCES = 1e-3  # weight of forces beyond those predicted, beside the mass
+POSTURE = 1e-3  # weight of the joints' motion
+HOLDS = 10.0  # sqrt(g / height): rate at which feet on the ground come to rest
+FELT = 0.03  # of the weight: a foot that carries so much has touched down
+EARLY = 0.6  # of the swing, from which on a touch counts
+DROP = 0.3  # sqrt(g leg): speed at which a late foot goes on down
+REACH = 0.3  # of the leg: how far footholds move at most
+SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
+TRIES = 4  # solves per tick, each without points that would have to pull
+LOW, TILT = 0.5, 1.0  # of the height; rad: it has fallen
+
+
+class Following:
+    """The law of a predicted gait, called once per tick with the state and the forces on the feet."""
+
+    def __init__(self, cycle: Cycle, most: Array) -> None:
+        """``most`` (n_dof,): the largest torques, infinite where there is no limit."""
+        plan = cycle.plan
+        self.plan, self.who, self.wanted, self.most = plan, plan.who, WantedCycle(cycle), most
+        who = self.who
+        names = who.mechanism.joint_names
+        held = who.held if who.flat else ()
+        self._moving = np.array([j for j, x in enumerate(names) if x not in held])
+        self._root = np.array([j for j, x in enumerate(names) if x in who.root and x not in held])
+        self._up = AXES.index(who.up)
+        self._flat = [i for i in range(3) if i != self._up]
+        self._axes = [i for i in range(3) if not (held and AXES[i] == who.across)]
+        self._slides = {i: who.mechanism.joint_index(who.slides(AXES[i])) for i in self._axes}
+        self._points = points_of(who)
+        self._owner = np.array([who.feet.index(foot) for foot, _ in self._points])
+        self._rows = self._held_rows()
+        g = float(np.linalg.norm(who.mechanism.gravity))
+        self._unit, self._rate = float(np.sqrt(g * who.leg)), float(np.sqrt(g / who.leg))
+        rows = self.wanted.rows
+        height = float((rows.com[:, self._up] - rows.points.p[..., self._up].min()).mean())
+        self._growth = float(np.sqrt(g / height))
+        self._both = self._overlap()
+        self.reset()
+
+    def _overlap(self) -> float:
+        """How long feet go on standing after others have touched down (s): the least over the cycle."""
+        schedule = self.plan.schedule
+        down = np.array(schedule.touchdown)
+        up = (down + schedule.duty) % 1.0
+        apart = (up[None, :] - down[:, None]) % 1.0
+        return float(apart.min()) * self.plan.period
+
+    def _held_rows(self) -> list[list[tuple[int, int]]]:
+        """Of every foot the points, among all, and axes that say where it is."""
+        found, first = [], 0
+        for foot in self.who.feet:
+            rows = self.who.held_rows(foot, aside=not self.who.flat)
+            found.append([(first + j, AXES.index(axis)) for j, axis in rows])
+            first += len(foot.points)
+        return found
+
+    def reset(self) -> None:
+        """Begin once more."""
+        feet = len(self.who.feet)
+        self._left = np.zeros((feet, 3))  # by how much each foot was off as it left the ground
+        self._shift = np.zeros((feet, 3))  # of the next foothold
+        self._was_on = np.ones(feet, dtype=bool)
+        self._touched = np.ones(feet, dtype=bool)
+        self.share = self.shifted = 0.0
+        self._fell: float | None = None
+
+    @property
+    def footholds(self) -> Array:
+        """By how much the last and next footholds are moved from those predicted (feet, 3) (m)."""
+        return self._shift.copy()
+
+    def walked(self) -> tuple[bool, str]:
+        """Whether the robot is on its feet, and what there is to say of its walk."""
+        moved = f"footholds moved by {1e3 * self.shifted:.0f} mm at most to keep its balance"
+        if self._fell is None:
+            return True, f"the robot is on its feet; {moved}"
+        return False, f"the robot fell at t = {self._fell:.3g} s as it followed a predicted gait; {moved}"
+
+    def settings(self) -> dict[str, Any]:
+        """What results keep of it."""
+        return {"law": "Following", "schedule": self.plan.schedule.name, "speed": self.plan.task.speed}
+
+    def statistics(self) -> dict[str, float]:
+        """The largest share of a torque limit, and how far a foothold was moved at most (m)."""
+        return {"torque_share": self.share, "foothold_moved": self.shifted}
+
+    def __call__(self, t: float, q: Array, qd: Array, contact: ContactReading) -> Array:
+        """Torques (n_dof,)."""
+        who, wanted = self.who, self.wanted.at(t)
+        now = point_motion(who, q, qd, np.zeros(len(q)))
+        felt = self._felt(contact)
+        since, left = self._phase(t)
+        on = self._on_ground(felt, since, left)
+        support = self._support(t, now, wanted, on)
+        self._check_upright(t, q, wanted, support)
+        goals = self._goals(q, qd, wanted, now, on, since, left, support)
+        tau = self._solved(q, qd, wanted, now, on, support, goals)
+        limited = np.clip(tau, -self.most, self.most)
+        finite = np.isfinite(self.most) & (self.most > 0.0)
+        self.share = max(self.share, float((np.abs(limited[finite]) / self.most[finite]).max(initial=0.0)))
+        return limited
+
+    def _on_ground(self, felt: Array, since: Array, left: Array) -> Any:
+        """Which feet stand: from the touch late in a swing, or after it, until they are to leave."""
+        touches = (felt > FELT) & ((left < 0.0) | (since > EARLY))
+        self._touched = touches | (self._touched & ((left < 0.0) | (since > EARLY)))
+        return self._touched
+
+    # ---- where feet are and should be ----------------------------------------------------------------------
+    def _felt(self, contact: ContactReading) -> Array:
+        """How much every foot carries, beside the weight."""
+        found = np.zeros(len(self.who.feet))
+        for k, foot in enumerate(self.who.feet):
+            for name in foot.names:
+                found[k] += contact.of(name)[self._up] / self.who.weight
+        return found
+
+    def _phase(self, t: float) -> tuple[Array, Array]:
+        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
+        s, schedule = t / self.plan.period, self.plan.schedule
+        since = (s - np.array(schedule.touchdown)) % 1.0
+        swing = 1.0 - schedule.duty
+        done = (since - schedule.duty) / swing
+        left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
+        return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
+
+    def _support(self, t: float, now: PointMotion, wanted: Wanted, on: Any) -> Array:
+        """By how much (3,) feet on the ground are elsewhere than predicted.
+
+        Each point counts by the force that it should carry once the feet that are about to leave have left.
+        """
+        later = self.wanted.at(t + self._both).force[:, self._up]
+        carries = np.where(on[self._owner], np.maximum(later, 0.0), 0.0)
+        total = float(carries.sum())
+        if total <= 0.0:
+            return np.zeros(3)
+        found: Array = carries @ (now.p - wanted.points.p) / total
+        return found
+
+    def _error(self, q: Array, qd: Array, wanted: Wanted, now: PointMotion, support: Array) -> Array:
+        """The error (3,) of the divergent component of motion that feet on the ground cannot correct (m)."""
+        mechanism = self.who.mechanism
+        c, v = center_of_mass(mechanism, q), momentum(mechanism, q, qd)[:3] / mechanism.mass
+        e = c - wanted.com - support + (v - wanted.com_rate) / self._growth
+        e[self._up] = 0.0
+        carries = wanted.force[:, self._up] > FELT * self.who.weight
+        places = now.p[carries][:, self._flat]
+        if not len(places):
+            return e
+        way = places - places.mean(axis=0)
+        _, axes = np.linalg.eigh(way.T @ way)
+        sizes = np.abs(way @ axes).max(axis=0)
+        along = e[self._flat] @ axes
+        e[self._flat] = axes @ (np.sign(along) * np.maximum(np.abs(along) - SUPPORT * sizes, 0.0))
+        return e
+
+    def _goals(
+        self,
+        q: Array,
+        qd: Array,
+        wanted: Wanted,
+        now: PointMotion,
+        on: Any,
+        since: Array,
+        left: Array,
+        support: Array,
+    ) -> PointMotion:
+        """Where contact points should be, how fast, with what acceleration: of feet that swing."""
+        error = self._error(q, qd, wanted, now, support)
+        p, v, a = (x.copy() for x in wanted.points)
+        swing = (1.0 - self.plan.schedule.duty) * self.plan.period
+        for k in range(len(self.who.feet)):
+            own = self._owner == k
+            if left[k] < 0.0:  # on the ground, or late
+                self._was_on[k] = True
+                p[own] += self._shift[k]
+                if not on[k]:
+                    p[own, self._up] += DROP * self._unit * left[k]
+                    v[own, self._up] -= DROP * self._unit
+                continue
+            if self._was_on[k]:
+                self._was_on[k] = False
+                self._left[k] = (now.p[own] - p[own]).mean(axis=0)
+            grown = error * np.exp(self._growth * left[k])
+            size = float(np.linalg.norm(grown))
+            grown = grown * min(1.0, REACH * self.who.leg / max(size, 1e-9))
+            self.shifted = max(self.shifted, min(size, REACH * self.who.leg))
+            self._shift[k] = support + grown
+            s = float(np.clip(since[k], 0.0, 1.0))
+            part = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+            rate = 30.0 * s**2 * (1.0 - s) ** 2 / swing
+            bend = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / swing**2
+            way = self._shift[k] - self._left[k]
+            p[own] += self._left[k] + part * way
+            v[own] += rate * way
+            a[own] += bend * way
+        return PointMotion(p, v, a)
+
+    def _check_upright(self, t: float, q: Array, wanted: Wanted, support: Array) -> None:
+        up = self._slides[self._up]
+        turns = [self.who.mechanism.joint_index(x) for x in self.who.turns]
+        tilt = float(np.abs(q[turns] - wanted.q[turns]).max(initial=0.0))
+        if q[up] - support[self._up] < LOW * wanted.q[up] or tilt > TILT:
+            self._fell = t
+            raise StopSimulation(self.walked()[1])
+
+    # ---- accelerations, forces, torques --------------------------------------------------------------------
+    def _solved(
+        self,
+        q: Array,
+        qd: Array,
+        wanted: Wanted,
+        now: PointMotion,
+        on: Any,
+        support: Array,
+        goals: PointMotion,
+    ) -> Array:
+        """Torques (n_dof,) of accelerations and forces that come nearest to what is asked for."""
+        mechanism, m = self.who.mechanism, self._moving
+        M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
+        J = np.stack([jacobian(mechanism, q, foot.body, point)[:3] for foot, point in self._points])
+        rows, sides, weights = self._tasks(q, qd, wanted, now, on, support, goals, J)
+        touching = [i for i in range(len(self._points)) if on[self._owner[i]]]
+        pushing = list(touching)
+        for _ in range(TRIES):
+            qdd, F = self._solve(M, h, J, now, wanted, rows, sides, weights, touching, pushing)
+            pulls = [i for i in pushing if F[i, self._up] < 0.0]
+            if not pulls:
+                break
+            pushing = [i for i in pushing if i not in pulls]
+        tau = M[:, m] @ qdd + h - np.einsum("pij,pi->j", J, F)
+        full: Array = np.zeros(mechanism.n_dof)
+        driven = [j for j in m if j not in self._root]
+        full[driven] = tau[driven]
+        return full
+
+    def _tasks(
+        self,
+        q: Array,
+        qd: Array,
+        wanted: Wanted,
+        now: PointMotion,
+        on: Any,
+        support: Array,
+        goals: PointMotion,
+        J: Array,
+    ) -> tuple[Array, Array, Array]:
+        """Rows over the accelerations that move, right sides and weights."""
+        n, m = len(q), self._moving
+        k = (TRUNK * self._rate) ** 2
+        sliding = {j: i for i, j in self._slides.items()}
+        rows, sides, weights = [], [], []
+        for j in m:
+            is_root = j in self._root
+            e = wanted.q[j] - q[j] + (support[sliding[j]] if j in sliding else 0.0)
+            gain = k if is_root else (JOINTS * self._rate) ** 2
+            rows.append(np.eye(n)[j])
+            sides.append(wanted.qdd[j] + gain * e + 2.0 * np.sqrt(gain) * (wanted.qd[j] - qd[j]))
+            along = j in sliding and sliding[j] != self._up
+            weights.append((ALONG if along else 1.0) if is_root else POSTURE)
+        k = (SWING * self._rate) ** 2
+        for foot, held in enumerate(self._rows):
+            if on[foot]:
+                continue
+            for i, axis in held:
+                e, ed = goals.p[i, axis] - now.p[i, axis], goals.v[i, axis] - now.v[i, axis]
+                rows.append(J[i, axis])
+                sides.append(goals.a[i, axis] + k * e + 2.0 * np.sqrt(k) * ed - now.a[i, axis])
+                weights.append(SWINGS)
+        return np.array(rows)[:, m], np.array(sides), np.array(weights)
+
+    def _solve(
+        self, M: Array, h: Array, J: Array, now: PointMotion, wanted: Wanted, rows: Array, sides: Array,
+        weights: Array, touching: list[int], pushing: list[int],
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Accelerations (moving,) and forces (points, 3)."""
+        m, root, axes = self._moving, self._root, self._axes
+        n, f = len(m), len(axes) * len(pushing)
+        forces = np.array([J[i, a] for i in pushing for a in axes]).reshape(f, M.shape[0])
+        want = np.array([wanted.force[i, a] for i in pushing for a in axes]).reshape(f)
+        H, c = np.zeros((n + f, n + f)), np.zeros(n + f)
+        H[:n, :n] = rows.T @ (weights[:, None] * rows) + 1e-9 * np.eye(n)
+        c[:n] = rows.T @ (weights * sides)
+        small = FORCES / self.who.mechanism.mass**2
+        H[n:, n:] = small * np.eye(f)
+        c[n:] = small * want
+        place = {int(j): i for i, j in enumerate(m)}
+        own = [place[int(j)] for j in root]
+        held = sorted({(i, axis) for foot, x in enumerate(self._rows) for i, axis in x if i in touching})
+        A = np.zeros((len(own) + len(held), n + f))
+        b = np.zeros(len(A))
+        A[: len(own), :n], A[: len(own), n:] = M[np.ix_(root, m)], -forces[:, root].T
+        b[: len(own)] = -h[root]
+        for r, (i, axis) in enumerate(held, start=len(own)):
+            A[r, :n] = J[i, axis][m]
+            b[r] = -HOLDS * self._growth * now.v[i, axis] - now.a[i, axis]
+        size = len(A)
+        K = np.block([[H, A.T], [A, -1e-10 * np.eye(size)]])
+        x = np.linalg.solve(K, np.concatenate([c, b]))
+        F = np.zeros((len(self._points), 3))
+        for r, (i, a) in enumerate((i, a) for i in pushing for a in axes):
+            F[i, a] = x[n + r]
+        return x[:n], F
