@@ -446,6 +446,29 @@ def test_many_sliders_are_in_folders_and_all_there():
         assert page.pose.q[-1] == pytest.approx(0.1)
 
 
+def test_sliders_are_found_by_parts_of_their_names():
+    with kt.view("humanoid", port=0, open_browser=False, wait=False) as page:
+        names, panel = page.subject.mechanism.joint_names, page.pose
+
+        def shown():
+            return [name for name, x in zip(names, panel.sliders, strict=True) if x.visible]
+
+        part = names[-1][:-1].upper()
+        panel.find.value = f" {part} "
+        assert names[-1] in shown() and len(shown()) < len(names)
+        assert shown() == [name for name in names if part.casefold() in name.casefold()]
+        for folder, _, members in panel._folders:  # those with a hit are open, the others hidden
+            assert folder.visible == any(panel.sliders[k].visible for k in members) and folder.label is None
+        panel.find.value = "<b>no such joint"
+        assert shown() == [] and "&lt;b&gt;no such joint" in panel._nothing.content
+        panel.find.value = ""
+        assert shown() == list(names) and not panel._nothing.visible
+        assert all(folder.visible and folder.label == name for folder, name, _ in panel._folders)
+        assert panel.q.shape == (len(names),)
+    with kt.view("gripper", port=0, open_browser=False, wait=False) as page:
+        assert not page.pose.find.visible  # four joints need no search
+
+
 def test_a_movie_is_recorded(film):
     sent = []
     client = type(

@@ -15,7 +15,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.report.skeleton import gaps, resting_pose, skeleton
 from kinetree.state import independent_axes
 from kinetree.viewer.standing import can_stand, standing
-from kinetree.viewer.words import fixed, point, short, table
+from kinetree.viewer.words import fixed, paragraph, point, short, table
 
 MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
 STEPS = 400  # at least, from end to end of a slider
@@ -81,12 +81,21 @@ class PosePanel:
         )
         self.stand_button.on_click(lambda event: self.stand())
         self.sliders: list[Any] = []
+        self._folders: list[tuple[Any, str, range]] = []
+        self.find = gui.add_text(
+            "Find a joint", "", visible=mechanism.n_dof > IN_FOLDER,
+            hint="Part of its name, or several parts: only sliders that have them all are shown",
+        )  # fmt: skip
+        self.find.on_update(lambda event: self._search())
+        self._nothing = gui.add_html("", visible=False)
         groups = range(0, mechanism.n_dof, IN_FOLDER if mechanism.n_dof > MANY else max(1, mechanism.n_dof))
         for start in groups:
             stop = mechanism.n_dof if len(groups) == 1 else min(start + IN_FOLDER, mechanism.n_dof)
             named = "Joints" if len(groups) == 1 else f"Joints {start + 1} to {stop} of {mechanism.n_dof}"
-            with gui.add_folder(named, expand_by_default=start == 0):
+            folder = gui.add_folder(named, expand_by_default=start == 0)
+            with folder:
                 self.sliders += [self._slider(gui, k) for k in range(start, stop)]
+            self._folders.append((folder, named, range(start, stop)))
 
     def _slider(self, gui: Any, k: int) -> Any:
         lower, upper = float(self.travel.lower[k]), float(self.travel.upper[k])
@@ -107,6 +116,22 @@ class PosePanel:
         )
         slider.on_update(lambda event: self._changed())
         return slider
+
+    def _search(self) -> None:
+        """Show the sliders whose joints have every part of the text in their names; folders are open then."""
+        asked = str(self.find.value)
+        parts = asked.casefold().split()
+        names = [name.casefold() for name in self.mechanism.joint_names]
+        found = [all(part in name for part in parts) for name in names]
+        for slider, wanted in zip(self.sliders, found, strict=True):
+            if slider.visible != wanted:
+                slider.visible = wanted
+        for folder, named, members in self._folders:
+            folder.visible = any(found[k] for k in members)
+            folder.label = None if parts else named  # a folder without a label cannot be closed
+        self._nothing.visible = not any(found)
+        if not any(found):
+            self._nothing.content = paragraph(f"No joint has '{short(asked)}' in its name.", faint=True)
 
     def _changed(self) -> None:
         if not self._silent:
