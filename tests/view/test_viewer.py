@@ -472,7 +472,7 @@ def test_sliders_are_found_by_parts_of_their_names():
 def test_a_movie_is_recorded(film):
     sent = []
     client = type(
-        "Client", (), {"send_file_download": lambda self, name, content: sent.append((name, content))}
+        "Client", (), {"send_file_download": lambda self, name, content, **how: sent.append((name, content))}
     )
     film.saving.record.value = "GIF"
     film.saving._record(type("Event", (), {"client": client()})())

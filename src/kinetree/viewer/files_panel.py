@@ -56,7 +56,9 @@ class SavePanel:
         self.path = gui.add_text("Save as", _free(name), visible=not public)
         self.button = gui.add_button("Save", icon="device-floppy", visible=not public)
         self.download.on_click(
-            lambda event: attempt(lambda: event.client.send_file_download(name, result_bytes(result)))
+            lambda event: attempt(
+                lambda: event.client.send_file_download(name, result_bytes(result), save_immediately=True)
+            )
         )
         if not public:
             self.button.on_click(lambda event: attempt(self.save))
@@ -71,8 +73,9 @@ class SavePanel:
             return
         self._tell("Drawing the movie …")
         content = movie_content(self._result, f".{kind.lower()}", progress=self._drawn)
-        event.client.send_file_download(f"{_plain(self._result.mechanism.name)}.{kind.lower()}", content)
-        self._tell("The movie is ready.")
+        name = f"{_plain(self._result.mechanism.name)}.{kind.lower()}"
+        event.client.send_file_download(name, content, save_immediately=True)
+        self._tell(f"The movie is ready: {name} is among your downloads.")
 
     def _drawn(self, part: float) -> None:
         if int(100 * part) % 10 == 0:

@@ -173,6 +173,7 @@ class LivePanel:
         far = FARTHEST * self._stage.size
         if not np.isfinite([taken, target]).all() or max(np.abs(taken).max(), np.abs(target).max()) > far:
             return  # a page may send anything
+        taken, target = taken + self._stage.shifted, target + self._stage.shifted
         known = self._grab
         if event.phase == "start" or known is None or known.body != body:
             self._grab = Grab(body, taken, target)

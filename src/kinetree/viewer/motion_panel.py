@@ -78,11 +78,11 @@ class MotionPanel:
                 self.show(self.t)
 
     def look_back(self) -> None:
-        """Move the eyes back to where the motion begins."""
+        """Look at where the motion begins again."""
         self._go_along(0)
 
     def _go_along(self, k: int) -> None:
-        """Move the eyes as the mechanism has moved since they were moved last."""
+        """Let the view go as far as the mechanism has moved since it went along last."""
         if self.follow.value:
             self._stage.shift_view(self._level[k] - self._followed)
             self._followed = self._level[k]
@@ -101,13 +101,14 @@ class MotionPanel:
         with self._lock:
             self.t = float(np.clip(t, self.frames.time[0], self.frames.time[-1]))
             k, motion = self._frame(self.t), self.frames
-            self._stage.pose(motion.position[k], motion.quaternion[k], motion.center_of_mass[k])
+            with self._stage.server.atomic():  # what goes along must not tremble
+                self._stage.pose(motion.position[k], motion.quaternion[k], motion.center_of_mass[k])
+                self._go_along(k)
             for x in self._forces:
                 if self.arrows[x.kind].value:
                     self._stage.arrows(x.kind, x.at[k], x.vector[k], x.color)
                 else:
                     self._stage.hide_arrows(x.kind)
-            self._go_along(k)
             self._tell(k)
         self._shown(self.t)
 

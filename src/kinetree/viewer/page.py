@@ -68,6 +68,8 @@ class Viewer:
         names = {
             "pose": "Pose", "motion": "Motion", "simulation": "Simulate", "live": "Push", "opening": "Open",
         }  # fmt: skip
+        if subject.result is not None:  # the first tab is the one that is open
+            names = {"motion": names["motion"]} | names
         self._places = {key: tabs.add_tab(name) for key, name in names.items()}
         self._beside: Any = None
         values = gui.add_panel()
@@ -100,6 +102,7 @@ class Viewer:
         with self._lock, self.server.atomic():
             if self._count:
                 self.simulation.cancel()
+                self.motion = None  # of the stage that goes
                 self.stage.remove()
             self.subject = subject
             self._count += 1

@@ -42,6 +42,8 @@ class Stage:
     def __init__(self, server: Any, scene: Scene, size: float, root: str = "/mechanism") -> None:
         """``root`` is the name of all of it in the scene, not to be used again after it was removed."""
         self.server, self.scene, self.size, self.root = server, scene, size, root
+        self._whole = server.scene.add_frame(root, show_axes=False)
+        self.shifted: Array = np.zeros(3)  # how far the view has gone along
         self._bodies: list[Any] = []
         self._arrows: dict[str, Any] = {}
         self._labels: list[Any] = []
@@ -108,9 +110,12 @@ class Stage:
             )  # fmt: skip
 
     def shift_view(self, offset: Array) -> None:
-        """Move the eyes of all pages, and what they look at, by an offset (3,) in m."""
-        for client in self.server.get_clients().values():
-            client.camera.position = client.camera.position + offset
+        """Let the view go along by an offset (3,) in m.
+
+        The scene is moved instead of the eyes: these belong to the pages, which report late where they are.
+        """
+        self.shifted = self.shifted + offset
+        self._whole.position = tuple((-self.shifted).tolist())
 
     def hide_arrows(self, *kinds: str) -> None:
         """Take arrows away; all unless kinds are named."""
