@@ -10,6 +10,7 @@ import difflib
 import reprlib
 from collections.abc import Iterable
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 __all__ = [
@@ -109,6 +110,31 @@ def cut(text: str) -> str:
     """A text of at most 200 characters: what is in the middle goes."""
     half = LONGEST // 2 - 3
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
+def expect(value: object, kinds: type | UnionType | tuple[type, ...], what: str, wanted: str) -> None:
+    """Raise an InputError unless the value is of one of the kinds.
+
+    >>> expect(3, str, "joint", "the name of a joint")
+    Traceback (most recent call last):
+    kinetree.errors.InputError: joint must be the name of a joint, got 3
+    """
+    if not isinstance(value, kinds):
+        raise InputError(f"{what} must be {wanted}, got {shown(value)}")
+
+
+def texts(values: object, what: str) -> tuple[str, ...]:
+    """A list of names as a tuple, if it is one.
+
+    >>> texts(["hip", "knee"], "joints")
+    ('hip', 'knee')
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{what} must be a list of names, got {shown(values)}")
+    found = tuple(values)
+    if not all(isinstance(x, str) for x in found):
+        raise InputError(f"{what} must be a list of names, got {shown(values)}")
+    return found
 
 
 def listed(choices: Iterable[object], most: int = 12) -> str:

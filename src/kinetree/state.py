@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array, finite, frozen, numbers
+from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
 from kinetree.errors import InputError, KinetreeWarning, listed, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -128,7 +128,11 @@ def random_state(
     lower, upper = tree.lower[free], tree.upper[free]
     low = np.where(np.isfinite(lower), lower, np.minimum(-reach, upper - 2.0 * reach))
     high = np.where(np.isfinite(upper), upper, np.maximum(reach, lower + 2.0 * reach))
-    shape = (*((batch,) if isinstance(batch, int) else batch), mechanism.n_dof)
+    axes = (batch,) if isinstance(batch, int) else batch
+    if not isinstance(axes, tuple | list) or not all(type(k) is int and k >= 0 for k in axes):
+        raise InputError(f"batch must be an integer >= 0 or a tuple of them, got {shown(batch)}")
+    shape = (*axes, mechanism.n_dof)
+    scale = number(scale, "scale")
     q = rng.uniform(low, high, shape)
     return State(q, scale * rng.standard_normal(shape), scale * rng.standard_normal(shape))
 

@@ -154,7 +154,7 @@ ONE = tr.cycloid([0.0], [1.0], 1.0)
         (lambda: tr.cycloid([0], [1], 0.0), "duration must be > 0 s, got 0"),
         (lambda: tr.cycloid([0], [1, 2], 1.0), "shapes (1,) and (2,)"),
         (lambda: tr.cycloid([np.nan], [1], 1.0), "start must be finite"),
-        (lambda: tr.half_turn(0), "n_dof must be an integer of at least 1, got 0"),
+        (lambda: tr.half_turn(0), "n_dof must be an integer from 1 to 1000000, got 0"),
         (lambda: tr.cubic([0], [1], 1.0, start_velocity=[1, 2]), "start_velocity must have 1 values"),
         (lambda: tr.quintic([0], [1], 1.0, end_acceleration=[np.inf]), "end_acceleration must be finite"),
         (lambda: tr.hold(0.0, 1.0), "q must be a vector"),
@@ -174,7 +174,7 @@ ONE = tr.cycloid([0.0], [1.0], 1.0)
         (lambda: tr.sequence(ONE, tr.hold([1, 1], 1.0)), "has 2 coordinates, the first 1"),
         (lambda: tr.sequence(ONE, ONE), "coordinate 0 would jump by -1"),
         (lambda: tr.repeat(ONE, 2), "coordinate 0 gains 1 a cycle"),
-        (lambda: tr.repeat(ONE, 0), "times must be an integer of at least 1, got 0"),
+        (lambda: tr.repeat(ONE, 0), "times must be an integer from 1 to 1000000, got 0"),
         (lambda: tr.PolynomialTrajectory(None), "needs a PiecewisePolynomial"),
     ],
 )  # fmt: skip

@@ -95,6 +95,8 @@ class BSplineBasis:
             )
         steps = np.arange(degree, 0, -1)
         before, after = np.zeros(degree), np.ones(degree)
+        if not isinstance(clamped, bool):
+            raise InputError(f"clamped must be True or False, got {shown(clamped)}")
         if not clamped:
             before, after = -steps * inner[1], 1.0 + steps[::-1] * (1.0 - inner[-2])
         return cls(np.concatenate([before, inner, after]), degree)

@@ -18,6 +18,8 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 
+MOST_TRIALS = 1_000_000
+
 __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
 
@@ -93,8 +95,8 @@ def _check_settings(tolerance: float, max_iterations: int, restarts: int) -> Non
     if number(tolerance, "tolerance") <= 0:
         raise InputError(f"tolerance must be > 0, got {tolerance:g}")
     for value, what, least in ((max_iterations, "max_iterations", 1), (restarts, "restarts", 0)):
-        if type(value) is not int or value < least:
-            raise InputError(f"{what} must be an integer of at least {least}, got {shown(value)}")
+        if type(value) is not int or not least <= value <= MOST_TRIALS:
+            raise InputError(f"{what} must be an integer from {least} to {MOST_TRIALS}, got {shown(value)}")
 
 
 def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> InverseKinematics:

@@ -14,7 +14,7 @@ from kinetree.analysis.checks import given
 from kinetree.analysis.coupling import all_axes, axis_slopes, axis_state, on_axes
 from kinetree.analysis.evaluate import evaluate
 from kinetree.analysis.question import Question
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, expect, unknown_name
 from kinetree.kernels.jacobian import JACOBIAN
 from kinetree.kernels.kinematics import KINEMATICS
 from kinetree.kernels.model_table import aimed_tree
@@ -44,6 +44,7 @@ class Poses(Shown):
     frames: tuple[Frame, ...] = ()
 
     def __getitem__(self, name: str) -> tuple[Array, Array]:
+        expect(name, str, "name", "that of a body or frame")
         if name in self.body_names:
             k = self.body_names.index(name)
             return self.rotation[..., k, :, :], self.position[..., k, :]
@@ -195,8 +196,8 @@ def jacobian(mechanism: Mechanism, q: ArrayLike, body: str, point: ArrayLike = A
     try:
         elsewhere = mechanism.frames and body not in mechanism.body_names
         k = 0 if elsewhere else mechanism.body_index(body)
-    except (AttributeError, TypeError):
-        expect_mechanism(mechanism)
+    except (AttributeError, TypeError, ValueError):
+        expect_mechanism(mechanism).place_of(body)
         raise
     if elsewhere:
         carrier, there = mechanism.place_of(body)

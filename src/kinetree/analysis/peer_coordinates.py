@@ -129,7 +129,7 @@ def _own(mechanism: Mechanism, share: _Share, q: Array, qd: Array) -> tuple[Arra
 def _shares(
     mechanism: Mechanism, peer: str, joints: Sequence[str] | None, length: int | None
 ) -> list[_Share]:
-    if peer not in PEERS:
+    if not isinstance(peer, str) or peer not in PEERS:
         raise InputError(unknown_name("library", peer, PEERS))
     links = {link.joint.name: link for link in mechanism.links if link.joint.n_dof}
     usual = [link.joint.name for link in _by_name(mechanism)] if peer == "pinocchio" else list(links)

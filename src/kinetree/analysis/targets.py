@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, finite, number, numbers, vector
 from kinetree.algebra.rotation_vector import rotation_vector
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
 from kinetree.analysis.loops.system import constraints, loop_rows
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, expect, shown, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.state import coordinates, independent_axes
@@ -155,7 +155,9 @@ def problem_of(
     frozen: Sequence[str] | None,
 ) -> Problem:
     """The checked problems, with every target given for every row."""
-    wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
+    wanted = (targets,) if isinstance(targets, Target) else targets
+    expect(wanted, Iterable, "targets", "a Target or a list of them")
+    wanted = tuple(wanted)
     if not wanted or not all(isinstance(target, Target) for target in wanted):
         raise InputError(f"targets must be a Target or a list of them, got {shown(targets)}")
     for target in wanted:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, expect, shown
 
 
 def wrenches_in_frames(wrenches: ArrayLike, frames: Sequence[Placement]) -> Array:
@@ -30,6 +30,7 @@ def wrenches_in_frames(wrenches: ArrayLike, frames: Sequence[Placement]) -> Arra
     given = finite(numbers(wrenches, "wrenches"), "wrenches")
     if given.ndim < 2 or given.shape[-1] != 6:
         raise InputError(f"wrenches must have shape (..., k, 6), got {given.shape}")
+    expect(frames, Sequence, "frames", "a list of placements")
     for frame in frames:
         if not isinstance(frame, Placement):
             raise InputError(f"frames must be placements, got {shown(frame)}")

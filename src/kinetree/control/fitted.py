@@ -26,6 +26,7 @@ from kinetree.control.structure import (
 )
 from kinetree.control.torque_source import TorqueSource
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY, NO_MODEL
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags, Integers
 from kinetree.model.without import without_parameters
@@ -143,6 +144,7 @@ class Fitted:
 
 def fitted(recipe: Recipe, limits: Checked | str | None, mechanism: Mechanism) -> Fitted:
     """The law for a mechanism; whatever does not fit is named."""
+    expect_mechanism(mechanism)
     if recipe.model is not None:
         check_same_structure(mechanism, recipe.model)
         check_same_loops(mechanism, recipe.model)

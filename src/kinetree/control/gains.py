@@ -68,6 +68,8 @@ def gains(
 
 def _positive(value: PerJoint, what: str, unit: str) -> Checked:
     found = checked(value, what)
+    if isinstance(found, np.ndarray) and not found.size:
+        raise InputError(f"{what} must be > 0 {unit}, got no number")
     least = min(found.values(), default=1.0) if isinstance(found, dict) else float(np.min(found))
     if least <= 0.0:
         raise InputError(f"{what} must be > 0 {unit}, got {least:g}")

@@ -14,6 +14,7 @@ from kinetree.control.controller import plain
 from kinetree.control.structure import effort_limits
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.actuator import Actuator
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
@@ -81,6 +82,7 @@ class ModelActuators:
         qd: ArrayLike,
     ) -> Array:
         """Torques (..., n_dof) of the actuators in states q, qd (..., n_dof), at any time."""
+        expect_mechanism(mechanism)
         q, qd = coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd")
         parts = self.servo_parts(mechanism)
         G, most = parts["gears"], parts["most"]

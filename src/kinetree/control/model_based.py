@@ -19,6 +19,7 @@ from kinetree.control.torque_source import TableSource
 from kinetree.control.torque_table import TorqueTable
 from kinetree.errors import InputError, shown
 from kinetree.kernels.torque_law import COMPUTED, DESIRED, GRAVITY
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 Torques = TorqueTable | PiecewisePolynomial | tuple[ArrayLike, ArrayLike]
@@ -98,6 +99,7 @@ class Feedforward(Controller):
         return Recipe(desired, kp, kd, torques=source)
 
     def _fitted(self, mechanism: Mechanism) -> Fitted:
+        expect_mechanism(mechanism)
         if self.torques is None and not mechanism.loops and has_floating_base(mechanism):
             raise InputError(
                 f"'{mechanism.name}' has a floating base, so the torques of the desired motion depend on the "

@@ -13,7 +13,7 @@ from kinetree.analysis.hybrid import prescribed_joints
 from kinetree.control.actuator import FirstOrderActuator
 from kinetree.control.controller import Controller
 from kinetree.control.desired_motion import Desired, DesiredMotion, desired_motion
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, texts
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 
@@ -59,9 +59,7 @@ class Prescribed:
             )
         object.__setattr__(self, "_desired", desired_motion(self.motion))
         if self.joints is not None:
-            if isinstance(self.joints, str):
-                raise InputError(f"joints must be a list of names of joints, got {self.joints!r}")
-            object.__setattr__(self, "joints", tuple(self.joints))
+            object.__setattr__(self, "joints", texts(self.joints, "joints"))
 
     @property
     def desired(self) -> DesiredMotion:

@@ -39,7 +39,7 @@ class ContactReading(NamedTuple):
         >>> reading.of("heel").tolist()
         [0.0, 0.0, 9.0]
         """
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise InputError(unknown_name("contact point", name, self.names))
         force: Array = self.force[self.names.index(name)]
         return force

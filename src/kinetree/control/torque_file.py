@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from kinetree.errors import FileError
+from kinetree.formats.files import checked_path
 from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 
 
 def read_torque_file(path: str | os.PathLike[str]) -> tuple[list[float], list[list[float]], list[str]]:
     """Times (k,), torques (k, n) and names of the joints; errors name file and line."""
-    file = os.fspath(path)
+    file = os.fspath(checked_path(path))
     (number, header), *rows = read_lines(file, "a torque table")
     where = f"{file}, line {number}"
     joints = header[1:]

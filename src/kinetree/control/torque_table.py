@@ -17,7 +17,7 @@ from kinetree.control.fitted import Recipe
 from kinetree.control.per_joint import PerJoint, checked
 from kinetree.control.torque_file import read_torque_file
 from kinetree.control.torque_source import ConstantSource, TableSource
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, texts, unknown_name
 
 Kind = Literal["linear", "hold", "cubic"]
 MAKE = {
@@ -98,9 +98,7 @@ class ConstantTorque(Controller):
 
 
 def _names(joints: Sequence[str], count: int) -> tuple[str, ...]:
-    names = tuple(joints)
-    if isinstance(joints, str) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"joints must be a list of names, got {shown(joints)}")
+    names = texts(joints, "joints")
     if len(names) != count:
         raise InputError(f"a torque table of {count} columns needs as many joint names, got {len(names)}")
     twice = [name for k, name in enumerate(names) if name in names[:k]]

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, expect
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
@@ -68,6 +68,7 @@ class Builder:
 
     def actuator(self, actuator: Actuator) -> None:
         """Add a motor or servo, such as ``Actuator.position("servo", "knee", kp=100.0)``."""
+        expect(actuator, Actuator, "actuator", "an Actuator, such as Actuator.motor(...)")
         self._actuators.append(actuator)
 
     def state(self, name: str, q: ArrayLike, qd: ArrayLike = (), control: ArrayLike | None = None) -> None:

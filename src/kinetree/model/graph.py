@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import frozen
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError, listed, shown, unknown_name
+from kinetree.errors import ModelError, expect, listed, shown, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.joint import Joint
@@ -60,6 +60,10 @@ def from_graph(
     >>> kt.model.from_graph("arch", [kt.Body("crank", bar), kt.Body("rod", bar)], joints).loops[0].name
     'pin'
     """
+    expect(bodies, Sequence, "bodies", "a list of bodies")
+    for body in bodies:
+        expect(body, Body, "one of bodies", "a Body")
+    expect(joints, Sequence, "joints", "a list of Loop(joint, body_a, body_b, ...)")
     carried, chosen = spanning_tree(name, [body.name for body in bodies], joints, cut)
     back = {
         body: (joint.placement_b if joint.body_b == body else joint.placement_a).inverse

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, ModelError
+from kinetree.errors import InputError, ModelError, shown
 
 MOST = 4_000_000  # heights of a field
 LARGEST, CLOSEST = 1e9, 1e-9  # height or end (m); spacing (m)
@@ -120,6 +120,8 @@ class HeightField:
         >>> HeightField([[0, 0], [1, 1]]).finer(2).round(9).tolist()
         [[0.0, 0.0, 0.0], [0.5, 0.5, 0.5], [1.0, 1.0, 1.0]]
         """
+        if type(parts) is not int or not 1 <= parts <= 1000:
+            raise InputError(f"parts must be an integer from 1 to 1000, got {shown(parts)}")
         found = self.coefficients
         for n in self.shape:
             i, (w, _, _) = _weights(np.arange(parts * (n - 1) + 1) / parts, n)

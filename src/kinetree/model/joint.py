@@ -265,7 +265,7 @@ def _directions(
         return frozen([direction] * of.n_dof), None
     if of.sequence is not None:
         choices = THREE_AXIS_SEQUENCES if of.has_three_turns else TWO_AXIS_SEQUENCES
-        sequence = sequence_axes(sequence or of.sequence, choices, what, ModelError)
+        sequence = sequence_axes(of.sequence if sequence is None else sequence, choices, what, ModelError)
         letters = "XYZ"[: of.n_dof - len(sequence)] + sequence  # slides come first
         return frozen([AXES[c] for c in letters]), sequence
     return frozen([AXES[c] for c in "XYZ"[: of.n_dof]]).reshape(-1, 3), None

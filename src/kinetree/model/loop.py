@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from kinetree.algebra.placement import Placement
-from kinetree.errors import ModelError
+from kinetree.errors import ModelError, expect
 from kinetree.model.body import checked_name
 from kinetree.model.joint import Joint
 
@@ -29,6 +29,9 @@ class Loop:
     length: float | None = None
 
     def __post_init__(self) -> None:
+        expect(self.joint, Joint, "joint of a loop", "a Joint")
+        for place in ("placement_a", "placement_b"):
+            expect(getattr(self, place), Placement, f"loop '{self.name}': {place}", "a Placement")
         checked_name(self.body_a, f"loop '{self.name}': body a")
         checked_name(self.body_b, f"loop '{self.name}': body b")
         if self.body_a == self.body_b:

@@ -180,9 +180,9 @@ class Mechanism:
         >>> kt.zoo.gripper().place_of("link3")
         ('link3', Placement(position=[0.0, 0.0, 0.0]))
         """
-        if name in self._body_positions:
+        if isinstance(name, str) and name in self._body_positions:
             return name, Placement()
-        if name not in self._frames_by_name:
+        if not isinstance(name, str) or name not in self._frames_by_name:
             raise InputError(unknown_name("body", name, [*self._body_positions, *self._frames_by_name]))
         frame = self._frames_by_name[name]
         return frame.body, frame.placement

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.placement import Placement
-from kinetree.errors import InputError, ModelError, shown
+from kinetree.errors import InputError, ModelError, expect, shown
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.frame import Frame
 from kinetree.model.inertia import Inertia
@@ -40,6 +40,7 @@ def with_payload(
 def mounted(mechanism: Mechanism, on: str, body: Body) -> Mechanism:
     """The mechanism with one more body, welded to the body or frame ``on``."""
     name = body.name
+    expect(on, str, f"payload '{name}': on", "the name of a body or frame")
     if on == WORLD or mechanism.place_of(on)[0] == WORLD:
         raise InputError(f"payload '{name}': '{on}' is fixed in the world; name a body that moves")
     if name in (*mechanism.body_names, *(frame.name for frame in mechanism.frames)):
@@ -60,6 +61,7 @@ def with_frame(
     rpy: ArrayLike | None = None,
 ) -> Mechanism:
     """The mechanism with one more named frame; see :meth:`kinetree.Mechanism.with_frame`."""
+    expect(on, str, "on", "the name of a body or frame")
     carrier, place = (WORLD, Placement()) if on == WORLD else mechanism.place_of(on)
     inside = Placement.at(position, rotation, rpy, what=f"frame '{name}'")
     return replace(mechanism, frames=(*mechanism.frames, Frame(name, carrier, place @ inside)))

@@ -174,7 +174,11 @@ def _base(mechanism: Mechanism, path: list[Link], sequence: str | None, base: Jo
     if sequence is None and old.sequence is None:
         return replace(old)
     return Joint.of_kind(
-        old.name, old.kind, sequence=sequence or old.sequence, driven=old.driven, labels=old.labels
+        old.name,
+        old.kind,
+        sequence=old.sequence if sequence is None else sequence,
+        driven=old.driven,
+        labels=old.labels,
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import frozen, number
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.joint import Joint
 from kinetree.model.joint_kind import FIXED
@@ -105,7 +105,7 @@ def _held(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> 
     """Where each degree of freedom stays that is held."""
     if isinstance(joints, str):
         joints = [joints]
-    given = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(joints, 0.0)
+    given = dict(joints) if isinstance(joints, Mapping) else dict.fromkeys(texts(joints, "frozen"), 0.0)
     groups = {link.joint.name: link.joint.dof_names for link in mechanism.links if link.joint.mimic is None}
     held: dict[str, float] = {}
     for name, value in given.items():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError
+from kinetree.errors import InputError, expect
 from kinetree.motion.outcome.ended import BETWEEN_SAMPLES
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
@@ -64,6 +64,7 @@ def refine(
     wanted = number(tolerance, "tolerance")
     if wanted <= 0.0 or type(rounds) is not int or rounds < 1:
         raise InputError(f"tolerance must be positive and rounds at least 1, got {tolerance} and {rounds!r}")
+    expect(prediction, Prediction, "prediction", "what kinetree.predict gives")
     problem = prediction.problem
     degree = max(degree, problem.basis.degree)
     segments = problem.basis.segments

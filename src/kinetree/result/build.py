@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import finite, number, numbers
-from kinetree.errors import InputError, listed, shown, unknown_name
+from kinetree.errors import InputError, expect, listed, shown, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
@@ -54,6 +54,7 @@ def build_result(
     'm'
     """
     expect_mechanism(mechanism)
+    expect(variables, Mapping, "variables", "arrays by their names")
     happened = checked_events(events)
     check_required(unicode(task, "task"), variables)
     stated = {name: _variable(name, given) for name, given in variables.items() if name != "time"}

@@ -11,6 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.shown import Shown
 from kinetree.analysis.batches import same_batch
 from kinetree.analysis.kinematics import body_velocities, forward_kinematics
+from kinetree.errors import expect
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Flags
@@ -76,6 +77,7 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
     (12, 3)
     """
     expect_mechanism(mechanism)
+    expect(ground, Ground, "ground", "a Ground")
     q, qd = same_batch(coordinates(mechanism, q, "q"), coordinates(mechanism, qd, "qd"))
     names = ground.contact_names(mechanism)
     frame = np.stack(ground.frame(mechanism))

@@ -17,6 +17,7 @@ from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.kernels.ground import PLANE, REGION
 from kinetree.kernels.layout import layout_rows
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.floor import plane_frame
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
@@ -178,6 +179,7 @@ class Ground:
         >>> round(kt.Ground.of(robot).soil.stiffness * 0.002 / (robot.mass * 9.81), 9)
         1.0
         """
+        expect_mechanism(mechanism)
         floor = mechanism.floor
         if floor is not None:
             more = {"forward": floor.forward, "terrain": floor.terrain} if floor.terrain is not None else {}

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics, jacobian
-from kinetree.errors import SimulationError
+from kinetree.errors import InputError, SimulationError
 from kinetree.integrate.integration import Status
 from kinetree.kernels.external_load import LOAD
 from kinetree.model.expected import expect_mechanism
@@ -37,6 +37,7 @@ HOLD = 1.0 / 240.0  # s for which the force of a pull is held
 RATE = 10.0  # rad/s: undamped frequency of the spring with what it pulls
 LIKELY = 10.0  # s that a simulation goes on
 DONE = 1e-12  # s
+LONGEST = 1e6  # s of one advance
 
 
 class Pull(NamedTuple):
@@ -193,6 +194,8 @@ class LiveSimulation:
     def advance(self, duration: float) -> None:
         """Go on for a time (s); a motion that diverges raises :class:`kinetree.errors.SimulationError`."""
         end = self.t + positive(duration, "duration", "s")
+        if duration > LONGEST:
+            raise InputError(f"one advance goes on for at most {LONGEST:g} s, got {duration:g} s")
         while self.t < end - DONE:
             self._act()
             self._go_on(end if self.pulled is None else min(end, self.t + HOLD))

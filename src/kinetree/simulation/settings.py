@@ -77,7 +77,7 @@ class Settings:
     verdicts: VerdictsGiven = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise InputError(unknown_name("method", self.method, METHODS))
         for name in ("rtol", "atol", "step", "max_step", "friction_speed", "baumgarte"):
             value = getattr(self, name)

@@ -29,6 +29,7 @@ from kinetree.simulation.torque import Law
 from kinetree.state import independent_axes
 
 ENDLESS = 1e150  # rad or m: a limit that a joint does not have; infinity times zero would be no number
+MOST_INSTANTS = 1e8  # of a law that is sampled
 CALM = 1e-2  # share of atol: m/s to be seen rising or sinking, m above the ground to be seen leaving it
 
 
@@ -200,7 +201,14 @@ def context_parts(
 
 def _instants(duration: float, period: float) -> int:
     """How many sampling instants there are before the end."""
-    return max(1, math.ceil(duration / period - 1e-9)) if period > 0.0 else 0
+    if period <= 0.0:
+        return 0
+    if duration / period > MOST_INSTANTS:
+        raise InputError(
+            f"a law with a period of {period:g} s acts {duration / period:.2g} times in {duration:g} s; "
+            f"allowed are {MOST_INSTANTS:g}"
+        )
+    return max(1, math.ceil(duration / period - 1e-9))
 
 
 def _arrays(table: Any) -> tuple[Array, Array] | None:

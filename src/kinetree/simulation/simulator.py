@@ -102,6 +102,9 @@ class Simulator:
         n = self.mechanism.n_dof
         q = coordinates(self.mechanism, q0, "q0")
         qd = np.zeros(n) if qd0 is None else coordinates(self.mechanism, qd0, "qd0")
+        for given, what in ((q, "q0"), (qd, "qd0")):
+            if given.ndim != 1:
+                raise InputError(f"{what} must be one state ({n},), got shape {given.shape}")
         check_closed(self.mechanism, q, qd, self.options.baumgarte)
         check_prescribed(self.mechanism, self._law, q, qd, self.options.duration)
         start = self.system.start_state(q, qd)

@@ -14,6 +14,7 @@ from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, checked_tolerance
 
 SAME = 1e-9  # rad or m: how well the end of one part must meet the start of the next
+MOST_CYCLES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,10 @@ def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
     >>> repeat(cubic([0.0], [0.5], 1.0), 3, advance=True).at([1.5, 3.0]).q[:, 0].tolist()
     [0.75, 1.5]
     """
-    if type(times) is not int or times < 1:
-        raise InputError(f"times must be an integer of at least 1, got {shown(times)}")
+    if type(times) is not int or not 1 <= times <= MOST_CYCLES:
+        raise InputError(f"times must be an integer from 1 to {MOST_CYCLES}, got {shown(times)}")
+    if not isinstance(advance, bool):
+        raise InputError(f"advance must be True or False, got {shown(advance)}")
     _check_parts((part,))
     gain = _end(part) - part.at(0.0).q
     worst = int(np.argmax(np.abs(gain)))

@@ -13,6 +13,8 @@ from kinetree.errors import InputError, shown
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory, ends, positive
 
+MOST_DOF = 1_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class Cycloid(Trajectory):
@@ -68,6 +70,6 @@ def half_turn(n_dof: int, duration: float = 10.0) -> Cycloid:
     >>> half_turn(6).at(5.0).q.round(9).tolist() == [round(np.pi / 2, 9)] * 6
     True
     """
-    if type(n_dof) is not int or n_dof < 1:
-        raise InputError(f"n_dof must be an integer of at least 1, got {shown(n_dof)}")
+    if type(n_dof) is not int or not 1 <= n_dof <= MOST_DOF:
+        raise InputError(f"n_dof must be an integer from 1 to {MOST_DOF}, got {shown(n_dof)}")
     return cycloid(np.zeros(n_dof), np.full(n_dof, np.pi), duration)

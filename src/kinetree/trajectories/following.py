@@ -19,7 +19,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.analysis.loops.assembly import assemble
 from kinetree.analysis.loops.closure import Closure
-from kinetree.errors import AssemblyError, InputError, listed, shown, unknown_name
+from kinetree.errors import AssemblyError, InputError, listed, shown, texts, unknown_name
 from kinetree.model.body import WORLD, Body
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.joint import Joint
@@ -130,9 +130,7 @@ def _checked(mechanism: Mechanism, path: Trajectory, along: Sequence[str]) -> li
         raise InputError(
             f"the path must be a trajectory, such as trajectories.circle(...), got {shown(path)}"
         )
-    if isinstance(along, str):
-        raise InputError(f"along must be a list of coordinates, got {shown(along)}")
-    names = list(along)
+    names = list(texts(along, "along"))
     if len(names) != path.n_dof or len(set(names)) != len(names):
         raise InputError(
             f"along must name the {path.n_dof} coordinates of the path, each once, got {listed(names)}"

@@ -37,6 +37,7 @@ class InvertedPendulum(StepMotion):
     gravity: float = GRAVITY
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "gravity", positive(self.gravity, "gravity", "m/s^2"))
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
-from kinetree.errors import InputError, SingularityError
+from kinetree.errors import InputError, SingularityError, expect
 from kinetree.state import State
 from kinetree.trajectories.base import positive
 
@@ -83,7 +83,11 @@ def leg_motion(hip_from_ankle: State, thigh: float, shank: float) -> State:
     [0.0, -0.5, -1.0, -0.5]
     """
     a2, a3 = positive(thigh, "thigh", "m"), positive(shank, "shank", "m")
+    expect(hip_from_ankle, State, "hip_from_ankle", "a State with q, qd and qdd (..., 3)")
     angles = leg_angles(hip_from_ankle.q, a2, a3)
+    for given, what in ((hip_from_ankle.qd, "qd"), (hip_from_ankle.qdd, "qdd")):
+        if finite(numbers(given, what), what).shape[-1:] != (3,):
+            raise InputError(f"{what} must have shape (..., 3), got {np.shape(given)}")
     if np.any(np.abs(np.sin(angles.theta4)) < STRAIGHT):
         raise SingularityError(
             "a straight or fully folded leg has no finite joint velocities; lower the hips"

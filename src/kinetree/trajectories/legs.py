@@ -12,7 +12,7 @@ from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.rotation import euler_angles, rotation_about
 from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import AxisMotion, axis_motion, body_poses
-from kinetree.errors import InputError, ModelError, unknown_name
+from kinetree.errors import InputError, ModelError, texts, unknown_name
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import State
@@ -45,6 +45,7 @@ class Leg:
     knee_to: Literal["front", "rear"] = "front"
 
     def __post_init__(self) -> None:
+        texts(self.contact_points, f"leg '{self.name}': contact_points")
         if self.knee_to not in ("front", "rear"):
             raise InputError(f"leg '{self.name}': {unknown_name('side', self.knee_to, ('front', 'rear'))}")
         if self.ankle_pitch is None and (self.ankle_roll is not None or len(self.contact_points) != 1):

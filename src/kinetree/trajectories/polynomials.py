@@ -84,7 +84,7 @@ def cubic(
     a, b = ends(start, end)
     va, vb = _rate(start_velocity, "start_velocity", a), _rate(end_velocity, "end_velocity", a)
     mean = (b - a) / T
-    c = np.stack([a, va, (3 * mean - 2 * va - vb) / T, (va + vb - 2 * mean) / T**2])
+    c = np.stack([a, va, (3 * mean - 2 * va - vb) / T, (va + vb - 2 * mean) / T / T])
     return PolynomialTrajectory(PiecewisePolynomial(np.array([0.0, T]), c[None]))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kinetree.algebra.arrays import Array, frozen
+from kinetree.errors import expect
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.gait_parameters import GaitParameters
 
@@ -15,6 +16,9 @@ class StepMotion(Trajectory):
     """A motion by one formula from the beginning of a step to its end."""
 
     parameters: GaitParameters
+
+    def __post_init__(self) -> None:
+        expect(self.parameters, GaitParameters, "parameters", "GaitParameters")
 
     @cached_property
     def breaks(self) -> Array:

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import FileError, InputError, listed, unknown_name
+from kinetree.errors import FileError, InputError, listed, texts, unknown_name
+from kinetree.formats.files import checked_path
 from kinetree.trajectories.csv_table import read_lines, row_of_numbers
 from kinetree.trajectories.polynomials import PolynomialTrajectory
 
@@ -37,7 +38,7 @@ def from_table(
     >>> from_table([0.0, 1.0, 2.0], [[0.0], [1.0], [0.0]], between="linear").at([0.5, 1.5]).qd[:, 0].tolist()
     [1.0, -1.0]
     """
-    if between not in BETWEEN:
+    if not isinstance(between, str) or between not in BETWEEN:
         raise InputError(unknown_name("way between rows", between, BETWEEN))
     if qd is None and qdd is None:
         make = {
@@ -69,7 +70,7 @@ def read_csv(path: str | os.PathLike[str], joint_names: Sequence[str] | None = N
     ...     read_csv(file, ["shoulder", "elbow"]).at(0.5).q.tolist()
     [1.5, 0.25]
     """
-    name = os.fspath(path)
+    name = os.fspath(checked_path(path))
     lines = read_lines(name, "a motion")
     (number, header), rows = lines[0], lines[1:]
     columns = _columns(name, number, header, joint_names)
@@ -109,7 +110,7 @@ def _columns(
             fault = f"the title of another, '{title}'" if title else "no title"
             raise FileError(f"{where}: column {k + 1} has {fault}")
     in_file = [title for title in header[1:] if _split(title)[1] is None]
-    joints = in_file if joint_names is None else list(joint_names)
+    joints = in_file if joint_names is None else list(texts(joint_names, "joint_names"))
     allowed = [*joints, *(f"{joint}:{rate}" for rate in RATES for joint in joints)]
     for title in header[1:]:
         if title not in allowed:

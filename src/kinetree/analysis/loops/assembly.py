@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.loops.system import CLOSED, RANK, constraints
 from kinetree.errors import AssemblyError, InputError, listed, shown
 from kinetree.model.expected import expect_mechanism
@@ -286,7 +286,7 @@ def _followed(
 
 def _freed(mechanism: Mechanism, q: Array, hold: Hold) -> Flags:
     """Which coordinates may move; values that are given for held ones go into q."""
-    if isinstance(hold, str):
+    if isinstance(hold, str) or not isinstance(hold, Iterable):
         raise InputError(f"hold must list joints or map them to values, got {shown(hold)}")
     free = np.ones(mechanism.n_dof, dtype=bool)
     for name in hold:
@@ -295,9 +295,7 @@ def _freed(mechanism: Mechanism, q: Array, hold: Hold) -> Flags:
             raise InputError(f"hold names joint '{name}' twice")
         free[k] = False
         if isinstance(hold, Mapping):
-            value = float(hold[name])
-            if not np.isfinite(value):
-                raise InputError(f"hold: the value of joint '{name}' must be finite, got {value}")
+            value = number(hold[name], f"hold: the value of joint '{name}'")
             q[..., k] = value
     return free
 

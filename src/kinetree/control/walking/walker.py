@@ -14,6 +14,7 @@ from kinetree.analysis.coupling import all_axes
 from kinetree.analysis.kinematics import axis_motion, forward_kinematics
 from kinetree.control.structure import actuated_joints
 from kinetree.errors import InputError, ModelError, listed
+from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.tree import Integers
 from kinetree.trajectories.leg_chains import LegChain, alternating, leg_chains, reaching_down
@@ -97,7 +98,7 @@ def walker_of(
     mechanism: Mechanism, forward: ArrayLike = (1.0, 0.0, 0.0), legs: Sequence[Leg] | None = None
 ) -> Walker:
     """The walker in a mechanism: the root is its trunk; feet are the outermost bodies with contact points."""
-    base = mechanism.links[0]
+    base = expect_mechanism(mechanism).links[0]
     up, ahead = walking_directions(mechanism, forward)
     left = np.cross(up, ahead)
     chains = leg_chains(mechanism, legs)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kinetree.errors import expect
+
 DEGREE = 0.017453292519943295  # rad
 ROOT = ("x", "y", "z", "yaw", "roll", "pitch")
 GRAVITY = 9.80665  # m/s^2, of the weight that strength is given by
@@ -123,6 +125,7 @@ def mirror_image(name: str) -> tuple[str, float]:
     >>> mirror_image("left_hip.flexion"), mirror_image("lumbar.bending")
     (('right_hip.flexion', 1.0), ('lumbar.bending', -1.0))
     """
+    expect(name, str, "name", "that of a degree of freedom")
     for mine, other in (("left_", "right_"), ("right_", "left_")):
         if name.startswith(mine):
             return other + name.removeprefix(mine), 1.0

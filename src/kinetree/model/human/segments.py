@@ -116,7 +116,7 @@ def size_at(sex: str, percentile: int) -> dict[str, Any]:
     {'sex': 'female', 'height': 1.525, 'mass': 51.3}
     """
     table = PERCENTILES[checked_sex(sex)]
-    if percentile not in table:
+    if not isinstance(percentile, int) or percentile not in table:
         raise InputError(f"percentile must be one of {', '.join(map(str, table))}, got {shown(percentile)}")
     height, mass = table[percentile]
     return {"sex": sex, "height": height, "mass": mass}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, number, numbers
-from kinetree.errors import InputError, unknown_name
+from kinetree.errors import InputError, expect, texts, unknown_name
 from kinetree.model.human.joints import ARM, BODY, GRAVITY, LEG, REFERENCE_SIZE, WEAKER
 from kinetree.model.human.segments import SIDES, checked_sex, checked_size
 
@@ -145,6 +145,7 @@ def strength(
     if age not in AGES:
         raise InputError(unknown_name("age", age, AGES))
     torques = constant_torques(sex, height, mass, age)
+    names, constant = texts(names, "names"), texts(constant, "constant")
     for name in [*names, *constant]:
         if name not in torques:
             raise InputError(unknown_name("joint of a human", name, torques))
@@ -203,6 +204,8 @@ def scaled_torques(
     >>> scaled_torques({"left_knee": (-210.0, 112.0)}, {"left": 0.5})
     {'left_knee': (-105.0, 56.0)}
     """
+    expect(torques, Mapping, "torques", "two torques by names of joints")
+    expect(factors, Mapping, "factors", "numbers by names of joints or sides")
     found = dict(torques)
     for part, factor in factors.items():
         if not number(factor, f"strength of '{part}'") > 0.0:

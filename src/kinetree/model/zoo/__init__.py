@@ -88,7 +88,7 @@ def by_name(name: str, **parameters: Any) -> Mechanism:
     >>> by_name("chain", n=3)
     Mechanism('chain', 3 bodies, 3 degrees of freedom)
     """
-    if name not in ZOO:
+    if not isinstance(name, str) or name not in ZOO:
         raise InputError(unknown_name("mechanism", name, ZOO))
     known = signature(ZOO[name]).parameters
     for key in parameters:

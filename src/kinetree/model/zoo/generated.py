@@ -17,6 +17,8 @@ from kinetree.model.inertia import Inertia
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import EARTH, Mechanism
 
+MOST = 100_000  # bodies
+
 
 def chain(n: int = 6, length: float = 0.3, mass: float = 1.0, gravity: ArrayLike = EARTH) -> Mechanism:
     """Serial chain of n equal cylinders in space; the joint axes alternate between z and y.
@@ -43,7 +45,7 @@ def random_tree(
     welded to the world if it can be helped. Inertias are full and physical, placements arbitrary, and about
     half of the bodies start a branch.
     """
-    rng = np.random.default_rng(_count(seed, "seed of random_tree", least=0))
+    rng = np.random.default_rng(_count(seed, "seed of random_tree", least=0, most=2**63))
     order = _kind_order(rng, _count(n, "n of random_tree"), kinds)
     robot = Builder("random_tree", gravity=gravity)
     bodies: list[BodyHandle] = []
@@ -57,9 +59,9 @@ def random_tree(
     return robot.build()
 
 
-def _count(n: int, what: str, least: int = 1) -> int:
-    if isinstance(n, bool) or not isinstance(n, Integral) or n < least:
-        raise InputError(f"{what} must be an integer >= {least}, got {shown(n)}")
+def _count(n: int, what: str, least: int = 1, most: int = MOST) -> int:
+    if isinstance(n, bool) or not isinstance(n, Integral) or not least <= n <= most:
+        raise InputError(f"{what} must be an integer from {least} to {most}, got {shown(n)}")
     return int(n)
 
 

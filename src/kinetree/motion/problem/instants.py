@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
-from kinetree.errors import InputError, shown
+from kinetree.errors import InputError, expect, shown
 
 MOST = 1000  # nodes in one phase
 
@@ -45,6 +45,7 @@ class GaussSamples:
             or (np.diff(ends) <= 0.0).any()
         ):
             raise InputError(f"ends of phases must ascend from 0 to 1, got {shown(self.ends)}")
+        expect(self.counts, Iterable, "counts", "integers, one for each phase")
         counts = list(self.counts)
         if len(counts) != len(ends) - 1 or any(type(k) is not int or not 1 <= k <= MOST for k in counts):
             raise InputError(

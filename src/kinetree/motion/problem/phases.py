@@ -43,7 +43,7 @@ class Junction:
 
     def __post_init__(self) -> None:
         for name in (self.upto, *self.jumps):
-            if name not in NAMES:
+            if not isinstance(name, str) or name not in NAMES:
                 raise InputError(f"junction: {unknown_name('quantity', name, NAMES)}")
         for name in self.jumps:
             if NAMES.index(name) >= self.rates:

@@ -67,7 +67,7 @@ class KeepApart(Constraint):
         self.distance = sum(radii) + _size(clearance, "clearance")
         if self.distance <= 0.0:
             raise InputError(f"{self.family}: give a radius or a clearance above 0 m, got none")
-        if body == of:
+        if str(body) == str(of):
             raise InputError(f"{self.family}: '{body}' cannot keep apart from itself; name two bodies")
 
     @override
@@ -116,7 +116,7 @@ class KeepOutBox(Constraint):
         self.ends = _segment(body, start, end)
         self.rotation = np.eye(3) if rotation is None else rotation_matrix(rotation, "rotation of the box")
         self.distance = _size(radius, f"radius of '{body}'") + _size(clearance, "clearance")
-        if body == of:
+        if str(body) == str(of):
             raise InputError(
                 f"{self.family}: '{body}' cannot keep out of a box of its own; name another body"
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -195,9 +195,9 @@ def _chosen_rates(rates: Rates, family: str) -> list[int]:
                 f"{family}: rates must be 1, 2 or 3 (position, velocity, acceleration), got {rates}"
             )
         return list(range(rates))
-    names = [rates] if isinstance(rates, str | bool) else list(rates)
+    names = list(rates) if isinstance(rates, Iterable) and not isinstance(rates, str) else [rates]
     for name in names:
-        if name not in NAMES:
+        if str(name) not in NAMES:
             raise InputError(f"{family}: rates: {unknown_name('quantity', str(name), NAMES)}")
     if not names:
         raise InputError(f"{family}: rates must name at least one of {', '.join(NAMES)}")

@@ -49,7 +49,7 @@ class CutForce(Constraint):
         self.body, self.of, self.axes = body, of, axes
         self.point = vector(point, 3, f"point of '{body}'")
         self.of_point = vector(of_point, 3, f"point of '{of}'")
-        if body == of:
+        if str(body) == str(of):
             raise InputError(f"{self.family}: it ties two bodies, got '{body}' twice")
         self._force = UnknownForce(body, self.point, name=name, axes=axes, size=size)
         self.name = self._force.name

@@ -192,7 +192,7 @@ def time_and_torque(u: float) -> list[Objective]:
     >>> [term.weight for term in time_and_torque(0.01)]
     [0.99, 0.01]
     """
-    if not 0.0 <= u <= 1.0:
+    if not 0.0 <= number(u, "the torque weight u") <= 1.0:
         raise InputError(f"the torque weight u must be between 0 (time) and 1 (torque), got {u}")
     return [(1.0 - u) * Time(), u * SquaredTorque()]
 

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.algebra.bspline import CLOSE, BSplineBasis
-from kinetree.errors import InputError, shown, unknown_name
+from kinetree.errors import InputError, expect, shown, texts, unknown_name
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import Curve
@@ -435,7 +435,7 @@ class Friction(Constraint):
         shape: str = "box",
     ) -> None:
         self.shape = checked_shape(shape, self.family)
-        self.forces = [forces] if isinstance(forces, str) else list(forces)
+        self.forces = [forces] if isinstance(forces, str) else list(texts(forces, f"forces of {self.family}"))
         self.friction, self.at = number(friction, f"coefficient of {self.family}"), at
         self.normal = _normal(normal, AXES, self.family)
         if not self.forces:
@@ -555,6 +555,7 @@ class SquaredForce(Objective):
     family = "squared force"
 
     def __init__(self, force: str, weights: Components = 1.0) -> None:
+        expect(force, str, self.family, "of the name of an unknown force")
         self.force, self.weights = force, weights
 
     @override

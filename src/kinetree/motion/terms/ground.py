@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, listed, texts
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.places import Place, Spin, cross
@@ -75,7 +75,7 @@ class GroundReaction(Constraint):
                 f"got {apart!r}"
             )
         self.apart = apart
-        self.feet = [feet] if isinstance(feet, str) else list(feet)
+        self.feet = [feet] if isinstance(feet, str) else list(texts(feet, f"feet of {self.family}"))
         self.during = a_part(during, self.family)
         if not self.feet or len(set(self.feet)) < len(self.feet):
             raise InputError(

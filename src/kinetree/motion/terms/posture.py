@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, listed
+from kinetree.errors import InputError, expect, listed
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
@@ -82,6 +82,7 @@ class SquaredSum(Objective):
     family = "squared sum of joints"
 
     def __init__(self, coefficients: Mapping[str, float], target: float = 0.0) -> None:
+        expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.target = dict(coefficients), number(target, f"target of {self.family}")
         if not self.coefficients:
             raise InputError(f"{self.family}: give at least one joint with its coefficient")
@@ -131,6 +132,7 @@ class JointCombination(Constraint):
         upper: float | None = None,
         at: Where = POINTS,
     ) -> None:
+        expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.at = dict(coefficients), at
         self.lower, self.upper = two_bounds(lower, upper, self.family)
         if not self.coefficients:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from typing_extensions import override
 
-from kinetree.algebra.arrays import Array, matrix, number, vector
+from kinetree.algebra.arrays import Array, matrix, number, numbers, vector
 from kinetree.errors import InputError, shown
 from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import RATES
@@ -18,6 +18,14 @@ from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows, 
 
 ORIGIN = (0.0, 0.0, 0.0)
 AXES = "xyz"
+
+
+def _bound(value: ArrayLike, what: str) -> Array:
+    """One number for all directions, or three; infinite ones are none."""
+    found = numbers(value, f"{what} bound")
+    if found.shape not in ((), (3,)):
+        raise InputError(f"{what} bound must be one number or three, got shape {found.shape}")
+    return found * np.ones(3)
 
 
 class PointPosition(Constraint):
@@ -41,7 +49,7 @@ class PointPosition(Constraint):
         at: Where = "end",
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
-        if not axes or any(letter not in AXES for letter in axes):
+        if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
         if target is not None:
@@ -193,11 +201,13 @@ class RelativePosition(Constraint):
             vector(point, 3, f"point of '{body}'"),
             vector(of_point, 3, f"point of '{of}'"),
         )
-        if not axes or any(letter not in AXES for letter in axes):
+        if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
-        self.lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64) * np.ones(3)
-        self.upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64) * np.ones(3)
+        self.lower, self.upper = (
+            _bound(side if given is None else given, f"{self.family} of '{body}': {what}")
+            for given, side, what in ((lower, -np.inf, "lower"), (upper, np.inf, "upper"))
+        )
         if not (self.lower <= self.upper).all():
             raise InputError(
                 f"{self.family} of '{body}': a lower bound is above the upper one, or not a number"

@@ -79,7 +79,7 @@ class PointVelocity(Constraint):
                 f"{self.family} of '{body}': a lower bound is above the upper one: {self.lower.tolist()} and "
                 f"{self.upper.tolist()} m/s"
             )
-        if not axes or any(letter not in AXES for letter in axes):
+        if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
 

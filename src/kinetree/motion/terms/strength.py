@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, texts
 from kinetree.model.human.strength import Strength, scaled_strength, strength
 from kinetree.motion.problem.profile import PAIRS
 from kinetree.motion.problem.setting import Setting, Where
@@ -93,7 +93,8 @@ class HumanStrength(StrengthLimits):
     ) -> None:
         self.asked: dict[str, Any] = {"sex": sex, "height": height, "mass": mass, "age": age}
         self.joints, self.factors = joints, dict(factors or {})
-        named = ["left_knee"] if joints is None else [joints] if isinstance(joints, str) else list(joints)
+        some = ["left_knee"] if joints is None else joints
+        named = [some] if isinstance(some, str) else list(texts(some, "joints"))
         super().__init__(self._strength(named), at)
 
     def _strength(self, names: list[str]) -> Strength:

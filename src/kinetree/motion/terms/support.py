@@ -7,7 +7,7 @@ friction and pushing are linear in them, and nothing is divided by the vertical 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array, number
 from kinetree.algebra.bspline import Integers
 from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.kinematics import axis_motion
-from kinetree.errors import InputError
+from kinetree.errors import InputError, expect
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.problem.unknowns import MOTION
 from kinetree.motion.program.evaluation import At
@@ -51,6 +51,7 @@ class TorqueCombination(Constraint):
         size: float = 1.0,
         at: Where = "samples",
     ) -> None:
+        expect(coefficients, Mapping, f"coefficients of {self.family}", "numbers by names of joints")
         self.coefficients, self.at = dict(coefficients), at
         self.lower, self.upper = two_bounds(lower, upper, self.family)
         self.size = number(size, f"size of {self.family}")
@@ -113,6 +114,8 @@ class Support(Constraint):
         at: Where = "samples",
         shape: str = "box",
     ) -> None:
+        for given, what in ((force, "force"), (moment, "moment")):
+            expect(given, Iterable, f"{what} of {self.family}", "a list of terms")
         self.force, self.moment, self.at = list(force), list(moment), at
         self.shape = checked_shape(shape, self.family)
         self.lower, self.upper = (

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.errors import InputError, listed, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.result import Result
@@ -90,14 +91,15 @@ def gait_cycle(result: Result, leg: str = "right", steps: int | None = None) -> 
     return GaitCycle(np.linspace(0.0, 100.0, PERCENT), ordered, stance, stride.duration, mass)
 
 
-def stance_share(vertical: Array) -> float:
+def stance_share(vertical: ArrayLike) -> float:
     """How much of the cycle (%) the foot carries, from its vertical force (body weights) since heel strike.
 
     >>> stance_share(np.clip(62.5 - np.arange(101), 0.0, 1.0))
     62.9
     """
+    vertical = checked_curve(vertical, "vertical")
     n = len(vertical) - 1
-    carries = np.asarray(vertical) > TOUCHES
+    carries = vertical > TOUCHES
     if not carries.any() or carries.all():
         return 100.0 * float(carries[0])
     last = int(np.flatnonzero(carries & ~np.roll(carries, -1))[-1]) if not carries[-1] else n
@@ -105,6 +107,14 @@ def stance_share(vertical: Array) -> float:
         return 100.0
     high, low = vertical[last], vertical[last + 1]
     return float(100.0 * (last + (high - TOUCHES) / (high - low)) / n)
+
+
+def checked_curve(values: ArrayLike, what: str) -> Array:
+    """A curve over a cycle: at least three finite numbers in a row."""
+    curve = finite(numbers(values, what), what)
+    if curve.ndim != 1 or len(curve) < 3:
+        raise InputError(f"{what} must be a row of at least three numbers, got shape {curve.shape}")
+    return curve
 
 
 class _Stride:

@@ -74,7 +74,7 @@ def measured_walking(name: str = "arnold5") -> Measured:
     >>> float(data.mean["knee_flexion"].max().round(1)), data.stance
     (71.2, 62.6)
     """
-    if name not in DATA_SETS:
+    if not isinstance(name, str) or name not in DATA_SETS:
         raise InputError(unknown_name("data set of measured walking", name, DATA_SETS))
     table = _columns(f"walking_{name}.csv")
     curves = {key: kind.column for key, kind in ALL.items() if kind.column is not None}

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError
+from kinetree.errors import InputError, expect
 from kinetree.studies.gait.curves import ALL
-from kinetree.studies.gait.cycle import GaitCycle
+from kinetree.studies.gait.cycle import GaitCycle, checked_curve
 from kinetree.studies.gait.measured import Measured, measured_walking
 
 WITHIN = 2.0  # standard deviations
@@ -130,6 +130,8 @@ def gait_score(cycle: GaitCycle, data: Measured | str = "arnold5") -> GaitScore:
     (1.0, 1.0, ())
     """
     data = measured_walking(data) if isinstance(data, str) else data
+    expect(cycle, GaitCycle, "cycle", "a GaitCycle, such as gait_cycle gives")
+    expect(data, Measured, "data", "measured data or their name")
     rows = tuple(_row(key, cycle[key], data) for key in ALL if key in cycle.curves and key in data.mean)
     if not rows:
         raise InputError(f"the cycle has no curve that '{data.name}' has")
@@ -151,6 +153,8 @@ def vertical_peaks(force: Array, stance: float) -> tuple[tuple[tuple[float, floa
     >>> peaks, round(valley, 2)
     (((15.0, 1.2), (45.0, 1.2)), 0.8)
     """
+    force = checked_curve(force, "force")
+    expect(stance, float | int, "stance", "a share of the cycle (%), or NaN where it is not known")
     n = len(force) - 1
     end = min(n - 1, round((60.0 if not np.isfinite(stance) else stance) / 100.0 * n))
     inner = np.arange(1, end)

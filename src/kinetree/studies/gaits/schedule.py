@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kinetree.algebra.arrays import Array, number
-from kinetree.errors import InputError, listed, unknown_name
+from kinetree.errors import InputError, expect, listed, unknown_name
 
 # touch-down of each leg in shares of the cycle, by place: from the front to the rear, left before right
 NAMED: dict[int, dict[str, tuple[tuple[float, ...], float]]] = {
@@ -44,6 +44,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if not 0.0 < number(self.duty, f"schedule '{self.name}': duty") < 1.0:
             raise InputError(f"schedule '{self.name}': duty must be within 0 and 1, got {self.duty:g}")
+        expect(self.touchdown, tuple | list, f"schedule '{self.name}': touchdown", "a list of numbers")
         for x in self.touchdown:
             if not 0.0 <= number(x, f"schedule '{self.name}': touchdown") < 1.0:
                 raise InputError(f"schedule '{self.name}': touchdown must be from 0 to below 1, got {x:g}")
