@@ -13,8 +13,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError, KinetreeWarning, MissingExtraError, ModelError
 from kinetree.model.body import Shape
 from kinetree.report.draw import figure_of
-from kinetree.report.looks import looks
-from kinetree.report.mesh_file import mesh_solids
+from kinetree.report.looks import looks, mesh_solids
 from kinetree.report.raster import halved, raster
 from kinetree.report.skeleton import skeleton
 from kinetree.report.solid import Solid, coarser, smooth_normals, within

@@ -10,7 +10,7 @@ import kinetree as kt
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError
 from kinetree.model.body import Shape
-from kinetree.report.mesh_file import mesh_solids
+from kinetree.report.looks import mesh_solids
 from kinetree.report.palette import module_color
 from kinetree.report.scene import scene
 from kinetree.report.shapes import hull_solid

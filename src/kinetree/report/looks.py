@@ -11,11 +11,12 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import FileError, KinetreeWarning, MissingExtraError
 from kinetree.formats.files import PathLike
+from kinetree.formats.mesh_file import mesh_surfaces
+from kinetree.formats.surface import hex_color
 from kinetree.model.body import Shape
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.mesh_file import mesh_solids
 from kinetree.report.shapes import shape_faces
-from kinetree.report.solid import Solid, hex_color, within
+from kinetree.report.solid import Solid, within
 
 MOST_TRIANGLES = 400_000  # of all bodies in a picture
 
@@ -102,6 +103,11 @@ def _warn_of_faults(name: str, faults: Iterable[Exception]) -> None:
         KinetreeWarning,
         stacklevel=5,
     )
+
+
+def mesh_solids(shape: Shape, folder: PathLike | None = None) -> list[Solid]:
+    """The surfaces of a mesh in the frame of its body, read from ``folder`` or where the shape has it."""
+    return [Solid(x.corners, x.triangles, x.color) for x in mesh_surfaces(shape, folder)]
 
 
 def primitive_solid(shape: Shape) -> Solid:

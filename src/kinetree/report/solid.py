@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.formats.surface import Surface, used_corners
 
 CREASE = 0.77  # cosine of the angle (40 degrees) between faces from which on an edge is seen
 CROWDED = 48  # faces about a corner from which on it is not smoothed
@@ -15,29 +16,13 @@ FEWEST_CELLS = 10  # along a surface: how coarse a copy may get
 
 
 @dataclass(frozen=True, eq=False)
-class Solid:
-    """A surface in a body frame: ``corners`` (k, 3) in m, ``triangles`` (m, 3) seen from outside.
-
-    ``color`` is such as "#2f6db5"; None is the colour of the body's module.
-    """
-
-    corners: Array
-    triangles: np.ndarray
-    color: str | None = None
+class Solid(Surface):
+    """A surface that is drawn, with normals."""
 
     @cached_property
     def normals(self) -> Array:
         """Unit normals (m, 3, 3) at the corners of the triangles, made once for all pictures."""
         return smooth_normals(self.corners, self.triangles)
-
-
-def hex_color(values: Array) -> str:
-    """The name of a colour from red, green and blue between 0 and 1.
-
-    >>> hex_color(np.array([1.0, 0.5, 0.0]))
-    '#ff8000'
-    """
-    return "#" + "".join(f"{round(255 * float(x)):02x}" for x in np.clip(values[:3], 0.0, 1.0))
 
 
 def face_normals(corners: Array, triangles: np.ndarray) -> Array:
@@ -102,8 +87,7 @@ def coarser(solid: Solid, cell: float) -> Solid:
 
 def compact(solid: Solid) -> Solid:
     """The same surface without corners that no triangle has."""
-    used, number = np.unique(solid.triangles, return_inverse=True)
-    return Solid(solid.corners[used], number.reshape(-1, 3), solid.color)
+    return Solid(*used_corners(solid), solid.color)
 
 
 def within(solids: list[Solid], most: int) -> list[Solid]:

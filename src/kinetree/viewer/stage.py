@@ -11,6 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_to_axis
 from kinetree.algebra.rotation_vector import quaternion
+from kinetree.formats.surface import hex_color
 from kinetree.model.body import Shape
 from kinetree.model.joint_kind import BALL, BLOCK, PIN
 from kinetree.report.canvas import grid_step
@@ -19,7 +20,7 @@ from kinetree.report.looks import welded
 from kinetree.report.palette import ALERT, CENTER_COLOR, GROUND, INK, PAPER
 from kinetree.report.scene import Scene, SceneBody, SceneJoint
 from kinetree.report.shapes import shape_faces
-from kinetree.report.solid import Solid, hex_color
+from kinetree.report.solid import Solid
 
 TERRAIN = (200, 206, 200)
 CLEAR = 0.45  # opacity of bodies that are seen through

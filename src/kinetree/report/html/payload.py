@@ -11,6 +11,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.formats.files import PathLike
+from kinetree.formats.surface import hex_color
 from kinetree.model.body import Shape
 from kinetree.report.arrows import force_arrows
 from kinetree.report.frames import Frames, GroundPlane, frames, motion_names
@@ -18,7 +19,7 @@ from kinetree.report.html.panels import MotionPanel, report_panels
 from kinetree.report.palette import LINE_COLORS
 from kinetree.report.panel import seen_events
 from kinetree.report.scene import Scene, SceneBody, SceneJoint, scene
-from kinetree.report.solid import Solid, hex_color
+from kinetree.report.solid import Solid
 from kinetree.result.result import Result
 
 MOST_MOTIONS = 24

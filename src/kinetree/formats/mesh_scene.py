@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import FileError, MissingExtraError
+from kinetree.formats.surface import Surface, hex_color
 from kinetree.formats.xml_file import parse_xml
-from kinetree.report.solid import Solid, hex_color
 
 MOST_PARTS = 2000
 
 
-def dae_solids(content: bytes, name: str) -> list[Solid]:
+def dae_surfaces(content: bytes, name: str) -> list[Surface]:
     """The surfaces of a COLLADA file; one with entities or a document type is refused before it is read."""
     root = parse_xml(content, name)
     asset = next((child for child in root.children if _plain(child.tag) == "asset"), None)
@@ -27,19 +27,19 @@ def dae_solids(content: bytes, name: str) -> list[Solid]:
     scale = units[0].number("meter", 1.0) if units else 1.0
     if not (np.isfinite(scale) and scale > 0.0):
         raise FileError(f"{name}: its unit is {scale:g} m; it must be greater than 0")
-    return _solids(content, "dae", scale, name)
+    return _surfaces(content, "dae", scale, name)
 
 
-def glb_solids(content: bytes, name: str) -> list[Solid]:
+def glb_surfaces(content: bytes, name: str) -> list[Surface]:
     """The surfaces of a binary glTF file, by their coordinates as they are."""
-    return _solids(content, "glb", 1.0, name)
+    return _surfaces(content, "glb", 1.0, name)
 
 
 def _plain(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _solids(content: bytes, kind: str, scale: float, name: str) -> list[Solid]:
+def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[Surface]:
     try:
         import trimesh
 
@@ -62,7 +62,7 @@ def _solids(content: bytes, kind: str, scale: float, name: str) -> list[Solid]:
         if not hasattr(part, "faces") or not len(part.faces):
             continue
         corners = np.asarray(part.vertices, dtype=np.float64) * scale
-        found.append(Solid(corners, np.asarray(part.faces, dtype=np.int64), _color(part)))
+        found.append(Surface(corners, np.asarray(part.faces, dtype=np.int64), _color(part)))
     return found
 
 

@@ -14,9 +14,9 @@ from kinetree.errors import FileError
 from kinetree.formats.files import PathLike
 from kinetree.formats.mesh_home import LARGEST_MESH, file_digest
 from kinetree.formats.mesh_path import MeshFolder
+from kinetree.formats.mesh_scene import dae_surfaces, glb_surfaces
+from kinetree.formats.surface import Surface, hex_color, used_corners
 from kinetree.model.body import Shape
-from kinetree.report.mesh_scene import dae_solids, glb_solids
-from kinetree.report.solid import Solid, compact, hex_color
 
 MOST_TRIANGLES = 1_000_000  # of one file
 OWN_COLORS = (".dae", ".glb")  # whose colours count before those of the description
@@ -24,7 +24,7 @@ STL_HEAD, STL_RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3
 PLACE = "a mesh"
 
 
-def mesh_solids(shape: Shape, folder: PathLike | None = None) -> list[Solid]:
+def mesh_surfaces(shape: Shape, folder: PathLike | None = None) -> list[Surface]:
     """The surfaces of a mesh in the frame of its body, in the colours of the file or of the shape.
 
     It is looked for in ``folder``, or else in the shape's own; an error says why it cannot be drawn.
@@ -38,7 +38,7 @@ def mesh_solids(shape: Shape, folder: PathLike | None = None) -> list[Solid]:
         corners = (part.corners * shape.size) @ place.rotation.T + place.position
         triangles = part.triangles[:, ::-1] if mirrored else part.triangles
         color = (part.color or given) if suffix in OWN_COLORS else (given or part.color)
-        made.append(Solid(corners, triangles, color))
+        made.append(Surface(corners, triangles, color))
     return made
 
 
@@ -57,18 +57,18 @@ def _path(shape: Shape, folder: PathLike | None) -> Path:
     return path
 
 
-def _read(path: Path) -> list[Solid]:
+def _read(path: Path) -> list[Surface]:
     try:
         found = path.stat()
         if found.st_size > LARGEST_MESH:
             raise FileError(f"{path}: has more than {LARGEST_MESH} bytes; use a coarser mesh")
-        return list(_solids(str(path), found.st_mtime_ns, found.st_size))
+        return list(_surfaces(str(path), found.st_mtime_ns, found.st_size))
     except OSError as error:
         raise FileError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=256)
-def _solids(name: str, changed: int, size: int) -> tuple[Solid, ...]:
+def _surfaces(name: str, changed: int, size: int) -> tuple[Surface, ...]:
     """The surfaces of a file as it was at one time, equal corners joined."""
     path = Path(name)
     try:
@@ -83,30 +83,32 @@ def _solids(name: str, changed: int, size: int) -> tuple[Solid, ...]:
     return tuple(_joined(x) for x in found)
 
 
-def _is_sound(solid: Solid) -> bool:
-    inside = solid.triangles.min(initial=0) >= 0 and solid.triangles.max(initial=-1) < len(solid.corners)
-    return bool(inside and np.isfinite(solid.corners).all())
+def _is_sound(surface: Surface) -> bool:
+    inside = surface.triangles.min(initial=0) >= 0 and surface.triangles.max(initial=-1) < len(
+        surface.corners
+    )
+    return bool(inside and np.isfinite(surface.corners).all())
 
 
-def _joined(solid: Solid) -> Solid:
+def _joined(surface: Surface) -> Surface:
     """The surface with equal corners joined."""
-    distinct, number = np.unique(solid.corners.astype(np.float32), axis=0, return_inverse=True)
-    triangles = number.reshape(-1)[solid.triangles]
-    return Solid(distinct.astype(np.float64), triangles, solid.color)
+    distinct, number = np.unique(surface.corners.astype(np.float32), axis=0, return_inverse=True)
+    triangles = number.reshape(-1)[surface.triangles]
+    return Surface(distinct.astype(np.float64), triangles, surface.color)
 
 
-def _stl(content: bytes, path: Path) -> list[Solid]:
+def _stl(content: bytes, path: Path) -> list[Surface]:
     if len(content) >= STL_HEAD:
         (count,) = struct.unpack_from("<I", content, STL_HEAD - 4)
         if len(content) == STL_HEAD + count * STL_RECORD.itemsize:
             corners = np.frombuffer(content, STL_RECORD, count, STL_HEAD)["corners"].astype(np.float64)
-            return [Solid(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
+            return [Surface(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3))]
     words = (line.split() for line in content.decode("ascii", errors="replace").splitlines())
     rows = [[float(x) for x in row[1:4]] for row in words if len(row) == 4 and row[0].lower() == "vertex"]
-    return [Solid(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
+    return [Surface(np.array(rows).reshape(-1, 3), np.arange(len(rows)).reshape(-1, 3))]
 
 
-def _obj(content: bytes, path: Path) -> list[Solid]:
+def _obj(content: bytes, path: Path) -> list[Surface]:
     """Vertices and faces, those with more corners than three as fans, one surface per material."""
     corners: list[list[float]] = []
     faces: dict[str, list[tuple[int, int, int]]] = {}
@@ -126,9 +128,9 @@ def _obj(content: bytes, path: Path) -> list[Solid]:
             colors |= _materials(path, " ".join(words))
     points = np.array(corners).reshape(-1, 3)
     made = [
-        Solid(points, np.array(x, dtype=np.int64).reshape(-1, 3), colors.get(n)) for n, x in faces.items()
+        Surface(points, np.array(x, dtype=np.int64).reshape(-1, 3), colors.get(n)) for n, x in faces.items()
     ]
-    return [compact(x) if _is_sound(x) else x for x in made]
+    return [Surface(*used_corners(x), x.color) if _is_sound(x) else x for x in made]
 
 
 def _materials(path: Path, name: str) -> dict[str, str]:
@@ -151,15 +153,15 @@ def _materials(path: Path, name: str) -> dict[str, str]:
     return found
 
 
-def _dae(content: bytes, path: Path) -> list[Solid]:
-    return dae_solids(content, str(path))
+def _dae(content: bytes, path: Path) -> list[Surface]:
+    return dae_surfaces(content, str(path))
 
 
-def _glb(content: bytes, path: Path) -> list[Solid]:
-    return glb_solids(content, str(path))
+def _glb(content: bytes, path: Path) -> list[Surface]:
+    return glb_surfaces(content, str(path))
 
 
-READERS: dict[str, Callable[[bytes, Path], list[Solid]]] = {
+READERS: dict[str, Callable[[bytes, Path], list[Surface]]] = {
     ".stl": _stl,
     ".obj": _obj,
     ".dae": _dae,
