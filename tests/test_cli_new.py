@@ -188,6 +188,37 @@ def test_a_urdf_gets_feet_and_walks(tmp_path):
     assert knees.max() < -0.8
 
 
+def test_a_urdf_stands_on_the_collisions_of_its_feet(tmp_path):
+    """Of all collisions those of the feet are kept; forces of the ground balance the weight."""
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    leg = LEG.replace(
+        "</visual></link>",
+        "</visual><collision><geometry><sphere radius='0.03'/></geometry></collision></link>",
+    ).replace(
+        '<link name="{n}_thigh">',
+        '<link name="{n}_thigh"><collision><geometry><box size="0.05 0.05 0.2"/></geometry></collision>',
+    )
+    legs = "".join(leg.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    (tmp_path / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    made = kinetree("new", "study", "stand", "--model", "dog.urdf", "--duration", 2)
+    assert made.exit_code == 0, made.output
+    text = Path("stand.toml").read_text()
+    assert "floating_base = true" in text and "lf_foot" in text
+    assert "thigh" not in text.partition("[trajectory")[0]
+    assert check_file("stand.toml") == []
+    assert json.loads(kinetree("run", "stand.toml", "--json").stdout.splitlines()[-1])["status"] == "ok"
+    stood = kt.load_result("stand.nc")
+    assert stood.contact_force.shape[1] == 4
+    height = stood.q.sel(joint="floating_base.tz").values
+    assert abs(height[-1] - height[0]) < 0.02
+    robot, force = stood.mechanism, stood.contact_force.values[-1, :, 2]
+    weight, q = robot.mass * 9.81, stood.q.values[-1]
+    places = [kt.forward_kinematics(robot, q).of(x.body)[1][0] for x in robot.contact_points]
+    arm = places - kt.center_of_mass(robot, q)[0]
+    assert force.sum() == pytest.approx(weight, rel=0.01) and min(force) > 0.1 * weight
+    assert abs(force @ arm) < 0.01 * weight * 0.2
+
+
 def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
     """Four legs are found and trot by default; the file passes the check, which plans the gait."""
     places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}

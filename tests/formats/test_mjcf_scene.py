@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.formats.contact_shapes import few_corners
 from kinetree.formats.mjcf import load_mjcf, mechanism_from_mjcf
-from kinetree.formats.mjcf_contact import few_corners
 from kinetree.formats.mjcf_writer import mjcf_text
 
 QUADRUPED = Path(__file__).parents[1] / "data" / "mjcf" / "quadruped.xml"

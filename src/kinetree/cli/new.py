@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from kinetree.cli.app import Force, Quiet, app, say
+from kinetree.cli.app import FloatingBase, Force, MeshesFrom, Packages, Quiet, Root, app, read_options, say
 from kinetree.cli.names import complete_model, typed_words
 from kinetree.errors import InputError, unknown_name
 
 KINDS = ("mechanism", "study")
 TEMPLATES = {
     "mechanism": ("arm", "pendulum", "cart", "dh", "legged", "biped", "planar_biped", "quadruped", "hexapod"),
-    "study": ("simulate", "inverse", "control", "predict", "walk", "gait"),
+    "study": ("simulate", "inverse", "control", "predict", "stand", "walk", "gait"),
 }  # of each kind of file; a test compares them with those that are made
 
 
@@ -37,7 +37,7 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
-            "Study: simulate, inverse, control, predict, walk, gait; without it, NAME if it is one of these.",
+            "Study: simulate, inverse, control, predict, stand, walk, gait; without it, NAME if it is one.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
@@ -60,6 +60,10 @@ def new(
     duration: Annotated[
         float | None, typer.Option(help="Study: how long the motion lasts (s).", metavar="NUMBER")
     ] = None,
+    folder: MeshesFrom = None,
+    packages: Packages = None,
+    floating_base: FloatingBase = None,
+    root: Root = None,
     yes: Annotated[bool, typer.Option("--yes", help="Take the defaults without asking.")] = False,
     force: Force = False,
     quiet: Quiet = False,
@@ -70,7 +74,8 @@ def new(
     comments, passes 'kinetree check' and, a study, 'kinetree run'.
 
     Example: kinetree new mechanism arm --template arm --links 3 --length 0.4;
-    kinetree new mechanism dog --template quadruped; kinetree new study walk --model dog.toml
+    kinetree new mechanism dog --template quadruped; kinetree new study walk --model dog.toml;
+    kinetree new study stand --model go1.urdf
     """
     if kind not in KINDS:
         raise InputError(unknown_name("kind of file", kind, KINDS))
@@ -79,12 +84,13 @@ def new(
 
     check_output([path], force)
     asking = Asking(sys.stdin.isatty() and sys.stdout.isatty() and not (yes or quiet))
+    options = read_options(folder, packages, floating_base, root)
     if kind == "mechanism":
-        _refuse(kind, model=model, duration=duration)
+        _refuse(kind, model=model, duration=duration, **options)
         text = _mechanism(path.stem, asking, template=template, links=links, length=length, mass=mass)
     else:
         _refuse(kind, links=links, length=length, mass=mass)
-        text = _study(path, asking, task=template, model=model, duration=duration)
+        text = _study(path, asking, options, task=template, model=model, duration=duration)
     write_file(path, text.encode())
     if not quiet:
         verb = "look at it: kinetree info" if kind == "mechanism" else "run it: kinetree run"
@@ -120,7 +126,7 @@ def _mechanism(name: str, ask: Asking, **given: Any) -> str:
     return mechanism_file(MechanismAnswers(name, template, links, length, mass))
 
 
-def _study(path: Path, ask: Asking, **given: Any) -> str:
+def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> str:
     from kinetree.formats.installed import installed_path, is_installed_name
     from kinetree.model import zoo
     from kinetree.study.models import mechanism_of
@@ -141,12 +147,14 @@ def _study(path: Path, ask: Asking, **given: Any) -> str:
     installed = is_installed_name(model)
     if installed:
         model = installed_path(model).as_posix()
-    mechanism = mechanism_of(model)
-    floated = task in LEGGED and model.lower().endswith((".urdf", ".sdf", ".xacro")) and not _moves(mechanism)
-    if floated:
-        mechanism = mechanism_of(model, floating_base=True)
-    seen = model if model in zoo.ZOO or installed else Path(os.path.relpath(model, path.parent)).as_posix()
-    return study_file(StudyAnswers(path.stem, seen, task, duration, floated), mechanism)
+    mechanism = mechanism_of(model, **options)
+    free = "floating_base" in options or not model.lower().endswith((".urdf", ".sdf", ".xacro"))
+    if task in LEGGED and not free and not _moves(mechanism):
+        options = options | {"floating_base": True}
+        mechanism = mechanism_of(model, **options)
+    seen = model if model in zoo.ZOO or installed else _seen(model, path)
+    answers = StudyAnswers(path.stem, seen, task, duration, _from_the_study(options, path))
+    return study_file(answers, mechanism)
 
 
 def _moves(mechanism: Any) -> bool:
@@ -154,7 +162,21 @@ def _moves(mechanism: Any) -> bool:
     return bool(mechanism.links[0].joint.n_dof >= 3)
 
 
+def _from_the_study(options: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Options for reading, with folders as they are seen from the study."""
+    found = dict(options)
+    if "folder" in found:
+        found["folder"] = _seen(found["folder"], path)
+    if "packages" in found:
+        found["packages"] = {name: _seen(place, path) for name, place in found["packages"].items()}
+    return found
+
+
+def _seen(place: str, path: Path) -> str:
+    return Path(os.path.relpath(place, path.parent)).as_posix()
+
+
 def _refuse(kind: str, **given: Any) -> None:
     for key, value in given.items():
         if value is not None:
-            raise InputError(f"a {kind} has no --{key}")
+            raise InputError(f"a {kind} has no --{key.replace('_', '-')}")

@@ -2,19 +2,32 @@
 
 Against a plane a sphere is a point with a radius, a capsule two of them, a box its corners, an ellipsoid
 itself, all exactly. A cylinder is two flat ellipsoids, as wide as its ends and `FLATNESS` of its radius
-thick, which round its edges off by that much.
+thick, which round its edges off by that much. A mesh is corners of its convex hull, so many that its
+extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.placement import Placement
+from kinetree.errors import FileError, MissingExtraError
+from kinetree.formats.mesh_file import mesh_surfaces
+from kinetree.formats.passed_over import PassedOver
+from kinetree.model.body import Shape
+from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP
 
 FLATNESS = 0.02  # thickness of the ends of cylinders, of their radius
+ROUGHNESS = 0.01  # of the size of a mesh
+CORNERS = 32  # of a mesh
+DIRECTIONS = 400  # in which the extent of a mesh is compared
+AT_ONCE = 10_000  # corners of a mesh that are looked at together
 
 
 class Ball(NamedTuple):
@@ -54,3 +67,86 @@ def balls(kind: str, size: tuple[float, float, float]) -> list[Ball]:
         return [Ball(sign * (y - thin) * up, np.diag([x, x, thin])) for sign in (-1.0, 1.0)]
     signs = np.array([(a, b, c) for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)], dtype=np.float64)
     return [Ball(corner, none) for corner in signs * (x, y, z)]
+
+
+def corner_balls(points: Array) -> list[Ball]:
+    """What a mesh with corners (n, 3) touches with."""
+    return [Ball(corner, np.zeros((3, 3))) for corner in few_corners(points)]
+
+
+def few_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS) -> Array:
+    """Some of the points (n, 3), that reach as far as all of them in every direction, within a tolerance.
+
+    The tolerance is relative to the size; at most ``most`` points are taken, one after the other where the
+    lack is largest.
+
+    >>> cube = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 0.5, 1)], dtype=float)
+    >>> len(few_corners(cube))
+    8
+    """
+    turns = np.arange(DIRECTIONS) + 0.5
+    height = 1.0 - 2.0 * turns / DIRECTIONS
+    around = np.pi * (1.0 + np.sqrt(5.0)) * turns
+    across = np.sqrt(1.0 - height**2)
+    directions = np.column_stack([across * np.cos(around), across * np.sin(around), height])
+    best, full = np.zeros(DIRECTIONS, dtype=np.int64), np.full(DIRECTIONS, -np.inf)
+    for start in range(0, len(points), AT_ONCE):
+        reach = directions @ points[start : start + AT_ONCE].T
+        found = reach.argmax(axis=1)
+        farther = reach[np.arange(DIRECTIONS), found] > full
+        best[farther] = start + found[farther]
+        full = np.maximum(full, reach.max(axis=1))
+    size = float(np.ptp(points, axis=0).max())
+    chosen = [int(best[0])]
+    got = directions @ points[chosen[0]]
+    while len(chosen) < most:
+        lack = full - got
+        d = int(np.argmax(lack))
+        if lack[d] <= tolerance * size:
+            break
+        chosen.append(int(best[d]))
+        got = np.maximum(got, directions @ points[chosen[-1]])
+    kept: Array = points[chosen]
+    return kept
+
+
+def shape_points(
+    shape: Shape, name: str, body: str, friction: float | None, place: str, passed: PassedOver
+) -> Iterator[ContactPoint]:
+    """The contact points of a collision of a body, called ``name`` with a number if there are several.
+
+    A mesh that cannot be read is mentioned; ``place`` begins the message.
+    """
+    found = _shape_balls(shape, place, passed)
+    where = Placement() if shape.kind == "mesh" else shape.placement
+    for number, ball in enumerate(found, start=1):
+        own = name if len(found) == 1 else f"{name}_{number}"
+        yield ContactPoint(own, body, frozen(ball.position), ball.radius, ball.half_axes, friction).moved(
+            body, where
+        )
+
+
+def _shape_balls(shape: Shape, place: str, passed: PassedOver) -> list[Ball]:
+    if shape.kind == "mesh":
+        try:
+            return corner_balls(np.concatenate([x.corners for x in mesh_surfaces(shape)]))
+        except (FileError, MissingExtraError) as reason:
+            passed.mention("not-used", "contact of meshes that cannot be read", f"{place}: {reason}")
+            return []
+    values = [float(x) for x in shape.size]
+    if shape.kind == "box":
+        x, y, z = (0.5 * value for value in values)
+    elif shape.kind == "ellipsoid":
+        x, y, z = values
+    else:
+        x, y, z = values[0], 0.5 * values[-1], 0.0
+    return balls(shape.kind, (x, y, z)) if x > 0.0 else []
+
+
+def with_new_name(point: ContactPoint, taken: set[str]) -> ContactPoint:
+    """The point, with underscores behind its name if that is taken; its name is taken from now on."""
+    name = point.name
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return point if name == point.name else replace(point, name=name)

@@ -7,7 +7,7 @@ import difflib
 import errno
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +18,11 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 
 LARGEST_FILE = 50_000_000  # bytes
-READ_OPTIONS = {
+READ_OPTIONS: dict[str, tuple[str, ...]] = {
     ".toml": (),
-    ".urdf": ("floating_base", "allow_unphysical", "folder", "packages", "root", "strict", "armature"),
-    ".xml": ("allow_unphysical", "folder", "strict", "armature"),
+    ".xml": ("allow_unphysical", "folder", "strict", "armature", "contacts"),
 }
+READ_OPTIONS[".urdf"] = ("floating_base", "packages", "root", *READ_OPTIONS[".xml"])
 READ_OPTIONS[".xacro"] = READ_OPTIONS[".sdf"] = READ_OPTIONS[".world"] = READ_OPTIONS[".urdf"]
 PathLike = str | os.PathLike[str]
 Format = TypeVar("Format", bound=Callable[..., object])
@@ -37,6 +37,7 @@ def load(
     packages: Mapping[str, PathLike] | None = None,
     root: str | None = None,
     armature: float | Mapping[str, float] | None = None,
+    contacts: bool | Iterable[str] | None = None,
     strict: bool = False,
 ) -> Mechanism:
     """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
@@ -46,10 +47,13 @@ def load(
     to start from where several have no parent, or the model of an SDF world. Shapes keep the paths of mesh
     files relative to ``folder``, by default the file's own; ``packages`` are folders by the name behind
     package:// and model://. ``armature`` (kg m^2, kg) is given to joints that have none, one number for all
-    or by name, so that joints which move no inertia have forward dynamics. What a URDF, SDF or MJCF file has
-    beyond the format, and inertias that no body has, are accepted with a warning; ``allow_unphysical`` says
-    that the inertias are meant, ``strict`` refuses both. A TOML file says all that itself. Instead of a path,
-    "example-robot-data:panda" is a file of an installed package; see :func:`kinetree.zoo.installed_models`.
+    or by name, so that joints which move no inertia have forward dynamics. Collisions of bodies that a free
+    joint carries become contact points, where the file has a floor those of all bodies that move;
+    ``contacts`` are names of the bodies that do instead, True for all that move, False for none. What a
+    URDF, SDF or MJCF file has beyond the format, and inertias that no body has, are accepted with a warning;
+    ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses both. A TOML file says all that
+    itself. Instead of a path, "example-robot-data:panda" is a file of an installed package; see
+    :func:`kinetree.zoo.installed_models`.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -69,14 +73,16 @@ def load(
         "root": root,
         "strict": strict,
         "armature": armature,
+        "contacts": contacts,
     }
     given = {
         name: value
         for name, value in options.items()
-        if value is not None and (value is not False or name == "floating_base")
+        if value is not None and (value is not False or name in ("floating_base", "contacts"))
     }
     for name in given:
-        if name not in READ_OPTIONS[place.suffix.lower()] and given[name] is not False:
+        unset = given[name] is False and name != "contacts"
+        if name not in READ_OPTIONS[place.suffix.lower()] and not unset:
             raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
     check_readable(place)
     known = {name: given[name] for name in READ_OPTIONS[place.suffix.lower()] if name in given}

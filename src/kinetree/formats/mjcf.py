@@ -26,6 +26,7 @@ from kinetree.errors import (
     listed,
     shown,
 )
+from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.files import read_text
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.mjcf_bodies import mechanism_from_compiled
@@ -46,7 +47,11 @@ SUFFIXES = (  # of files that a model may name outside its folder
 
 
 def load_mjcf(
-    path: PathLike, allow_unphysical: bool = False, folder: PathLike | None = None, strict: bool = False
+    path: PathLike,
+    allow_unphysical: bool = False,
+    folder: PathLike | None = None,
+    strict: bool = False,
+    contacts: Contacts = None,
 ) -> Mechanism:
     """The mechanism an MJCF file describes, with the dynamics that MuJoCo gives it.
 
@@ -58,12 +63,12 @@ def load_mjcf(
     a relative path at most four folders above; shapes keep mesh paths relative to the folder. Meshes that are
     not there are left out of the picture where no mass depends on them. Geoms that may touch the floor become
     contact points with the file's friction, the floor :attr:`Mechanism.floor`, sites frames, keyframes named
-    states, motors and servos actuators. Whatever a mechanism cannot hold is left out with one warning that
-    names it, a line each. ``allow_unphysical`` says that
-    inertias which no body has are meant (see :class:`kinetree.Inertia`); MuJoCo refuses most of them itself.
+    states, motors and servos actuators; ``contacts`` chooses other bodies (:func:`kinetree.load`). Whatever a
+    mechanism cannot hold is left out with one warning that names it, a line each. ``allow_unphysical`` says
+    that inertias which no body has are meant (see :class:`kinetree.Inertia`); MuJoCo refuses most of them.
     ``strict`` refuses these, files above the folder and missing meshes.
     """
-    mujoco = _mujoco()
+    mujoco, choice = _mujoco(), ContactChoice.of(contacts)
     if not isinstance(path, str | os.PathLike):
         raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
     file = Path(path)
@@ -80,7 +85,7 @@ def load_mjcf(
     if missing and not strict:
         compiled.left_out.append(f"meshes and textures that are not there ({listed(missing, 4)})")
     shapes = ShapeReader(compiled, inside, elements)
-    return _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path))
+    return _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path), choice)
 
 
 def mechanism_from_mjcf(
@@ -104,7 +109,7 @@ def mechanism_from_mjcf(
     _check_no_nan(elements)
     compiled = _compiled(mujoco, mujoco.MjModel.from_xml_string, text, source)
     shapes = ShapeReader(compiled, MeshFolder(), elements)
-    return _mechanism(compiled, shapes, allow_unphysical, strict, source, source)
+    return _mechanism(compiled, shapes, allow_unphysical, strict, source, source, ContactChoice())
 
 
 def _mujoco() -> Any:
@@ -141,11 +146,13 @@ def _mechanism(
     strict: bool,
     title: str,
     source: str,
+    choice: ContactChoice,
 ) -> Mechanism:
     """The mechanism, with one warning for all that was left out and one for inertias that no body has."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # each part refuses what is not finite, by name
-            mechanism = mechanism_from_compiled(compiled, title, allow_unphysical or not strict, shapes)
+            allowed = allow_unphysical or not strict
+            mechanism = mechanism_from_compiled(compiled, title, allowed, shapes, choice)
     except ModelError as reason:
         raise ModelError(f"{source}: {reason}") from None
     if not allow_unphysical:

@@ -17,6 +17,7 @@ from kinetree.algebra.arrays import Array, number, vector
 from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import ModelError
+from kinetree.formats.contact_choice import ContactChoice
 from kinetree.formats.mjcf_actuators import actuators
 from kinetree.formats.mjcf_compiled import (
     CompiledModel,
@@ -42,7 +43,11 @@ KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "spherical", "free":
 
 
 def mechanism_from_compiled(
-    compiled: CompiledModel, title: str, allow_unphysical: bool, shapes: ShapeReader
+    compiled: CompiledModel,
+    title: str,
+    allow_unphysical: bool,
+    shapes: ShapeReader,
+    choice: ContactChoice,
 ) -> Mechanism:
     """The mechanism; what it cannot hold is listed in ``compiled.left_out``."""
     m = compiled.m
@@ -55,7 +60,7 @@ def mechanism_from_compiled(
         body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b), _compensation(compiled, b))
         links += _links(compiled, b, body, joints)
     gravity = m.opt.gravity if compiled.works("GRAVITY") else np.zeros(3)
-    points, floor = contacts(compiled)
+    points, floor = contacts(compiled, choice)
     made, numbers = actuators(compiled, mimics)
     return Mechanism(
         compiled.title(title),

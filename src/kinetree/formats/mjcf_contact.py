@@ -1,9 +1,8 @@
 """Geoms of a compiled MuJoCo model that may touch the floor, as contact points; the floor itself.
 
-Shapes are points, spheres and ellipsoids as `contact_shapes` makes them. A mesh is corners of its convex
-hull, so many that its extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. On
-a height field the same points touch a smooth surface near MuJoCo's triangles (`triangles`). The
-margin at which contact begins is added to the radius of points and spheres.
+Shapes are points, spheres and ellipsoids as `contact_shapes` makes them. On a height field the same points
+touch a smooth surface near MuJoCo's triangles (`triangles`). The margin at which contact begins is added to
+the radius of points and spheres.
 """
 
 from __future__ import annotations
@@ -15,15 +14,13 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import listed
-from kinetree.formats.contact_shapes import Ball, balls
+from kinetree.formats.contact_choice import ContactChoice
+from kinetree.formats.contact_shapes import Ball, balls, corner_balls
 from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
 from kinetree.formats.triangles import NEAR, smooth_ground
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
 
-ROUGHNESS = 0.01  # of the size of a mesh
-CORNERS = 32  # of a mesh
-DIRECTIONS = 400  # in which the extent of a mesh is compared
 SOFT = 0.5  # a first number of solimp below this lets bodies sink in by millimetres; MuJoCo's own is 0.9
 LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, others are walls
 TRIAL = """
@@ -33,21 +30,28 @@ TRIAL = """
 SHAPES = ("sphere", "capsule", "box", "ellipsoid", "cylinder", "mesh")
 
 
-def contacts(compiled: CompiledModel) -> tuple[list[ContactPoint], Floor | None]:
+def contacts(compiled: CompiledModel, choice: ContactChoice) -> tuple[list[ContactPoint], Floor | None]:
     """The contact points of all geoms that may touch the floor, and the floor, if there is one.
 
-    Without a floor in the file, geoms of bodies that float, which may touch a usual floor, have points.
+    Without a floor in the file, geoms of bodies that float, which may touch a usual floor, have points,
+    unless other bodies are chosen.
     """
     if not compiled.works("CONTACT", "CONSTRAINT"):
         return [], None
     m = compiled.m
     g = _floor_geom(compiled)
     touching = [k for k in range(m.ngeom) if m.body_weldid[m.geom_bodyid[k]] != 0 and _meets(compiled, k, g)]
-    if g is None:
-        touching = [k for k in touching if _floats(compiled, int(m.geom_bodyid[k]))]
+    choice.check_names(compiled.bodies[1:])
+    bodies = {k: int(m.geom_bodyid[k]) for k in touching}
+    touching = [
+        k
+        for k, b in bodies.items()
+        if choice.wants(compiled.bodies[b], g is not None or _floats(compiled, b))
+    ]
     points: list[ContactPoint] = []
     for k in touching:
         points += _points(compiled, k, g)
+    choice.check_found(points)
     _note_others(compiled, g, touching)
     _note_soft(compiled, g, touching)
     floor = None if g is None else _floor(compiled, g)
@@ -277,7 +281,7 @@ def _balls(compiled: CompiledModel, k: int) -> list[Ball]:
     m = compiled.m
     kind = compiled.label("mjtGeom", m.geom_type[k])
     if kind == "mesh":
-        return [Ball(corner, np.zeros((3, 3))) for corner in few_corners(_vertices(compiled, k))]
+        return corner_balls(_vertices(compiled, k))
     x, y, z = (float(size) for size in m.geom_size[k])
     return balls(kind, (x, y, z))
 
@@ -294,33 +298,3 @@ def _vertices(compiled: CompiledModel, k: int) -> Array:
     chosen = m.mesh_graph[address + 2 + count : address + 2 + 2 * count]
     corners: Array = points[chosen]
     return corners
-
-
-def few_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS) -> Array:
-    """Some of the points (n, 3), that reach as far as all of them in every direction, within a tolerance.
-
-    The tolerance is relative to the size; at most ``most`` points are taken, one after the other where the
-    lack is largest.
-
-    >>> cube = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 0.5, 1)], dtype=float)
-    >>> len(few_corners(cube))
-    8
-    """
-    turns = np.arange(DIRECTIONS) + 0.5
-    height = 1.0 - 2.0 * turns / DIRECTIONS
-    around = np.pi * (1.0 + np.sqrt(5.0)) * turns
-    across = np.sqrt(1.0 - height**2)
-    directions = np.column_stack([across * np.cos(around), across * np.sin(around), height])
-    reach = directions @ points.T
-    full, size = reach.max(axis=1), float(np.ptp(points, axis=0).max())
-    chosen = [int(np.argmax(reach[0]))]
-    got = reach[:, chosen[0]].copy()
-    while len(chosen) < most:
-        lack = full - got
-        d = int(np.argmax(lack))
-        if lack[d] <= tolerance * size:
-            break
-        chosen.append(int(np.argmax(reach[d])))
-        got = np.maximum(got, reach[:, chosen[-1]])
-    kept: Array = points[chosen]
-    return kept

@@ -17,16 +17,17 @@ import numpy as np
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.algebra.placement import Placement
 from kinetree.errors import InputError, ModelError, shown, unknown_name
+from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.sdf_contact import contact_points, floor_of
 from kinetree.formats.sdf_document import Documents
-from kinetree.formats.sdf_elements import joint_type, joints_of, link_body, mimic_of
+from kinetree.formats.sdf_elements import joint_type, joints_of, link_body, mimic_of, shape_of, undrawn
 from kinetree.formats.sdf_scope import MODEL, Scope
 from kinetree.formats.sdf_values import flag, vector, word
 from kinetree.formats.xml_file import Element, file_bytes
-from kinetree.model.body import WORLD, Body
+from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
 from kinetree.model.frame import Frame
@@ -50,6 +51,7 @@ class SdfOptions:
     floating_base: bool | None = None
     root: str | None = None
     strict: bool = False
+    contacts: ContactChoice = field(default_factory=ContactChoice)
 
 
 def load_sdf(
@@ -60,6 +62,7 @@ def load_sdf(
     packages: Packages | None = None,
     root: str | None = None,
     strict: bool = False,
+    contacts: Contacts = None,
 ) -> Mechanism:
     """The mechanism an SDF file describes.
 
@@ -69,14 +72,14 @@ def load_sdf(
     their links and their names, ``nested::link`` in nested models; a joint that turns about an axis beside
     its link's origin carries an empty body called like the joint with '_frame'. ``q`` follows the order of
     the <joint> elements. Joints that close loops become cut joints, <frame> elements frames. Collisions of
-    models that float become contact points with their friction, a plane of a static model the floor. Files
-    named by <include> must be inside the file's folder, or inside ``folder``, or in a model or package that
-    is known.
+    models that float become contact points with their friction, a plane of a static model the floor;
+    ``contacts`` chooses other bodies (:func:`kinetree.load`). Files named by <include> must be inside the
+    file's folder, or inside ``folder``, or in a model or package that is known.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of an SDF file must be a text or a path, got {shown(path)}")
     file = Path(path)
-    options = SdfOptions(allow_unphysical, floating_base, root, strict)
+    options = SdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts))
     passed = PassedOver(str(path), strict)
     mechanism = read_sdf(file_bytes(file), MeshFolder.around(file, folder, packages), options, passed)
     _warn(mechanism, options, passed)
@@ -295,13 +298,31 @@ class _Model:
                 held.add(link.body.name)
             if link.parent in floating or (link.parent == WORLD and link.joint.is_free):
                 floating.add(link.body.name)
+        choice = self.options.contacts
+        choice.check_names(self.elements)
         moving = [
             link.body.name
             for link in links
             if link.body.name in self.elements and link.body.name not in held
-            if floor is not None or link.body.name in floating
+            if choice.wants(link.body.name, floor is not None or link.body.name in floating)
         ]
-        return tuple(contact_points(self.elements, moving, floor, self.passed))
+        solids = {name: self._solids(name) for name in moving}
+        points = tuple(contact_points(solids, floor, self.passed))
+        choice.check_found(points)
+        return points
+
+    def _solids(self, name: str) -> list[tuple[Element, Shape]]:
+        """The collisions of a link and their shapes; what is wrong with one is said where it is drawn."""
+        quiet, found = PassedOver(self.passed.source), []
+        folder = self.documents.folders[self.elements[name].source]
+        for collision in self.elements[name].all("collision"):
+            shape = shape_of(collision, folder, quiet)
+            if shape is not None:
+                found.append((collision, shape))
+            elif (tag := undrawn(collision)) is not None:
+                message = f"{collision.place}: a {tag} does not touch the ground"
+                self.passed.mention("not-used", f"contact of <{tag}> collisions", message)
+        return found
 
     def _gravity(self, root: Element) -> Array:
         world = root.one(WORLD)

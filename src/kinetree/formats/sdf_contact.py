@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array, frozen
+from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
-from kinetree.errors import KinetreeError
-from kinetree.formats.contact_shapes import balls
+from kinetree.formats.contact_shapes import shape_points, with_new_name
 from kinetree.formats.passed_over import PassedOver
-from kinetree.formats.sdf_elements import ROUND, SIZES
 from kinetree.formats.sdf_values import flag, number, pose, vector
 from kinetree.formats.xml_file import Element
+from kinetree.model.body import Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
 
@@ -26,23 +25,17 @@ LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, 
 
 
 def contact_points(
-    links: Mapping[str, Element], moving: Sequence[str], floor: Floor | None, passed: PassedOver
+    solids: Mapping[str, Sequence[tuple[Element, Shape]]], floor: Floor | None, passed: PassedOver
 ) -> Iterator[ContactPoint]:
-    """The points of the collisions of links by name, of those that move."""
+    """The points of the collisions, with their shapes, of links by name."""
     taken: set[str] = set()
-    for name in moving:
-        for k, collision in enumerate(links[name].all("collision")):
+    for name, found in solids.items():
+        for k, (collision, shape) in enumerate(found):
             own = f"{name}_{collision.attributes.get('name', '') or k}"
             mu = _friction(collision)
             mu = mu if floor is None else min(mu, floor.friction)
-            found = _balls(collision, passed)
-            for number_, (position, radius, half) in enumerate(found, start=1):
-                label = own if len(found) == 1 else f"{own}_{number_}"
-                while label in taken:
-                    label += "_"
-                taken.add(label)
-                point = ContactPoint(label, name, frozen(position), radius, half, mu)
-                yield point.moved(name, pose(collision))
+            for point in shape_points(shape, own, name, mu, collision.place, passed):
+                yield with_new_name(point, taken)
 
 
 def floor_of(root: Element, gravity: Array) -> Floor | None:
@@ -78,26 +71,3 @@ def _friction(collision: Element) -> float:
     for tag in ("surface", "friction", "ode"):
         place = None if place is None else place.one(tag)
     return max(0.0, number(place, "mu", FRICTION))
-
-
-def _balls(collision: Element, passed: PassedOver) -> list[tuple[Array, float, Array | None]]:
-    """Places, radii and half axes of what a collision touches with; none of meshes and the like."""
-    geometry = collision.one("geometry")
-    shape = next(iter(geometry.children), None) if geometry is not None else None
-    if shape is None or shape.tag == "plane":
-        return []
-    try:
-        if shape.tag in ROUND:
-            values = [number(shape, key, 1.0) for key in ROUND[shape.tag]]
-            radius, length = values[0], values[-1]
-            size = (radius, 0.5 * length, 0.0)
-        elif shape.tag in SIZES:
-            x, y, z = (float(x) for x in vector(shape, *SIZES[shape.tag]))
-            size = (x, y, z) if shape.tag == "ellipsoid" else (0.5 * x, 0.5 * y, 0.5 * z)
-        else:
-            message = f"{shape.place}: a {shape.tag} does not touch the ground"
-            passed.mention("not-used", f"contact of <{shape.tag}> collisions", message)
-            return []
-    except KinetreeError:
-        return []  # said where shapes are drawn
-    return [(ball.position, ball.radius, ball.half_axes) for ball in balls(shape.tag, size)]

@@ -55,8 +55,8 @@ def link_body(
 ) -> Body:
     """The body of a <link>, in the frame of the link."""
     inertia = _inertia(link, allow_unphysical, passed)
-    drawn = [_shape(x, folder, passed) for x in link.all("visual")]
-    solid = [_shape(x, folder, passed) for x in link.all("collision")]
+    drawn = [shape_of(x, folder, passed) for x in link.all("visual")]
+    solid = [shape_of(x, folder, passed) for x in link.all("collision")]
     shapes = [shape for shape in drawn if shape] or [shape for shape in solid if shape]
     weightless = 0.0 if flag(link, "gravity", True) else 1.0
     return placed(link, lambda: Body(name, inertia, tuple(shapes), weightless))
@@ -129,7 +129,7 @@ def _only_shape(drawn: Element) -> Element:
     return shapes[0]
 
 
-def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
+def shape_of(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | None:
     """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
     try:
         shape = _only_shape(drawn)
@@ -151,6 +151,13 @@ def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver) -> Shape | No
     except (FileError, ModelError) as reason:
         passed.note("missing-element", f"<{drawn.tag}> that cannot be drawn", str(reason), type(reason))
         return None
+
+
+def undrawn(drawn: Element) -> str | None:
+    """The tag of a shape that has no counterpart here, planes apart; None for others."""
+    geometry = drawn.one("geometry")
+    tags = [] if geometry is None else [x.tag for x in geometry.children]
+    return next((tag for tag in tags if tag in UNDRAWN and tag != "plane"), None)
 
 
 def _color(drawn: Element) -> tuple[float, float, float, float] | None:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kinetree.errors import FileError, InputError, ModelError, listed, shown, unknown_name
+from kinetree.formats.contact_choice import ContactChoice, Contacts
 from kinetree.formats.mesh_path import MeshFolder, Packages
 from kinetree.formats.mimics import resolved_mimics
 from kinetree.formats.passed_over import PassedOver, warn_of_unphysical
 from kinetree.formats.urdf_colors import material_colors
+from kinetree.formats.urdf_contact import contact_points
 from kinetree.formats.urdf_elements import (
     ONE_AXIS_TYPES,
     check_grammar,
@@ -50,6 +52,7 @@ class UrdfOptions:
     floating_base: bool = False
     root: str | None = None
     strict: bool = False
+    contacts: ContactChoice = field(default_factory=ContactChoice)
 
 
 def load_urdf(
@@ -60,14 +63,16 @@ def load_urdf(
     packages: Packages | None = None,
     root: str | None = None,
     strict: bool = False,
+    contacts: Contacts = None,
 ) -> Mechanism:
     """The mechanism a URDF file describes.
 
     The root link becomes a body fixed to the world, or carried by a free joint if ``floating_base``; only a
     root called 'world' is the world itself. ``q`` follows the order of the <joint> elements,
-    parents first. ``root`` names the link to start from where several have no parent. Mesh files are not
-    opened; shapes keep their paths relative to the file's folder, or to ``folder``, a folder around it such
-    as the package's. ``packages`` are folders by the name that stands behind package://.
+    parents first. ``root`` names the link to start from where several have no parent. On a floating base,
+    collisions become contact points; ``contacts`` chooses other bodies (:func:`kinetree.load`). Mesh files
+    are opened only for these; shapes keep their paths relative to the file's folder, or to ``folder``, a
+    folder around it such as the package's. ``packages`` are folders by the name behind package://.
 
     What a file has beyond the format, and inertias that no body has (see :class:`kinetree.Inertia`), are
     accepted with one warning each; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses
@@ -76,7 +81,7 @@ def load_urdf(
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of a URDF file must be a text or a path, got {shown(path)}")
     file = Path(path)
-    options = UrdfOptions(allow_unphysical, floating_base, root, strict)
+    options = UrdfOptions(allow_unphysical, floating_base, root, strict, ContactChoice.of(contacts))
     passed = PassedOver(str(path), strict)
     mechanism = read_urdf(file, MeshFolder.around(file, folder, packages), options, passed)
     _warn(mechanism, options, passed)
@@ -146,7 +151,9 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
         mimic = mimics.get(joint.text("name"))
         made.append(Link(bodies[child], joint_of(joint, mimic, passed), parent, placement(joint)))
     try:
-        mechanism = Mechanism(robot.attributes.get("name") or Path(robot.source).stem, tuple(made))
+        points = contact_points(robot, made, folder, options.contacts, passed)
+        name = robot.attributes.get("name") or Path(robot.source).stem
+        mechanism = Mechanism(name, tuple(made), contact_points=points)
     except ModelError as reason:
         raise ModelError(f"{robot.place}: {reason}") from None
     return with_loop_elements(mechanism, robot, passed)

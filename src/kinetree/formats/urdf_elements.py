@@ -107,8 +107,8 @@ def link_body(
     ``colors`` are those of the file's materials by name.
     """
     inertia = _inertia(link.one("inertial"), allow_unphysical, passed)
-    visual = [_shape(x, folder, passed, colors or {}) for x in link.all("visual")]
-    collision = [_shape(x, folder, passed, {}) for x in link.all("collision")]
+    visual = [shape_of(x, folder, passed, colors or {}) for x in link.all("visual")]
+    collision = [shape_of(x, folder, passed) for x in link.all("collision")]
     shapes = [shape for shape in visual if shape] or [shape for shape in collision if shape]
     return placed(link, lambda: Body(link.text("name"), inertia, tuple(shapes)))
 
@@ -151,10 +151,12 @@ def _moment(tensor: Element | None, passed: PassedOver) -> Array:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _shape(drawn: Element, folder: MeshFolder, passed: PassedOver, colors: Colors) -> Shape | None:
+def shape_of(
+    drawn: Element, folder: MeshFolder, passed: PassedOver, colors: Colors | None = None
+) -> Shape | None:
     """A shape from <visual> or <collision>; None if it cannot be drawn, which changes no dynamics."""
     try:
-        return _drawn_shape(drawn, folder, passed, colors)
+        return _drawn_shape(drawn, folder, passed, colors or {})
     except (FileError, ModelError) as reason:
         passed.note("missing-element", f"<{drawn.tag}> that cannot be drawn", str(reason), type(reason))
         return None

@@ -1,4 +1,4 @@
-"""Feet of a robot whose file has no contact points, as most of URDF have not: proposed from its ends."""
+"""Feet of a robot: those among its contact points, or proposed ones at its ends where a file has none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.errors import InputError
+from kinetree.control.walking.walker import walker_of
+from kinetree.errors import InputError, KinetreeError
 from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Link, Mechanism
@@ -17,6 +18,23 @@ DEEP = 0.6  # of the way to the lowest end, down to which a limb must reach to b
 ANKLES = 5  # degrees of freedom of a leg from which on a biped has soles
 NEAR = 0.02  # m by which a body that is fixed to a limb, such as a foot, may end above it
 SMALLEST = 0.02  # m: half of a sole's length
+
+
+def own_feet(mechanism: Mechanism) -> tuple[str, ...] | None:
+    """The bodies with the contact points of its feet; None if it has no points, or no feet among them.
+
+    >>> from kinetree.model import zoo
+    >>> own_feet(zoo.quadruped())
+    ('shank1', 'shank3', 'shank2', 'shank4')
+    """
+    if not mechanism.contact_points:
+        return None
+    try:
+        walker = walker_of(mechanism)
+    except KinetreeError:
+        return None
+    bodies = {point.name: point.body for point in mechanism.contact_points}
+    return tuple(dict.fromkeys(bodies[name] for foot in walker.feet for name in foot.contact_points))
 
 
 def proposed_feet(mechanism: Mechanism) -> tuple[ContactPoint, ...]:

@@ -30,12 +30,14 @@ READ_OPTIONS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("folder", "root"), (str,)),
     "packages": (dict,),
     "armature": (int, float, dict),
+    "contacts": (bool, list),
 }
 KINDS_OF_OPTIONS = {
     **dict.fromkeys(("floating_base", "allow_unphysical", "strict"), "true or false"),
     **dict.fromkeys(("folder", "root"), "a text"),
     "packages": "a table of folders by package",
     "armature": "a number or a table of numbers by joint",
+    "contacts": "true, false or a list of bodies",
 }
 DESCRIBED = ("body", "dh", "loop")
 

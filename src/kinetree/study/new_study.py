@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from kinetree.errors import AssemblyError, InputError, listed, unknown_name
 from kinetree.model import zoo
+from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
+from kinetree.study.models import FOREIGN
 
 TASKS = {
     "simulate": "how it moves by itself or under given torques",
@@ -18,8 +22,9 @@ TASKS = {
     "control": "how well a law follows a motion",
     "predict": "the best motion: the fastest within torque limits, or the smoothest",
 }
-WALK, GAIT = LEGGED = ("walk", "gait")
+STAND, WALK, GAIT = LEGGED = ("stand", "walk", "gait")
 TEMPLATES = TASKS | {
+    STAND: "a robot that stands on the ground, by its own servos or by PD control",
     WALK: "a robot with legs that walks by the walking law",
     GAIT: "the cheapest gait of a robot with legs",
 }
@@ -34,7 +39,7 @@ class StudyAnswers:
     model: str = "gripper"
     task: str = "simulate"
     duration: float = 1.0
-    floated: bool = False  # whether a free joint was put under the root of the model's file
+    options: Mapping[str, Any] = field(default_factory=dict)  # with which the model's file is read
 
     def __post_init__(self) -> None:
         if self.task not in TEMPLATES:
@@ -49,8 +54,10 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     >>> print(study_file(StudyAnswers("fall"), zoo.gripper()).splitlines()[3])
     [study]
     """
+    if answers.task == STAND and mechanism.states and mechanism.actuators:
+        answers = replace(answers, task="simulate")
     if answers.task in LEGGED:
-        return walking_study(answers, mechanism)
+        return legged_study(answers, mechanism)
     if not mechanism.n_dof:
         raise InputError(f"'{mechanism.name}' cannot move, so there is nothing to study")
     floating = any(link.joint.is_free for link in mechanism.links) and not mechanism.loops
@@ -79,26 +86,63 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             "[mechanism]",
             f"{'zoo' if named else 'file'} = {json.dumps(answers.model)}"
             + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else "  # beside this study"),
+            *option_lines(answers.options),
             "",
             *make(mechanism),
         ]
     ) + "\n"  # fmt: skip
 
 
-def walking_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
-    """The text of a study of a robot that walks, with feet where its file has none."""
-    from kinetree.study.feet import proposed_feet
+def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
+    """The text of a study of a robot with legs, with feet where its file has none that are known as such."""
+    from kinetree.study.feet import own_feet, proposed_feet
+    from kinetree.study.new_stand import standing_lines
     from kinetree.study.new_walk import gait_lines, walking_lines
 
-    if not mechanism.contact_points:
-        feet = proposed_feet(mechanism)
-        mechanism = replace(mechanism, contact_points=feet)
-    else:
-        feet = ()
+    options, feet = dict(answers.options), own_feet(mechanism)
+    is_foreign = answers.model.lower().endswith(FOREIGN)
+    added: tuple[ContactPoint, ...] = ()
+    if feet is None and (is_foreign or not mechanism.contact_points):
+        added = proposed_feet(mechanism)
+        if mechanism.contact_points:
+            options["contacts"] = False
+        mechanism = replace(mechanism, contact_points=added)
+    elif feet is not None and is_foreign and {x.body for x in mechanism.contact_points} - {*feet}:
+        options["contacts"] = list(feet)
+        kept = tuple(x for x in mechanism.contact_points if x.body in feet)
+        mechanism = replace(mechanism, contact_points=kept)
     if answers.task == GAIT:
-        return "\n".join(gait_lines(answers.name, answers.model, mechanism, feet, answers.floated)) + "\n"
-    lines = walking_lines(answers.name, answers.model, answers.duration, mechanism, feet, answers.floated)
+        lines = gait_lines(answers.name, answers.model, mechanism, added, options)
+    else:
+        make = standing_lines if answers.task == STAND else walking_lines
+        lines = make(answers.name, answers.model, answers.duration, mechanism, added, options)
     return "\n".join(lines) + "\n"
+
+
+def option_lines(options: Mapping[str, Any]) -> list[str]:
+    """The line with the options that the file of a mechanism is read with.
+
+    >>> option_lines({"floating_base": True, "contacts": ["foot"]})
+    ['parameters = { floating_base = true, contacts = ["foot"] }']
+    """
+    if not options:
+        return []
+    return [f"parameters = {_inline(options)}"]
+
+
+def _inline(value: Any) -> str:
+    """A value as TOML on one line."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(name)} = {_inline(x)}" for name, x in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(x) for x in value)}]"
+    return json.dumps(value)
+
+
+def _key(name: str) -> str:
+    plain = all(x.isascii() and (x.isalnum() or x in "-_") for x in name)
+    return name if plain and name else json.dumps(name)
 
 
 def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from kinetree.control.walking.law import DEFAULT_SPEED, FASTEST, POINT_FEET_SPEED
 from kinetree.control.walking.walker import Walker, walker_of
@@ -14,6 +16,7 @@ from kinetree.model.mechanism import Mechanism
 
 FIRM = 200.0  # stiffness of the ground, in m g / L
 DURATION = 5.0  # s
+NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 
 def walking_lines(
@@ -22,17 +25,17 @@ def walking_lines(
     duration: float,
     mechanism: Mechanism,
     feet: Sequence[ContactPoint] = (),
-    floated: bool = False,
+    options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study; ``feet`` are contact points that the model's file has not, with which the mechanism came.
 
-    ``floated`` shows that a free joint was put under the root of the file.
+    ``options`` are those that the model's file is read with.
     """
     walker = walker_of(mechanism)
     unit = math.sqrt(walker.gravity * walker.leg)
     speed = (DEFAULT_SPEED if walker.has_soles else POINT_FEET_SPEED) * unit
     return [
-        f"# {name}: {_described(walker)} walks.",
+        f"# {name}: {described(walker)} walks.",
         "# SI units and rad. Every key: kinetree schema --study",
         "# Run it:  kinetree run FILE --report walk.html      look at it:  kinetree show RESULT",
         "[study]",
@@ -40,7 +43,7 @@ def walking_lines(
         f"title = {json.dumps(name)}",
         f"duration = {duration:g}  # s",
         "",
-        *_mechanism(model, feet, floated),
+        *mechanism_lines(model, feet, options),
         "[controller]",
         'kind = "walking"',
         f"speed = {speed:.2g}  # m/s; up to {0.2 * unit:.2g} is easy, the most is {FASTEST * unit:.2g}; or",
@@ -51,7 +54,7 @@ def walking_lines(
         "# limits = 50  # N m; default the model's own, and at most 0.8 m g L",
         "",
         "[ground]",
-        f"stiffness = {_round(FIRM * mechanism.mass * walker.gravity / walker.leg)}  # N/m",
+        f"stiffness = {two_digits(FIRM * mechanism.mass * walker.gravity / walker.leg)}  # N/m",
         "friction = 0.7",
         "",
         "[output]",
@@ -63,7 +66,11 @@ def walking_lines(
 
 
 def gait_lines(
-    name: str, model: str, mechanism: Mechanism, feet: Sequence[ContactPoint] = (), floated: bool = False
+    name: str,
+    model: str,
+    mechanism: Mechanism,
+    feet: Sequence[ContactPoint] = (),
+    options: Mapping[str, Any] = NO_OPTIONS,
 ) -> list[str]:
     """The study of the cheapest gait; arguments as of :func:`walking_lines`."""
     from kinetree.studies.gaits.schedule import named_schedules
@@ -78,14 +85,14 @@ def gait_lines(
         )
         asked = [f"touchdown = {{ {each} }}  # of the cycle", "duty = 0.75  # of the cycle, on the ground"]
     return [
-        f"# {name}: the cheapest gait of {_described(walker)}.",
+        f"# {name}: the cheapest gait of {described(walker)}.",
         "# SI units and rad. Every key: kinetree schema --study",
         "# Run it:  kinetree run FILE --report gait.html      look at it:  kinetree show RESULT",
         "[study]",
         'task = "gait"',
         f"title = {json.dumps(name)}",
         "",
-        *_mechanism(model, feet, floated),
+        *mechanism_lines(model, feet, options),
         "[gait]",
         f"speed = {0.15 * unit:.2g}  # m/s",
         *asked,
@@ -98,17 +105,21 @@ def gait_lines(
     ]  # fmt: skip
 
 
-def _mechanism(model: str, feet: Sequence[ContactPoint], floated: bool) -> list[str]:
+def mechanism_lines(model: str, feet: Sequence[ContactPoint], options: Mapping[str, Any]) -> list[str]:
+    """The table of the mechanism: its file, how that is read, and feet that are added."""
+    from kinetree.study.new_study import option_lines
+
     return [
         "[mechanism]",
         f"{'zoo' if model in zoo.ZOO else 'file'} = {json.dumps(model)}",
-        *(["parameters = { floating_base = true }  # the file's root is free to move"] if floated else []),
+        *option_lines(options),
         *_feet(feet),
         "",
     ]
 
 
-def _described(walker: Walker) -> str:
+def described(walker: Walker) -> str:
+    """What walks, for the first line of the file."""
     feet = "feet" if walker.has_soles else "point feet"
     return f"'{walker.mechanism.name}' with {len(walker.feet)} legs of {walker.leg:.3g} m and {feet}"
 
@@ -116,7 +127,7 @@ def _described(walker: Walker) -> str:
 def _feet(feet: Sequence[ContactPoint]) -> list[str]:
     if not feet:
         return []
-    lines = ["", "# The file has no contact points. These were found at the ends of its limbs: look at them."]
+    lines = ["", "# The file has no contact points at feet. These were found at the ends of its limbs: look."]
     for point in feet:
         place = ", ".join(f"{x:.5g}" for x in point.position)
         ball = f"radius = {point.radius:g}" if point.radius else ""
@@ -131,7 +142,7 @@ def _feet(feet: Sequence[ContactPoint]) -> list[str]:
     return lines[:-1]
 
 
-def _round(x: float) -> str:
+def two_digits(x: float) -> str:
     """Two digits."""
     digits = math.floor(math.log10(x)) - 1
     return f"{round(x, -digits):g}"

@@ -25,6 +25,8 @@ ALONG = 0.7  # cosine beyond which two axes count as parallel
 POINT = 0.05  # extent of a sole, in L, below which a foot is a point
 CORNERS = 4  # contact points of a foot that are all of its sole; of more, the lowest are
 SOLE = 0.03  # height, in L, within which contact points of a foot belong to its sole
+ANKLE = 0.35  # distance, in L, of the last joint from the middle of a sole that it can rotate
+FLAT = 0.2  # height, in L, from which on few contact points of a foot are more than its sole
 ALIKE = 1.5  # by how much the lengths of legs may differ
 
 
@@ -243,19 +245,32 @@ def _is_point(chain: LegChain, leg: float) -> bool:
     return len(chain.points) == 1 or _extent(chain) < POINT * leg
 
 
+def _has_ankle(mechanism: Mechanism, chain: LegChain, q: Array, middle: Array, leg: float) -> bool:
+    """Whether the last joint of a leg is near its foot, so that it can rotate the sole."""
+    pose = forward_kinematics(mechanism, q)
+    last = [link.body.name for link in chain.links if not link.joint.is_fixed][-1]
+    k, joint = mechanism.body_index(chain.foot), pose.position[mechanism.body_index(last)]
+    return float(np.linalg.norm(pose.position[k] + pose.rotation[k] @ middle - joint)) < ANKLE * leg
+
+
 def _foot(
     mechanism: Mechanism, chain: LegChain, q: Array, up: Array, left: Array, leg: float, count: int
 ) -> Foot:
     pose, k = forward_kinematics(mechanism, q), mechanism.body_index(chain.foot)
     corners = np.array([point.position for point in chain.points])
-    heights = corners @ pose.rotation[k].T @ up
-    lowest = (heights <= heights.min() + SOLE * leg) | (len(corners) <= CORNERS)
+    upwards = pose.rotation[k].T @ up
+    heights = np.array([point.lowest(upwards) @ upwards for point in chain.points])
+    few = len(corners) <= CORNERS and float(np.ptp(heights)) <= FLAT * leg
+    lowest = (heights <= heights.min() + SOLE * leg) | few
     kept = [point for point, low in zip(chain.points, lowest, strict=True) if low]
     corners = corners[lowest]
     bending = tuple((mechanism.joint_index(name), sign) for name, sign in _bending(mechanism, chain, q, left))
     hip = _hip(mechanism, chain, q, left)
     names = tuple(point.name for point in chain.points)
-    if count > 2 or _is_point(chain, leg):
+    if count > 2 or _is_point(chain, leg) or not _has_ankle(mechanism, chain, q, corners.mean(axis=0), leg):
+        ball = chain.points[int(np.argmin(heights))]
+        if ball.radius:  # the foot stands on it, whatever else is there
+            corners, kept = ball.position[None], [ball]
         middle = corners.mean(axis=0)
         radius = float(np.mean([point.radius for point in kept]))
         return Foot(chain.foot, middle, names, middle[None], radius, hip, chain.joints, bending)
