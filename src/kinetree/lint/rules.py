@@ -47,7 +47,7 @@ RULES = {
     "impossible-body": Rule(
         ERROR, "Mass, centre, inertia or shape that no body has.",
         "Moments are about the centre of mass in kg m^2 and obey the triangle inequality; for a published "
-        "file that does not, see [unphysical inertias](how_to/models.md#inertias-that-no-body-has).",
+        "file that does not, see [unphysical inertias](how_to/models.md#unphysical-inertias).",
     ),
     "impossible-joint": Rule(ERROR, "A joint of unknown kind, axis or limits.", "The message says which."),
     "impossible-loop": Rule(ERROR, "A loop whose joint or place is none.", "The message says which."),
