@@ -37,7 +37,7 @@ def gripper_fall(result: kt.Result) -> Page:
     """Angles of the four joints."""
     order, labels = [0, 2, 1, 3], ("joint 1¹", "joint 2²", "joint 1²", "joint 1³")
     drift = largest(result.energy_error)
-    rows = [("largest error of the energy", f"{drift:.0e} J", "")]
+    rows = [("largest energy error", f"{drift:.0e} J", "")]
     return Page(each(result, "Fig. 6.3", "q", [GRIPPER[k] for k in order], labels), result.q.values[0], rows)
 
 
@@ -128,7 +128,7 @@ def joint_free(result: kt.Result) -> Page:
     """Accelerations of the first joint under 1 N m for four angles of the second."""
     found = [f"{1.0 / start:.3g}" for start in result.qdd.values[:, 0, 0]]
     return _by_angle(
-        result, "qdd", "acceleration", "rad/s²", "inertia felt", list(zip(found, "1212", strict=True))
+        result, "qdd", "acceleration", "rad/s²", "effective inertia", list(zip(found, "1212", strict=True))
     )
 
 

@@ -51,7 +51,7 @@ def _torques_alone(figure: str) -> Callable[[kt.Result], Page]:
         ]
         rows = [
             ("largest error of the crank", f"{largest(off):.1e} rad", "negligible"),
-            ("loops open by", f"{largest(result.loop_error):.0e} m", ""),
+            ("largest loop gap", f"{largest(result.loop_error):.0e} m", ""),
         ]
         return Page(panels, result.q.values[40], rows)
 
@@ -63,8 +63,8 @@ def _fall(figure: str, groups: Groups) -> Callable[[kt.Result], Page]:
 
     def page(result: kt.Result) -> Page:
         rows = [
-            ("largest error of the energy", f"{largest(result.energy_error):.0e} J", ""),
-            ("loops open by", f"{largest(result.loop_error):.0e} m", ""),
+            ("largest energy error", f"{largest(result.energy_error):.0e} J", ""),
+            ("largest loop gap", f"{largest(result.loop_error):.0e} m", ""),
         ]
         return Page(_angles(result, figure, groups), result.q.values[0], rows)
 

@@ -73,7 +73,7 @@ def gait(result: kt.Result) -> Page:
     ]
     rows = [("iterations", f"{int(result.statistics['iterations'])}", "")]
     if "tracked" in result.audit:
-        rows.append(("steps followed on the ground", f"{result.audit['tracked'].value:.0f}", ""))
+        rows.append(("steps in the simulation", f"{result.audit['tracked'].value:.0f}", ""))
     return Page(panels, result.q.values[len(result.time) // 3], rows)
 
 
@@ -100,7 +100,7 @@ def walker(result: kt.Result) -> Page:
         over_time(result, "crankshaft", "q", ("shaft_joint",), ("angle",)),
     ]
     travel = result.q.sel(joint="trunk_joint.tx").values
-    rows = [("way of the trunk", f"{abs(travel[-1] - travel[0]):.2f} m", "")]
+    rows = [("distance of the trunk", f"{abs(travel[-1] - travel[0]):.2f} m", "")]
     return Page(panels, result.q.values[len(result.time) // 2], rows)
 
 

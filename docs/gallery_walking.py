@@ -160,14 +160,14 @@ def _walk_rows(result: kt.Result, plan: Walk) -> list[tuple[str, str, str]]:
     first = t <= plan.step + 1e-9
     ahead = np.interp(plan.step, t, x) - x[0]
     return [
-        ("travels in the first step", f"{ahead:.2f} m in {plan.step:g} s", plan.travels),
-        ("travels on average", f"{per_step:.2f} m in {plan.step:g} s", plan.travels),
-        ("attitude changes in the first step by up to", f"{turned[first].max():.1f}°", plan.attitude),
-        ("attitude changes by up to", f"{turned.max():.1f}°", ""),
+        ("distance in the first step", f"{ahead:.2f} m in {plan.step:g} s", plan.travels),
+        ("mean distance per step", f"{per_step:.2f} m in {plan.step:g} s", plan.travels),
+        ("largest change of orientation in the first step", f"{turned[first].max():.1f}°", plan.attitude),
+        ("largest change of orientation", f"{turned.max():.1f}°", ""),
         ("first touch-down of leg 2 at", f"{_touch_down(result):.2f} s", plan.touches),
         ("largest torque, at a touch-down", f"{largest(result.tau):.0f} N m", ""),
-        ("joints off the gait by up to", f"{result.statistics['largest_error']:.0e} rad", ""),
-        ("largest error of the energy", f"{largest(result.energy_error):.0e} J", ""),
+        ("largest joint error", f"{result.statistics['largest_error']:.0e} rad", ""),
+        ("largest energy error", f"{largest(result.energy_error):.0e} J", ""),
     ]
 
 
@@ -231,7 +231,7 @@ def _lost(result: kt.Result, case: int, base: int = 6, limit: float = 0.05) -> t
     off, name = _off(result, case, base), str(result.case.values[case])
     beyond = off > limit
     when = f"after {result.time.values[beyond.argmax()]:.2f} s" if beyond.any() else "never"
-    return f"{name}: a joint is {limit:g} rad off", when, ""
+    return f"{name}: joint error exceeds {limit:g} rad", when, ""
 
 
 def forced_biped(result: kt.Result) -> Page:
@@ -250,7 +250,7 @@ def forced_biped(result: kt.Result) -> Page:
     worst = f"{largest(result.energy_error):.4f} J"
     rows = [_lost(result, k, 0, 0.01) for k in range(2)]
     rows[0] = (*rows[0][:2], "after 0.1 s")
-    return Page(panels, one.q.values[50], [*rows, ("largest error of the energy", worst, "0.0058 J")])
+    return Page(panels, one.q.values[50], [*rows, ("largest energy error", worst, "0.0058 J")])
 
 
 def dust(result: kt.Result) -> Page:

@@ -26,8 +26,8 @@ from kinetree.study.file import read_study
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "images" / "gallery"
 GOALS = {
-    "People who walk and lift": (
-        "Predicted from standing, with joint torques and ground reactions; [tutorial](tutorials/human.md).",
+    "Human walking and lifting": (
+        "Predicted motions with joint torques and ground reactions; [tutorial](tutorials/human.md).",
         (
             "walking",
             "lifting",
@@ -38,23 +38,23 @@ GOALS = {
         ),
     ),
     "Robots that walk, trot and jump": (
-        "On compliant ground, under control or as the gait of least effort; [tutorial](tutorials/walker.md).",
+        "On compliant ground, controlled or with minimum effort; [tutorial](tutorials/walker.md).",
         (
             *("quadruped_predicted_trot", "planar_biped_jump", "planar_biped_walk", "spatial_biped_walk"),
             *("quadruped_trot", "hexapod_tripod", "jansen_walk", "planar_biped_dust", "quadruped_grounds"),
             *("quadruped_fall",),
         ),
     ),
-    "The fastest or cheapest motion": (
-        "Time, effort and loads within the limits of motors and joints; [tutorial](tutorials/planner.md).",
+    "Optimal motions": (
+        "Minimum time, effort or loads within the limits of motors and joints; [tutorial](tutorials/planner.md).",
         (
             *("two_link_minimum_time", "stewart_minimum_time", "five_bar_minimum_time", "two_link_lifting"),
             *("two_link_lift_and_return", "two_arms_carry", "cart_pole_swing_up", "prismatic_arm"),
             *("two_link_pareto", "two_link_spared_joint", "two_link_starts"),
         ),
     ),
-    "Torques that a motion needs": (
-        "To choose motors and gearboxes; [tutorial](tutorials/arm.md).",
+    "Torques of a given motion": (
+        "For the choice of motors and gearboxes; [tutorial](tutorials/arm.md).",
         (
             *(
                 "kuka_inverse_dynamics",
@@ -66,18 +66,18 @@ GOALS = {
         ),
     ),
     "Parallel mechanisms and linkages": (
-        "Closed loops with the forces at their pins; [tutorial](tutorials/parallel.md).",
+        "Closed loops, with pin forces; [tutorial](tutorials/parallel.md).",
         (
             *("stewart_following", "three_rrr_circle", "four_bar_crank", "robotic_leg_crank"),
             *("three_rrr_free_fall", "four_bar_free_fall", "four_bar_forced_simulation"),
             *("robotic_leg_forced_simulation", "iftomm"),
         ),
     ),
-    "Controllers beside each other": (
+    "Comparison of controllers": (
         "With an exact model and with a wrong one; [tutorial](tutorials/motors.md).",
         ("quadruped_laws", "planar_biped_laws", "spatial_biped_laws", "hexapod_laws"),
     ),
-    "How far a simulation can be trusted": (
+    "Accuracy of simulations": (
         "Energy, integrators and open-loop torques; [tutorial](tutorials/teaching.md).",
         (
             *("gripper_free_fall", "kuka_free_fall", "gripper_two_ways", "biped_forced_simulation"),
@@ -90,11 +90,10 @@ LONG_NAME = 16  # letters of a line's name that leave no room for a second one b
 USUAL = 97.0  # percent of the values that are no peaks
 HEAD = """# Gallery
 
-What Kinetree can do, by goal. Each example is a study that comes with the package: run one with
-`kinetree run NAME`, copy and change it with `kinetree examples copy NAME FOLDER`. Broad pale lines are what
-was asked for. Many examples reproduce published figures, which the texts below the pictures cite;
-[figures of the sources](figures.md) has all of them, and what differs. This page is made by
-`python docs/make_gallery.py`.
+Examples by goal. Each example is a study file that comes with the package: run it with `kinetree run NAME`,
+copy it with `kinetree examples copy NAME FOLDER` and change it. Broad pale lines are reference motions. Many
+examples reproduce published figures, which the text below each picture cites; [figures of the
+sources](figures.md) lists all of them, with the differences. `python docs/make_gallery.py` writes this page.
 """
 
 
