@@ -46,7 +46,7 @@ GOALS = {
         ),
     ),
     "Optimal motions": (
-        "Minimum time, effort or loads within the limits of motors and joints; [tutorial](tutorials/planner.md).",
+        "Minimum time, effort or loads within given limits; [tutorial](tutorials/planner.md).",
         (
             *("two_link_minimum_time", "stewart_minimum_time", "five_bar_minimum_time", "two_link_lifting"),
             *("two_link_lift_and_return", "two_arms_carry", "cart_pole_swing_up", "prismatic_arm"),

@@ -376,7 +376,7 @@ def test_a_truncated_result_is_refused(saved, part):
     """Case 61."""
     whole = saved.read_bytes()
     saved.write_bytes(whole[: int(part * len(whole))])
-    with pytest.raises(kt.errors.FileError, match=r"run\.nc: .*(empty|incomplete|damaged|no NetCDF)"):
+    with pytest.raises(kt.errors.FileError, match=r"run\.nc: .*(empty|incomplete|damaged|not a NetCDF)"):
         kt.load_result(saved)
 
 
@@ -384,7 +384,7 @@ def test_a_changed_result_is_refused(saved):
     h5py = pytest.importorskip("h5py")
     with h5py.File(saved, "r+") as file:
         file["q"][0, 0] = 7.0
-    with pytest.raises(kt.errors.FileError, match="checksum does not fit"):
+    with pytest.raises(kt.errors.FileError, match="checksum does not match"):
         kt.load_result(saved)
 
 
@@ -406,6 +406,6 @@ class Trap:
 def test_a_pickle_is_never_opened(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("run.nc").write_bytes(pickle.dumps(Trap()))
-    with pytest.raises(kt.errors.FileError, match="no NetCDF-4 file"):
+    with pytest.raises(kt.errors.FileError, match="not a NetCDF-4 file"):
         kt.load_result("run.nc")
     assert not Path("touched").exists()

@@ -236,7 +236,7 @@ def test_a_full_disk_leaves_no_half_file(folder, monkeypatch):
     monkeypatch.setattr("kinetree.formats.files.os.replace", disk_full)
     result = kinetree("run", "fall.toml")
     assert result.exit_code == 2 and "fall.nc: cannot be written: No space left on device" in result.stderr
-    assert "nor could it be kept in" in result.stderr
+    assert "it could not be saved in" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == ["fall.toml", "laws.py"]
 
 
@@ -253,7 +253,7 @@ def test_a_disk_that_fills_up_during_the_work_costs_no_result(folder, monkeypatc
     monkeypatch.setattr("tempfile.tempdir", str(refuge))
     result = kinetree("run", "fall.toml", "--output", "new/inner/fall.nc")
     (kept,) = refuge.rglob("*.nc")
-    assert result.exit_code == 2 and f"No space left on device; it is kept as {kept}" in result.stderr
+    assert result.exit_code == 2 and f"No space left on device; it is saved as {kept}" in result.stderr
     assert kt.load_result(kept).complete
     assert not Path("new").exists()
 
@@ -343,7 +343,7 @@ def test_more_samples_than_can_be_kept_are_refused(folder):
 def test_too_little_memory_is_told(folder, monkeypatch):
     monkeypatch.setattr("kinetree.study.run.prepared", memory_full)
     result = kinetree("run", "fall.toml")
-    assert result.exit_code == 2 and "ask for fewer samples" in result.stderr
+    assert result.exit_code == 2 and "use fewer samples" in result.stderr
 
 
 def test_a_plot_of_what_there_is_not_is_doubted(folder):

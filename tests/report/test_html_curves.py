@@ -73,13 +73,13 @@ def fastest():
 
 def test_a_predicted_motion_shows_its_poses_and_its_search(fastest):
     page = report_html(fastest)
-    assert "The motion at a glance" in page and "How it was found" in page
+    assert "The motion at a glance" in page and "Optimization" in page
     assert page.count('<img class="picture"') == 3
 
 
 def test_other_motions_have_no_search():
     page = report_html(result_of("simulate"))
-    assert "How it was found" not in page and page.count('<img class="picture"') == 1
+    assert "Optimization" not in page and page.count('<img class="picture"') == 1
 
 
 def test_rounding_beside_another_unit_of_the_variable_is_not_drawn(rng):

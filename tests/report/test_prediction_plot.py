@@ -82,7 +82,7 @@ def test_units_have_panels_of_their_own_and_no_price_where_nothing_is_reached():
     assert [ax.get_ylabel() for ax in found.plot().axes] == [
         "q / m", "q / rad", "tau / N", "tau / (N m)", "force / N",
     ]  # fmt: skip
-    with pytest.raises(kt.errors.InputError, match="no limit is reached"):
+    with pytest.raises(kt.errors.InputError, match="no limit is active"):
         found.plot("price")
 
 
@@ -108,5 +108,5 @@ def test_forces_that_were_sought_are_drawn_with_their_bounds():
     limits = sorted(float(line.get_ydata()[0]) for line in ax.lines if line.get_gid() == "limit")
     assert limits == [-12.0, 9.0]
     assert any(patch.get_gid() == "reached" for patch in ax.patches)
-    with pytest.raises(kt.errors.InputError, match="nothing but the motion is sought"):
+    with pytest.raises(kt.errors.InputError, match="the motion is the only unknown"):
         kt.predict(minimum_time(segments=6)).plot("sought")

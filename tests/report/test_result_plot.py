@@ -204,7 +204,7 @@ def test_showing_opens_a_pyplot_figure(rng, monkeypatch):
         (("event_time",), {}, r"unknown variable"),
         (("q",), {"joints": ["joint9"]}, r"unknown joint 'joint9'"),
         (("q",), {"joints": "joint1"}, r"list of names, got the text 'joint1'"),
-        (("largest",), {}, r"'largest' .* is no number over time"),
+        (("largest",), {}, r"'largest' .* is not a number over time"),
     ],
 )
 def test_bad_choices_are_named(names, more, said, rng):

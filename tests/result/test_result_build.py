@@ -112,7 +112,7 @@ def test_missing_entries_only_where_they_may_be():
     assert np.isnan(build({"height": given}).height.values[1])
     with pytest.raises(InputError, match=r"'height' must be finite, got nan at time 0\.25 s"):
         build({"height": given[:4]})
-    with pytest.raises(InputError, match="no infinite"):
+    with pytest.raises(InputError, match="not infinite"):
         build({"height": ("time", [np.inf] * 5, "m", "height", True)})
 
 

@@ -31,7 +31,7 @@ def test_missing_files_and_folders(tmp_path):
     ("content", "said"),
     [
         (b"", "is empty"),
-        (b"time,q\n0,1\n", r"is no NetCDF-4 file; .*HDF5"),
+        (b"time,q\n0,1\n", r"is not a NetCDF-4 file; .*HDF5"),
         (b"CDF\x01\x00\x00\x00\x00", "classic format"),
         (b"\x89HDF\r\n\x1a\n", "incomplete or damaged"),
         (b"\x89HDF\r\n\x1a\n" + bytes(4000), "incomplete or damaged"),
@@ -73,7 +73,7 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path, rng):
 def test_foreign_netcdf(tmp_path):
     dataset = xarray.Dataset({"q": ("time", np.zeros(3))}, {"time": [0.0, 1.0, 2.0]})
     dataset.to_netcdf(tmp_path / "other.nc", engine="h5netcdf")
-    with pytest.raises(FileError, match=r"other\.nc: is no result of Kinetree: .*kinetree_format"):
+    with pytest.raises(FileError, match=r"other\.nc: is not a Kinetree result: .*kinetree_format"):
         load_result(tmp_path / "other.nc")
 
 
@@ -113,9 +113,9 @@ def test_newer_minor_version_is_read(saved):
         ("kinetree_format", "one", "is damaged: .*'one'"),
         ("settings", None, "lacks the attributes settings"),
         ("checksum", None, "lacks the attributes checksum"),
-        ("settings", '{"rtol": 1e-3}', "checksum does not fit"),
-        ("mechanism", 'name = "other"', "checksum does not fit"),
-        ("task", "inverse", "checksum does not fit"),
+        ("settings", '{"rtol": 1e-3}', "checksum does not match"),
+        ("mechanism", 'name = "other"', "checksum does not match"),
+        ("task", "inverse", "checksum does not match"),
     ],
 )
 def test_changed_texts_are_noticed(name, value, said, saved):
@@ -138,7 +138,7 @@ def test_missing_variable(saved):
 def test_changed_number_is_noticed(saved):
     with h5py.File(saved, "a") as file:
         file["tau"][0, 0] = np.nextafter(file["tau"][0, 0], np.inf)
-    with pytest.raises(FileError, match="checksum does not fit"):
+    with pytest.raises(FileError, match="checksum does not match"):
         load_result(saved)
 
 

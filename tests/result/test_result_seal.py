@@ -35,7 +35,7 @@ def test_every_flipped_byte_is_seen_before_the_file_is_opened(saved, monkeypatch
         damaged = bytearray(content)
         damaged[k] ^= 1 << int(k % 8)
         saved.write_bytes(damaged)
-        with pytest.raises(kt.errors.FileError, match="its seal does not fit"):
+        with pytest.raises(kt.errors.FileError, match="its checksum does not match"):
             kt.load_result(saved)
 
 

@@ -177,7 +177,7 @@ def test_the_command_runs_draws_and_goes_on(command, tmp_path):
         (("torques.toml", "--scheduler", "tcp://127.0.0.1:9"), "cannot be reached"),
         (("torques.toml", "--case-timeout", "-1"), "case_timeout"),
         (("torques.toml", "--set", "sweep.axis=[]"), "nothing varies"),
-        (("--status", "none.zarr"), "no such store"),
+        (("--status", "none.zarr"), "no such sweep store"),
         (("gripper_free_fall",), "has no table [sweep]"),
     ],
 )

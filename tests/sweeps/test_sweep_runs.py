@@ -180,7 +180,7 @@ def test_damaged_stores_are_refused(tmp_path):
     chunk.write_bytes(content)
     with pytest.raises(kt.errors.FileError, match="damaged"):
         kt.load_result(store)
-    with pytest.raises(kt.errors.FileError, match="no such store"):
+    with pytest.raises(kt.errors.FileError, match="no such sweep store"):
         kt.load_result(tmp_path / "none.zarr")
 
 

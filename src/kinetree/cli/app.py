@@ -38,21 +38,19 @@ Model = Annotated[
 ]
 MeshFolderOption = Annotated[
     Path | None,
-    typer.Option(
-        "--meshes", help="Folder of the mesh files, if they are no longer where they were.", metavar="FOLDER"
-    ),
+    typer.Option("--meshes", help="Folder of the mesh files, if they have moved.", metavar="FOLDER"),
 ]
 MeshesFrom = Annotated[
     str | None,
     typer.Option(
-        "--folder", help="Folder around a .urdf, .sdf or .xml file that its meshes are in.", metavar="FOLDER"
+        "--folder", help="Folder above a .urdf, .sdf or .xml file that contains its meshes.", metavar="FOLDER"
     ),
 ]
 Packages = Annotated[
     list[str] | None,
     typer.Option(
         "--packages",
-        help="Folder of a package:// or model:// of a .urdf or .sdf; may be repeated.",
+        help="Folder of a package:// or model:// in a .urdf or .sdf file; repeatable.",
         metavar="NAME=FOLDER",
     ),
 ]
@@ -60,24 +58,26 @@ FloatingBase = Annotated[
     bool | None,
     typer.Option(
         "--floating-base/--fixed-base",
-        help="Put the root of a .urdf on a free joint, or fix that of a .sdf to the world.",
+        help="Add a free joint at the root of a .urdf, or fix the root of a .sdf to the world.",
         show_default=False,
     ),
 ]
 Root = Annotated[
     str | None,
-    typer.Option("--root", help="Root link of a .urdf, or model of a .sdf, of several.", metavar="NAME"),
+    typer.Option(
+        "--root", help="Root link of a .urdf, or model of a .sdf, if there are several.", metavar="NAME"
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Plot = Annotated[
-    Path | None, typer.Option(help="Picture to write as well: .png, .pdf, .svg, .jpg.", metavar="FILE")
+    Path | None, typer.Option(help="Also write a picture: .png, .pdf, .svg, .jpg.", metavar="FILE")
 ]
-Page = Annotated[Path | None, typer.Option(help="Page to write as well: .html.", metavar="FILE")]
+Page = Annotated[Path | None, typer.Option(help="Also write a report: .html.", metavar="FILE")]
 AllowCode = Annotated[
     list[str] | None,
-    typer.Option(help="Python file beside the study that may be run; repeatable.", metavar="FILE.py"),
+    typer.Option(help="Python file next to the study that may be run; repeatable.", metavar="FILE.py"),
 ]
 
 
@@ -137,12 +137,12 @@ class Commands(TyperGroup):
             say("interrupted", stderr=True, style="red")
             raise typer.Exit(INTERRUPTED) from None
         except MemoryError:
-            show_error("the memory of this machine is not enough; ask for fewer samples, states or motions")
+            show_error("not enough memory; use fewer samples, states or motions")
             raise typer.Exit(BAD_INPUT) from None
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            show_error(f"what was found cannot be printed: {error.strerror}")
+            show_error(f"the output cannot be printed: {error.strerror}")
             raise typer.Exit(BAD_INPUT) from None
 
 

@@ -42,7 +42,7 @@ def check(
             autocompletion=complete_file_or_example,
         ),
     ],
-    strict: Annotated[bool, typer.Option("--strict", help="Let warnings fail too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
     floating_base: FloatingBase = None,
@@ -56,9 +56,9 @@ def check(
     """Check mechanism and study files: every error and warning.
 
     Each finding has file, line, severity and the name of its rule. Suspicious units are warnings: degrees
-    given as radians, millimetres as metres, grams as kilograms, inertias that do not fit mass and size.
+    given as radians, millimeters as meters, grams as kilograms, inertias that do not fit mass and size.
 
-    Exit codes: 0 nothing or warnings only, 2 errors, or warnings with --strict.
+    Exit codes: 0 no errors, 2 errors, or warnings with --strict.
 
     Example: kinetree check arm.toml robot.urdf
     """

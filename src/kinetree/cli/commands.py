@@ -9,34 +9,34 @@ from __future__ import annotations
 
 SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Studies": {
-        "new": ("new", "Make a mechanism or study file to begin with."),
+        "new": ("new", "Create a mechanism or study file from a template."),
         "check": ("check", "Check mechanism and study files: every error and warning."),
         "run": ("run", "Run a study and save its result."),
-        "sweep": ("sweep", "Run many cases of a study: grids, samples, starts, weights."),
+        "sweep": ("sweep", "Run many cases of a study: grids, samples, starts, Pareto fronts."),
         "examples": ("examples", "List the example studies, or copy one."),
-        "demo": ("demo", "Drive a gripper, let it fall, leave a picture and a table."),
+        "demo": ("demo", "Drive a gripper and let it fall; write a picture and a table."),
     },
     "Results": {
         "plot": ("results", "Draw a result over time into a picture file."),
         "report": ("report", "Write a result as a page with animation, curves and tables."),
         "compare": ("results", "Show how two results differ, as a table or picture."),
-        "validate": ("validate", "Put a result beside measurements: how human a gait is."),
-        "show": ("show", "Show a mechanism or a result on a page in the browser."),
-        "export": ("export", "Write a result as a table, a movie, for OpenSim, or its model."),
+        "validate": ("validate", "Compare a result with measured human gait."),
+        "show": ("show", "Show a mechanism or a result in the browser."),
+        "export": ("export", "Export a result: table, movie, OpenSim files, mechanism."),
     },
     "Mechanisms": {
         "zoo": ("models", "List mechanisms that come with Kinetree or another package."),
         "info": ("models", "Show a mechanism (tree, joints, modules, mobility) or a result."),
         "draw": ("models", "Draw a mechanism into a picture file."),
         "convert": ("models", "Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF."),
-        "verify": ("verify", "Compare all formulations of dynamics on a mechanism."),
+        "verify": ("verify", "Compare all formulations of the dynamics of a mechanism."),
         "derivatives": ("verify", "Compare the exact derivatives with numerical ones."),
         "bench": ("verify", "Time every quantity of a mechanism on this machine."),
     },
     "The library": {
         "formulations": ("models", "Show the formulations of the equations of motion."),
         "schema": ("models", "Print the JSON schema of mechanism or study files."),
-        "warmup": ("models", "Compile all algorithms now, so that no call has to wait."),
+        "warmup": ("models", "Compile all algorithms now, so that later calls start at once."),
     },
 }
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}

@@ -11,12 +11,12 @@ from kinetree.cli.app import Force, Quiet, app, console, output_option, progress
 @app.command()
 def demo(
     output: Annotated[
-        Path, output_option("Folder for demo.png and demo.csv; demo unless given.", "FOLDER")
+        Path, output_option("Folder for demo.png and demo.csv; default demo.", "FOLDER")
     ] = Path("demo"),
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Drive a gripper, let it fall, leave a picture and a table.
+    """Drive a gripper and let it fall; write a picture and a table.
 
     Example: kinetree demo --output mine
     """

@@ -33,20 +33,21 @@ def export(
         Path, typer.Argument(help="A result (.nc).", metavar="RESULT", autocompletion=complete_result)
     ],
     file: Annotated[Path | None, typer.Argument(help="File to write.", metavar="FILE")] = None,
-    output: Annotated[Path | None, output_option("File to write, instead of FILE.")] = None,
+    output: Annotated[Path | None, output_option("Same as FILE.")] = None,
     variable: Annotated[
         str,
         typer.Option(
-            help="For OpenSim: one over time and joint, e.g. tau.",
+            help="For OpenSim: variable over time and joint, e.g. tau.",
             metavar="NAME",
             autocompletion=complete_variable,
         ),
     ] = "q",
-    fps: Annotated[float, typer.Option(help="For movies: pictures per second.", metavar="NUMBER")] = 30.0,
+    fps: Annotated[float, typer.Option(help="For movies: frames per second.", metavar="NUMBER")] = 30.0,
     speed: Annotated[
         float | None,
         typer.Option(
-            help="For movies: 0.5 is slow motion, which short motions have by themselves.", metavar="NUMBER"
+            help="For movies: 0.5 is half speed; default slow motion for short motions, else 1.",
+            metavar="NUMBER",
         ),
     ] = None,
     size: Annotated[
@@ -55,20 +56,19 @@ def export(
     strides: Annotated[
         int | None,
         typer.Option(
-            help="Of walking: so many strides, out of a step and its mirror image.", metavar="NUMBER"
+            help="For walking: number of strides, made from a step and its mirror image.", metavar="NUMBER"
         ),
     ] = None,
     meshes: MeshFolderOption = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a result as a table, a movie, for OpenSim, or its model.
+    """Export a result: table, movie, OpenSim files, mechanism.
 
-    By the suffix of FILE: .csv a table; .mp4 or .gif a movie; .mot the coordinates for OpenSim (angles in
-    degrees; those of a human by the names of its gait models, rooted at the pelvis), .sto a variable for
-    OpenSim (SI units); .urdf or .toml the mechanism. With --variable
-    ground_reaction a .mot or .sto file has the forces on both feet, where they act, and moments, in OpenSim's
-    axes.
+    The suffix of FILE selects the format: .csv a table; .mp4 or .gif a movie; .mot coordinates for OpenSim
+    (angles in degrees; a human has the names of OpenSim's gait models, rooted at the pelvis); .sto a variable
+    for OpenSim (SI units); .urdf or .toml the mechanism. With --variable ground_reaction a .mot or .sto file
+    has the forces on both feet, their points of application and moments, in OpenSim's axes.
 
     Example: kinetree export walk.nc walk.mp4 --speed 0.5
     """

@@ -47,14 +47,14 @@ def info(
 ) -> None:
     """Show a mechanism (tree, joints, modules, mobility) or a result.
 
-    Of a result: task, variables, audit, settings, effort, and the versions it was made with.
+    For a result: task, variables, audit, settings, computing effort and versions.
 
     Example: kinetree info four_bar
     """
     options = read_options(folder, packages, floating_base, root)
     if Path(shown).suffix.lower() == ".nc":
         if options:
-            raise InputError(f"{shown}: is a result; the options for models are not for it")
+            raise InputError(f"{shown}: is a result; options of models do not apply")
         _result_info(Path(shown), as_json)
         return
     from kinetree.study.models import mechanism_of
@@ -86,7 +86,8 @@ def convert(
     source: Annotated[
         str,
         typer.Argument(
-            help="A .toml, .urdf, .xacro, .sdf, .xml (MJCF) file, a DH table as .csv, or a name of the zoo.",
+            help="A .toml, .urdf, .xacro, .sdf or .xml (MJCF) file, a DH table as .csv, or a name in the "
+            "zoo.",
             metavar="IN",
             autocompletion=complete_model,
         ),
@@ -97,14 +98,14 @@ def convert(
     convention: Annotated[
         str | None,
         typer.Option(
-            help="Of a DH table in .csv; modified unless given.",
+            help="Convention of a DH table in .csv; default modified.",
             metavar="classic|modified",
             autocompletion=lambda: ["modified", "classic"],
         ),
     ] = None,
     allow_unphysical: Annotated[
         bool,
-        typer.Option("--allow-unphysical", help="Inertias that no body has are meant (.urdf, .sdf, .xml)."),
+        typer.Option("--allow-unphysical", help="Accept unphysical inertias (.urdf, .sdf, .xml)."),
     ] = False,
     folder: MeshesFrom = None,
     packages: Packages = None,
@@ -116,9 +117,9 @@ def convert(
 ) -> None:
     """Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF.
 
-    What the other format cannot hold is left out and reported. A DH table in CSV has a header such as
-    name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and a row for every body; joint is
-    its kind, such as revolute or prismatic.
+    Whatever the other format cannot represent is left out and reported. A DH table in CSV has a header such
+    as name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and one row per body; joint is its kind,
+    such as revolute or prismatic.
 
     Example: kinetree convert arm.csv arm.urdf --convention classic
     """
@@ -144,15 +145,15 @@ def draw(
     model: Model,
     output: Annotated[
         Path | None,
-        output_option("Picture to write: .png, .pdf, .svg or .jpg; MODEL.png unless given."),
+        output_option("Picture to write: .png, .pdf, .svg or .jpg; default MODEL.png."),
     ] = None,
     q: Annotated[
         str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
-    labels: Annotated[bool, typer.Option("--labels", help="Write the names of the joints.")] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Show the names of the joints.")] = False,
     skeleton: Annotated[
         bool,
-        typer.Option("--skeleton", help="Draw joints and the links between them, not what bodies look like."),
+        typer.Option("--skeleton", help="Draw joints and links instead of shapes and meshes."),
     ] = False,
     graph: Annotated[
         bool, typer.Option("--graph", help="Draw bodies and joints as a graph, cut joints dashed.")
@@ -166,8 +167,8 @@ def draw(
 ) -> None:
     """Draw a mechanism into a picture file.
 
-    Bodies look as their file shows them: meshes (.stl, .obj; .dae and .glb with 'kinetree[meshes]'), shapes
-    and colours.
+    Bodies have the meshes (.stl, .obj; .dae and .glb with 'kinetree[meshes]'), shapes and colors of
+    the model file.
 
     Example: kinetree draw gripper --q 0,0.5,0.3,0.2 --labels
     """
@@ -177,7 +178,9 @@ def draw(
     from kinetree.study.models import mechanism_of
 
     if graph and (q is not None or labels or skeleton):
-        raise InputError("--graph shows bodies and joints, no pose: leave out --q, --labels and --skeleton")
+        raise InputError(
+            "--graph shows bodies and joints without a pose: leave out --q, --labels and --skeleton"
+        )
     mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
@@ -204,7 +207,7 @@ def zoo(
 ) -> None:
     """List mechanisms that come with Kinetree or another package.
 
-    Every command that reads a model takes those of packages as PACKAGE:NAME.
+    Every command that reads a model accepts models of packages as PACKAGE:NAME.
 
     Example: kinetree zoo --from example-robot-data
     """
@@ -243,9 +246,7 @@ def _installed_models(package: str, as_json: bool) -> None:
 
 @app.command()
 def schema(
-    study: Annotated[
-        bool, typer.Option("--study", help="That of study files instead of mechanism files.")
-    ] = False,
+    study: Annotated[bool, typer.Option("--study", help="Print the schema of study files instead.")] = False,
 ) -> None:
     """Print the JSON schema of mechanism or study files.
 
@@ -277,9 +278,9 @@ def formulations() -> None:
 
 @app.command()
 def warmup(quiet: Quiet = False) -> None:
-    """Compile all algorithms now, so that no call has to wait.
+    """Compile all algorithms now, so that later calls start at once.
 
-    It takes some minutes; later runs find the machine code on disk.
+    It takes some minutes; later runs load the machine code from disk.
 
     Example: kinetree warmup
     """
@@ -298,7 +299,7 @@ def warmup(quiet: Quiet = False) -> None:
 
         seconds = compile_all(show)
     place = cache_folder()
-    kept = f"kept in {place}" if place is not None else "kept in memory only"
+    kept = f"stored in {place}" if place is not None else "in memory only"
     if not quiet:
         say(f"All algorithms are ready ({seconds:.1f} s), {kept}")
 
@@ -308,4 +309,4 @@ def _numbers(text: str, what: str) -> list[float]:
     try:
         return [float(word) for word in words]
     except ValueError:
-        raise InputError(f"{what} must be numbers with commas between them, got '{text}'") from None
+        raise InputError(f"{what} must be numbers separated by commas, got '{text}'") from None

@@ -30,9 +30,9 @@ def complete_template(incomplete: str) -> list[str]:
 def new(
     kind: Annotated[
         str,
-        typer.Argument(help="What to make.", metavar="mechanism|study", autocompletion=lambda: list(KINDS)),
+        typer.Argument(help="Type of file.", metavar="mechanism|study", autocompletion=lambda: list(KINDS)),
     ],
-    name: Annotated[str, typer.Argument(help="Name; the file is NAME.toml.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="Name of the file, NAME.toml.", metavar="NAME")],
     template: Annotated[
         str | None,
         typer.Option(
@@ -43,7 +43,7 @@ def new(
         ),
     ] = None,
     links: Annotated[
-        int | None, typer.Option(help="Mechanism: number of links, or of legs.", metavar="NUMBER")
+        int | None, typer.Option(help="Mechanism: number of links or legs.", metavar="NUMBER")
     ] = None,
     length: Annotated[
         float | None, typer.Option(help="Mechanism: length of a link (m).", metavar="NUMBER")
@@ -54,11 +54,13 @@ def new(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Study: name of the zoo or a mechanism file.", metavar="MODEL", autocompletion=complete_model
+            help="Study: name in the zoo, or a mechanism file.",
+            metavar="MODEL",
+            autocompletion=complete_model,
         ),
     ] = None,
     duration: Annotated[
-        float | None, typer.Option(help="Study: how long the motion lasts (s).", metavar="NUMBER")
+        float | None, typer.Option(help="Study: duration of the motion (s).", metavar="NUMBER")
     ] = None,
     folder: MeshesFrom = None,
     packages: Packages = None,
@@ -68,10 +70,10 @@ def new(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a mechanism or study file to begin with.
+    """Create a mechanism or study file from a template.
 
-    On a terminal it asks for what no option says; elsewhere the defaults are taken. The file is full of
-    comments, passes 'kinetree check' and, a study, 'kinetree run'.
+    On a terminal it asks for options that are not given; otherwise it uses the defaults. The file has
+    comments and passes 'kinetree check'; a study also passes 'kinetree run'.
 
     Example: kinetree new mechanism arm --template arm --links 3 --length 0.4;
     kinetree new mechanism dog --template quadruped; kinetree new study walk --model dog.toml;
@@ -118,7 +120,9 @@ def _mechanism(name: str, ask: Asking, **given: Any) -> str:
     walks = USUAL.get(template)
     usual = 4 if template == "legged" else 2
     if walks is not None and given["links"] is not None:
-        raise InputError(f"template '{template}' has its legs; --links is for arm, dh and legged")
+        raise InputError(
+            f"template '{template}' has a fixed number of legs; --links is for arm, dh and legged"
+        )
     settled = template in ("pendulum", "cart") or walks is not None
     links = usual if settled else ask(given["links"], "Number of links or legs", usual)
     length = ask(given["length"], "Length of a link (m)", 0.4 if walks is None else walks["thigh"])
@@ -136,7 +140,7 @@ def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> st
     task = ask(given["task"], f"Template ({', '.join(TEMPLATES)})", usual)
     model = ask(
         given["model"],
-        "Mechanism (name of the zoo or file)",
+        "Mechanism (name in the zoo, or file)",
         "spatial_biped" if task in LEGGED else "gripper",
     )
     if task == GAIT:

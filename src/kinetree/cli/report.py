@@ -15,19 +15,19 @@ from kinetree.errors import InputError
 @app.command()
 def report(
     result: ResultFile,
-    output: Annotated[Path | None, output_option("Page to write: .html; RESULT.html unless given.")] = None,
+    output: Annotated[Path | None, output_option("Page to write: .html; default RESULT.html.")] = None,
     force: Force = False,
     meshes: MeshFolderOption = None,
     case: Annotated[
         int | None,
-        typer.Option(help="Of a sweep: the case to show in motion; one is chosen unless given.", metavar="N"),
+        typer.Option(help="For a sweep: the case to animate; default chosen automatically.", metavar="N"),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write a result as a page with animation, curves and tables.
 
-    It is one file that needs nothing else: it opens offline by a double click, can be sent and printed.
+    The page is one self-contained file: it opens offline with a double click and can be sent and printed.
 
     Example: kinetree report fall.nc --open
     """

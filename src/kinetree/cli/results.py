@@ -46,15 +46,15 @@ Joints = Annotated[
 def plot(
     result: ResultFile,
     output: Annotated[
-        Path | None, output_option("Picture: .png, .pdf, .svg or .jpg; RESULT.png unless given.")
+        Path | None, output_option("Picture: .png, .pdf, .svg or .jpg; default RESULT.png.")
     ] = None,
     variable: Variables = None,
     joint: Joints = None,
     kind: Annotated[
         str | None,
         typer.Option(
-            help="Of a sweep: heat_map, curves, bands, distribution, optima, pareto, sensitivity, parallel, "
-            "scatter; as its kind suggests unless given.",
+            help="For a sweep: heat_map, curves, bands, distribution, optima, pareto, sensitivity, parallel, "
+            "scatter; default by the kind of sweep.",
             metavar="KIND",
             autocompletion=complete_picture_kind,
         ),
@@ -97,12 +97,12 @@ def compare(
     ],
     output: Annotated[
         Path | None,
-        output_option("Picture (.png, .pdf, .svg, .jpg) or page (.html) to write as well."),
+        output_option("Also write a picture (.png, .pdf, .svg, .jpg) or page (.html)."),
     ] = None,
     report: Annotated[
         Path | None,
         typer.Option(
-            "--report", help="Page (.html) to write: both motions and their curves.", metavar="PAGE"
+            "--report", help="Page (.html) to write, with both motions and their curves.", metavar="PAGE"
         ),
     ] = None,
     variable: Variables = None,

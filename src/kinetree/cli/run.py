@@ -48,7 +48,7 @@ def run(
             metavar="STUDY",
         ),
     ],
-    output: Annotated[Path | None, output_option("File for the result: .nc; STUDY.nc unless given.")] = None,
+    output: Annotated[Path | None, output_option("File for the result: .nc; default STUDY.nc.")] = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -58,7 +58,7 @@ def run(
         list[str] | None,
         typer.Option(
             "--set",
-            help="A key to set otherwise, e.g. integrator.rtol=1e-9; repeatable.",
+            help="Override a key of the study, e.g. integrator.rtol=1e-9; repeatable.",
             metavar="KEY=VALUE",
             autocompletion=complete_setting,
         ),
@@ -173,7 +173,7 @@ def _reason(outcome: Outcome, saved: str | None) -> str:
     moving = ("simulate", "control", "inverse", "hybrid")
     until = f" until t = {result.stopped_at:g} s" if result.task in moving else ""
     why = "" if outcome.message == outcome.status else f"{outcome.message}; "
-    return f"{why}what was computed{until} is in {saved}"
+    return f"{why}the result{until} is in {saved}"
 
 
 def _picture(outcome: Outcome, suffix: str) -> bytes:

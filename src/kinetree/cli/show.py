@@ -21,7 +21,7 @@ def show(
         ),
     ],
     port: Annotated[
-        int, typer.Option(help="Port of the page; 0 takes any free one.", metavar="NUMBER")
+        int, typer.Option(help="Port of the page; 0 selects a free one.", metavar="NUMBER")
     ] = 8080,
     host: Annotated[str, typer.Option(help="Address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
     public: Annotated[
@@ -33,10 +33,10 @@ def show(
     floating_base: FloatingBase = None,
     root: Root = None,
 ) -> None:
-    """Show a mechanism or a result on a page in the browser.
+    """Show a mechanism or a result in the browser.
 
     The page has sliders for the joints, plays results, runs simulations, and lets you pull bodies with the
-    mouse meanwhile. Ctrl-C ends it (exit code 0).
+    mouse. Ctrl-C ends it (exit code 0).
 
     Example: kinetree show gripper
     """

@@ -44,36 +44,38 @@ def sweep(
         ),
     ] = None,
     output: Annotated[
-        Path | None, output_option("Folder for the result: .zarr; STUDY.zarr unless given.", "FOLDER")
+        Path | None, output_option("Folder for the result: .zarr; default STUDY.zarr.", "FOLDER")
     ] = None,
     status: Annotated[
         Path | None,
         typer.Option(
-            help="Only report how far the sweep in a folder is.",
+            help="Report the progress of the sweep in a folder.",
             metavar="FOLDER",
             autocompletion=complete_store,
         ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a sweep that was interrupted.")
-    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted sweep.")] = False,
     retry: Annotated[
-        bool, typer.Option("--retry-failed", help="With --resume: run cases with errors again.")
+        bool, typer.Option("--retry-failed", help="With --resume: also repeat cases that failed.")
     ] = False,
     workers: Annotated[
-        int | None, typer.Option(help="Number of processes; as many as cores unless given.", metavar="N")
+        int | None, typer.Option(help="Number of processes; default the number of cores.", metavar="N")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Dask cluster to run on, such as tcp://host:8786.", metavar="ADDRESS")
     ] = None,
     slurm: Annotated[
         str | None,
-        typer.Option(help="Partition of Slurm to run on; 'local' stands in for Slurm.", metavar="PARTITION"),
+        typer.Option(
+            help="Slurm partition to run on; 'local' simulates Slurm on this machine.", metavar="PARTITION"
+        ),
     ] = None,
     case_timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which a case is ended.", metavar="SECONDS")
+        float | None, typer.Option(help="Time limit of a case (s).", metavar="SECONDS")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only plan: cases, memory, files.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show the plan: cases, memory, files.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Run more than a million cases without asking.")] = False,
     force: Force = False,
     as_json: AsJson = False,
@@ -84,16 +86,16 @@ def sweep(
         list[str] | None,
         typer.Option(
             "--set",
-            help="A key to set otherwise, e.g. sweep.samples=64; repeatable.",
+            help="Override a key of the study, e.g. sweep.samples=64; repeatable.",
             metavar="KEY=VALUE",
             autocompletion=complete_setting,
         ),
     ] = None,
     allow_code: AllowCode = None,
 ) -> None:
-    """Run many cases of a study: grids, samples, starts, weights.
+    """Run many cases of a study: grids, samples, starts, Pareto fronts.
 
-    Exit codes: 0 done, 2 the input is wrong, 3 no case passed, 130 interrupted; then --resume goes on.
+    Exit codes: 0 done, 2 wrong input, 3 no case passed, 130 interrupted; --resume continues.
 
     Example: kinetree sweep two_link_pareto --plot front.png
     """
@@ -116,7 +118,7 @@ def sweep(
             slurm=slurm, case_timeout=case_timeout, progress=False if quiet or as_json else None,
         )  # fmt: skip
     except KeyboardInterrupt:
-        say(f"interrupted; what was computed is in {place}, go on with --resume", stderr=True, style="red")
+        say(f"interrupted; finished cases are in {place}, continue with --resume", stderr=True, style="red")
         raise typer.Exit(INTERRUPTED) from None
     extras = _pictures(result, place, plot, report)
     if as_json:

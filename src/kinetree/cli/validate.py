@@ -26,7 +26,7 @@ SCORES = (".json", ".csv")
 
 @validate_app.callback()
 def validate() -> None:
-    """Put a result beside measurements: how human a gait is.
+    """Compare a result with measured human gait.
 
     Example: kinetree validate gait walk.nc
     """
@@ -38,7 +38,7 @@ def validate_gait(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Measured walking: arnold5, opencap10; repeatable, both unless given.",
+            help="Measured data: arnold5, opencap10; repeatable, default both.",
             metavar="NAME",
             autocompletion=lambda: ["arnold5", "opencap10"],
         ),
@@ -46,24 +46,24 @@ def validate_gait(
     leg: Annotated[
         str,
         typer.Option(
-            help="Of a stride: right or left.", metavar="SIDE", autocompletion=lambda: ["right", "left"]
+            help="Leg of a stride: right or left.", metavar="SIDE", autocompletion=lambda: ["right", "left"]
         ),
     ] = "right",
     output: Annotated[
-        Path | None, output_option("Scores to write: .json or .csv; RESULT_gait.json unless given.")
+        Path | None, output_option("File for the scores: .json or .csv; default RESULT_gait.json.")
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Curves over measured bands to draw as well.", metavar="FILE")
+        Path | None, typer.Option(help="Also draw the curves over the measured bands.", metavar="FILE")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Score a result of walking beside measured walking.
+    """Compare a walking result with measured walking.
 
-    Angles, ground reactions and moments over the cycle: correlation, range beside the measured one,
-    differences without offset (also beside what people differ by), share within two standard deviations,
-    peaks and when they occur, and how much of the cycle is stance.
+    For angles, ground reactions and moments over the gait cycle: correlation, ratio of ranges, RMS difference
+    without offset (also relative to the standard deviation), share within two standard deviations, peaks and
+    their times, and the stance fraction.
 
     Example: kinetree validate gait walk.nc --data arnold5 --picture walk.png
     """
@@ -108,8 +108,8 @@ def _warn_of_failed(result: Result) -> None:
     """A result that failed its own checks may look human, and is no walk all the same."""
     failed = [name for name, check in result.audit.items() if not check.passed]
     if failed or not result.complete:
-        why = f"failed checks of its own ({listed(failed)})" if failed else "was not finished"
-        say(f"warning: this motion {why}: its scores prove little", stderr=True, style="yellow")
+        why = f"failed checks of its audit ({listed(failed)})" if failed else "was not finished"
+        say(f"warning: this motion {why}: its scores are not meaningful", stderr=True, style="yellow")
 
 
 def _own_scores(path: Path) -> bool:

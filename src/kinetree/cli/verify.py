@@ -28,8 +28,8 @@ from kinetree.errors import InputError
 if TYPE_CHECKING:
     from kinetree.model.mechanism import Mechanism
 
-States = Annotated[int, typer.Option(help="How many random states.", min=1, max=1000, metavar="NUMBER")]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same states.", min=0, metavar="NUMBER")]
+States = Annotated[int, typer.Option(help="Number of random states.", min=1, max=1000, metavar="NUMBER")]
+Seed = Annotated[int, typer.Option(help="Seed of the random states.", min=0, metavar="NUMBER")]
 
 
 @app.command()
@@ -42,15 +42,16 @@ def verify(
     floating_base: FloatingBase = None,
     root: Root = None,
     steps: Annotated[
-        bool, typer.Option("--steps", help="Show the recursions module by module at one state instead.")
+        bool, typer.Option("--steps", help="Show the recursions module by module at one state.")
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Compare all formulations of dynamics on a mechanism.
 
-    At random states, with the worst relative difference of each quantity, operation counts and times. States
-    of a mechanism with loops fit them, and formulations that take loops answer for the closed mechanism.
+    The comparison is at random states, with the worst relative difference of each quantity, operation counts
+    and times. States of a mechanism with loops close the loops; formulations that support loops are used for
+    the closed mechanism.
 
     Exit codes: 0 they agree, 2 the input is wrong, 3 they do not agree.
 
@@ -95,7 +96,7 @@ def derivatives(
     Those of inverse dynamics, forward dynamics and joint reactions, at random states: complex steps and
     differences of sixth order, with the worst error and where it is.
 
-    Exit codes: 0 they agree, 2 the input is wrong, 3 one is off.
+    Exit codes: 0 they agree, 2 wrong input, 3 they do not agree.
 
     Example: kinetree derivatives kuka_kr5
     """
@@ -112,7 +113,7 @@ def derivatives(
     elif not quiet:
         console().print(slope_table(checks))
     wrong = [f"{x.quantity} by {x.by} at {x.where}" for x in checks if not x.passed]
-    _ended(agreed, f"a derivative of '{mechanism.name}' is off by {worst:.1e}: {'; '.join(wrong)}")
+    _ended(agreed, f"a derivative of '{mechanism.name}' differs by {worst:.1e}: {'; '.join(wrong)}")
 
 
 @app.command()
@@ -128,8 +129,8 @@ def bench(
 ) -> None:
     """Time every quantity of a mechanism on this machine.
 
-    One state at a time and in batches. The figures are the best of a few windows; a busy machine makes them
-    worse. Beside Pinocchio and MuJoCo, in a checkout of the repository: python -m benchmarks.own MODEL
+    Single states and batches. Each figure is the best of a few runs; a busy machine makes it worse. To
+    compare with Pinocchio and MuJoCo, in a checkout of the repository: python -m benchmarks.own MODEL
 
     Example: kinetree bench quadruped --batch 10000
     """
@@ -145,7 +146,7 @@ def bench(
     elif not quiet:
         say(f"{mechanism.name}, {mechanism.n_dof} degrees of freedom: time per state")
         console().print(speed_table(rows, batch))
-        say("\nBeside Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
+        say("\nCompare with Pinocchio and MuJoCo, in a checkout: python -m benchmarks.own MODEL")
 
 
 def _movable(model: str, options: dict[str, Any]) -> Mechanism:
@@ -169,7 +170,9 @@ def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> 
     elif not quiet:
         console().print(steps_table(found))
         say(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
-    _ended(found.passed, f"the recursions are {found.difference:.1e} off the kernels on '{mechanism.name}'")
+    _ended(
+        found.passed, f"the recursions differ by {found.difference:.1e} off the kernels on '{mechanism.name}'"
+    )
 
 
 def _print_json(model: str, agreed: bool, worst: float, rows: list[dict[str, Any]]) -> None:

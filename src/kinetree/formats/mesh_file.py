@@ -46,14 +46,17 @@ def _path(shape: Shape, folder: PathLike | None) -> Path:
     """Where the file of a mesh is, never outside its folder; one that a result remembers is unchanged."""
     where = shape.folder if folder is None else folder
     if where is None:
-        raise FileError(f"mesh file '{shape.file}': it is not known which folder it is in")
+        raise FileError(f"mesh file '{shape.file}': its folder is not known")
     home = MeshFolder.only(where)
     assert home.root is not None
     path = home.root / home.kept(str(shape.file), PLACE)
     if path.suffix.lower() not in READERS:
         raise FileError(f"{path}: meshes are read from {', '.join(READERS)} files")
     if folder is None and shape.digest is not None and path.is_file() and file_digest(path) != shape.digest:
-        raise FileError(f"{path}: is not the file that the result was made with; name its folder to draw it")
+        raise FileError(
+            f"{path}: differs from the file that the result was made with; give the folder of "
+            f"the right one to draw it"
+        )
     return path
 
 
@@ -74,12 +77,12 @@ def _surfaces(name: str, changed: int, size: int) -> tuple[Surface, ...]:
     try:
         found = READERS[path.suffix.lower()](path.read_bytes(), path)
     except (ValueError, IndexError, struct.error, OverflowError):
-        raise FileError(f"{path}: is no mesh file that can be read") from None
+        raise FileError(f"{path}: is not a readable mesh file") from None
     count = sum(len(x.triangles) for x in found)
     if count > MOST_TRIANGLES:
         raise FileError(f"{path}: has {count} triangles; at most {MOST_TRIANGLES} are drawn")
     if not count or not all(_is_sound(x) for x in found):
-        raise FileError(f"{path}: is damaged: it has no triangles, or corners that do not exist")
+        raise FileError(f"{path}: is damaged: it has no triangles, or triangles with missing vertices")
     return tuple(_joined(x) for x in found)
 
 

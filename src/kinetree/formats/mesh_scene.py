@@ -54,7 +54,7 @@ def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[Surfac
             parts = scene.dump(concatenate=False)
     except Exception as error:  # a reader of another package may fail in any way on a damaged file
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise FileError(f"{name}: is no mesh file that can be read: {said}") from None
+        raise FileError(f"{name}: is not a readable mesh file: {said}") from None
     if len(parts) > MOST_PARTS:
         raise FileError(f"{name}: has {len(parts)} parts; at most {MOST_PARTS} are drawn")
     found = []

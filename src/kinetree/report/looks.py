@@ -98,7 +98,7 @@ def _warn_of_faults(name: str, faults: Iterable[Exception]) -> None:
     first = (missing or stated)[0]
     count = "one mesh is" if len(stated) == 1 else f"{len(stated)} meshes are"
     warnings.warn(
-        f"{name}: {count} not drawn, bodies without another shape are shown as links between their joints; "
+        f"{name}: {count} not drawn, bodies without other shapes are shown as links between their joints; "
         f"{first}",
         KinetreeWarning,
         stacklevel=5,

@@ -109,8 +109,8 @@ def movie_times(motion: Frames, fps: float = 30.0, speed: float = 1.0) -> Array:
     count = int(np.floor((end - begin) * fps / speed + 1e-9)) + 1
     if count > MOST_PICTURES:
         raise InputError(
-            f"the movie would have {count} pictures, more than {MOST_PICTURES}; ask for fewer per second "
-            "(fps) or more speed"
+            f"the movie would have {count} frames, more than {MOST_PICTURES}; use a lower frame rate (fps) "
+            f"or a higher speed"
         )
     moments: Array = np.minimum(begin + speed / fps * np.arange(count), end)
     return moments

@@ -32,7 +32,7 @@ def check_output(paths: Iterable[Path], force: bool = False) -> None:
             raise FileError(f"{path}: exists already; use --force to replace it")
         folder = path.parent
         if folder.exists() and not folder.is_dir():
-            raise FileError(f"{path}: cannot be written: {folder} is no folder")
+            raise FileError(f"{path}: cannot be written: {folder} is not a folder")
         _check_room(path)
 
 
@@ -94,5 +94,5 @@ def write_or_keep(path: Path, content: bytes) -> None:
         try:
             write_file(refuge, content)
         except FileError:
-            raise FileError(f"{error}; nor could it be kept in {refuge.parent.parent}") from None
-        raise FileError(f"{error}; it is kept as {refuge}") from None
+            raise FileError(f"{error}; it could not be saved in {refuge.parent.parent}") from None
+        raise FileError(f"{error}; it is saved as {refuge}") from None

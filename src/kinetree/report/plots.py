@@ -30,7 +30,7 @@ def demo_figure(demo: Demo) -> Figure:
     cells: Any = figure.add_gridspec(2, 2, wspace=0.2, width_ratios=(1.25, 1.0), **grid)
     names = demo.mechanism.joint_names
     torques = figure.add_subplot(cells[0, 0])
-    curves(torques, demo.time, demo.torque, names, "Torques that drive it", "torque / N m")
+    curves(torques, demo.time, demo.torque, names, "Joint torques", "torque / N m")
     poses: Any = figure.add_axes((0.59, 0.475, 0.4, 0.475), projection="3d")
     rows = np.linspace(0, len(demo.time) - 1, STROBE_POSES).astype(int)
     strobe(demo.mechanism, demo.driven.q[rows], poses)
@@ -41,8 +41,8 @@ def demo_figure(demo: Demo) -> Figure:
     potential, total = (x - x[0] for x in (demo.potential, demo.total_energy))
     values = np.column_stack([demo.kinetic, potential, total])
     labels = ("kinetic", "potential", f"total (drift {demo.energy_drift:.0e} J)")
-    curves(energies, demo.time, values, labels, "Energy", "gained energy / J")
-    head = f"{demo.mechanism.name}: driven along a cycloid, then left to fall"
+    curves(energies, demo.time, values, labels, "Energy", "energy gained / J")
+    head = f"{demo.mechanism.name}: driven along a cycloid, then falling freely"
     figure.suptitle(head, x=0.075, ha="left", color=INK, fontsize=12, fontweight="bold")
     return figure
 

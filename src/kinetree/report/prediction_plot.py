@@ -54,8 +54,8 @@ def plot_prediction(prediction: Prediction, *parts: str, show: bool = False) -> 
     panels = [x for part in parts or USUAL for x in _panels(prediction, part)]
     if not panels:
         raise InputError(
-            f"nothing to plot in {listed(parts)}: no limit is reached, so there is no price, and nothing but "
-            "the motion is sought"
+            f"nothing to plot in {listed(parts)}: no limit is active, so there are no prices, and the motion "
+            f"is the only unknown"
         )
     figure, axes = stacked_axes(len(panels), _head(prediction), show=show)
     for ax, (panel, bounds, family) in zip(axes, panels, strict=True):
@@ -80,7 +80,7 @@ def _panels(prediction: Prediction, part: str) -> Iterator[tuple[Panel, Bounds, 
     elif part == "force":
         size = np.linalg.norm(prediction.reaction[..., :3], axis=-1)
         lines = _lines(prediction.problem.mechanism.body_names, prediction.t, size)
-        panel = Panel("size of the force in the joint of each body", "force", "N", lines)
+        panel = Panel("magnitude of the force in the joint of each body", "force", "N", lines)
         found = _bounds(prediction, FORCE_LIMIT).items()
         bounds = {x.removeprefix(FORCE_LABEL): y for x, y in found if x.startswith(FORCE_LABEL)}
         yield panel, bounds, FORCE_LIMIT
@@ -135,7 +135,7 @@ def _prices(prediction: Prediction) -> Iterator[Panel]:
     costly = [bound for bound in prediction.active if bound.price and len(bound.grid) > 1]
     for unit in dict.fromkeys(bound.unit for bound in costly):
         lines = [_price(bound) for bound in costly if bound.unit == unit]
-        title = "shadow price: fall of the objective per unit and second of a looser limit"
+        title = "shadow price: decrease of the objective per unit and second of a relaxed limit"
         yield Panel(title, "price", f"1/({unit} s)", lines)
 
 

@@ -156,7 +156,7 @@ def _variable_panels(result: Result, name: str, joints: Sequence[str] | None) ->
     """The lines of a variable, grouped by their units."""
     array = result[name]
     if not _plottable(array):
-        raise InputError(f"'{name}' ({listed(array.dims)}) is no number over time and cannot be plotted so")
+        raise InputError(f"'{name}' ({listed(array.dims)}) is not a number over time and cannot be plotted")
     if joints is not None and "joint" in array.dims:
         array = array.sel(joint=list(joints))
     time = result.dataset["time"].values
@@ -196,7 +196,7 @@ def _contact_panel(result: Result) -> list[Panel]:
     touched = size.max(axis=0, initial=0.0) > 0.0
     chosen = [k for k in range(len(names)) if touched[k] or not touched.any()]
     lines = [Line(names[k], time, size[:, k]) for k in chosen]
-    return [Panel(f"size of the {force.attrs['long_name']}", "contact force", "N", lines)]
+    return [Panel(f"magnitude of the {force.attrs['long_name']}", "contact force", "N", lines)]
 
 
 def _check_joints(result: Result, joints: Sequence[str] | None) -> None:

@@ -149,7 +149,7 @@ def _heat_map(result: Result, names: list[str]) -> Any:
         ax.set_ylabel(_axis_label(result, long[0]))
         figure.colorbar(image, ax=ax, label=_label(result, name))
     if any(~np.isfinite(np.asarray(result[n].values, dtype=np.float64)).all() for n in shown):
-        figure.supxlabel("× no case that passed", x=0.01, ha="left", fontsize=8, color=ALERT)
+        figure.supxlabel("× no case passed", x=0.01, ha="left", fontsize=8, color=ALERT)
     _head(figure, result)
     return figure
 
@@ -234,7 +234,7 @@ def _band_lines(result: Result, name: str) -> list[tuple[str, Array, dict[float,
     else:
         others = [d for d in _long(result) if d != SAMPLE]
         if not others:
-            raise InputError("bands need a variable that is kept over time (keep), or another axis")
+            raise InputError("bands need a variable that is stored over time (keep), or another axis")
         along = others[0]
         x = _numbers(result.dataset[along].values)
     rest = [d for d in found.dims if d not in ("quantile", along)]
@@ -321,7 +321,7 @@ def _optima(result: Result, names: list[str]) -> Any:
     name = _scalar(result, names)
     found = optima(result, name)
     if not found:
-        raise InputError("no search was solved: there are no optima to draw")
+        raise InputError("no case was solved: there are no optima to draw")
     values = _column(result, name)
     solved = sorted(case for x in found for case in x.cases)
     figure = _figure(9.0, 3.8)
@@ -333,7 +333,7 @@ def _optima(result: Result, names: list[str]) -> Any:
     middle = float(np.median(values[order]))
     if np.ptp(values[order]) < 0.01 * abs(middle):  # no noise in full size
         left.set_ylim(middle - 0.02 * abs(middle), middle + 0.02 * abs(middle))
-    left.set_xlabel("solved searches, from the best to the worst")
+    left.set_xlabel("solved cases, from best to worst")
     left.set_ylabel(_label(result, name))
     few = found[:10]
     right.barh([f"{x.objective:.5g} (case {x.best})" for x in few], [x.count for x in few],

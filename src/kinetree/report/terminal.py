@@ -86,7 +86,7 @@ def joint_table(mechanism: Mechanism) -> Table:
 
 def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
     """Mechanisms by name, with one line about each."""
-    table = plain_table("name", "bodies", "dof", "what it is")
+    table = plain_table("name", "bodies", "dof", "description")
     for name, description, mechanism in models:
         table.add_row(
             Text(name, style=NAME), str(mechanism.n_bodies), str(mechanism.n_dof), Text(description)
@@ -142,7 +142,7 @@ def _loops(mechanism: Mechanism) -> str:
     except AssemblyError as error:
         return str(error).partition(": ")[2]
     redundant = f" ({found.redundant} of {found.rows} constraints redundant)" if found.redundant else ""
-    return f"mobility {found.mobility} with its loops closed{redundant}"
+    return f"mobility {found.mobility} with closed loops{redundant}"
 
 
 def _loop_lines(mechanism: Mechanism) -> list[RenderableType]:

@@ -32,7 +32,7 @@ def score_report(score: GaitScore) -> Group:
         column.no_wrap = True
     parts: list[Text | object] = [Text(f"{score.data}: {score.source}", style=NAME), table]
     if any(row.doubtful for row in score.curves):
-        parts.append(Text("* measured with known faults: shown, but not counted", style=QUIET))
+        parts.append(Text("* measured with known errors: shown, but not counted", style=QUIET))
     if score.peaks:
         mine, theirs = (
             ", ".join(_at(y, x) for x, y in peaks) for peaks in (score.peaks, score.peaks_measured)
@@ -44,7 +44,7 @@ def score_report(score: GaitScore) -> Group:
         )
     bars = score.bars
     missed = [f"{name} {_number(bars[name][0])}" for name in score.missed]
-    text = f"reaches {len(bars) - len(missed)} of {len(bars)} bars"
+    text = f"meets {len(bars) - len(missed)} of {len(bars)} criteria"
     if missed:
         parts.append(Text(f"{text}; not: {', '.join(missed)}", style=BAD))
     else:

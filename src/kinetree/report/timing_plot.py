@@ -24,7 +24,7 @@ def plot_timing(found: FastestTiming, show: bool = False) -> Figure:
     >>> _ = cart.world.prismatic("x", axis="x", effort_limit=2.0).body("cart", kt.Inertia.point(1.0))
     >>> figure = plot_timing(kt.fastest_timing(cart.build(), [[0.0], [1.0]]))
     >>> [ax.get_ylabel() for ax in figure.axes]
-    ['ds/dt / (1/s)', 'part of limit']
+    ['ds/dt / (1/s)', 'fraction of limit']
     """
     panels = [x for x in _parts(found) if x.lines]
     figure, axes = _axes(1 + len(panels), show)
@@ -76,7 +76,7 @@ def _phase_plane(ax: Any, found: FastestTiming) -> None:
     ax.set_xlim(float(found.s[0]), float(found.s[-1]))
     ax.set_ylim(0.0, top)
     ax.set_title("speed along the path", loc="left", fontsize=10, color=INK)
-    ax.set_xlabel("place on the path s", color=INK, fontsize=9)
+    ax.set_xlabel("path parameter s", color=INK, fontsize=9)
     ax.set_ylabel("ds/dt / (1/s)", color=INK, fontsize=9)
     quiet_frame(ax)
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, fontsize=8, labelcolor=INK)
@@ -93,5 +93,5 @@ def _parts(found: FastestTiming) -> list[Panel]:
             for j, name in enumerate(found.mechanism.joint_names)
             if limited[j]
         ]
-        panels.append(Panel(f"{kind}, as part of its limit", "part of limit", "1", lines))
+        panels.append(Panel(f"{kind}, as a fraction of its limit", "fraction of limit", "1", lines))
     return panels

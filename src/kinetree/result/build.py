@@ -210,7 +210,7 @@ def _check_missing(name: str, variable: Variable, labels: Variables, array: np.n
         where = ", ".join(_label(labels, dim, k) for dim, k in zip(variable.dims, place, strict=True))
         raise InputError(f"'{name}' must be finite, got {array[place]} at {where or 'its only entry'}")
     if np.isinf(array).any():
-        raise InputError(f"'{name}' may have missing entries (NaN) but no infinite ones")
+        raise InputError(f"'{name}' may have missing entries (NaN) but not infinite ones")
 
 
 def _label(labels: Variables, dim: str, k: int) -> str:

@@ -187,7 +187,7 @@ def _read(place: Path, file: Any) -> Result:
     coordinates = {name: x for name, x in arrays.items() if x.dims == (name,) or name in beside}
     variables = {name: x for name, x in arrays.items() if name not in coordinates}
     if _checksum(texts, coordinates, variables) != file.attrs["checksum"]:
-        raise FileError(f"{place}: was changed or damaged after it was written: its checksum does not fit")
+        raise FileError(f"{place}: was changed or damaged after it was written: its checksum does not match")
     tables = {name: json.loads(texts[name]) for name in TABLES}
     stop = tables["stop"] or {"time": None, "reason": None}
     return Result(
@@ -210,7 +210,7 @@ def _check_contents(place: Path, file: Any) -> None:
     total = 0
     for name in file:
         if not isinstance(file.get(name, getlink=True), h5py.HardLink):
-            raise FileError(f"{place}: is damaged: '{name}' is a link to another place or file")
+            raise FileError(f"{place}: is damaged: '{name}' is a link to another location or file")
         found = file[name]
         if not isinstance(found, h5py.Dataset):
             continue
@@ -249,11 +249,11 @@ def _mechanism(place: Path, text: str) -> Mechanism:
 
 def _check_version(place: Path, file: Any) -> None:
     if "kinetree_format" not in file.attrs:
-        raise FileError(f"{place}: is no result of Kinetree: it has no attribute 'kinetree_format'")
+        raise FileError(f"{place}: is not a Kinetree result: it has no attribute 'kinetree_format'")
     written = str(file.attrs["kinetree_format"])
     major = written.partition(".")[0]
     if not major.isdecimal():
-        raise FileError(f"{place}: is damaged: its kinetree_format is '{written}', which is no version")
+        raise FileError(f"{place}: is damaged: its kinetree_format is '{written}', which is not a version")
     if int(major) > FORMAT[0]:
         raise FileError(
             f"{place}: was written by a newer Kinetree (format {written}, this one reads {FORMAT[0]}.x); "
@@ -277,6 +277,6 @@ def _check_readable(place: Path) -> None:
     except OSError as error:
         raise FileError(f"{place}: cannot be read: {error.strerror or error}") from None
     if start != SIGNATURE:
-        kind = "is empty" if not start else "is no NetCDF-4 file"
+        kind = "is empty" if not start else "is not a NetCDF-4 file"
         kind = "is a NetCDF file of the classic format" if start.startswith(b"CDF") else kind
         raise FileError(f"{place}: {kind}; results of Kinetree are NetCDF-4 (HDF5) files")

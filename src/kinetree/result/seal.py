@@ -40,7 +40,7 @@ def check_seal(place: Path) -> None:
             end = file.read(LENGTH)
             if not end.startswith(MARK):
                 if MARK.strip() in end:
-                    raise FileError(f"{place}: is incomplete or damaged: its seal is cut off")
+                    raise FileError(f"{place}: is incomplete or damaged: its checksum is missing")
                 _opened_elsewhere(place)
                 return
             file.seek(0)
@@ -54,7 +54,7 @@ def check_seal(place: Path) -> None:
     except OSError as error:
         raise FileError(f"{place}: cannot be read: {error.strerror or error}") from None
     if digest.hexdigest().encode() != end[len(MARK) : -1]:
-        raise FileError(f"{place}: was changed or damaged after it was written: its seal does not fit")
+        raise FileError(f"{place}: was changed or damaged after it was written: its checksum does not match")
 
 
 def _opened_elsewhere(place: Path) -> None:

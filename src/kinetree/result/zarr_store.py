@@ -94,7 +94,7 @@ class ZarrStore:
         """Write an empty store: the plan, and a dataset with the axes of the sweep."""
         if self.path.exists():
             raise FileError(
-                f"{self.path}: exists already; go on with it by --resume, or replace it by --force"
+                f"{self.path}: exists already; continue it with --resume, or replace it with --force"
             )
         with _disk(self.path):
             (self.path / INSIDE).mkdir(parents=True)
@@ -202,7 +202,7 @@ class ZarrStore:
         try:
             found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise FileError(f"{self.path}: is no store of a sweep: {error}") from None
+            raise FileError(f"{self.path}: is not a sweep store: {error}") from None
         if found.get("format", 0) > FORMAT:
             raise FileError(f"{self.path}: was written by a newer Kinetree: pip install --upgrade kinetree")
         return found
@@ -263,7 +263,7 @@ def load_store(path: PathLike) -> Result:
 
     store = ZarrStore(path)
     if not store.path.is_dir():
-        raise FileError(f"{store.path}: is no folder; there is no such store of a sweep")
+        raise FileError(f"{store.path}: is not a folder; there is no such sweep store")
     plan = store.plan()
     try:
         with _quiet():
@@ -283,7 +283,7 @@ def load_store(path: PathLike) -> Result:
         messages=tuple(plan.get("messages", ())),
         provenance=plan["provenance"],
         stopped_at=float(missing) if missing else None,
-        stop_reason=f"{missing} cases are still to be run: --resume" if missing else None,
+        stop_reason=f"{missing} cases are not finished; continue with --resume" if missing else None,
     )
 
 
@@ -313,7 +313,7 @@ def _disk(path: Path) -> Iterator[None]:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         why = "the disk is full" if full else error.strerror or error
         raise DiskError(
-            f"{path}: cannot be written: {why}; what was written before is safe, go on with --resume"
+            f"{path}: cannot be written: {why}; earlier cases are safe, continue with --resume"
         ) from None
 
 

@@ -28,7 +28,7 @@ DIFFERENT = 1e-3  # relative difference of objectives, or of motions beside thei
 def sweep_table(result: Result) -> SweepTable:
     """The table [sweep] of a result."""
     if result.task != "sweep":
-        raise InputError(f"this is about the result of a sweep, got that of the task '{result.task}'")
+        raise InputError(f"this needs the result of a sweep, got that of the task '{result.task}'")
     return SweepTable.model_validate(result.settings["sweep"])
 
 

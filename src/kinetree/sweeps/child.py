@@ -35,9 +35,7 @@ def in_child(order: Order) -> list[CaseOutcome] | Refused:
             answer = _child().ask(few, limit)  # killed, perhaps, by someone from outside
         if isinstance(answer, Lost):
             stated = f"took longer than the limit of {order.timeout or 0:g} s"
-            stated = (
-                stated if answer.late else f"its process ended by itself, twice, with exit code {answer.code}"
-            )
+            stated = stated if answer.late else f"its process crashed twice, with exit code {answer.code}"
             status = TIMEOUT if answer.late else ERROR
             found += [CaseOutcome(case, status, stated, {}, {}, order.timeout or 0.0) for case in few.cases]
         elif isinstance(answer, Refused):

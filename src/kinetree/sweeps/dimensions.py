@@ -46,9 +46,9 @@ def dimensions(table: SweepTable) -> list[Dimension]:
     names = [axis_name(axis) for axis in axes]
     for k, name in enumerate(names):
         if name in names[:k] or name in TAKEN or not name.isidentifier():
-            why = "is there twice" if name in names[:k] else "is no free word"
+            why = "is used twice" if name in names[:k] else "cannot be used"
             raise InputError(
-                f"axis '{axes[k].field[0]}': the name '{name}' {why}; give it another by name = "
+                f"axis '{axes[k].field[0]}': the name '{name}' {why}; give it another one with name = "
             )
     random = [axis for axis in axes if kind_of(axis) in RANDOM]
     found = [_plain(axis, table.seed) for axis in axes if axis not in random]

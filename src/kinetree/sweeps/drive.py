@@ -122,7 +122,7 @@ class Drive:
             raise
         except Exception as error:
             raise InputError(
-                f"{self.backend.about} took no more cases: {error}; go on with --resume"
+                f"{self.backend.about} accepts no more cases: {error}; continue with --resume"
             ) from error
         key = id(job)
         self._orders[key] = job, order

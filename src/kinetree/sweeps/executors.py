@@ -99,7 +99,7 @@ def backend(
     elif slurm is not None:
         yield _slurm(slurm, count, folder or Path())
     elif lanes and timeout is None:
-        yield Backend(Here(), 1, 1, "this process, in lanes")
+        yield Backend(Here(), 1, 1, "this process, in SIMD lanes")
     else:
         number = min(workers or available_cores(), max(count, 1))
         pool = LocalPool(number)
@@ -134,7 +134,7 @@ def _check_workers(client: Any, address: str) -> None:
     found = client.run(_reported_version, on_error="return")
     for worker, stated in found.items():
         if isinstance(stated, BaseException):
-            raise InputError(f"worker {worker} of {address} has no kinetree that can be used: {stated}")
+            raise InputError(f"worker {worker} of {address} has no usable kinetree: {stated}")
         if stated != version():
             raise InputError(
                 f"worker {worker} of {address} has kinetree {stated}, this sweep needs {version()}; install "
@@ -163,7 +163,7 @@ def _slurm(partition: str, count: int, folder: Path) -> Backend:
         try:
             executor = submitit.AutoExecutor(folder, cluster="slurm")
         except RuntimeError as error:
-            stated = f"Slurm cannot be used here: {error}; a stand-in on this machine: --slurm local"
+            stated = f"Slurm cannot be used here: {error}; to simulate Slurm on this machine: --slurm local"
             raise InputError(stated) from None
         executor.update_parameters(slurm_partition=partition, cpus_per_task=1)
     executor.update_parameters(name="kinetree", timeout_min=DAY)

@@ -57,7 +57,7 @@ def lane_refusal(plan: Plan, study: Study) -> str:
     asked = [m.variable for m in read_measures(plan.sweep.measures)]
     for name in [*asked, *plan.sweep.keep]:
         if name not in VARIABLES:
-            return f"'{name}' is not known of simulations in lanes, which have {', '.join(VARIABLES)}"
+            return f"'{name}' is not available in simulations in lanes, which have {', '.join(VARIABLES)}"
     if plan.sweep.function:
         return "a function of results needs one simulation at a time"
     mechanism = study_mechanism_of(study)
@@ -133,8 +133,7 @@ def _energy_faults(batch: Result) -> list[str]:
     rounding = 1e-12 * (1.0 + np.abs(batch.potential_energy.values).max(axis=1))
     bad = worst > batch.audit["energy_balance"].tolerance * play + rounding
     return [
-        f"energy is off by {worst[k]:.3g} J of {play[k]:.3g} J in play" if bad[k] else ""
-        for k in range(len(bad))
+        f"energy error {worst[k]:.3g} J of {play[k]:.3g} J in play" if bad[k] else "" for k in range(len(bad))
     ]
 
 

@@ -44,7 +44,7 @@ def _integral(x: Array, t: Array) -> Array:
 
 
 REDUCTIONS: dict[str, tuple[Callable[[Array, Array], Array], str, str]] = {  # of (time, ...), unit, meaning
-    "peak": (lambda x, t: np.abs(x).max(axis=0), "{}", "largest size of"),
+    "peak": (lambda x, t: np.abs(x).max(axis=0), "{}", "largest magnitude of"),
     "max": (lambda x, t: x.max(axis=0), "{}", "largest"),
     "min": (lambda x, t: x.min(axis=0), "{}", "smallest"),
     "mean": (_mean, "{}", "mean of"),
@@ -90,8 +90,8 @@ class Measure:
         known = {k: x for k, x in result.statistics.items() if _is_number(x)}
         if self.variable in result.variables:
             raise MeasureError(
-                f"measure '{self.name}': '{self.variable}' is an array over time; say which number of it is "
-                f"wanted, such as 'peak {self.variable}'; allowed: {listed(REDUCTIONS)}"
+                f"measure '{self.name}': '{self.variable}' is an array over time; reduce it to a number, "
+                f"such as 'peak {self.variable}'; allowed: {listed(REDUCTIONS)}"
             )
         if self.variable not in known:
             raise MeasureError(f"measure '{self.name}': {unknown_name('number', self.variable, known)}")

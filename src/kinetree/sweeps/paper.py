@@ -33,6 +33,6 @@ def on_paper(plan: Plan) -> dict[str, Any]:
         "text of a case": f"{len(job_text(plan)):,} bytes",
         "memory of the planner": f"{(tables + 2 * count) / 1e6:.3g} MB",
         "files": f"about {chunks * measures + -(-count // STATUS_CHUNK):,}"
-        + (f", and more for {kept} variables that are kept whole" if kept else ""),
+        + (f", and more for {kept} variables that are stored in full" if kept else ""),
         "looked up in": f"{perf_counter() - began:.3g} s",
     }

@@ -159,7 +159,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def study_plan(study: Study, code: Collection[str] = (), most: int = MOST) -> Plan:
     """The plan of a study with a table [sweep], checked as far as that goes without running a case."""
     if study.tables.sweep is None:
-        raise InputError(f"{study.origin.source}: has no table [sweep], which says what varies")
+        raise InputError(f"{study.origin.source}: has no table [sweep] with the axes that vary")
     with study.origin.blamed("sweep"):
         table = {key: value for key, value in study.origin.table.items() if key != "sweep"}
         mechanism = _mechanism(study)
@@ -189,7 +189,7 @@ def stored_plan(store: ZarrStore) -> Plan:
     """The plan of a store that was written, as far as its cases can be run again."""
     stated = store.plan()
     if not stated["identity"]["study"]:
-        raise InputError(f"{store.path}: is a sweep over a Python function, whose cases are no studies")
+        raise InputError(f"{store.path}: is a sweep over a Python function, whose cases are not studies")
     sweep = SweepTable.model_validate(stated["sweep"])
     dims = tuple(dimensions(sweep))
     return Plan(

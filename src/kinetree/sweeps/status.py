@@ -48,7 +48,7 @@ class SweepStatus:
             to_go = f", {duration(left)} left" if np.isfinite(left) else ""
             lines.append(f"  running: {self.where}, {self.rate:.3g} per second{to_go}")
         elif self.done < self.count:
-            lines.append("  no process is at work: go on with --resume")
+            lines.append("  no process is running: continue with --resume")
         return "\n".join([*lines, *(f"  {message}" for message in self.messages)])
 
 
@@ -59,7 +59,7 @@ def sweep_status(store: PathLike) -> SweepStatus:
     """
     place = ZarrStore(store)
     if not place.path.is_dir():
-        raise FileError(f"{place.path}: there is no such store of a sweep")
+        raise FileError(f"{place.path}: there is no such sweep store")
     plan, stated = place.plan(), place.heartbeat()
     status = place.status() if place.has(STATUS) else np.zeros(1, dtype=np.int8)
     numbers = np.bincount(status, minlength=len(plan["statuses"]))

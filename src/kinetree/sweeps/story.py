@@ -115,10 +115,10 @@ def wilson(yes: float, n: int, z: float = 1.959964) -> tuple[float, float]:
 def _multi_start(result: Result) -> list[str]:
     found = optima(result)
     if not found:
-        return ["no search was solved"]
+        return ["no case was solved"]
     solved = sum(x.count for x in found)
     word = "optimum" if len(found) == 1 else "optima"
-    lines = [f"{solved} of {result.dataset['status'].size} searches solved, {len(found)} distinct {word}"]
+    lines = [f"{solved} of {result.dataset['status'].size} cases solved, {len(found)} distinct {word}"]
     for x in found[:MOST]:
         lines.append(f"{x.objective:.6g}: found {x.count} times, case {x.best}")
     return lines + ([f"and {len(found) - MOST} more"] if len(found) > MOST else [])

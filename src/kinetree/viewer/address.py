@@ -30,7 +30,7 @@ def check_address(host: str, port: int, *, public: bool = False) -> None:
     if not public and not is_local(host):
         raise InputError(
             f"host '{host}' can be reached from other machines, and whoever opens the page can run "
-            "simulations on this one; use 127.0.0.1, or say that you mean it with --public (public=True)"
+            "simulations on this one; use 127.0.0.1, or allow it with --public (public=True)"
         )
     _try_to_listen(host, port)
 
@@ -81,7 +81,7 @@ def _try_to_listen(host: str, port: int) -> None:
     try:
         family, kind, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError as error:
-        raise InputError(f"host '{host}' is no address that is known: {error.strerror or error}") from None
+        raise InputError(f"host '{host}' is not a known address: {error.strerror or error}") from None
     with socket.socket(family, kind) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -98,5 +98,5 @@ def _refusal(host: str, port: int, error: OSError) -> str:
             "port with --port (port=...), 0 for any free one"
         )
     if error.errno == errno.EACCES:
-        return f"port {port} of {host} may not be used without special rights; choose one above 1023"
+        return f"port {port} of {host} needs special permissions; choose one above 1023"
     return f"cannot listen on port {port} of host '{host}': {error.strerror or error}"

@@ -30,7 +30,7 @@ class OpenPanel:
         if not public:
             gui.add_html(
                 paragraph(
-                    "A model (.toml, .urdf, .sdf, .xml), a result (.nc), or a name of the zoo.", faint=True
+                    "A model (.toml, .urdf, .sdf, .xml), a result (.nc), or a name in the zoo.", faint=True
                 )
             )
         self.zoo.on_update(lambda event: opened(self.zoo.value) if self.zoo.value in zoo.ZOO else None)

@@ -29,8 +29,8 @@ LONGEST = 0.4  # of a contact force's arrow, beside the mechanism's size, where 
 FARTHEST = 1e3  # sizes of the mechanism from its origin; a page may send anything
 PULL_COLOR = MODULE_COLORS[5]
 HOW = (
-    "Start, then drag a body with the left mouse button: a spring pulls it. Beside the bodies dragging turns "
-    "the view. Gravity and ground are those of the tab Simulate."
+    "Start, then drag a body with the left mouse button: a spring pulls it. Drag the background to rotate "
+    "the view. Gravity and ground are set in the tab Simulate."
 )
 
 

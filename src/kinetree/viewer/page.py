@@ -111,7 +111,7 @@ class Viewer:
             self._look(np.concatenate([points, places(subject, found)]))
             with self._fresh("pose"):
                 gui = self.server.gui
-                self.names = gui.add_checkbox("Names of joints", False)
+                self.names = gui.add_checkbox("Joint names", False)
                 self.names.on_update(lambda event: self.stage.labels(bool(self.names.value)))
                 self.see_through = gui.add_checkbox("See through", subject.result is not None)
                 self.see_through.on_update(lambda event: self._show_inside())

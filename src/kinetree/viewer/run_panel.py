@@ -128,7 +128,7 @@ class RunPanel:
         self._mechanism, self._pose, self._finished, self._failed = mechanism, pose, finished, failed
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
-        gui.add_html(paragraph("From rest in the pose of the sliders.", faint=True))
+        gui.add_html(paragraph("Starts at rest in the pose of the sliders.", faint=True))
         self.duration = gui.add_number("Duration (s)", 2.0, min=0.001, max=LONGEST, step=0.001)
         self.gravity = gui.add_vector3("Gravity (m/s²)", tuple(mechanism.gravity.tolist()), step=0.01)
         laws = LAWS if given.controller is None else (GIVEN, *LAWS)

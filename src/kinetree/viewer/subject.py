@@ -58,13 +58,13 @@ def subject_of(shown: Any, **options: Any) -> Subject:
     result = getattr(shown, "result", None)
     if isinstance(result, Result):
         return Subject(result.mechanism, result)
-    raise InputError(f"a mechanism, a result, a file or a name of the zoo can be shown, got {short(shown)}")
+    raise InputError(f"a mechanism, a result, a file or a name in the zoo can be shown, got {short(shown)}")
 
 
 def _named(text: str, options: dict[str, Any]) -> Subject:
     if not text:
         raise InputError(
-            "give the path of a model (.toml, .urdf, .sdf, .xml) or result (.nc), or a name of the zoo"
+            "give the path of a model (.toml, .urdf, .sdf, .xml) or result (.nc), or a name in the zoo"
         )
     if Path(text).suffix.lower() == RESULT_SUFFIX:
         result = load_result(text)

@@ -38,9 +38,8 @@ STOP = Html(
 )
 COMPASS = Html('<svg class="over compass" viewBox="-42 -42 84 84" aria-hidden="true"><g id="axes"></g></svg>')
 HINT = (
-    "Drag to turn, drag with shift or the right button to move, click and use the wheel to come nearer, "
-    "double click to start again. Keys: arrows, + and −, space, comma and full stop. Move over a curve to "
-    "see the pose at that moment."
+    "Drag to rotate, drag with shift or the right button to pan, click and scroll to zoom, double click to "
+    "reset. Keys: arrows, + and −, space, comma and period. Move over a curve to see the pose at that time."
 )
 
 
@@ -87,7 +86,12 @@ def report_html(result: Result, meshes: PathLike | None = None, *, bare: bool = 
     body = element(
         "body",
         "" if bare else _header(result),
-        element("main", _stage(result), _card("Beside measured walking", gait(result)), *_sections(result)),
+        element(
+            "main",
+            _stage(result),
+            _card("Comparison with measured walking", gait(result)),
+            *_sections(result),
+        ),
         _header(result) if bare else "",
         _footer(result),
         element("script", data, type="application/json", id="kinetree-data"),
@@ -154,7 +158,7 @@ def _header(result: Result) -> Html:
         ),
         element("p", element("strong", first), " ", " ".join(rest), class_="lead"),
         element("p", about, class_="quiet") if about else "",
-        _details("More about it", element("p", more, class_="quiet")) if more else "",
+        _details("Description", element("p", more, class_="quiet")) if more else "",
         _messages(result),
         element("dl", *(_fact(name, value) for name, value in facts(result).items()), class_="facts"),
         element("noscript", element("p", "The animation and the curves need JavaScript.", class_="notice")),
@@ -200,7 +204,7 @@ def _stage(result: Result) -> Html:
         "div",
         element(
             "canvas", id="view", tabindex="0", role="application",
-            aria_label=f"Animation of {result.mechanism.name}; arrow keys turn the view, space plays",
+            aria_label=f"Animation of {result.mechanism.name}; arrow keys rotate the view, space plays",
         ),
         _key(result),
         COMPASS,
@@ -219,11 +223,11 @@ def _key(result: Result) -> Html:
     motion = frames(result, most=2)
     entries = [("center", "centre of mass")]
     if motion.contact_force is not None or motion.foot_force is not None:
-        entries += [("contact", "force of the ground")]
+        entries += [("contact", "ground force")]
     if motion.center_of_pressure is not None:
-        entries += [("pressure", "centre of pressure (ZMP)"), ("support", "area of support")]
+        entries += [("pressure", "centre of pressure (ZMP)"), ("support", "support polygon")]
     if motion.reaction is not None:
-        entries += [("reaction", "force in a joint")]
+        entries += [("reaction", "joint force")]
     marks = [element("span", element("i", class_=f"swatch {name}"), words) for name, words in entries]
     return element("div", *marks, class_="over key")
 
@@ -278,18 +282,18 @@ def _sections(result: Result) -> list[Html]:
     left = [
         _card("Audit", audit_list(result.audit)),
         _card("What happened", event_table(result), long=True),
-        _card("How it was found", history(result)),
+        _card("Optimization", history(result)),
     ]
     right = [
         _card("Mechanism", drawing(result), _details("Bodies and joints", mechanism_tables(result))),
         _card("The motion at a glance", poses(result)),
         _card(
-            "How it was made",
+            "Settings",
             _details("Settings", value_table(settings, "Settings")),
             _details("Study file", value_table(study.get("file", {}), "Study file")),
-            _details("Statistics", value_table(_statistics(result), "Effort and outcome")),
-            _details("Variables in the result", variable_table(result)),
-            value_table(result.provenance, "Where it comes from"),
+            _details("Statistics", value_table(_statistics(result), "Computing effort and outcome")),
+            _details("Variables of the result", variable_table(result)),
+            value_table(result.provenance, "Provenance"),
             long=True,
         ),
     ]
@@ -308,6 +312,4 @@ def _details(heading: str, content: Html) -> Html:
 def _footer(result: Result) -> Html:
     made = result.provenance
     stated = f"Kinetree {made.get('kinetree', '')}, {str(made.get('date', ''))[:10]}. "
-    return element(
-        "footer", element("p", stated, "This page holds all it shows and asks no server for anything.")
-    )
+    return element("footer", element("p", stated, "This page is self-contained and needs no network."))

@@ -233,7 +233,7 @@ def _tracking(result: Result) -> Iterator[Panel]:
     each = (units,) * len(names) if isinstance(units, str) else units
     for unit in dict.fromkeys(each):
         lines = [Line(names[k], time, apart[:, k]) for k, own in enumerate(each) if own == unit]
-        yield Panel("position less the position asked for", "q - q_reference", unit, lines)
+        yield Panel("position minus reference position", "q - q_reference", unit, lines)
 
 
 def _feet(result: Result) -> Iterator[Panel]:
@@ -255,7 +255,7 @@ def _reactions(result: Result) -> Iterator[Panel]:
     if "joint_force" not in result:
         size = np.linalg.norm(result["reaction"].values[..., :3], axis=-1)
         lines = [Line(name, result.time.values, size[:, k]) for k, name in enumerate(names)]
-        yield Panel("size of the force in the joint of each body", "joint force", "N", lines)
+        yield Panel("magnitude of the force in the joint of each body", "joint force", "N", lines)
     if len(names) > MOST_COMPONENTS:
         return
     for k, (component, unit) in enumerate(COMPONENTS):

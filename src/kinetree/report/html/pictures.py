@@ -63,12 +63,12 @@ def history(result: Result) -> Html:
     above.plot(step, result["objective_history"].values, "o-", color=LINE_COLORS[0], markersize=3)
     below.plot(step, violation, "o-", color=LINE_COLORS[1], markersize=3)
     below.set_yscale("log")
-    for ax, words in ((above, "objective"), (below, f"largest violation, from {SMALLEST:.0e} on")):
+    for ax, words in ((above, "objective"), (below, f"largest violation, above {SMALLEST:.0e} on")):
         ax.set_title(words, loc="left", fontsize=9, color=INK)
         quiet_frame(ax)
     below.set_xlabel("iteration", fontsize=9, color=INK)
     below.xaxis.get_major_locator().set_params(integer=True)
-    return _picture(figure, "Objective and largest violation of a limit after every iteration of the search")
+    return _picture(figure, "Objective and largest constraint violation over the iterations")
 
 
 def gait(result: Result) -> Html:
@@ -82,9 +82,9 @@ def gait(result: Result) -> Html:
     except InputError:  # some other mechanism with feet
         return Html("")
     score = gait_score(cycle)
-    words = f"Right leg over its gait cycle, above mean and standard deviation of {score.source}"
+    words = f"Right leg over its gait cycle, with mean and standard deviation of {score.source}"
     bars = score.bars
-    reached = f"Reaches {len(bars) - len(score.missed)} of {len(bars)} bars of a human gait"
+    reached = f"Meets {len(bars) - len(score.missed)} of {len(bars)} criteria of a human gait"
     missed = f"; not: {', '.join(score.missed)}." if score.missed else "."
     return Html(
         _picture(plot_gait(cycle), words, "picture wide") + element("p", reached + missed, class_="quiet")

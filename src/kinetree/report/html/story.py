@@ -21,11 +21,11 @@ TITLES = {
     "simulate": "simulated motion",
     "simulate_batch": "many simulated motions",
     "inverse": "torques of a motion",
-    "hybrid": "joints prescribed and driven",
+    "hybrid": "prescribed and driven joints",
     "control": "controlled motion",
     "predict": "predicted motion",
     "fastest_timing": "fastest timing along a path",
-    "stability": "stability of a simulation",
+    "stability": "stability of an open-loop simulation",
     "compare": "comparison",
 }
 
@@ -97,15 +97,15 @@ def _what(result: Result) -> str:
     settings = result.settings
     law = settings.get("law", "none")
     if result.task == "simulate":
-        driven = "without any torques" if law == "none" else f"under the torques of {law}"
+        driven = "without torques" if law == "none" else f"under the torques of {law}"
         return f"{who} was simulated for {span} {driven}{_on_ground(settings)}."
     if result.task == "control":
-        return f"{who} was simulated for {span} under control by {law}{_on_ground(settings)}."
+        return f"{who} was simulated for {span} under the controller {law}{_on_ground(settings)}."
     if settings.get("prescribed"):
         joints = listed(settings["prescribed"], 4)
         return (
-            f"{who} was simulated for {span} while {joints} moved as prescribed{_on_ground(settings)}; "
-            "the torques are what that takes."
+            f"{who} was simulated for {span} while {joints} moved as prescribed{_on_ground(settings)}; the "
+            f"result has the torques for that motion."
         )
     if result.task == "inverse":
         return f"The torques that move {who} along the trajectory {settings.get('trajectory', '')} in {span}."
@@ -114,7 +114,7 @@ def _what(result: Result) -> str:
     if result.task == "fastest_timing":
         return f"The fastest timing of {who} along its path takes {span}."
     if result.task == "stability":
-        return f"For how long does a simulation of {who} follow the motion whose torques drive it?"
+        return f"How long does a simulation of {who} follow a motion under its torques without feedback?"
     if result.task == "compare":
         names = motion_names(result)
         return f"The task {settings.get('task', '')} for {who} in {len(names)} cases: {listed(names)}."
@@ -153,13 +153,13 @@ def _found(result: Result) -> Iterator[str]:
     if result.task == "stability" and "horizon" in result:
         horizon = result["horizon"]
         for name, times in zip(horizon["algorithm"].values.tolist(), horizon.values, strict=True):
-            yield f"By '{name}' the first joint leaves it after {times.min():.3g} s."
+            yield f"With '{name}' the first joint leaves the motion after {times.min():.3g} s."
     yield from _peak(result, "tau", "largest torque or force of a joint")
     if result.task in ("simulate", "control", "hybrid"):
         yield from _peak(result, "qd", "largest speed of a joint")
     error = result.statistics.get("largest_error")
     if isinstance(error, float):
-        yield f"The joints stay within {error:.2g} (rad or m) of the motion asked for."
+        yield f"The joints stay within {error:.2g} (rad or m) of the reference motion."
     if result.task == "compare":
         yield from _case_errors(result)
     kinds = Counter(event.kind.replace("_", " ") for event in result.events)
@@ -168,13 +168,13 @@ def _found(result: Result) -> Iterator[str]:
 
 
 def _case_errors(result: Result) -> Iterator[str]:
-    """How far each case of a control task is from the motion asked for."""
+    """How far each case of a control task is from the reference motion."""
     for name in motion_names(result):
         stated = result.statistics.get(name)
         error = stated.get("largest_error") if isinstance(stated, dict) else None
         if isinstance(error, float):
-            lost = f"leave the motion asked for by up to {error:.2g} (rad or m)"
-            near = f"stay within {error:.2g} (rad or m) of the motion asked for"
+            lost = f"leave the reference motion by up to {error:.2g} (rad or m)"
+            near = f"stay within {error:.2g} (rad or m) of the reference motion"
             yield f"With '{name}' the joints {near if error < LOST else lost}."
 
 

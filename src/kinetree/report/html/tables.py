@@ -49,7 +49,7 @@ def motion_table(result: Result) -> Html:
             head.append(words)
             columns.append([f"{figure(x)} {unit}" for x, unit in zip(size, texts, strict=True)])
     rows = zip(result.mechanism.joint_names, each, *columns, strict=True)
-    return table(head, rows, caption="Joints over the whole motion", numbers=2)
+    return table(head, rows, caption="Ranges of joints over the motion", numbers=2)
 
 
 def _by_joint(result: Result, name: str) -> Array:
@@ -119,7 +119,7 @@ def price_table(statistics: Mapping[str, Any]) -> Html:
         [_price(key, entry.get(key)) for key in PRICES] for entry in reached if isinstance(entry, Mapping)
     ]
     head = ("limit", "of", "side", "value", "unit", "of the time", "price")
-    words = "Limits that are reached, and their shadow prices: change of the objective per unit of the limit"
+    words = "Active limits and their shadow prices: change of the objective per unit of the limit"
     return table(head, rows, caption=words, numbers=3)
 
 
