@@ -176,8 +176,8 @@ BAD = {
     "no picture": (["draw", "gripper", "--output", "x.gif"], ".gif"),
     "picture is a folder": (["draw", "gripper", "--output", "folder.png"], "is a folder"),
     "picture exists": (["draw", "gripper", "--output", "here.png"], "--force"),
-    "picture in a file": (["draw", "gripper", "--output", "here.png/x.png"], "no folder"),
-    "demo in a file": (["demo", "--output", "here.png"], "no folder"),
+    "picture in a file": (["draw", "gripper", "--output", "here.png/x.png"], "not a folder"),
+    "demo in a file": (["demo", "--output", "here.png"], "not a folder"),
 }
 
 
