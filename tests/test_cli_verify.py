@@ -272,7 +272,7 @@ def test_conversions_that_cannot_be_are_refused():
     for arguments, reason in (
         (["puma", "puma.toml"], "--force"),
         (["puma", "puma.sdf"], "can be converted into .toml, .urdf, .xml"),
-        (["puma.toml", "puma.toml", "--force"], "is the file to be read"),
+        (["puma.toml", "puma.toml", "--force"], "is the input file"),
         (["puma.toml", "x.toml", "--convention", "classic"], "a convention is for DH tables"),
         (
             ["puma.toml", "x.toml", "--floating-base"],

@@ -169,7 +169,7 @@ def test_files_of_another_format_are_not_printed(tmp_path, monkeypatch):
     )
     for arguments in ((), ("--json",)):
         found = kinetree("run", "study.toml", *arguments)
-        assert found.exit_code == 2 and "is no header" in found.stderr
+        assert found.exit_code == 2 and "is not a header" in found.stderr
         assert "root" not in found.output + found.stderr
 
 

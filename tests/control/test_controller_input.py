@@ -108,7 +108,7 @@ def test_gains_of_a_floating_base_are_refused():
     [
         ("cycloid.csv", "follows a Trajectory, a PiecewisePolynomial or a vector.*got str", True),
         (None, "follows a Trajectory", True),
-        (np.zeros((3, 4)), r"a pose to keep must be a vector, got shape \(3, 4\)", True),
+        (np.zeros((3, 4)), r"a pose to hold must be a vector, got shape \(3, 4\)", True),
         ([0.0, np.nan, 0.0, 0.0], "trajectory must be finite, got nan at index 1", True),
         (kt.State(np.zeros(4)), "follows a Trajectory.*got State", True),
         ([0.0, 0.0], "trajectory must have 4 values for 'gripper'.*got 2", False),

@@ -218,7 +218,7 @@ def test_wrong_laws_of_motors_are_refused():
         with pytest.raises(kt.errors.InputError, match=message):
             kt.simulate(robot, q, qd, 0.1, torque=torque)
     with pytest.raises(
-        kt.errors.InputError, match="beside a controller, torque may name coordinates of cut joints"
+        kt.errors.InputError, match="with a controller, torque may only name coordinates of cut joints"
     ):
         kt.simulate(robot, q, qd, 0.1, torque={"O": 1.0}, controller=kt.control.PD(q, kp=1.0))
 

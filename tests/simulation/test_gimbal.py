@@ -319,8 +319,8 @@ def test_error_instead_of_a_switch():
         ({"armature": 0.01}, {}, "it has armature"),
         ({}, {"torque": [0.0, 0.0, 0.01]}, "constant torques act on it"),
         ({}, {"torque": ([0.0, 1.0], [[0, 0, 0], [0, 0, 0.1]])}, "a torque table acts on it"),
-        ({}, {"controller": kt.control.PD(np.zeros(3), kp=0.01)}, "law (PD) wants a motion of its angles"),
-        ({"lower": -3.0, "upper": 3.0}, {"stops": kt.simulation.Stops()}, "stops meet it at its limits"),
+        ({}, {"controller": kt.control.PD(np.zeros(3), kp=0.01)}, "law (PD) follows a motion of its angles"),
+        ({"lower": -3.0, "upper": 3.0}, {"stops": kt.simulation.Stops()}, "stops act at its limits"),
     ],
 )
 def test_joints_that_cannot_be_switched_say_why(parameters, options, reason):

@@ -67,7 +67,7 @@ def test_stiff_laws_are_told():
         pytest.warns(kt.simulation.VerdictWarning, match="error of joint 'up' grows"),
     ):
         wild = kt.simulate(ball(), [0.2], duration=0.4, controller=law, method="rk4", step=0.016)
-    assert "the torque law and the joints answer" in wild.messages[0]
+    assert "the torque law and the joints respond" in wild.messages[0]
     assert np.abs(wild.qd.values).max() > 10 * np.abs(calm.qd.values).max()
 
 

@@ -180,7 +180,7 @@ def test_own_schedule_and_best():
     ("changes", "message"),
     [
         ({"speed": 9.0}, "beyond reach"),
-        ({"speed": 1.0, "period": 4.0}, "before their hips"),
+        ({"speed": 1.0, "period": 4.0}, "ahead of the hips"),
         ({"schedule": "gallop"}, "unknown schedule 'gallop'"),
         ({"schedule": kt.gaits.Schedule("fly", (0.0, 0.5, 0.5, 0.0), 0.3)}, "no support from"),
         ({"schedule": kt.gaits.Schedule("two", (0.0, 0.5), 0.6)}, "has 2 legs, the mechanism 4"),

@@ -75,7 +75,7 @@ def test_a_simulation_that_breaks_off_does_not_pass():
     assert found.check().passed
     broken = replace(found, complete=False)
     assert not broken.check().passed
-    assert "broke off at" in broken.check().sentence
+    assert "stopped at" in broken.check().sentence
 
 
 def test_a_motion_that_cannot_be_simulated_is_judged_all_the_same():

@@ -77,7 +77,7 @@ def test_sensitivities_are_exact(states, rng):
         (lambda q: two_step(kt.zoo.kuka_kr5(), *(np.zeros((1, 6)),) * 3, ["link6"]), "one free root"),
         (lambda q: two_step(ROBOT, q, q, q, ["hoof"]), "hoof"),
         (lambda q: two_step(ROBOT, q, q, q, [FOOT, "foot2"], np.ones((1, 2))), "add up to 1"),
-        (lambda q: two_step(ROBOT, q, q, q - 1e3, [FOOT]), "asks the ground to pull"),
+        (lambda q: two_step(ROBOT, q, q, q - 1e3, [FOOT]), "needs the ground to pull"),
     ],
 )
 def test_bad_input_is_refused(call, message):

@@ -172,9 +172,9 @@ def test_other_objectives(tmp_path, objective):
 
 START, END = "start = { q = [0.0, -2.0] }\n", "end = { q = [1.0, -1.0] }\n"
 BAD = {
-    "neither start nor end": ("", "nothing says where the motion goes"),
+    "neither start nor end": ("", "the motion has no start and no end"),
     "code that is not allowed": (
-        START + END + '[[predict.custom_constraint]]\nfunction = "own.py:f"', "runs only when it is allowed"
+        START + END + '[[predict.custom_constraint]]\nfunction = "own.py:f"', "runs only if allowed"
     ),
     "no function": (START + END + '[[predict.custom_objective]]\nfunction = "own"', "as 'file.py:name'"),
     "a file that is not there": (START + END + '[[predict.tracking]]\nreference = "no.csv"', "no.csv"),
@@ -216,7 +216,7 @@ BAD = {
     "one phase": (START + END + "[[predict.phase]]", "at least two problems"),
     "phases with a fixed duration": (
         START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]",
-        "durations and knots of their own",
+        "their own durations and knots",
     ),
     "unknown place": (
         START + END + '[[predict.point]]\nbody = "link2"\ntarget = [0, 0, 0]\nat = "knot"',

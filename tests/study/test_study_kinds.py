@@ -157,7 +157,7 @@ def test_a_bandwidth_is_kp_and_kd(tmp_path):
             FALL + '[[event]]\nname = "x"\njoint = "joint1"\n',
             "needs either a joint with a position or a velocity",
         ),
-        (FALL + '[[event]]\nname = "x"\nfunction = "own.py:f"\n', "runs only when it is allowed"),
+        (FALL + '[[event]]\nname = "x"\nfunction = "own.py:f"\n', "runs only if allowed"),
         (FALL + '[[event]]\nname = "x"\nposition = 1.0\n', "needs either a joint"),
         (FALL + '[[event]]\njoint = "joint1"\nposition = 1.0\n', "name"),
         (FALL + '[[event]]\nname = "x"\njoint = "joint1"\nposition = 1.0\ndirection = "up"\n', "'up'"),

@@ -268,7 +268,7 @@ def test_a_torque_function_drives_the_motion(study):
 @pytest.mark.parametrize(
     ("name", "allowed", "reason"),
     [
-        ("laws.py:law", [], "runs only when it is allowed"),
+        ("laws.py:law", [], "runs only if allowed"),
         ("laws.py:law", ["./broken.py"], "--allow-code ./broken.py: the study names no such file"),
         ("laws.py:lw", ["laws.py"], "unknown function 'lw'"),
         ("laws.py:value", ["laws.py"], "unknown function 'value'"),

@@ -181,7 +181,7 @@ class Controller(ABC):
         if law.recipe.mode == COMPUTED and law.is_constrained:
             return "it has joints without drives"
         if law.floating and not all(base_is_alone(m) for m in (law.mechanism, law.model)):
-            return "its floating base has springs, friction, armature or other trees beside it"
+            return "its floating base has springs, friction or armature, or it has other trees"
         if law.model.tree.springs is not None:
             return "its model has springs between bodies"
         return ""

@@ -78,11 +78,11 @@ def desired_motion(source: Desired) -> DesiredMotion:
         pose = finite(numbers(source, "trajectory"), "trajectory")
     except InputError as reason:
         raise InputError(
-            "a controller follows a Trajectory, a PiecewisePolynomial or a vector, the pose to keep; "
-            f"got {type(source).__name__}: {reason}"
+            "a controller follows a Trajectory, a PiecewisePolynomial or a vector, the pose to hold; got "
+            f"{type(source).__name__}: {reason}"
         ) from None
     if pose.ndim != 1:
-        raise InputError(f"a pose to keep must be a vector, got shape {pose.shape}")
+        raise InputError(f"a pose to hold must be a vector, got shape {pose.shape}")
     return DesiredMotion(frozen(pose))
 
 

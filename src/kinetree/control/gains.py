@@ -55,7 +55,7 @@ def gains(
     w, z = _positive(bandwidth, "bandwidth", "rad/s"), _positive(damping, "damping", "(no unit)")
     if mechanism is None:
         if q is not None:
-            raise InputError("poses q need a mechanism, whose inertia is asked for")
+            raise InputError("poses q need a mechanism, which gives the inertia")
         return Gains(_combined(w, w, 1.0), _combined(z, w, 2.0))
     pose = np.zeros(mechanism.n_dof) if q is None else coordinates(mechanism, q, "q")
     M = np.diagonal(mass_matrix(mechanism, pose), axis1=-2, axis2=-1)
@@ -129,9 +129,7 @@ class LQR:
         mechanism = self.mechanism
         expect_mechanism(mechanism)
         if mechanism.loops:
-            raise InputError(
-                f"'{mechanism.name}' has closed loops, about which LQR does not know to linearise"
-            )
+            raise InputError(f"'{mechanism.name}' has closed loops, which LQR cannot linearize")
         if type(self.nodes) is not int or self.nodes < 2:
             raise InputError(f"nodes must be an integer of at least 2, got {self.nodes!r}")
         desired = desired_motion(self.motion)
@@ -215,7 +213,7 @@ def _check_driven(mechanism: Mechanism, tau: Array) -> None:
         joint = mechanism.joint_names[idle[int(np.argmax(most[idle]))]]
         raise InputError(
             f"joint '{joint}' has no drive, but the motion needs {most[idle].max():.3g} N m or N there; "
-            "predict a motion that needs none, or take a pose in which the mechanism rests"
+            f"predict a motion that needs none, or use an equilibrium pose"
         )
 
 
@@ -237,8 +235,8 @@ def _riccati(mechanism: Mechanism, times: Array, A: Array, B: Array, Q: Array, R
         S = np.asarray(solve_continuous_are(A[-1], B[-1], np.diag(Q), np.diag(R)))
     except (LinAlgError, ValueError) as error:
         raise InputError(
-            f"LQR of '{mechanism.name}': no gains stabilise it at the end of the motion ({error}); weigh "
-            "every position (q_cost > 0), and end where its drives can hold it"
+            f"LQR of '{mechanism.name}': no gains stabilize it at the end of the motion ({error}); give "
+            f"every position a weight (q_cost > 0), and end where the drives can hold it"
         ) from None
     K = np.zeros((len(times), B.shape[2], A.shape[1]))
     for k in range(len(times) - 1, -1, -1):

@@ -113,9 +113,7 @@ def gear_matrix(mechanism: Mechanism) -> Array:
 
 def _actuators(mechanism: Mechanism) -> tuple[Actuator, ...]:
     if not mechanism.actuators:
-        raise InputError(
-            f"mechanism '{mechanism.name}' has no actuators of its own; give it some, or take another law"
-        )
+        raise InputError(f"mechanism '{mechanism.name}' has no actuators; add some, or use another law")
     return mechanism.actuators
 
 

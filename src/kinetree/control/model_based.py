@@ -103,7 +103,7 @@ class Feedforward(Controller):
         if self.torques is None and not mechanism.loops and has_floating_base(mechanism):
             raise InputError(
                 f"'{mechanism.name}' has a floating base, so the torques of the desired motion depend on the "
-                "forces of the ground; compute them first and give them as torques=(times, tau)"
+                f"ground forces; compute them first and give them as torques=(times, tau)"
             )
         return super()._fitted(mechanism)
 

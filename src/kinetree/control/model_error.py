@@ -97,7 +97,7 @@ def _generator(seed: int | np.random.Generator) -> np.random.Generator:
 def _part(value: float, what: str) -> float:
     x = number(value, what)
     if not 0.0 <= x < 1.0:
-        raise InputError(f"{what} must be a part from 0 to below 1, got {x:g}")
+        raise InputError(f"{what} must be a fraction from 0 to below 1, got {x:g}")
     return x
 
 

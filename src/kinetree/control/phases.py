@@ -148,7 +148,7 @@ def _called(law: Any, mechanism: Mechanism) -> Callable[..., Any]:
         controller.torque(mechanism, 0.0, *np.zeros((2, mechanism.n_dof)))
         if controller.integrates(mechanism):
             raise InputError(
-                f"{controller!r} integrates its error, which a phase does not keep; leave out ki"
+                f"{controller!r} integrates its error, which a phase does not store; leave out ki"
             )
         return lambda t, q, qd, contact: controller.torque(mechanism, t, q, qd)
     try:

@@ -97,7 +97,8 @@ class Chart:
             if abs(rest) > UNEXPLAINED * np.abs(given).max():
                 raise SimulationError(
                     f"the torques {given.tolist()} for joint '{joint.name}' at t = {t:.6g} s, where it is in "
-                    "gimbal lock, have no meaning: the first and the third axis are parallel; choose another "
+                    f"gimbal lock, are not defined: the first and the third axis are parallel; choose "
+                    f"another "
                     "sequence for this joint"
                 )
             answer[joint.at] = joint.own.torques(q[joint.at], moment)

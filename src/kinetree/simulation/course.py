@@ -117,7 +117,7 @@ class Course:
         if is_stiff(system, self.options, self.method, t, self._now.y[0], mean):
             self.messages.append(
                 f"the system is stiff: from t = {t:.6g} s on, method '{self.method}' took steps of "
-                f"{mean:.2g} s for stability alone, so it went on with 'radau'"
+                f"{mean:.2g} s only for stability, so the simulation continued with 'radau'"
             )
             self.change("radau", system)
 

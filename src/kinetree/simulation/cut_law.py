@@ -76,7 +76,7 @@ def read_drive(value: Any, name: str) -> JointDrive:
         return JointDrive(desired=desired, kp=kp, kd=kd, limit=limit)
     if hasattr(value, "law_parts"):
         raise InputError(
-            f"{what}: {type(value).__name__} is no law of a single joint; give a number, a table "
+            f"{what}: {type(value).__name__} is not a law of a single joint; give a number, a table "
             "(times, values), a PD of one coordinate or a function of (t, q, qd)"
         )
     if callable(value):

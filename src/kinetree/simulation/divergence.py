@@ -28,8 +28,8 @@ def diverged(system: System, options: Options, t: float, y: Array) -> str:
     speed = np.abs(np.nan_to_num(y[:, system.at.qd], nan=np.inf)).max(axis=0)
     joint = system.mechanism.joint_names[int(np.argmax(speed))]
     return (
-        f"the simulation diverged at t = {t:.6g} s: fastest is joint '{joint}' with {speed.max():.3g} per "
-        f"second; {remedy(options)}"
+        f"the simulation diverged at t = {t:.6g} s: the fastest joint is '{joint}' with {speed.max():.3g} "
+        f"per second; {remedy(options)}"
     )
 
 

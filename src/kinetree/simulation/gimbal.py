@@ -138,7 +138,7 @@ def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> st
         if getattr(joint, key)[-3:].any():
             return f"it has {word}"
     if _flags(system, ball, "stopped").any():
-        return "stops meet it at its limits"
+        return "stops act at its limits"
     if _flags(system, ball, "bounded").any() and "joint_limit" in stop_at:
         return "the simulation is to stop at its limits"
     if any(part.drives(axis) for part in system.parts.components for axis in range(at.start, at.stop)):
@@ -151,9 +151,9 @@ def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> st
         return "a torque table acts on it"
     gains = np.abs(parts.kp[at]) + np.abs(parts.kd[at]) + np.abs(parts.ki[at])
     if np.any(gains[np.asarray(parts.actuated[at], dtype=bool)]) or parts.mode == DESIRED:
-        return f"the law ({law.name}) wants a motion of its angles"
+        return f"the law ({law.name}) follows a motion of its angles"
     if parts.mode in (GRAVITY, COMPUTED) and parts.model is not None:
-        return f"the law ({law.name}) has a model of its own, with these angles"
+        return f"the law ({law.name}) has its own model, with these angles"
     is_free_base = parts.mode == COMPUTED and parts.floating and at.start == 3
     if (parts.mode == COMPUTED and not is_free_base) or (parts.mode == GRAVITY and parts.actuated[at].any()):
         return f"the law ({law.name}) acts on it"
@@ -252,15 +252,15 @@ class Charts:
         limited = {ball.name for ball in self.balls if _flags(self.home, ball, "bounded").any()}
         for name, count in Counter(event.name for event in self.switches).items():
             often = "once" if count == 1 else f"{count} times"
-            limits = "; its limits were not watched meanwhile" if name in limited else ""
+            limits = "; its limits were not checked during that time" if name in limited else ""
             stated.append(
                 f"joint '{name}' came near gimbal lock: its Euler sequence was switched {often}{limits}"
             )
         locked = sum(p.view.chart.n_locked(p.user[:, 0, : self.home.n]) for p in self.pieces if p.view)
         if locked:
             stated.append(
-                f"{locked} samples are in gimbal lock, where Euler angles have no certain rates: "
-                "the smallest that fit are given"
+                f"{locked} samples are in gimbal lock, where rates of Euler angles are not unique: the "
+                f"smallest ones are given"
             )
         return tuple(stated)
 

@@ -157,8 +157,8 @@ class Ground:
         high = [region.height for region in self.regions if region.height != 0.0]
         if self.terrain is not None and high:
             raise InputError(
-                f"regions of a ground with terrain have no height of their own, got {high[0]:g} m; heights "
-                "belong into the terrain, or the ground has none"
+                f"regions of a ground with terrain cannot have a height, got {high[0]:g} m; put heights into "
+                f"the terrain, or remove the terrain"
             )
         if isinstance(self.points, str):
             object.__setattr__(self, "points", (self.points,))

@@ -70,8 +70,8 @@ def passage_messages(mechanism: Mechanism, found: Sequence[Passage], is_accurate
         names = ", ".join(f"'{mechanism.loops[k].name}'" for k in dict.fromkeys(x.loop for x in found))
         when = ", ".join(f"{x.time:.6g}" for x in found[:5]) + (", ..." if len(found) > 5 else "")
         messages.append(
-            f"accuracy may have suffered in singular positions of loop {names}, at t = {when} s: "
-            "ask for a smaller rtol"
+            f"accuracy may have suffered in singular positions of loop {names}, at t = {when} s: use a "
+            f"smaller rtol"
         )
     return tuple(messages)
 
@@ -87,11 +87,11 @@ def gap_checks(mechanism: Mechanism, q: Array, more: float = 0.0) -> dict[str, C
     """The largest gaps (m, rad) at positions (k, n_dof), of which ``more`` than rounding are allowed."""
     found = constraints(mechanism, q)
     turning, checks = found.rows.type == DIRECTION, {}
-    words = "the loops are closed" if more == 0.0 else "loops open no further than their start explains"
+    words = "the loops are closed" if more == 0.0 else "loop gaps stay within the initial gap"
     for name, rows, unit in (("loop_gap", ~turning, "m"), ("loop_angle", turning, "rad")):
         if rows.any():
             worst, where = _worst(mechanism, found, rows)
-            sentence = f"{words} at every output; widest open is '{where}'"
+            sentence = f"{words} at every output; the largest gap is at '{where}'"
             checks[name] = Check.within(worst, CLOSED * _size(mechanism) + more, unit, sentence)
     return checks
 
@@ -116,13 +116,13 @@ def closure_checks(
         float(np.abs(rates).max(initial=0.0)),
         steady + opening,
         "m/s or rad/s",
-        "no loop opens at any output; the largest rate of a gap"
+        "no loop opens at any output; largest gap rate"
         if options.baumgarte is None
-        else "loops open and close no faster than their start explains; the largest rate of a gap",
+        else "gap rates stay within their initial values; largest gap rate",
     )
     if options.baumgarte is not None:
         return checks
-    sentence = "the largest gap at the end of a step, before it was closed again"
+    sentence = "largest gap at the end of a step, before projection"
     checks["loop_drift"] = Check.within(drift, allowed, "m or rad", sentence)
     return checks
 

@@ -34,10 +34,10 @@ from kinetree.simulation.system import System
 PIECE = 0.05  # s of work between two looks at the clock and the keyboard
 STUCK_STEPS, STUCK_TIME = 200_000, 1e-7  # so many steps for this share of the duration: it is stuck
 RUNAWAY_STEPS, RUNAWAY_SPEED = 200_000, 1e4  # so many steps at such a speed (rad/s, m/s): it runs away
-_UNBOUND = "give it damping, armature or less torque, or take a shorter duration or a method with fixed steps"
+_UNBOUND = "add damping or armature, reduce the torque, or use a shorter duration or a fixed-step method"
 _SAMPLED = (
-    "its law acts every {:g} ms, and feedback that is held so long may be unstable: try a shorter period, "
-    "lower gains (kd most of all), limits of the torques, or armature"
+    "its law is sampled every {:g} ms, and such feedback may be unstable: try a shorter period, lower gains "
+    "(kd first), torque limits, or armature"
 )
 ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
@@ -268,8 +268,8 @@ def moved_on(integration: Course | Integration, system: System, options: Options
         return mark._replace(steps=steps, t=t)
     if steps - mark.steps > (CUT_STEPS if fixed else STUCK_STEPS):
         raise SimulationError(
-            f"no progress at t = {t:.6g} s: {steps - mark.steps} steps went {t - mark.t:.3g} s; forces that "
-            f"jump may chatter: {remedy(options)}"
+            f"no progress at t = {t:.6g} s: {steps - mark.steps} steps went {t - mark.t:.3g} s; "
+            f"discontinuous forces may chatter: {remedy(options)}"
         )
     return mark
 
@@ -297,7 +297,7 @@ def refuse_runaway(integration: Course | Integration, system: System, options: O
     k = int(np.argmax(speed))
     if speed[k] > RUNAWAY_SPEED:
         raise SimulationError(
-            f"the motion runs away: joint '{system.mechanism.joint_names[k]}' moves at {speed[k]:.3g} per "
+            f"the motion diverges: joint '{system.mechanism.joint_names[k]}' moves at {speed[k]:.3g} per "
             f"second at t = {integration.t:.4g} s of {options.duration:g} s, after {steps} steps; "
             + (_SAMPLED if sampled else _UNBOUND).format(1e3 * system.law.parts.period)
         )

@@ -273,5 +273,5 @@ def _warn(result: Result) -> None:
         if not check.passed and name in VERDICTS:
             warnings.warn(check.sentence, VerdictWarning, stacklevel=3)
         elif not check.passed:
-            words = f"{name.replace('_', ' ')} {check}; ask for a smaller rtol or step"
+            words = f"{name.replace('_', ' ')} {check}; use a smaller rtol or step"
             warnings.warn(words, AccuracyWarning, stacklevel=3)

@@ -152,7 +152,7 @@ class Simulator:
         the effort of joint 'joint1' is 11 N m at t = 0 s, 1.1 times its limit 10 N m
         """
         if self._last is None:
-            raise InputError("audit judges the last run of a Simulator, and there is none that ended well")
+            raise InputError("audit checks the last successful run of a Simulator, and there is none")
         states, at, times = self._last, self.system.at, self.options.times
         tau = self.system.observe(times, states[:, None]).tau[:, 0]
         return self._judge.checks(self.mechanism, times, states[:, at.q], states[:, at.qd], tau)

@@ -29,10 +29,10 @@ def check_step(system: System, ground: Ground | None, options: Options, y: Array
     limit, stated = LIMITS[options.method], []
     law = _fastest(found)
     if options.step * law > limit:
-        stated.append(_sentence(options, law, limit, "the torque law and the joints answer"))
+        stated.append(_sentence(options, law, limit, "the torque law and the joints respond"))
     if ground is not None:
         touched = _fastest(_engaged(system, ground, y, found))
-        sentence = _sentence(options, touched, limit, "the ground answers to the contact points")
+        sentence = _sentence(options, touched, limit, "the ground responds to contact points")
         if touched > law and options.step * touched > HOPELESS * limit:
             raise InputError(f"{sentence}; or choose a softer ground, or the method 'radau'")
         if touched > law and options.step * touched > limit:

@@ -100,7 +100,7 @@ class System:
         """Why Euler sequences cannot be switched, if so."""
         if self.mechanism.tree.coupling is not None:
             return "the mechanism has mimic joints"
-        return None if self.law.controller is None else "its law is called"
+        return None if self.law.controller is None else "its law is a Python function"
 
     @property
     def n_events(self) -> int:

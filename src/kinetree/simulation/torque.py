@@ -174,8 +174,8 @@ def _beside(mechanism: Mechanism, torque: Any, controller: Any) -> Law:
     """The law of a controller, with torques of cut joints beside it."""
     if not isinstance(torque, Mapping) or set(torque) & set(mechanism.joint_names):
         raise InputError(
-            "give either a torque or a controller, not both; beside a controller, torque may name "
-            "coordinates of cut joints only"
+            "give either a torque or a controller, not both; with a controller, torque may only name "
+            "coordinates of cut joints"
         )
     law, cut = read_law(mechanism, None, controller), _by_names(mechanism, torque)
     breaks = tuple(sorted({*law.parts.breaks, *cut.parts.breaks}))
@@ -219,7 +219,7 @@ def check_beginning(law: Law, q: Array, qd: Array) -> None:
 
 def _controlled(mechanism: Mechanism, controller: Any) -> Law:
     if isinstance(controller, type):
-        raise InputError(f"a controller must be made first: {controller.__name__}(...), got the class itself")
+        raise InputError(f"a controller must be an object: {controller.__name__}(...), got the class itself")
     n = mechanism.n_dof
     name = type(controller).__name__
     stated = controller.settings() if hasattr(controller, "settings") else None

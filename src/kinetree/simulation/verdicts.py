@@ -129,7 +129,7 @@ def limit_checks(
         at = _worst(over)
         bound = lower[at[-1]] if lower[at[-1]] - q[at] > q[at] - upper[at[-1]] else upper[at[-1]]
         unit = "rad" if turns[at[-1]] else "m"
-        words = "joints keep within the limits of the model"
+        words = "joints stay within the limits of the model"
         if over[at] > 0.0:
             words = (
                 f"joint '{names[at[-1]]}' is at {q[at]:.4g} {unit} at t = {times[at[-2]]:.4g} s"
@@ -165,7 +165,7 @@ def _beside(
     at = _worst(part)
     joint, unit = names[at[-1]], units[0] if turns[at[-1]] else units[1]
     size = f"{abs(values[at]):.4g} {unit} of {limit[at[-1]]:.4g} {unit}"
-    words = f"largest {noun} beside its limit: joint '{joint}', {size}"
+    words = f"largest {noun} relative to its limit: joint '{joint}', {size}"
     if part[at] > 1.0:
         words = (
             f"the {noun} of joint '{joint}' is {abs(values[at]):.4g} {unit} at t = {times[at[-2]]:.4g} s"
@@ -203,11 +203,11 @@ def control_checks(
     growth = np.where(last > before, last / scale, 0.0)  # it is no longer growing if it was larger before
     k = int(np.argmax(growth))
     joint = np.array(mechanism.joint_names)[judged][k]
-    words = "the error of control does not grow beyond all bounds"
+    words = "the control error stays bounded"
     if growth[k] > allowed.growth:
         words = (
             f"the error of joint '{joint}' grows: {error[0, k]:.3g} at the start, {last[k]:.3g} rad or m in "
-            f"the last quarter, {growth[k]:.3g} times the motion asked for"
+            f"the last quarter, {growth[k]:.3g} times the reference motion"
         )
     return {CONTROL: Check.within(float(growth[k]), allowed.growth, "1", words)}
 
@@ -268,11 +268,11 @@ def _fall_checks(
     if allowed.tilt is not None:
         tilt = _angle(R @ (R[0].T @ up), up) - _angle(R_asked @ (R_asked[0].T @ up), up)
         k = int(np.argmax(tilt))
-        words = f"the base '{base}' leans by at most {np.degrees(max(tilt[k], 0.0)):.3g} degrees"
+        words = f"the base '{base}' tilts by at most {np.degrees(max(tilt[k], 0.0)):.3g} degrees"
         if tilt[k] > allowed.tilt:
             when = times[int(np.argmax(tilt > allowed.tilt))]
             words = (
-                f"the robot fell: its base '{base}' leans by more than {np.degrees(allowed.tilt):.3g} "
+                f"the robot fell: its base '{base}' tilts by more than {np.degrees(allowed.tilt):.3g} "
                 f"degrees from t = {when:.4g} s, by {np.degrees(tilt[k]):.3g} degrees at t = {times[k]:.4g} s"
             )
         found[TILT] = Check.within(max(0.0, float(tilt[k])), allowed.tilt, "rad", words)
@@ -290,7 +290,7 @@ def _fall_checks(
             when = times[int(np.argmax(lost > allowed.height))]
             words = (
                 f"the robot fell: its base '{base}' is {height[k]:.3g} m above the ground at t = "
-                f"{times[k]:.4g} s, where standing takes {standing[k]:.3g} m; too low from t = {when:.4g} s"
+                f"{times[k]:.4g} s, standing height {standing[k]:.3g} m; too low from t = {when:.4g} s"
             )
         found[HEIGHT] = Check.within(max(0.0, float(lost[k])), allowed.height, "1", words)
     return found

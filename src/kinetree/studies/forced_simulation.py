@@ -237,7 +237,7 @@ def _integrated(
 
     def rates(t: float, x: Array) -> Array:
         if done.n_evaluations >= MOST_EVALUATIONS:
-            raise SingularityError(f"gave up at t = {t:g} s: {MOST_EVALUATIONS} evaluations led no farther")
+            raise SingularityError(f"gave up at t = {t:g} s: {MOST_EVALUATIONS} evaluations made no progress")
         done.n_evaluations += 1
         tau = torque(t)
         begin = perf_counter()
@@ -301,8 +301,8 @@ def check_run(mechanism: Mechanism, algorithms: Sequence[str], rtol: float) -> N
     check_open(mechanism, "forced_simulation")
     if mechanism.n_dof == 0 or mechanism.tree.coupling is not None:
         raise InputError(
-            f"'{mechanism.name}' cannot be simulated here: allowed are open trees with joints, none a mimic; "
-            f"it has {mechanism.n_dof} degrees of freedom"
+            f"'{mechanism.name}' cannot be simulated here: only open trees with joints, without mimic "
+            f"joints, are allowed; it has {mechanism.n_dof} degrees of freedom"
         )
 
 

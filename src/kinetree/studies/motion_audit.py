@@ -48,7 +48,10 @@ def momentum_check(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, force:
     weight = mechanism.mass * mechanism.gravity
     apart = np.abs(momentum_rate(mechanism, q, qd, qdd) - force - weight).max() / np.linalg.norm(weight)
     return Check.within(
-        float(apart), EXACT, "1", "momentum changes by ground reaction and weight, beside the weight"
+        float(apart),
+        EXACT,
+        "1",
+        "change of momentum equals ground reaction plus weight; residual relative to the weight",
     )
 
 
@@ -70,7 +73,7 @@ def simulated_in_pieces(prediction: Prediction, free: Mechanism, forces: Forces,
             break
     return Check.within(
         worst, SAME_MOTION, "rad or m",
-        f"the free {who} goes the predicted way under torques and ground reaction, in {pieces} pieces",
+        f"the free {who} follows the predicted motion under torques and ground reactions, in {pieces} pieces",
     )  # fmt: skip
 
 

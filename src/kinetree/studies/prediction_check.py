@@ -26,7 +26,7 @@ SAME_MOTION = 1e-4  # rad or m: what counts as the same
 
 @dataclass(frozen=True, eq=False)
 class Deviation:
-    """How far a simulation strays from the prediction: at times ``t``, simulated less predicted q and qd."""
+    """Deviation of a simulation from the prediction: at times ``t``, simulated minus predicted q and qd."""
 
     t: Array
     q: Array
@@ -48,19 +48,21 @@ class Deviation:
 
     def check(self, tolerance: float = SAME_MOTION) -> Check:
         """A line for an audit; a simulation that broke off never passes."""
-        sentence = "a simulation under the predicted torques goes the predicted way"
+        sentence = "a simulation under the predicted torques follows the predicted motion"
         if self.pieces > 1:
-            sentence += f" in {self.pieces} pieces, each begun as predicted, their deviations added up"
+            sentence += f" in {self.pieces} pieces, each started from the prediction, with deviations summed"
         if not self.complete:
-            sentence += f"; it broke off at {float(self.t[-1]):.3g} s"
+            sentence += f"; it stopped at {float(self.t[-1]):.3g} s"
         found = Check.within(self.largest, tolerance, "rad or m", sentence)
         return replace(found, passed=found.passed and self.complete)
 
     def __str__(self) -> str:
         lines = [f"{name}: at most {apart:.1e}" for name, apart in self.per_joint.items()]
         if self.pieces > 1:
-            lines.append(f"in {self.pieces} pieces, each begun as predicted, their deviations added up")
-        return "\n".join(["simulated under the predicted torques, off the predicted position by", *lines])
+            lines.append(f"in {self.pieces} pieces, each started from the prediction, with deviations summed")
+        return "\n".join(
+            ["deviation of the simulation under the predicted torques from the predicted position", *lines]
+        )
 
 
 def check_by_simulation(prediction: Prediction, rtol: float = 1e-9) -> Deviation:
@@ -127,7 +129,9 @@ def came_about(prediction: Prediction) -> Check:
         return Check.within(np.nan, SAME_MOTION, "rad or m", sentence)
     if not pieces.passed:
         return whole
-    strays = f"; as a whole it strays by {whole.value:.1g}: the motion is unstable, it amplifies any error"
+    strays = (
+        f"; in one piece it deviates by {whole.value:.1g}: the motion is unstable and amplifies any error"
+    )
     return replace(pieces, sentence=pieces.sentence + strays)
 
 

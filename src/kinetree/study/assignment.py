@@ -72,7 +72,7 @@ class Assignment:
         given: float | None = self.tables.study.duration
         if given is None and usual is None:
             raise InputError(
-                f"{self.origin.where(('study',))}: study.duration is missing: how long the motion lasts (s)"
+                f"{self.origin.where(('study',))}: study.duration is missing: the duration of the motion (s)"
             )
         return float(given if given is not None else usual)  # type: ignore[arg-type]
 

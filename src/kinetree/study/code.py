@@ -38,7 +38,7 @@ class Code:
         place = self._place(file)
         if not any(self._names(given, file) for given in self.allowed):
             raise InputError(
-                f"{what} '{name}' is Python code, which runs only when it is allowed: look at {place}, then "
+                f"{what} '{name}' is Python code, which runs only if allowed: read {place}, then "
                 f"add --allow-code {file} (in Python: allow_code=['{file}'])"
             )
         module = self._module(file, place)

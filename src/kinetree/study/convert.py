@@ -37,7 +37,7 @@ def convert(
     if place.suffix.lower() not in INTO:
         raise FileError(f"{place}: a mechanism can be converted into {listed(INTO)}")
     if Path(source) == place or (place.exists() and Path(source).exists() and place.samefile(source)):
-        raise InputError(f"{place}: is the file to be read; give another one to write")
+        raise InputError(f"{place}: is the input file; give another one to write")
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         mechanism = _read(source, convention, options)

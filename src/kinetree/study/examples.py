@@ -73,10 +73,10 @@ def copy_example(name: str, folder: PathLike, force: bool = False) -> Path:
     if place.exists() and not force:
         raise InputError(f"{place}: exists already; use --force to replace it")
     if Path(folder).exists() and not Path(folder).is_dir():
-        raise InputError(f"{folder}: is no folder")
+        raise InputError(f"{folder}: is not a folder")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+        raise InputError(f"{folder}: cannot be created: {error.strerror or error}") from None
     write_text(place, text, force)
     return place

@@ -60,11 +60,11 @@ def proposed_feet(mechanism: Mechanism) -> tuple[ContactPoint, ...]:
     root = float(up @ pose.position[0])
     depths = [root - _height(mechanism, pose, up, link) for link in lowest]
     if not limbs or max(depths) <= 0.0:
-        raise InputError(f"'{mechanism.name}' has no limbs that reach below its trunk, so no feet")
+        raise InputError(f"'{mechanism.name}' has no limbs that reach below its trunk, so it has no feet")
     chosen = [k for k, depth in enumerate(depths) if depth >= DEEP * max(depths)]
     if len(chosen) < 2:
         raise InputError(
-            f"'{mechanism.name}' has no feet: one limb alone, that to '{lowest[chosen[0]].body.name}', "
+            f"'{mechanism.name}' has no feet: only one limb, to '{lowest[chosen[0]].body.name}', "
             f"reaches down from its trunk '{mechanism.links[0].body.name}'; walking needs two or more"
         )
     feet: list[ContactPoint] = []

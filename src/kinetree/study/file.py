@@ -37,12 +37,12 @@ class StudyHead(Table):
     """What is asked, and what it is about."""
 
     task: choice("task", known_tasks) = Field(  # type: ignore[valid-type]
-        description="What to do: " + "; ".join(f"{x.name}: {x.about}" for x in known_tasks().values()) + "."
+        description="Task: " + "; ".join(f"{x.name}: {x.about}" for x in known_tasks().values()) + "."
     )
     title: str = Field("", description="Title for tables and pictures.")
     description: str = Field("", description="What the study shows, with figures of its source.")
     duration: Positive | None = Field(
-        None, description="How long the motion lasts (s); default that of the trajectory."
+        None, description="Duration of the motion (s); default that of the trajectory."
     )
 
 
@@ -58,9 +58,9 @@ def study_model(present: frozenset[str] | None = None) -> type[BaseModel]:
             table = task.own_table if present is None or task.name in present else Table
             about = Field(None, description=f"Settings of the task '{task.name}'.")
             own[task.name] = (table | None, about)  # type: ignore[operator]
-    head: Any = (StudyHead, Field(description="What is asked."))
+    head: Any = (StudyHead, Field(description="Task, title and duration."))
     made: type[BaseModel] = create_model("StudyFile", __base__=SharedTables, study=head, **own)
-    made.__doc__ = "A study: one question about a mechanism. SI units, rad."
+    made.__doc__ = "A study: one task for a mechanism. SI units, rad."
     return made
 
 

@@ -35,6 +35,7 @@ def file_of(folder: Path, file: str) -> str:
         inside = os.path.realpath(folder)
         if os.path.commonpath([inside, os.path.realpath(place)]) != inside:
             raise InputError(
-                f"file '{cut(file)}' is outside the folder of the study, {inside}, to which it is held"
+                f"file '{cut(file)}' is outside the folder of the study, {inside}, and files outside are not "
+                f"allowed"
             )
     return place

@@ -55,10 +55,10 @@ TRAJECTORIES: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("cycloid", "from rest to rest along a cycloid", _ENDS, _TIMED),
-        Kind("half_turn", "every joint half a turn, as [Mohan2007], eq. 38", (), _TIMED),
+        Kind("half_turn", "every joint by half a revolution, as in [Mohan2007], eq. 38", (), _TIMED),
         Kind("cubic", "a polynomial of degree 3 from one state to another", _ENDS, (*_TIMED, *_RATES)),
         Kind(
-            "quintic", "the same of degree 5, with accelerations", _ENDS,
+            "quintic", "a polynomial of degree 5, with accelerations at both ends", _ENDS,
             (*_TIMED, *_RATES, "start_acceleration", "end_acceleration"),
         ),
         Kind(
@@ -71,12 +71,13 @@ TRAJECTORIES: dict[str, Kind] = {
         Kind("interpolate", "a spline through these positions", ("times", "points"), ("degree",)),
         Kind("file", "rows of a CSV file with a header `time, joint1, ...`", ("file",)),
         Kind(
-            "gait", "the gait of a walking robot, of so many steps or as many as the duration needs", (),
+            "gait", "the gait of a walking robot; steps gives their number, default as many as the duration "
+                    "needs", (),
             (*_TIMED, "steps", "gait"),
         ),
         Kind(
-            "single_support", "one step of `biped_fixed`, or of its like with other lengths ([Shah2013], "
-            "section 6.2.3)", (), ("gait",),
+            "single_support", "one step of `biped_fixed`, or of a similar robot with other lengths "
+                              "([Shah2013], section 6.2.3)", (), ("gait",),
         ),
         Kind(
             "follow", "a body, or joints of closed loops, along a circle, through points with times, or "
@@ -84,18 +85,18 @@ TRAJECTORIES: dict[str, Kind] = {
             (*_TIMED, "body", "point", "guess", "center", "radius", "turns", "points", "times", "degree"),
         ),
         Kind(
-            "tool_line", "a tool (body or frame) on a straight line from where it is at the start, to a "
-            "place or by a way", ("tool", "start"), ("to", "by", *_TOOL),
+            "tool_line", "a tool (body or frame) on a straight line from its initial position, to a position "
+                         "or by a displacement", ("tool", "start"), ("to", "by", *_TOOL),
         ),
         Kind(
-            "tool_circle", "a tool on a circle about a center, or on the arc via one place to another",
+            "tool_circle", "a tool on a circle about a center, or on an arc through one position to another",
             ("tool", "start"), ("center", "normal", "turns", "via", "to", *_TOOL),
         ),
         Kind(
             "tool_through", "a tool on a smooth curve through points", ("tool", "start", "points"), _TOOL,
         ),
         Kind(
-            "fastest", "through joint positions, as fast as limits of the model allow", ("points",),
+            "fastest", "through joint positions, as fast as the limits of the model allow", ("points",),
             ("acceleration", "smoothing"),
         ),
         Kind("function", "a Python function of t", ("function",), _TIMED),
@@ -109,26 +110,26 @@ CONTROLLERS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("pd", "kp e + kd ed", ("kp",), _FOLLOWING, _GAINS),
-        Kind("pid", "the same and ki (integral of e)", ("kp",), (*_FOLLOWING, "ki"), _GAINS),
+        Kind("pid", "kp e + kd ed + ki (integral of e)", ("kp",), (*_FOLLOWING, "ki"), _GAINS),
         Kind(
-            "computed_torque", "inverse dynamics of the desired acceleration and of errors", ("kp",),
+            "computed_torque", "inverse dynamics of the desired acceleration plus error feedback", ("kp",),
             (*_FOLLOWING, "ki", "knows_ground", "model_error"), _GAINS,
         ),
         Kind(
-            "feedforward", "torques of the desired motion, and PD", ("kp",),
+            "feedforward", "torques of the desired motion plus PD", ("kp",),
             (*_FOLLOWING, "torques", "model_error"), _GAINS,
         ),
         Kind(
-            "gravity_compensation", "torques against gravity, and PD about a pose if there are gains", (),
+            "gravity_compensation", "torques against gravity, plus PD about a pose if gains are given", (),
             ("kp", "bandwidth", *_FOLLOWING, "model_error"),
         ),
         Kind(
-            "lqr", "torques of the desired motion, and optimal feedback about it", (),
+            "lqr", "torques of the desired motion plus optimal feedback", (),
             ("q_cost", "qd_cost", "tau_cost", "limits", "model_error", *_MOTOR),
         ),
         Kind(
             "walking", "walking on two or more legs, feet placed by the divergent component of motion; "
-            "without [initial] it begins standing", (),
+            "without [initial] the robot starts standing", (),
             ("speed", "heading", "forward", "step_time", "clearance", "width", "height", "period", "limits",
              "delay", "noise", "seed", "model_error"),
         ),

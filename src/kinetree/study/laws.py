@@ -112,7 +112,7 @@ def _behind_actuators(work: Assignment, table: ControllerTable, law: Any) -> Any
     """The law, or the actuators that follow it with a lag if there is one."""
     if table.time_constant is None:
         if table.torque_constant is not None:
-            raise InputError("a torque_constant needs a time_constant: without a lag it changes nothing")
+            raise InputError("a torque_constant needs a time_constant: without a lag it has no effect")
         return law
     constant = 1.0 if table.torque_constant is None else table.torque_constant
     actuator = FirstOrderActuator(law, table.time_constant, constant)

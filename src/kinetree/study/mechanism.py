@@ -150,7 +150,9 @@ def joint_values(
             continue
         x = by_name[name]
         if not turns[k] and (isinstance(x, Degrees) or (degrees is not None and x != 0.0)):
-            raise InputError(f"{called}: joint '{name}' slides: its value is a length in m, not an angle")
+            raise InputError(
+                f"{called}: joint '{name}' is prismatic: its value is a length in m, not an angle"
+            )
         values[k] = np.radians(x) if degrees is not None else x
     return values
 

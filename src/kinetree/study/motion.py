@@ -153,7 +153,7 @@ def _on_loops(work: Assignment, table: TrajectoryTable, motion: Trajectory) -> T
     from kinetree.trajectories.following import follow
 
     if not work.mechanism.loops:
-        raise InputError(f"'{work.mechanism.name}' has no closed loops on which other joints could follow")
+        raise InputError(f"'{work.mechanism.name}' has no closed loops that other joints could follow")
     chosen = [work.mechanism.joint_index(name) for name in table.independent]
     return follow(work.mechanism, SomeJoints(motion, chosen), table.independent, guess=motion.at(0.0).q)
 
@@ -242,7 +242,7 @@ def _gait(work: Assignment, table: TrajectoryTable, duration: float | None) -> T
     parameters, usual = _parameters(table.gait), {2: biped_gait, 4: trot, 6: tripod}
     legs = len(named_legs(work.mechanism))
     if parameters is None and legs not in usual:
-        raise InputError(f"a robot with {legs} legs has no gait of its own: give [trajectory.gait]")
+        raise InputError(f"a robot with {legs} legs has no default gait: give [trajectory.gait]")
 
     def walk(steps: int) -> Any:
         if parameters is not None:
@@ -375,7 +375,7 @@ def _fastest_along(work: Assignment, table: TrajectoryTable, path: Any) -> Traje
     most = joint_values(work.mechanism, table.acceleration, None, "acceleration", np.inf)
     acting = wrenches(work, work.tables.load, "times", "load")
     if callable(acting):
-        raise InputError("a load that varies with time leaves no fastest timing; give constant loads")
+        raise InputError("there is no fastest timing with loads that vary with time; give constant loads")
     found = fastest_timing(
         work.mechanism, path, acceleration=most, wrenches=acting or None, smoothing=table.smoothing
     )

@@ -8,7 +8,7 @@ from kinetree.errors import InputError, unknown_name
 from kinetree.study import new_walker
 
 TEMPLATES = {
-    "arm": "a chain of links that turn",
+    "arm": "a chain of links with revolute joints",
     "pendulum": "one body on a hinge",
     "cart": "a cart on a rail with a pendulum on it",
     "dh": "a chain as a Denavit-Hartenberg table",
@@ -56,7 +56,7 @@ def _walker(a: MechanismAnswers) -> list[str]:
     return [
         f"# Let it walk:  kinetree new study walk --template walk --model {a.name}.toml",
         "#               kinetree run walk.toml --report walk.html",
-        "# Lengths and masses may be changed by 30 % and more; its walking law knows them.",
+        "# Lengths and masses may change by 30 % and more; the walking law adapts to them.",
         *new_walker.walker_lines(a.template, sizes),
     ]
 
@@ -128,7 +128,7 @@ def _dh(a: MechanismAnswers) -> list[str]:
             f'alpha = "{90 if k == 2 else 0} deg"  # about it; b and theta: along and about z',
             f"mass = {a.mass:g}",
             f"center = [{a.length / 2:g}, 0, 0]",
-            "inertia = [{0:.6g}, {1:.6g}, {1:.6g}]  # about the centre: xx, yy, zz".format(
+            "inertia = [{0:.6g}, {1:.6g}, {1:.6g}]  # about the center: xx, yy, zz".format(
                 a.mass * a.length**2 / 600, a.mass * a.length**2 / 12
             ),
             "effort_limit = 200",

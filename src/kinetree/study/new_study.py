@@ -17,10 +17,10 @@ from kinetree.state import independent_axes
 from kinetree.study.models import FOREIGN
 
 TASKS = {
-    "simulate": "how it moves by itself or under given torques",
-    "inverse": "the torques that a motion needs",
-    "control": "how well a law follows a motion",
-    "predict": "the best motion: the fastest within torque limits, or the smoothest",
+    "simulate": "the motion without torques or under given torques",
+    "inverse": "the torques of a given motion",
+    "control": "how well a controller follows a motion",
+    "predict": "the optimal motion: the fastest within torque limits, or the smoothest",
 }
 STAND, WALK, GAIT = LEGGED = ("stand", "walk", "gait")
 TEMPLATES = TASKS | {
@@ -148,7 +148,7 @@ def _key(name: str) -> str:
 def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:
     free = answers.task == "predict" and _is_limited(mechanism)
     return (
-        [f"# duration = {answers.duration:g}  # s; free, as short as can be"]
+        [f"# duration = {answers.duration:g}  # s; free, as short as possible"]
         if free
         else [f"duration = {answers.duration:g}  # s"]
     )
@@ -193,14 +193,14 @@ def _driving(mechanism: Mechanism) -> list[str]:
     if not mechanism.actuators:
         return []
     if mechanism.states:
-        what = f"actuators = {json.dumps(next(iter(mechanism.states)))}  # the mechanism's own, in this state"
+        what = f"actuators = {json.dumps(next(iter(mechanism.states)))}  # in this state"
         return ["[torque]", what, ""]
     names = listed([actuator.name for actuator in mechanism.actuators], 60)
     zero = _listed(np.zeros(len(mechanism.actuators)))
     return [
         "[torque]",
         f"# actuators: {names}",
-        f"actuators = {zero}  # the mechanism's own, by these controls",
+        f"actuators = {zero}  # those of the mechanism, with these controls",
         "",
     ]
 
@@ -210,11 +210,11 @@ def _standing(mechanism: Mechanism) -> list[str]:
     if mechanism.contact_points and (mechanism.floor is not None or mechanism.states or mechanism.actuators):
         ground = [
             "[ground]",
-            "floor = true  # the scene's floor, as firm as the mechanism's weight needs",
+            "floor = true  # the scene's floor, with a stiffness chosen from the weight",
             "",
         ]
     elif mechanism.contact_points:
-        ground = ["[ground]  # an empty table is the usual ground", "stiffness = 2000  # N/m", ""]
+        ground = ["[ground]  # an empty table is the default ground", "stiffness = 2000  # N/m", ""]
     return [*ground, *_stops(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
 
 

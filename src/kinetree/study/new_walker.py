@@ -24,8 +24,8 @@ USUAL: dict[str, dict[str, float]] = {
     "hexapod": MANY | {"trunk_length": 0.8, "trunk_mass": 16.0},
 }  # lengths (m) and masses (kg)
 TEMPLATES = {
-    "biped": "a trunk on two legs with feet, which walks by kinetree's walking law",
-    "planar_biped": "the same in a plane: a base that slides forward and up and pitches",
+    "biped": "a trunk on two legs with feet, for the walking law",
+    "planar_biped": "a planar biped: the base moves forward and up, and pitches",
     "quadruped": "a trunk on four legs with ball feet, which trots",
     "hexapod": "a trunk on six legs with ball feet, which walks on three of them at a time",
 }
@@ -69,7 +69,7 @@ def _biped(size: Mapping[str, float], template: str) -> list[str]:
     width, height, high = size["hip_width"], size["trunk_height"], size["ankle_height"]
     base = (
         'joint = { name = "base", kind = "planar", axis = "y", driven = false }'
-        "  # slides along x and z, rotates about y"
+        "  # translates along x and z, rotates about y"
         if planar
         else 'joint = { name = "base", kind = "free" }  # moves freely: three positions, then angles YXZ'
     )

@@ -202,7 +202,7 @@ def _term_table(declared: Declared) -> type[Table]:
         x.name: (_kind(x), Field(_default(x), description=x.description)) for x in declared.parameters
     }
     if declared.objective:
-        about = "What it is multiplied by in the sum that is minimised (no unit); default 1."
+        about = "Weight in the objective (no unit); default 1."
         fields["weight"] = (Number, Field(1.0, description=about))
     about = f"{declared.text[0].upper()}{declared.text[1:]}."
     return create_model(f"{declared.term}Table", __base__=Table, __module__=__name__, __doc__=about, **fields)
@@ -231,7 +231,7 @@ def _term_fields() -> dict[str, Any]:
             kind = kind | None if short.default is None else kind
             found[short.key] = (kind, Field(short.default, description=short.text))
     for declared in every_term():
-        what = "To be minimised, too" if declared.objective else "Must hold"
+        what = "Further objective" if declared.objective else "Must hold"
         rows = list[_term_table(declared)]  # type: ignore[misc, valid-type]
         found[declared.key] = (rows, Field([], description=f"{what}: {declared.text}."))
     return found
@@ -242,11 +242,11 @@ class GaussTable(Table):
 
     ends: Numbers = Field(description="Where phases begin and end, s = t / T from 0 to 1.")
     counts: list[Whole] = Field(description="Number of nodes in each phase.")
-    start: bool = Field(True, description="Whether s = 0 is an instant, too.")
+    start: bool = Field(True, description="Whether s = 0 is also an instant.")
 
 
 class SplineTable(Table):
-    """What a motion is to be like, without the terms that are declared elsewhere."""
+    """Objective and settings of a motion, without the terms that are declared elsewhere."""
 
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         "time",
@@ -266,13 +266,13 @@ class SplineTable(Table):
     frozen: dict[str, Angle] = Field({}, description="Joints that do not move, and where they stay.")
     limits: choice("choice of limits", lambda: ("model", "none")) = Field(  # type: ignore[valid-type]
         "model",
-        description='Whether effort, velocity and position limits of the "model" hold unless keys or tables '
-        'of the same kind say otherwise, or "none" of them.',
+        description='"model": effort, velocity and position limits of the model hold unless keys or tables '
+        'of the same kind replace them; "none": they do not.',
     )
     independent: Names | None = Field(
         None,
-        description="Joints of closed loops that have splines, as many as the mobility, the others follow; "
-        "default driven ones first.",
+        description="Joints of closed loops that have splines, as many as the mobility; the others follow. "
+        "Default driven ones first.",
     )
     guess: Positions | None = Field(
         None,
@@ -282,20 +282,18 @@ class SplineTable(Table):
     degree: Whole = Field(3, description="Degree of the B-splines.")
     samples: Whole = Field(2, description="Instants per segment at which constraints are enforced.")
     clamped: bool = Field(
-        True, description="Whether splines end in their last control points; those that go on do not."
+        True, description="Whether splines end at their last control points; periodic ones do not."
     )
     gauss: GaussTable | None = Field(
         None, description="Instants by phase instead of samples, for constraints and objectives alike."
     )
-    sizes: dict[str, Positive] = Field(
-        {}, description="What counts as 1 of joints for solvers (rad, m); default 1."
-    )
+    sizes: dict[str, Positive] = Field({}, description="Scale of joints for solvers (rad, m); default 1.")
 
 
 if TYPE_CHECKING:
 
     class MotionTable(SplineTable):
-        """What a motion is to be like; each phase of several has such a table."""
+        """Objective and constraints of a motion; with several phases, each has such a table."""
 
         def __getattr__(self, key: str) -> Any: ...
 else:
@@ -303,7 +301,7 @@ else:
         "MotionTable",
         __base__=SplineTable,
         __module__=__name__,
-        __doc__="What a motion is to be like; each phase of several has such a table.",
+        __doc__="Objective and constraints of a motion; with several phases, each has such a table.",
         **_term_fields(),
     )
 
@@ -314,7 +312,8 @@ class PhaseTable(MotionTable):
     load: list[LoadTable] | None = Field(None, description="Loads of this phase, instead of the study's.")
     goes_on: choice("quantity", lambda: RATES) = Field(  # type: ignore[valid-type]
         "velocity",
-        description='Up to which of "position", "velocity", "acceleration" it goes on from the phase before.',
+        description='Highest of "position", "velocity", "acceleration" that is continuous with the '
+        "previous phase.",
     )
 
 
@@ -324,31 +323,33 @@ class PredictTable(MotionTable):
     objective: choice("objective", lambda: OBJECTIVES) = Field(  # type: ignore[valid-type]
         description=MotionTable.model_fields["objective"].description
     )
-    phase: list[PhaseTable] = Field([], description="Phases in a row, each a [[predict.phase]].")
+    phase: list[PhaseTable] = Field([], description="Consecutive phases, each a [[predict.phase]].")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
         "auto", description=f"One of {', '.join(SOLVERS)}."
     )
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
     begin: choice("begin", lambda: BEGINS) = Field(  # type: ignore[valid-type]
-        "line", description='Where the first start begins: "line" from start to end, or "random".'
+        "line", description='Initial guess: "line" from start to end, or "random".'
     )
-    tolerance: Positive = Field(1e-6, description="Of optimality and relative violations.")
-    max_iterations: Whole = Field(1000, description="Limit of iterations.")
-    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    tolerance: Positive = Field(1e-6, description="Tolerance of optimality and relative violations.")
+    max_iterations: Whole = Field(1000, description="Limit on iterations.")
+    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
     between: _checked_by(as_part, {"anyOf": [_S, {"const": False}]}) = Field(  # type: ignore[valid-type]
         0.01,
-        description="Part of a bound by which it may be exceeded between samples before samples are added "
-        "there and the search goes on; false leaves the samples as they are.",
+        description="Fraction of a bound by which it may be exceeded between samples before samples are "
+        "added there and the problem is solved again; false adds none.",
     )
     refine: bool = Field(
-        False, description="Whether knots are put to where limits begin and end until nothing changes."
+        False,
+        description="Whether knots are moved to where limits become active or inactive, until nothing "
+        "changes.",
     )
     free_knots: bool = Field(
-        False, description="Whether the knots are sought, too, after a first search over equal segments."
+        False, description="Whether knots are unknowns, after a first solution with equal segments."
     )
     sensitivities: choice("formulation", lambda: BESIDE) | None = Field(  # type: ignore[valid-type]
         None,
-        description="A formulation beside which the result has the derivatives of the torques, such as "
+        description="A formulation whose derivatives of the torques are compared in the result, such as "
         '"closed_form".',
     )

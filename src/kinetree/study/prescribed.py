@@ -101,4 +101,4 @@ def back_again(qdd: Array, back: Array) -> Check:
     """The verdict on accelerations that torques have given back."""
     size = max(float(np.abs(qdd).max()), 1.0)
     worst = float(np.abs(back - qdd).max()) / size
-    return Check.within(worst, ROUND_TRIP, "1", "forward dynamics gives the accelerations back")
+    return Check.within(worst, ROUND_TRIP, "1", "forward dynamics reproduces the accelerations")

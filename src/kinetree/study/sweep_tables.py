@@ -31,26 +31,26 @@ class AxisTable(Table):
 
     field: Names = Field(
         description="Path of a key of the study, such as predict.torque_weight or mechanism.body.link1.mass, "
-        "or several that vary together; a body alone stands for its mass with its inertia."
+        "or several that vary together; a body alone means its mass and inertia."
     )
     name: str | None = Field(None, description="Name of the axis; default the end of the path.")
     values: Values | None = Field(
-        None, description="The values, one after the other; lists of one for each field if there are several."
+        None, description="The values; with several fields, lists with one value per field."
     )
     range: Pair | None = Field(None, description="First and last of `count` values.")
     count: Whole | None = Field(None, description="Number of values of the range.")
     spacing: choice("spacing", lambda: SPACINGS) = Field(  # type: ignore[valid-type]
         "linear", description='Spacing of the range: "linear" or "log".'
     )
-    seeds: Whole | None = Field(None, description="So many seeds, one after the other, from sweep.seed on.")
+    seeds: Whole | None = Field(None, description="Number of consecutive seeds, from sweep.seed on.")
     uniform: Pair | None = Field(None, description="Random: lowest and highest value.")
-    log_uniform: Pair | None = Field(None, description="Random: lowest and highest value, in logarithms.")
+    log_uniform: Pair | None = Field(None, description="Random: lowest and highest value, log-uniform.")
     normal: Pair | None = Field(None, description="Random: mean and standard deviation.")
     among: Values | None = Field(None, description="Random: one of these values.")
-    relative: bool = Field(False, description="Whether values are factors on what the study has.")
+    relative: bool = Field(False, description="Whether values multiply those of the study.")
     each: bool = Field(
         False,
-        description="Whether every field that a path with * means is an axis of its own; else together.",
+        description="Whether every field that matches a path with * is a separate axis; default together.",
     )
 
 
@@ -58,7 +58,7 @@ class SweepTable(Table):
     """Many cases of the study: 'kinetree sweep' runs them all."""
 
     kind: choice("kind of sweep", lambda: KINDS) = Field(  # type: ignore[valid-type]
-        "sweep", description=f"What is made of the cases: {', '.join(KINDS)}."
+        "sweep", description=f"Evaluation of the cases: {', '.join(KINDS)}."
     )
     axis: list[AxisTable] = Field([], description="What varies, each a [[sweep.axis]].")
     samples: Whole | None = Field(None, description="Number of samples of the random axes.")
@@ -69,16 +69,16 @@ class SweepTable(Table):
     measures: dict[str, str] = Field(
         {},
         description='Numbers of each case by name: "peak tau", "last q joint1", "duration", '
-        '"min q base.z > 0.3"; default what says most about the task.',
+        '"min q base.z > 0.3"; default depends on the task.',
     )
     function: str | None = Field(
         None, description="Python function 'file.py:name' of a result that returns numbers by name."
     )
-    keep: Names = Field([], description="Variables that are kept whole, such as q and tau.")
+    keep: Names = Field([], description="Variables to store in full, such as q and tau.")
     objectives: Names | None = Field(
-        None, description="Measures that are to be small: two for a Pareto front, one for several starts."
+        None, description="Measures to minimize: two for a Pareto front, one for several starts."
     )
     quantiles: Numbers = Field([0.05, 0.25, 0.5, 0.75, 0.95], description="Quantiles, from 0 to 1.")
     lanes: bool | None = Field(
-        None, description="Whether simulations share the lanes of a core; default where they can."
+        None, description="Whether simulations share the SIMD lanes of a core; default where possible."
     )

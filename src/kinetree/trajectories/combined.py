@@ -89,7 +89,7 @@ def sequence(*parts: Trajectory) -> Sequence:
         if abs(gap[worst]) > SAME:
             raise InputError(
                 f"part {k + 1} of the sequence does not begin where part {k} ends: coordinate {worst} would "
-                f"jump by {-gap[worst]:.6g}; join them by a motion between"
+                f"jump by {-gap[worst]:.6g}; insert a motion that joins them"
             )
     return Sequence(parts, frozen(np.zeros((len(parts), parts[0].n_dof))))
 
@@ -113,8 +113,8 @@ def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
     worst = int(np.argmax(np.abs(gain)))
     if not advance and abs(gain[worst]) > SAME:
         raise InputError(
-            f"the motion does not end where it begins: coordinate {worst} gains {gain[worst]:.6g} a cycle; "
-            "with advance=True every cycle goes on from the end of the one before it"
+            f"the motion does not end where it begins: coordinate {worst} gains {gain[worst]:.6g} per cycle; "
+            f"with advance=True every cycle continues from the end of the previous one"
         )
     shift = np.arange(times)[:, None] * gain if advance else np.zeros((times, part.n_dof))
     return Sequence((part,) * times, frozen(shift))

@@ -29,7 +29,7 @@ def read_lines(file: str, what: str) -> list[Line]:
         raise FileError(f"'{file}' is empty; {what} has a header 'time, joint1, ...' and rows of numbers")
     number, header = stated[0]
     if header[0] != "time":
-        raise FileError(f"{file}, line {number}: is no header 'time, joint1, ...': {what} begins with one")
+        raise FileError(f"{file}, line {number}: is not a header 'time, joint1, ...', which {what} needs")
     return stated
 
 

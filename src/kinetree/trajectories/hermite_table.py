@@ -63,7 +63,8 @@ def _refined(
         grid = np.sort(np.concatenate([grid, (grid[:-1] + width / 2)[coarse]]))
     k = int(np.argmax(error))
     raise InputError(
-        f"no table of polynomials comes within {tolerance:g} of this motion: near t = {grid[k]:g} s it is "
+        f"no piecewise polynomial approximates this motion within {tolerance:g}: near t = {grid[k]:g} s it "
+        f"is "
         f"still {error[k]:.2g} off in intervals of {width[k]:.2g} s; is the motion smooth between its breaks?"
     )
 

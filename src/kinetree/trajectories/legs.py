@@ -112,7 +112,7 @@ class Stance:
         self.mechanism.joint_index(dof)
         i = self.mechanism.tree.axis_names.index(dof)
         if not self.mechanism.tree.turns[i]:
-            raise ModelError(f"leg '{leg}': joint '{dof}' slides; a leg's joints turn")
+            raise ModelError(f"leg '{leg}': joint '{dof}' is prismatic; a leg's joints must be revolute")
         return self.axes.T @ self.motion.rotation[i, :, 2], self.axes.T @ self.motion.position[i]
 
     def sign(self, leg: str, dof: str, direction: int, turned: Array | None = None) -> float:
@@ -120,7 +120,8 @@ class Stance:
         d = self.axis(leg, dof)[0] if turned is None else turned @ self.axis(leg, dof)[0]
         if abs(abs(d[direction]) - 1.0) > ALIGNED:
             raise ModelError(
-                f"leg '{leg}': joint '{dof}' must turn about the {('forward', 'lateral')[direction]} axis in "
+                f"leg '{leg}': joint '{dof}' must rotate about the {('forward', 'lateral')[direction]} axis "
+                f"in "
                 f"the standing posture, but its axis is {d.round(6).tolist()} (forward, left, up)"
             )
         return float(np.sign(d[direction]))
@@ -228,8 +229,8 @@ def _foot_lean(stance: Stance, leg: Leg, body: str) -> float:
     lean = float(np.arctan2(turn[0, 2], turn[2, 2]))
     if np.abs(turn - rotation_about("y", lean)).max() > ALIGNED:
         raise ModelError(
-            f"leg '{leg.name}': the foot '{body}' cannot be brought level by '{leg.ankle_pitch}': no turn "
-            "about the lateral axis makes its axes those of the world in the standing posture"
+            f"leg '{leg.name}': the foot '{body}' cannot be brought level by '{leg.ankle_pitch}': no "
+            f"rotation about the lateral axis aligns it with the world axes in the standing posture"
         )
     return lean
 
@@ -272,6 +273,6 @@ def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:
         )
     if not legs:
         raise InputError(
-            f"'{mechanism.name}' has no joints called hip1 and knee1; describe its legs by Leg(...) instead"
+            f"'{mechanism.name}' has no joints named hip1 and knee1; describe its legs with Leg(...) instead"
         )
     return tuple(legs)

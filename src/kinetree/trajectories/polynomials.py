@@ -33,8 +33,8 @@ class PolynomialTrajectory(Trajectory):
         first, last = self.polynomial.breaks[[0, -1]]
         if first != 0.0 or last <= 0.0:
             raise InputError(
-                f"a trajectory must begin at 0 s and end later, got {first:g} s to {last:g} s; "
-                "count the time from the first row"
+                f"a trajectory must begin at 0 s and end later, got {first:g} s to {last:g} s; measure time "
+                f"from the first row"
             )
 
     @property

@@ -108,7 +108,7 @@ def retime(path: Trajectory, timing: Trajectory) -> TimedPath:
     if back.min() < -CLOSE * end / timing.duration:
         k = int(np.argmin(back))
         raise InputError(
-            f"the timing goes back at t = {t[k]:.6g} s: its rate is {number(back[k], 'rate'):.3g}"
+            f"the timing runs backward at t = {t[k]:.6g} s: its rate is {number(back[k], 'rate'):.3g}"
         )
     return TimedPath(path, timing)
 

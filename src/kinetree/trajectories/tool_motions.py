@@ -93,7 +93,9 @@ def tool_line(
     """
     begin = _begin(mechanism, tool, start)
     if to is not None and by is not None:
-        raise InputError("tool_line: give either to, a place in the world, or by, a way; not both")
+        raise InputError(
+            "tool_line: give either to, a position in the world, or by, a displacement; not both"
+        )
     end = begin.position
     if to is not None:
         end = vector(to, 3, "to")
@@ -277,7 +279,7 @@ def _arc(
 ) -> Arc:
     """The circle, from one of the two ways to describe it."""
     if (center is None) == (via is None) or (via is None) != (to is None):
-        raise InputError("tool_circle: give either a center, or via and to, two places of the arc")
+        raise InputError("tool_circle: give either a center, or via and to, two points of the arc")
     if via is not None:
         found = arc_through(first, vector(via, 3, "via"), vector(to, 3, "to"))  # type: ignore[arg-type]
         if found is None:
@@ -309,13 +311,14 @@ def _on_path(
     free = isinstance(orientation, str) and orientation == FREE
     if free_axis is not None and (free or free_axis not in AXES or len(free_axis) != 1):
         raise InputError(
-            f'free_axis must be "x", "y" or "z" beside an orientation that is not free, got '
-            f"{shown(free_axis)}"
+            f'free_axis must be "x", "y" or "z", with an orientation that is not free, got {shown(free_axis)}'
         )
     if isinstance(hold, str):
         raise InputError(f"hold must be a list of joints, got {shown(hold)}")
     if geometry.length == 0.0 and (free or geometry.angle == 0.0):
-        raise InputError("the tool's path has no length and no rotation; give another place or orientation")
+        raise InputError(
+            "the tool's path has no length and no rotation; give another position or orientation"
+        )
     prescribes = PLACE if free else AXIS if free_axis is not None else FULL
     axis = AXES.index(free_axis) if free_axis is not None else 2
     first = geometry.at(np.zeros(1), 0)

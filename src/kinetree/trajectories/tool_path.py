@@ -63,7 +63,7 @@ class ToolPath(Trajectory):
         q, off = self.rows.solved(pose, self._expected(t))
         if len(t) and off.max() > ENOUGH:
             k = int(np.argmax(off))
-            raise SingularityError(f"{place(self.geometry, float(t[k]))} is off its path by {off[k]:.2g}")
+            raise SingularityError(f"{place(self.geometry, float(t[k]))} leaves its path by {off[k]:.2g}")
         return self.rows.rates(q, pose)
 
     def _expected(self, s: Array) -> Array:
@@ -97,7 +97,7 @@ def followed(rows: ToolRows, geometry: ToolGeometry, limits: bool) -> ToolPath:
     k = int(np.argmin(ratio))
     if ratio[k] < NEARLY:
         warnings.warn(
-            f"{place(geometry, float(s[k]))} '{rows.mechanism.name}' is all but singular: "
+            f"{place(geometry, float(s[k]))} '{rows.mechanism.name}' is nearly singular: "
             f"{_idle_joints(rows, geometry, s[k], q[k])} move fast there",
             KinetreeWarning,
             stacklevel=4,
@@ -164,10 +164,10 @@ def _next(rows: ToolRows, geometry: ToolGeometry, state: State, s: float, width:
 def _refuse(rows: ToolRows, geometry: ToolGeometry, s: float, state: State) -> None:
     """The error where the branch ends."""
     raise SingularityError(
-        f"{place(geometry, s)} '{rows.mechanism.name}' cannot go on: it is stretched out or singular "
+        f"{place(geometry, s)} '{rows.mechanism.name}' cannot continue: it is stretched out or singular "
         f"({_idle_joints(rows, geometry, s, state.q[0])} would have to move infinitely fast); shorten "
         f"the path, "
-        "begin in another pose, or leave the orientation or an axis of the tool free"
+        "start in another pose, or leave the orientation or an axis of the tool free"
     )
 
 
@@ -204,8 +204,7 @@ def _refuse_crossings(path: ToolPath) -> None:
         raise SingularityError(
             f"{place(path.geometry, float(path.s_known[k]))} '{path.mechanism.name}' passes a singularity: "
             f"{_idle_joints(path.rows, path.geometry, float(path.s_known[k]), path.q_known[k])} line "
-            f"up; begin in "
-            "another pose, or leave an axis of the tool free"
+            f"up; start in another pose, or leave an axis of the tool free"
         )
 
 
@@ -221,6 +220,6 @@ def _refuse_beyond_limits(path: ToolPath) -> None:
         j = int(np.argmax(beyond[k]))
         raise InputError(
             f"{place(path.geometry, float(s[k]))} joint '{path.mechanism.joint_names[j]}' leaves its limits: "
-            f"{q[k, j]:.4g} is not within {lower[j]:.4g} to {upper[j]:.4g}; begin in another pose, or pass "
+            f"{q[k, j]:.4g} is not within {lower[j]:.4g} to {upper[j]:.4g}; start in another pose, or pass "
             "limits=False"
         )

@@ -125,8 +125,7 @@ def tool_rows(
     if len(hold) > n - needed:
         raise InputError(
             f"the tool's path prescribes {needed} of the {n} coordinates of '{mechanism.name}'; "
-            f"{len(hold)} held "
-            f"joints ({listed(hold)}) leave too few"
+            f"{len(hold)} held joints ({listed(hold)}) leave too few free"
         )
     held = np.zeros((len(hold), n))
     for k, name in enumerate(hold):

@@ -91,5 +91,5 @@ def _limits(values: ArrayLike, what: str, like: Array) -> Array:
 def _part(blend: float) -> float:
     part = number(blend, "blend")
     if not 0.0 < part <= 0.5:
-        raise InputError(f"blend must be a part of the duration above 0 and at most 0.5, got {part:g}")
+        raise InputError(f"blend must be a fraction of the duration above 0 and at most 0.5, got {part:g}")
     return part

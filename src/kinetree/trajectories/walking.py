@@ -107,7 +107,7 @@ def _check_plane(stance: Stance, base: str) -> None:
         if np.linalg.norm(missing) > 1e-9:
             raise InputError(
                 f"the base '{base}' of '{stance.mechanism.name}' cannot move {name}, along "
-                f"{direction.round(6).tolist()}; a planar base needs its axis across the walk"
+                f"{direction.round(6).tolist()}; a planar base needs its axis normal to the plane of the walk"
             )
 
 
@@ -230,7 +230,8 @@ def _check(gait: LeggedGait) -> None:
                 raise ModelError(
                     f"leg '{leg.name}' misses the path of its foot by {miss:.3g} m: the closed form needs "
                     "roll and pitch axes that meet, roll first at the hip and last at the ankle, and thigh "
-                    "and shank in one plane along the walk; use inverse_kinematics for other legs"
+                    "and shank in one plane along the walking direction; use inverse_kinematics for other "
+                    "legs"
                 )
         _check_limits(gait.mechanism, q)
 

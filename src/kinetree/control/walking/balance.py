@@ -128,7 +128,7 @@ class Balance:
         why = self.diary.explanation()
         if why is not None:
             return False, why
-        return True, f"the robot walked {self.diary.steps} steps and is on its feet"
+        return True, f"the robot walked {self.diary.steps} steps and stands on its feet"
 
     def statistics(self) -> dict[str, float]:
         """Steps walked, and the largest share of a torque limit that was used."""
@@ -157,7 +157,7 @@ class Balance:
         found = self._places.get(contact.names)
         if found is None:
             if not contact.names:
-                raise InputError("a walking law needs a ground: its feet must be felt")
+                raise InputError("a walking law needs a ground to measure contact forces")
             owner = {x: k for k, foot in enumerate(self.walker.feet) for x in foot.contact_points}
             found = np.array([owner.get(name, -1) for name in contact.names], np.int64)
             self._places = {contact.names: found}

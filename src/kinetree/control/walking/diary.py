@@ -31,18 +31,18 @@ SYMPTOMS = {
     "slip": Symptom(
         "slip",
         "a foot slipped",
-        "more friction of the ground, a lower speed, or a longer step_time, which asks for less force of the "
-        "swinging legs",
+        "more friction of the ground, a lower speed, or a longer step_time, which reduces the forces of "
+        "swing legs",
     ),
     "torque": Symptom(
         "torque limit",
         "a joint reached its torque limit",
-        "stronger joints (effort_limit, limits), a lower speed, or hips higher up (height), which bends the "
+        "stronger joints (effort_limit, limits), a lower speed, or higher hips (height), which bend the "
         "knees less",
     ),
     "placement": Symptom(
         "foot placement",
-        "a foot could not be put where balance needed it",
+        "a foot could not reach the position that balance needs",
         "a lower speed or smaller pushes, a shorter step_time, or lower hips (height), from which the legs "
         "reach further",
     ),
@@ -106,7 +106,7 @@ class Diary:
         begun = sorted(x for x in self._begun if x[0] > self.fallen - BACK * self._period)
         stated = f"the robot fell at t = {self.fallen:.3g} s in step {self.steps + 1}"
         if not begun:
-            return f"{stated}, without slip, torque limit or loss of contact before; try a lower speed"
+            return f"{stated}, without earlier slip, torque limit or loss of contact; try a lower speed"
         when, which, where = begun[0]
         first = SYMPTOMS[which]
         return f"{stated}; {first.words} first, at t = {when:.3g} s{where}; try {first.advice}"

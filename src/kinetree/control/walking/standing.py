@@ -37,7 +37,7 @@ def standing(walker: Walker, height: float, width: float, guess: Array | None = 
     if not best:
         raise ModelError(
             f"'{walker.mechanism.name}' cannot stand with its hips {height:.3g} m above its feet, nor "
-            f"{LOWER[-1]:g} of that; give a posture from which to look for one"
+            f"{LOWER[-1]:g} of that; give a posture near a standing one"
         )
     return max(best, key=lambda q: round(_knee_forward(walker, q), 6))
 

@@ -186,8 +186,8 @@ def _check_alike(mechanism: Mechanism, chains: Sequence[LegChain], lengths: Sequ
         a, b = int(np.argmin(counts)), int(np.argmax(counts))
         raise ModelError(
             f"the legs of '{mechanism.name}' are of different kinds: that to '{chains[a].foot}' has "
-            f"{counts[a]} degrees of freedom, that to '{chains[b].foot}' has {counts[b]}; say which limbs "
-            "are legs by legs=[Leg(...), ...]"
+            f"{counts[a]} degrees of freedom, that to '{chains[b].foot}' has {counts[b]}; name the legs with "
+            f"legs=[Leg(...), ...]"
         )
     a, b = int(np.argmin(lengths)), int(np.argmax(lengths))
     if lengths[b] > ALIKE * lengths[a]:

@@ -155,8 +155,8 @@ def _by_joint(result: Result, variable: str) -> dict[str, Array]:
     missing = [name for name in dict.fromkeys(needed) if name not in names]
     if missing:
         raise InputError(
-            f"mechanism '{result.mechanism.name}' is no human that walks: it has no joints "
-            f"{listed(missing)}, as kinetree.zoo.human has them"
+            f"mechanism '{result.mechanism.name}' is not a walking human: it lacks the joints "
+            f"{listed(missing)} of kinetree.zoo.human"
         )
     return {name: values[:, j] for j, name in enumerate(names)}
 

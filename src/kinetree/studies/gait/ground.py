@@ -32,13 +32,13 @@ def ground_variables(
     ((5, 2, 3), ['right', 'left'])
     """
     found: dict[str, Any] = {
-        FORCE: (FOOT_VECTOR, _both(force, FORCE), "N", "force of the ground on each foot")
+        FORCE: (FOOT_VECTOR, _both(force, FORCE), "N", "ground reaction force on each foot")
     }
     if point is not None:
-        words = "where the force of the ground acts on each foot: its centre of pressure"
+        words = "center of pressure of each foot"
         found[POINT] = FOOT_VECTOR, _both(point, POINT), "m", words, True
     if moment is not None:
-        words = "moment of the ground on each foot at that point"
+        words = "ground reaction moment on each foot at its center of pressure"
         found[MOMENT] = FOOT_VECTOR, _both(moment, MOMENT), "N m", words
     return found, {"foot": (("foot",), list(FEET), "", "foot")}
 

@@ -61,7 +61,7 @@ def opensim_coordinates(result: Result) -> dict[str, Array]:
     """
     mechanism, q = result.mechanism, np.asarray(result["q"].values)
     if not is_human(mechanism):
-        raise InputError(f"'{mechanism.name}' is no human: OpenSim's coordinates are for kt.zoo.human")
+        raise InputError(f"'{mechanism.name}' is not a human: OpenSim's coordinates are for kt.zoo.human")
     person = on_pelvis(mechanism)
     if person is not mechanism:
         q = change_root(mechanism, person, q).q

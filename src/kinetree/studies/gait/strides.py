@@ -84,7 +84,7 @@ def on_pelvis(mechanism: Mechanism) -> Mechanism:
             places.append(np.zeros(3))
     if len(places) != 2:
         raise InputError(
-            f"'{mechanism.name}' is no human that walks: its pelvis has {len(places)} joints named "
+            f"'{mechanism.name}' is not a walking human: its pelvis has {len(places)} joints named "
             f"{listed(HIPS)}"
         )
     return mechanism.rooted_at(PELVIS, point=0.5 * (places[0] + places[1]), sequence="ZXY")
@@ -106,7 +106,7 @@ def _mirror(person: Mechanism) -> tuple[list[int], Array]:
     image = [mirror_image(name) for name in person.joint_names]
     missing = [name for name, _ in image if name not in person.joint_names]
     if missing:
-        raise InputError(f"'{person.name}' has no mirror image: it has no joints {listed(missing)}")
+        raise InputError(f"'{person.name}' has no mirror image: it lacks the joints {listed(missing)}")
     return [person.joint_index(name) for name, _ in image], np.array([sign for _, sign in image])
 
 

@@ -58,7 +58,7 @@ def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
             who.unheld(cycle.tau),
             LEFT,
             "1",
-            f"nothing but the ground holds the trunk at {len(s)} instants, beside the weight",
+            f"only the ground supports the trunk; residual at {len(s)} instants, relative to the weight",
         ),
         "feet": _feet(cycle),
         "clearance": _clearance(cycle),
@@ -74,7 +74,7 @@ def checked(plan: Plan, prediction: Prediction) -> dict[str, Check]:
             max(most - 1.0, 0.0),
             SLACK,
             "1",
-            f"torques keep their limits at {len(s)} instants (beside the limit)",
+            f"torques stay within their limits at {len(s)} instants; excess relative to the limit",
         )
     return found
 
@@ -101,7 +101,7 @@ def _feet(cycle: Cycle) -> Check:
         worst / plan.who.leg,
         SLIPS,
         "1",
-        f"feet rest where they touch down: {1e3 * worst:.2g} mm (beside the leg)",
+        f"feet rest where they touch down: {1e3 * worst:.2g} mm; relative to the leg length",
     )
 
 
@@ -114,7 +114,10 @@ def _clearance(cycle: Cycle) -> Check:
         if free.any():
             worst = max(worst, float((rest - cycle.places(k)[free][..., up]).max()))
     return Check.within(
-        max(worst, 0.0) / plan.who.leg, SINKS, "1", "feet that swing stay above the ground (beside the leg)"
+        max(worst, 0.0) / plan.who.leg,
+        SINKS,
+        "1",
+        "swing feet stay above the ground; depth relative to the leg length",
     )
 
 
@@ -130,20 +133,22 @@ def _forces(cycle: Cycle) -> dict[str, Check]:
         carries = normal > CARRIES * who.weight
         used = max(used, float((np.linalg.norm(across, axis=1)[carries] / normal[carries]).max(initial=0.0)))
     return {
-        "pushing": Check.within(max(pull, 0.0), 1e-6, "1", "the ground only pushes (beside the weight)"),
+        "pushing": Check.within(
+            max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
+        ),
         "friction": Check.within(
             max(used / task.friction - 1.0, 0.0),
             SLACK,
             "1",
-            f"friction of {used:.2f} where {task.friction:g} is allowed",
+            f"friction coefficient {used:.2f} needed, {task.friction:g} is allowed",
         ),
     }
 
 
 def _periodic(plan: Plan, prediction: Prediction) -> Check:
-    """Whether the cycle ends as it begins, one stride further."""
+    """Whether the cycle ends in its initial state, one stride further."""
     q, qd, _ = prediction.at(np.array([0.0, prediction.duration]))
     gap = q[1] - q[0]
     gap[plan.who.mechanism.joint_index(plan.who.slides(plan.who.forward))] -= plan.stride
     apart = max(float(np.abs(gap).max()), plan.period * float(np.abs(qd[1] - qd[0]).max()))
-    return Check.within(apart, 1e-8, "rad or m", "the cycle ends as it begins, one stride further")
+    return Check.within(apart, 1e-8, "rad or m", "the cycle ends in its initial state, one stride further")

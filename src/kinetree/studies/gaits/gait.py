@@ -107,7 +107,7 @@ class PredictedGait(Verified):
         asked = cycles * len(set(self.plan.schedule.touchdown))
         check = Check(
             steps, asked, steps >= asked - 1e-6 and abs(speed - wanted) <= SLOWER * wanted, "1",
-            f"followed on the ground it walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s",
+            f"the simulation walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s",
         )  # fmt: skip
         return replace(result, audit={**result.audit, "tracked": check})
 
@@ -172,7 +172,7 @@ def gait(
         return _found(planned(who, task), start, search, refine)
     names = list(named_schedules(len(who.feet)))
     if not names:
-        raise InputError(f"gait: no schedule is known for {len(who.feet)} legs; give one of your own")
+        raise InputError(f"gait: no schedule is known for {len(who.feet)} legs; give your own")
     tried = [_found(planned(who, task.changed(schedule=name)), start, search, refine) for name in names]
     costs = {x.plan.schedule.name: x.prediction.objective for x in tried if x.solved}
     best = min(tried, key=lambda x: (not x.passed, not x.solved, x.prediction.objective))

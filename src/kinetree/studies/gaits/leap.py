@@ -113,7 +113,8 @@ class Leap(Verified):
         share = float(run.time.values[last] / run.time.values[-1])
         off = 1e3 * self.strays(run)
         words = (
-            f"followed on the ground it is upright to its end, and its centre of mass strays by {off:.0f} mm"
+            f"the simulation on the ground stays upright to the end, and its center of mass deviates by "
+            f"{off:.0f} mm"
         )
         check = Check(share, 1.0, share >= 1.0 - 1e-9, "1", words)
         return replace(result, audit={**result.audit, "tracked": check})
@@ -420,12 +421,21 @@ def _checked(
             used = max(used, float((across[some] / normal[some]).max(initial=0.0)))
     gaps = max((abs(x) for x in prediction.gaps.values()), default=0.0)
     return {
-        "trunk": Check.within(left, LEFT, "1", "nothing but the ground holds the trunk, beside the weight"),
-        "feet": Check.within(slips / who.leg, SLIPS, "1", "feet rest while they carry (beside the leg)"),
-        "clearance": Check.within(
-            max(sinks, 0.0) / who.leg, SINKS, "1", "feet that fly stay above the ground (beside the leg)"
+        "trunk": Check.within(
+            left, LEFT, "1", "only the ground supports the trunk; residual relative to the weight"
         ),
-        "pushing": Check.within(max(pull, 0.0), 1e-6, "1", "the ground only pushes (beside the weight)"),
+        "feet": Check.within(
+            slips / who.leg, SLIPS, "1", "stance feet rest; motion relative to the leg length"
+        ),
+        "clearance": Check.within(
+            max(sinks, 0.0) / who.leg,
+            SINKS,
+            "1",
+            "feet in flight stay above the ground; depth relative to the leg length",
+        ),
+        "pushing": Check.within(
+            max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
+        ),
         "friction": Check.within(
             max(used / 0.7 - 1.0, 0.0), SLACK, "1", f"friction of {used:.2f} where 0.7 is allowed"
         ),
@@ -435,5 +445,7 @@ def _checked(
             "1",
             f"the centre of mass rises by {rise:.4f} m above its chord",
         ),
-        "junctions": Check.within(gaps, 1e-5, "rad or m", "phases go on where those before them ended"),
+        "junctions": Check.within(
+            gaps, 1e-5, "rad or m", "each phase continues from the end of the previous one"
+        ),
     }

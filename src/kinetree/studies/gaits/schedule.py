@@ -86,7 +86,7 @@ def chosen_schedule(given: str | Schedule | Mapping[str, object], legs: Sequence
     known = named_schedules(count)
     if given not in known:
         wrong = unknown_name("schedule", given, known) if known else f"none is known for {count} legs"
-        raise InputError(f"gait: {wrong}; give touchdown and duty of one's own for the legs {listed(legs)}")
+        raise InputError(f"gait: {wrong}; give your own touchdown and duty for the legs {listed(legs)}")
     return known[given]
 
 
@@ -96,7 +96,7 @@ def _own(given: Mapping[str, object], legs: Sequence[str]) -> Schedule:
             raise InputError(f"gait: schedule: {unknown_name('key', name, ('name', 'touchdown', 'duty'))}")
     touchdown = given.get("touchdown")
     if not isinstance(touchdown, Mapping) or "duty" not in given:
-        raise InputError("gait: a schedule of one's own has touchdown, by foot, and duty")
+        raise InputError("gait: your own schedule needs touchdown, by foot, and duty")
     for name in touchdown:
         if name not in legs:
             raise InputError(f"gait: schedule: {unknown_name('foot', name, legs)}")
@@ -115,6 +115,6 @@ def check_support(schedule: Schedule) -> None:
     without = s[~schedule.on_ground(s).any(axis=1)]
     raise InputError(
         f"gait: schedule '{schedule.name}' has no support from {without[0]:.2f} of the cycle on: no foot is "
-        f"on the ground for {len(without) / 1000:.0%} of it. Take a larger duty than {schedule.duty:g}, or "
+        f"on the ground for {len(without) / 1000:.0%} of it. Use a larger duty than {schedule.duty:g}, or "
         "hop or jump"
     )

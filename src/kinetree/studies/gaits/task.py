@@ -88,7 +88,7 @@ def period_of(task: Gait, leg: float, duty: float, gravity: float) -> float:
         most = np.sqrt(FASTEST * gravity * leg)
         raise InputError(
             f"gait: {task.speed:g} m/s is beyond reach: speed^2 / (g leg) is {froude:.2f} for legs of "
-            f"{leg:.2f} m, at most {FASTEST:g} while feet hold the ground; that is {most:.2f} m/s"
+            f"{leg:.2f} m, at most {FASTEST:g} for walking; that is {most:.2f} m/s"
         )
     usual = SWING * np.sqrt(leg / gravity) / (1.0 - duty)
     longest = 2.0 * FURTHEST * leg / (task.speed * duty) if task.speed else np.inf
@@ -97,7 +97,7 @@ def period_of(task: Gait, leg: float, duty: float, gravity: float) -> float:
     if task.period > longest:
         raise InputError(
             f"gait: with {task.speed:g} m/s and a period of {task.period:g} s feet would be "
-            f"{task.speed * task.period * duty / 2:.2f} m before their hips; legs of {leg:.2f} m reach "
-            f"{FURTHEST * leg:.2f} m. Take a period of at most {longest:.2f} s"
+            f"{task.speed * task.period * duty / 2:.2f} m ahead of the hips; legs of {leg:.2f} m reach "
+            f"{FURTHEST * leg:.2f} m. Use a period of at most {longest:.2f} s"
         )
     return float(task.period)

@@ -121,7 +121,7 @@ class Legged:
         found = self._slide(axis)
         if found is None:
             raise InputError(
-                f"gait: the root of '{self.mechanism.name}' has no coordinate that slides along {axis}"
+                f"gait: the root of '{self.mechanism.name}' has no prismatic coordinate along {axis}"
             )
         return found
 
@@ -241,7 +241,7 @@ def legged(
     up = AXES[int(np.argmax(np.abs(g)))]
     if g[AXES.index(up)] > 0.0 or up == forward:
         raise InputError(
-            f"gait: gravity {g.tolist()} must point down an axis of the world, across forward = {forward}"
+            f"gait: gravity {g.tolist()} must point down a world axis, normal to forward = {forward}"
         )
     found = walker_of(mechanism, np.eye(3)[AXES.index(forward)])
     if stance is None:

@@ -121,9 +121,12 @@ def _body(who: Lifter, course: Course) -> dict[str, Check]:
     count = len(course.s)
     found = {
         "torques": Check.within(
-            max(excess, 0.0), EXCESS, "1", f"torques keep their limits at {count} instants (beside the limit)"
+            max(excess, 0.0),
+            EXCESS,
+            "1",
+            f"torques stay within their limits at {count} instants; excess relative to the limit",
         ),
-        "joints": Check.within(max(beyond, 0.0), 1e-6, "rad", "joints keep their ranges"),
+        "joints": Check.within(max(beyond, 0.0), 1e-6, "rad", "joints stay within their ranges"),
         "feet": Check.within(_left_foot(who, course), MOVES, "m", "the left foot stays where it is"),
     }
     limits = {"back_force": ("lumbar",), "knee_force": ("right_thigh", "left_shank")}
@@ -131,7 +134,7 @@ def _body(who: Lifter, course: Course) -> dict[str, Check]:
         limit = getattr(task, name)
         if limit is not None:
             most = max(float(course.joint_force(body).max()) for body in bodies)
-            words = f"net force in the joint: {most:.0f} N of {limit:.0f} N (beside the limit)"
+            words = f"net force in the joint: {most:.0f} N of {limit:.0f} N; excess relative to the limit"
             found[name] = Check.within(max(most / limit - 1.0, 0.0), EXCESS, "1", words)
     return found
 
@@ -169,9 +172,15 @@ def _balance(who: Lifter, course: Course) -> dict[str, Check]:
         "soles": Check.within(
             each, OUTSIDE, "m", "the centre of pressure of each foot is between heel and ball"
         ),
-        "pushing": Check.within(pull, 1e-6, "1", "the ground pulls at neither foot, beside the weight"),
+        "pushing": Check.within(
+            pull, 1e-6, "1", "the ground pulls on neither foot; pull relative to the weight"
+        ),
         "friction": Check(
-            used, who.task.friction, used <= who.task.friction, "1", "friction that both feet need together"
+            used,
+            who.task.friction,
+            used <= who.task.friction,
+            "1",
+            "friction coefficient needed by both feet together",
         ),
     }
 
@@ -179,7 +188,7 @@ def _balance(who: Lifter, course: Course) -> dict[str, Check]:
 def _floating(who: Lifter, course: Course) -> Check:
     """What is left for the root to hold, which nothing holds."""
     rest = max(float(np.abs(course.column(name)).max()) for name in ROOT) / who.weight
-    return Check.within(rest, 1e-9, "1", "nothing but the ground holds the body, beside the weight")
+    return Check.within(rest, 1e-9, "1", "only the ground supports the body; residual relative to the weight")
 
 
 def _box(who: Lifter, course: Course) -> dict[str, Check]:
@@ -192,15 +201,13 @@ def _box(who: Lifter, course: Course) -> dict[str, Check]:
     tilt = float(np.arccos(np.clip(R[:, 2, 2], -1.0, 1.0)).max())
     allowed = 1e-6 if task.symmetric else float(np.sqrt(2.0) * LEVEL + TILTED)
     found = {
-        "ends": Check.within(
-            off, PLACED, "m", "the box is lifted off the floor where it stood and put where asked"
-        ),
+        "ends": Check.within(off, PLACED, "m", "the box starts and ends at the given positions"),
         "level": Check.within(tilt, allowed, "rad", "the box stays level"),
         "floor_and_shelf": Check.within(
-            _into_shelf(who, middle), MEETS, "m", "the box meets neither floor nor shelf"
+            _into_shelf(who, middle), MEETS, "m", "the box touches neither floor nor shelf"
         ),
         "limbs": Check.within(
-            _into_limbs(who, course, middle), MEETS, "m", "the box meets neither legs nor trunk"
+            _into_limbs(who, course, middle), MEETS, "m", "the box touches neither legs nor trunk"
         ),
     }
     if task.symmetric:

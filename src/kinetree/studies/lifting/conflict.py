@@ -34,7 +34,7 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
         return found
     free = _without(problem, [term for terms in kinds.values() for term in terms], start)
     if not free.solved_at_samples or len(kinds) < 2:
-        return [f"no lift was found without {listed(kinds)} either: no one reaches these places"]
+        return [f"no lift was found without {listed(kinds)} either: these positions are out of reach"]
     course = Course(who, free, free.s)
     ways = "".join(_how(name, course) for name in kinds)
     return [f"only without all of {listed(kinds)} it is possible{ways}"]
@@ -62,7 +62,7 @@ def _how(name: str, course: Course) -> str:
     if name == ZeroMomentPoint.family:
         low, high = who.support.min(axis=0), who.support.max(axis=0)
         off = np.maximum(low - course.zero_moment_point, course.zero_moment_point - high).max()
-        return f", with the zero-moment point {1e3 * off:.0f} mm beyond the feet: it falls over"
+        return f", with the zero-moment point {1e3 * off:.0f} mm outside the feet: the person falls over"
     if name == ReactionLimit.family:
         back = course.joint_force("lumbar").max()
         knee = max(course.joint_force(body).max() for body in ("right_thigh", "left_shank"))

@@ -83,7 +83,7 @@ def joint_force_variables(
 ) -> tuple[dict[str, Variable], dict[str, Variable]]:
     """Variable and labels of net forces (m, joints) in N."""
     values.setflags(write=False)
-    words = "size of the net force in the joint, without what muscles add"
+    words = "magnitude of the net joint force, without muscle forces"
     return (
         {"lifting_force": Variable(("time", "lifting_joint"), values, "N", words)},
         {"lifting_joint": Variable(("lifting_joint",), np.array(joints), "", "joint")},

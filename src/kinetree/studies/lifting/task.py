@@ -167,11 +167,11 @@ class Lifting:
     def _check_box(self) -> None:
         if self.box > HEAVIEST * self.mass:
             raise InputError(
-                f"lifting: a box of {self.box:g} kg is more than {HEAVIEST:g} times the mass of who lifts "
-                f"it, {self.mass:g} kg; no one lifts that"
+                f"lifting: a box of {self.box:g} kg is more than {HEAVIEST:g} times the mass of the person, "
+                f"{self.mass:g} kg; it cannot be lifted"
             )
         if self.time == 0.0 and self.effort == 0.0:
-            raise InputError("lifting: time or effort must have a weight, or there is nothing to be least")
+            raise InputError("lifting: time or effort must have a weight, or there is nothing to minimize")
 
     def _check_reach(self) -> None:
         """Whether hands can be at the floor and at the shelf at all, whatever the body does."""
@@ -180,21 +180,21 @@ class Lifting:
         highest = self.shoulder + self.arm - self.grip
         if self.shelf > highest:
             raise InputError(
-                f"lifting: a shelf of {self.shelf:g} m is out of reach: on flat feet the hands of someone "
+                f"lifting: a shelf of {self.shelf:g} m is out of reach: on flat feet the hands of a person "
                 f"of {self.height:g} m bring this box up to {highest:.2f} m at most"
             )
         furthest = self.shoulder - self.parts.ankle + self.arm
         if self.from_toes < self.gap + self.depth + self.clearance:
             least = self.gap + self.depth + self.clearance
             raise InputError(
-                f"lifting: the box would stand under the shelf, which begins {self.from_toes:g} m before the "
-                f"toes; edge must be at least gap + depth + clearance, {least:g} m"
+                f"lifting: the box would stand under the shelf, which begins {self.from_toes:g} m ahead of "
+                f"the toes; edge must be at least gap + depth + clearance, {least:g} m"
             )
         far = self.foot + self.from_toes + self.onto
         if np.hypot(far, self.shelf + self.grip - self.parts.ankle) > furthest:
             raise InputError(
-                f"lifting: the shelf is out of reach: the hands would be {far:.2f} m before the ankles at a "
-                f"height of {self.shelf + self.grip:.2f} m; from the ankles they reach {furthest:.2f} m"
+                f"lifting: the shelf is out of reach: the hands would be {far:.2f} m ahead of the ankles at "
+                f"a height of {self.shelf + self.grip:.2f} m; from the ankles they reach {furthest:.2f} m"
             )
 
     @property

@@ -121,12 +121,12 @@ def pedestrian(task: Walking | None = None) -> Pedestrian:
     task = task or DOCUMENT
     if task.slope:
         raise InputError(
-            f"walking by the two-step algorithm is on level ground, got slope = {task.slope:g} degrees"
+            f"walking by the two-step algorithm needs level ground, got slope = {task.slope:g} degrees"
         )
     if task.asymmetric or task.strength_by != "constant":
         raise InputError(
-            "walking by the two-step algorithm is for equal sides and constant strength; the other "
-            "formulation predicts strides of two different steps, and strength by angle and velocity"
+            "walking by the two-step algorithm needs symmetric legs and constant strength; "
+            "formulation = 'foot' handles asymmetric strides, and strength by angle and velocity"
         )
     return Pedestrian(task, person_of(task), walker(task))
 

@@ -155,7 +155,7 @@ def checked(who: Pedestrian, prediction: Prediction) -> dict[str, Check]:
         "torques": _torques(who, tau),
         "root": Check.within(
             float(np.abs(tau[:, : len(who.root)]).max()) / weight, FREE, "1",
-            "the free pelvis needs no force, beside the weight",
+            "no force acts on the free pelvis; residual relative to the weight",
         ),
         **_contact(who, plan, s, q, qd),
         "support": _support(who, plan, s, at.tau[:, problem.setting.reaction("world")]),
@@ -169,7 +169,9 @@ def _torques(who: Pedestrian, tau: Array) -> Check:
     low, high = (np.array([who.walker.torques[name][k] for name in who.joints]) for k in range(2))
     size = np.array([who.walker.sizes[name] for name in who.joints])
     excess = float((np.maximum(low - tau[:, columns], tau[:, columns] - high) / size).max())
-    return Check.within(max(excess, 0.0), 1e-2, "1", f"torques keep their limits at {len(tau)} instants")
+    return Check.within(
+        max(excess, 0.0), 1e-2, "1", f"torques stay within their limits at {len(tau)} instants"
+    )
 
 
 def _contact(who: Pedestrian, plan: Phases, s: Array, q: Array, qd: Array) -> dict[str, Check]:
@@ -189,8 +191,8 @@ def _contact(who: Pedestrian, plan: Phases, s: Array, q: Array, qd: Array) -> di
             speed = max(speed, float(np.abs(v[touches]).max()))
         lowest = min(lowest, float(z[~touches].min(initial=0.0)))
     return {
-        "contact": Check.within(apart, TWICE * NEAR, "m", "points that touch are near the ground"),
-        "slip": Check.within(speed, TWICE * SLOW, "m/s", "points that touch are nearly at rest"),
+        "contact": Check.within(apart, TWICE * NEAR, "m", "contact points are near the ground"),
+        "slip": Check.within(speed, TWICE * SLOW, "m/s", "contact points are nearly at rest"),
         "clearance": Check(lowest, -NEAR, lowest >= -NEAR, "m", "no other point is below the ground"),
     }
 
@@ -226,7 +228,8 @@ def _same(who: Pedestrian, plan: Phases, s: Array, motion: tuple[Array, Array, A
             worst = max(worst, float(np.abs(mine - wanted[:, other.joint_index(name)]).max()))
     return Check.within(
         worst / float(np.abs(tau).max()), SAME, "1",
-        "in single support the tree on its foot needs the same torques, beside the largest",
+        "in single support the tree rooted at the foot has the same torques; difference relative to the "
+        "largest",
     )  # fmt: skip
 
 
@@ -237,4 +240,6 @@ def _momentum(who: Pedestrian, motion: tuple[Array, Array, Array], push: Array) 
     ]
     rate = (ends[0] - ends[1]) / (2.0 * STEP)
     apart = float(np.abs(rate - push - who.person.mass * who.person.gravity).max()) / who.walker.weight
-    return Check.within(apart, EXACT, "1", "momentum changes by ground reaction and weight, by differences")
+    return Check.within(
+        apart, EXACT, "1", "change of momentum equals ground reaction plus weight, by finite differences"
+    )

@@ -265,7 +265,7 @@ class Schedule:
         if not self.double < task.heel_off:
             raise InputError(
                 f"walking: the foot is flat at {self.flat:.3g} of the step, after heel off at "
-                f"{task.heel_off:g}; take more points"
+                f"{task.heel_off:g}; use more points"
             )
         self.nodes, self.samples = self._samples()
         self.s = np.union1d(self.nodes.s, self.samples.more)  # all instants of the problem
@@ -339,9 +339,7 @@ def walking_problem(
     """
     task = task or Walking()
     if task.asymmetric and not alone:
-        raise InputError(
-            "walking: left and right differ, so that no step mirrors the one before it; see walk()"
-        )
+        raise InputError("walking: left and right differ, so steps are not mirror images; use walk()")
     who = who or walker(task)
     plan = Schedule(task, more)
     x, y, z, yaw, roll, _ = ROOT

@@ -120,7 +120,9 @@ def stride(task: Walking, *, simulated: bool = False, start: Any = None, **searc
         own = checked(one, part, simulated=simulated, alone=True)
         checks |= {f"{name}_{'right' if k == 0 else 'left'}": check for name, check in own.items()}
     gap = max((abs(x) for x in prediction.gaps.values()), default=0.0)
-    checks["goes_on"] = Check.within(gap, CONTINUES, "rad, per s", "each step goes on as the other begins")
+    checks["goes_on"] = Check.within(
+        gap, CONTINUES, "rad, per s", "each step ends in the initial state of the other"
+    )
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
     return Stride(task, who, prediction, checks, seconds)
 

@@ -175,8 +175,8 @@ class Walking:
     def _check_pace(self) -> None:
         if not SLOWEST <= self.speed <= FASTEST:
             raise InputError(
-                f"walking: speed must be from {SLOWEST} to {FASTEST} m/s (beyond it people stand or run), "
-                f"got {self.speed:g}"
+                f"walking: speed must be from {SLOWEST} to {FASTEST} m/s (people stand or run outside this "
+                f"range), got {self.speed:g}"
             )
         leg = self.leg
         longest = LONGEST * leg
@@ -188,13 +188,13 @@ class Walking:
         froude = self.speed**2 / (GRAVITY * leg)
         if froude > 1.0:
             raise InputError(
-                f"walking: at {self.speed:g} m/s legs of {leg:.2f} m would lose the ground: "
-                f"speed^2 / (g leg) is {froude:.2f}, at most 1"
+                f"walking: at {self.speed:g} m/s legs of {leg:.2f} m cannot walk: speed^2 / (g leg) is "
+                f"{froude:.2f}, at most 1"
             )
         if not 0.2 <= self.duration <= 1.5:
             raise InputError(
-                f"walking: a step of {self.step:g} m at {self.speed:g} m/s takes {self.duration:.2f} s; "
-                "0.2 to 1.5 s are possible"
+                f"walking: a step of {self.step:g} m at {self.speed:g} m/s takes {self.duration:.2f} s; it "
+                f"must be from 0.2 to 1.5 s"
             )
 
     def _check_loads(self) -> None:

@@ -60,7 +60,7 @@ def two_step(
     active = inverse_dynamics(mechanism, q, qd, qdd)
     force, moment = resultant(mechanism, q, active)
     if (force[:, 2] <= 0.0).any():
-        raise InputError("two-step ground reaction: the motion asks the ground to pull; nothing stands there")
+        raise InputError("two-step ground reaction: the motion needs the ground to pull, which it cannot")
     x, y = -moment[:, 1] / force[:, 2], moment[:, 0] / force[:, 2]
     point = np.stack([x, y, 0.0 * x], axis=1)
     rest = moment - np.cross(point, force)

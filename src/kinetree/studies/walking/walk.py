@@ -79,13 +79,13 @@ def with_ground(
     """
     dims, axes = ("time", "foot", "axis"), ("x", "y", "z")
     more = {
-        "ground_reaction": Variable(dims, ground.force, "N", "force of the ground on each foot"),
+        "ground_reaction": Variable(dims, ground.force, "N", "ground reaction force on each foot"),
         "ground_reaction_point": Variable(
             dims, ground.point, "m",
-            "where that force acts, in the world: the foot's centre of pressure", True,
+            "center of pressure of each foot, in the world", True,
         ),
         "ground_reaction_moment": Variable(
-            dims, ground.moment, "N m", "moment of the ground on each foot at that point"
+            dims, ground.moment, "N m", "ground reaction moment on each foot at its center of pressure"
         ),
     }  # fmt: skip
     labels = {

@@ -24,7 +24,7 @@ FEWEST = 2
 def _case(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
         raise ValueError(
-            f'must be a table with a name and with what differs, such as controller.kind = "pd", '
+            f'must be a table with a name and the keys that differ, such as controller.kind = "pd", '
             f"got {reprlib.repr(value)}"
         )
     return dict(value)

@@ -27,7 +27,8 @@ class ControlTable(Table):
     """What the audit demands of the law."""
 
     tolerance: Positive | None = Field(
-        None, description="Largest error of any actuated joint (rad, m) that the audit allows; default any."
+        None,
+        description="Largest error of any actuated joint (rad, m) that the audit allows; default unlimited.",
     )
 
 
@@ -68,7 +69,7 @@ def prepare(work: Assignment) -> Work:
         try:
             result = _simulated(law())
         except InterruptedBefore as early:
-            stated = (*early.result.messages, "interrupted in advance: the motion under the exact law")
+            stated = (*early.result.messages, "interrupted while computing the motion under the exact law")
             return _compared(work, replace(early.result, messages=stated), motion)
         except SimulationError as error:
             if error.result is not None:
@@ -109,7 +110,7 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
     }
     audit, allowed = dict(result.audit), work.tables.control and work.tables.control.tolerance
     if allowed is not None:
-        sentence = "largest distance of an actuated joint from the motion asked for"
+        sentence = "largest distance of an actuated joint from the reference motion"
         audit["tracking"] = Check.within(error.max(), allowed, "rad or m", sentence)
     return replace(with_variables(named, stated), audit=audit, statistics=statistics)
 

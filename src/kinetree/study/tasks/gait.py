@@ -32,37 +32,40 @@ class GaitTable(Table):
     )
     touchdown: Gains | None = Field(
         None,
-        description="A schedule of one's own: touch-down by foot's body, share of the cycle (no unit).",
+        description="Your own schedule: touch-down of each foot's body, as a fraction of the cycle (no "
+        "unit).",
     )
     duty: Positive | None = Field(
-        None, description="With touchdown: share of the cycle that feet rest (no unit)."
+        None, description="With touchdown: fraction of the cycle in stance (no unit)."
     )
-    period: Positive | None = Field(None, description="Of a cycle (s; default by leg length).")
+    period: Positive | None = Field(None, description="Duration of a cycle (s; default by leg length).")
     forward: choice("axis", lambda: ("x", "y", "z")) = Field(  # type: ignore[valid-type]
-        "x", description="Axis of the world along which it goes."
+        "x", description="World axis of the walking direction."
     )
-    height: Positive = Field(
-        0.05, description="Of hop and jump: rise of the centre of mass in the flight (m)."
-    )
-    distance: Number = Field(0.0, description="Of hop and jump: how far (m).")
+    height: Positive = Field(0.05, description="For hop and jump: rise of the center of mass in flight (m).")
+    distance: Number = Field(0.0, description="For hop and jump: distance (m).")
     friction: Positive = Field(0.7, description="Coefficient of friction (no unit).")
     clearance: Positive | None = Field(
-        None, description="Of swinging feet at mid-swing (m; default 5 % of leg)."
+        None, description="Height of swing feet at mid-swing (m; default 5 % of leg)."
     )
     limits: Gains | None = Field(None, description="Largest torques by joint (N m).")
-    effort: Number = Field(100.0, description="Weight of squared torques over weight times leg (no unit).")
+    effort: Number = Field(
+        100.0, description="Weight of squared torques, relative to body weight times leg length (no unit)."
+    )
     acceleration: Number = Field(5e-4, description="Weight of squared accelerations (s^4/rad^2).")
-    posture: Number = Field(0.3, description="Weight of the distance from standing (1/rad^2).")
+    posture: Number = Field(
+        0.3, description="Weight of the squared distance from the standing pose (1/rad^2)."
+    )
     segments: Whole = Field(32, description="Segments of the splines in a cycle.")
     tracked: Whole = Field(
-        0, description="Cycles followed in a simulation on the ground, a leap once; 0: none."
+        0, description="Number of cycles to simulate on the ground (a leap once); 0: none."
     )
-    tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
+    tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
         "auto", description=f"One of {', '.join(SOLVERS)}."
     )
-    max_iterations: Whole = Field(300, description="Limit of iterations.")
-    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    max_iterations: Whole = Field(300, description="Limit on iterations.")
+    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
 
 
 def prepare(work: Assignment) -> Work:
@@ -79,7 +82,7 @@ def prepare(work: Assignment) -> Work:
     asked["limits"] = asked["limits"] or {}
     with work.origin.blamed("gait"):
         if (table.touchdown is None) != (table.duty is None):
-            raise InputError("a schedule of one's own has both touchdown and duty")
+            raise InputError("your own schedule needs both touchdown and duty")
         if table.touchdown is not None:
             asked["schedule"] = {"touchdown": table.touchdown, "duty": table.duty}
         task = Gait(**asked)
@@ -123,6 +126,6 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
 
 
 TASK = Task(
-    "gait", "the cheapest gait of a legged robot, or a hop or jump, with ground reactions", prepare,
+    "gait", "the gait, hop or jump of a legged robot with the least effort", prepare,
     needs=("mechanism",), settings=GaitTable,
 )  # fmt: skip

@@ -21,8 +21,8 @@ class HybridTable(Table):
 
     prescribed: Names | None = Field(
         None,
-        description="Joints that move as the trajectory has them, as degrees of freedom or whole joints; "
-        "default all that are driven. Torques or a controller drive the others.",
+        description="Joints that follow the trajectory, as degrees of freedom or whole joints; default all "
+        "driven ones. Torques or a controller drive the others.",
     )
 
 
@@ -54,7 +54,7 @@ def _drives(work: Assignment, motion: Any) -> dict[str, Any]:
 
 TASK = Task(
     "hybrid",
-    "some joints move as prescribed, the others under torques",
+    "some joints prescribed, the others driven by torques",
     prepare,
     needs=("mechanism", "trajectory"),
     uses=("initial", "torque", "controller", "ground", "load", "event", "stops", "integrator", "verdicts"),

@@ -27,13 +27,13 @@ SURROUNDINGS = ("initial", "ground", "event", "stops", "integrator")  # of motio
 
 
 class InverseTable(Table):
-    """Which joints move as the trajectory has them."""
+    """Which joints follow the trajectory."""
 
     prescribed: choice("word", lambda: ("driven", "all")) = Field(  # type: ignore[valid-type]
         "driven",
-        description='"driven": a floating base and joints without drives are not prescribed but move as they '
-        'must, from [initial], on the [ground]; "all": every joint, and the audit shows what torques joints '
-        "without drives would need.",
+        description='"driven": driven joints are prescribed; a floating base and joints without drives move '
+        'freely from [initial], on the [ground]. "all": every joint is prescribed, and the audit shows the '
+        "torques that joints without drives would need.",
     )
 
 
@@ -45,7 +45,7 @@ def prepare(work: Assignment) -> Work:
         if not work.mechanism.actuated.any():
             raise InputError(
                 f"{work.origin.where(('mechanism',))}: no joint of '{work.mechanism.name}' has a drive; "
-                'inverse.prescribed = "all" asks what its motion needs all the same'
+                'inverse.prescribed = "all" prescribes its motion all the same'
             )
         return integrated(work, motion, None, {}, "trajectory")
     for key in SURROUNDINGS:
@@ -153,7 +153,7 @@ def _idle(mechanism: Mechanism, tau: Array) -> Check:
 
 TASK = Task(
     "inverse",
-    "torques that a prescribed motion needs",
+    "torques of a prescribed motion",
     prepare,
     needs=("mechanism", "trajectory"),
     uses=("load", *SURROUNDINGS),

@@ -29,14 +29,18 @@ class LiftTable(Table):
     hand: choice("hand", lambda: HANDS) = Field(  # type: ignore[valid-type]
         "both", description="Which hand holds it: both, right or left."
     )
-    depth: Number = Field(0.30, description="Extent of the box forward (m).")
-    wide: Number = Field(0.36, description="Extent of the box sideways (m).")
-    tall: Number = Field(0.30, description="Extent of the box upwards (m).")
-    gap: Number = Field(0.02, description="From the tips of the toes to the box on the floor (m).")
-    edge: Number | None = Field(None, description="From the toes to the shelf (m; default beyond the box).")
-    onto: Number = Field(0.05, description="How far beyond the shelf's edge the box's middle comes (m).")
-    aside: Number = Field(0.15, description="With one hand: from the middle to the box, sideways (m).")
-    duration: Positive | None = Field(None, description="Of the lift (s; default what is best).")
+    depth: Number = Field(0.30, description="Depth of the box, forward (m).")
+    wide: Number = Field(0.36, description="Width of the box, sideways (m).")
+    tall: Number = Field(0.30, description="Height of the box (m).")
+    gap: Number = Field(0.02, description="Distance from the tips of the toes to the box on the floor (m).")
+    edge: Number | None = Field(
+        None, description="Distance from the toes to the shelf (m; default beyond the box)."
+    )
+    onto: Number = Field(0.05, description="Distance of the center of the box beyond the shelf's edge (m).")
+    aside: Number = Field(
+        0.15, description="With one hand: sideways distance from the midline to the box (m)."
+    )
+    duration: Positive | None = Field(None, description="Duration of the lift (s; default optimal).")
     time: Number = Field(0.3, description="Weight of the duration in the objective (1/s).")
     effort: Number = Field(1.0, description="Weight of the squared torques over their limits (1/s).")
     strength: Gains | None = Field(
@@ -46,20 +50,20 @@ class LiftTable(Table):
     back_force: Positive | None = Field(None, description="Largest net force in the lumbar joint (N).")
     knee_force: Positive | None = Field(None, description="Largest net force in each knee (N).")
     friction: Positive = Field(0.6, description="Coefficient of friction, for a check (no unit).")
-    margin: Number = Field(0.01, description="Kept from the edge of what carries (m).")
+    margin: Number = Field(0.01, description="Margin to the edge of the support polygon (m).")
     points: Whole = Field(10, description="Segments of the splines.")
-    repetitions: Whole = Field(1, description="How often it is lifted, each time but the last lowered again.")
+    repetitions: Whole = Field(1, description="Number of lifts; the box is lowered again between them.")
     rest: Number = Field(0.0, description="Rest at floor and shelf between repetitions (s).")
-    tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
+    tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
         "auto", description=f"One of {', '.join(SOLVERS)}."
     )
-    max_iterations: Whole = Field(200, description="Limit of iterations.")
-    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    max_iterations: Whole = Field(200, description="Limit on iterations.")
+    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
     simulated: bool = Field(
-        False, description="Whether a simulation of the free human is among the checks, which takes longer."
+        False, description="Whether the checks include a forward simulation, which takes longer."
     )
 
 
@@ -94,6 +98,6 @@ def prepare(work: Assignment) -> Work:
 
 
 TASK = Task(
-    "lift", "how a human best lifts a box from the floor to a shelf", prepare, needs=("mechanism",),
+    "lift", "optimal lift of a box from the floor to a shelf by a human", prepare, needs=("mechanism",),
     settings=LiftTable,
 )  # fmt: skip

@@ -80,10 +80,10 @@ class History:
             return result
         objective, violation = np.array(finite).T
         along = "iteration"
-        labels = {along: Variable((along,), np.arange(len(finite)), "1", "iteration of the search")}
+        labels = {along: Variable((along,), np.arange(len(finite)), "1", "iteration of the solver")}
         more = {
-            "objective_history": Variable((along,), objective, "1", "objective after the iteration"),
-            "violation_history": Variable((along,), violation, "1", "largest violation after the iteration"),
+            "objective_history": Variable((along,), objective, "1", "objective after each iteration"),
+            "violation_history": Variable((along,), violation, "1", "largest violation after each iteration"),
         }
         return with_variables(result, more, labels)
 
@@ -118,7 +118,7 @@ def _problem(work: Assignment, table: PredictTable) -> Problem:
     bound = [key for declared in CONSTRAINTS if getattr(table, key := declared.key)]
     if table.start is None and table.end is None and not bound:
         raise InputError(
-            "nothing says where the motion goes: give predict.start or predict.end, the state there, such as "
+            "the motion has no start and no end: give the state predict.start or predict.end, such as "
             "{ q = [0.0, 1.0] }, or a table of a constraint such as [[predict.point]]"
         )
     if "torque_weight" in table.model_fields_set and table.objective != "mixed":
@@ -141,7 +141,7 @@ def _phases(work: Assignment, table: PredictTable) -> PhasedProblem:
         raise InputError(f"phases begin with a line in each phase, got begin = '{table.begin}'")
     if work.tables.study.duration is not None or table.refine or table.free_knots:
         raise InputError(
-            "phases have durations and knots of their own and are not refined: set phase.duration instead"
+            "phases have their own durations and knots and are not refined: set phase.duration instead"
         )
     problems, last = [], len(table.phase) - 1
     for k, phase in enumerate(table.phase):
@@ -248,7 +248,7 @@ def _arguments(work: Assignment, declared: Declared, row: Any) -> dict[str, Any]
             given[parameter.name] = work.code.function(value, place, FUNCTION_OF)
         elif parameter.kind == "rows_or_file" and isinstance(value, str):
             if given.get("s") is not None:
-                raise InputError(f"{place} is a file, which has times of its own; leave out s")
+                raise InputError(f"{place} is a file, which has its own times; leave out s")
             given |= _of_file(work, value, parameter.name)
     return given
 
@@ -305,7 +305,7 @@ def _settings() -> type[Table]:
 
 TASK = Task(
     "predict",
-    "the motion that is best: shortest, with the least torques, or both",
+    "the optimal motion: shortest, with the least torques, or both",
     prepare,
     needs=("mechanism", "predict"),
     uses=("load",),

@@ -27,7 +27,7 @@ def prepare(work: Assignment) -> Work:
 
 TASK = Task(
     "simulate",
-    "motion that given torques cause",
+    "motion under given torques",
     prepare,
     needs=("mechanism",),
     uses=("initial", "torque", "ground", "load", "event", "stops", "integrator", "verdicts"),

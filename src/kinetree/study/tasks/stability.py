@@ -32,7 +32,7 @@ class StabilityTable(Table):
         description='Of "articulated", "denoc" (recursive, interpreted: slow) and "cholesky".',
     )
     rtol: Positive = Field(1e-8, description="Tolerance of the integrator.")
-    limit: Positive = Field(1e-3, description="A joint that is farther off has left the motion (rad).")
+    limit: Positive = Field(1e-3, description="Error at which a joint has left the motion (rad).")
     tolerances: Numbers = Field(
         [1e-4, 1e-6, 1e-8, 1e-10, 1e-12], description="Further tolerances for the compiled algorithms."
     )
@@ -91,10 +91,10 @@ def _arrays(found: Followed) -> tuple[dict[str, Any], dict[str, Any]]:
         "tau": found.torque,
         "q": (by_joint, q, "{q_unit}", "simulated position", True),
         "qdd": (by_joint, qdd, "{q_unit}/s^2", "simulated acceleration", True),
-        "q_error": (by_joint, errors, "{q_unit}", "simulated less prescribed position", True),
-        "horizon": (("algorithm", "joint"), horizon, "s", "time until the joint is off by the limit"),
-        "growth_rate": (("time",), found.growth.rate, "1/s", "rate at which errors grow by themselves"),
-        "amplification": (("time",), found.growth.amplification, "1", "error now per error at the start"),
+        "q_error": (by_joint, errors, "{q_unit}", "simulated minus prescribed position", True),
+        "horizon": (("algorithm", "joint"), horizon, "s", "time until the joint's error reaches the limit"),
+        "growth_rate": (("time",), found.growth.rate, "1/s", "growth rate of errors"),
+        "amplification": (("time",), found.growth.amplification, "1", "error relative to the initial error"),
         "power": (("time",), found.power, "W", "power of the torques in the prescribed motion"),
         "simulated_power": (("algorithm", "time"), power, "W", "power of the torques as simulated", True),
     }
@@ -117,12 +117,12 @@ def _audit(found: Followed) -> dict[str, Check]:
     worst, T = float(found.weightless.largest_error[-1]), found.duration
     audit = {
         "weightless": Check.within(
-            worst, found.limit, "rad", "without gravity the motion is followed to its end"
+            worst, found.limit, "rad", "without gravity the simulation follows the motion to its end"
         )
     }
     horizons = [float(run.horizon(found.limit).min()) for run in found.runs]
     apart = max(horizons) - min(horizons)
-    sentence = "the algorithms leave the motion at about the same time: its own instability decides"
+    sentence = "the algorithms leave the motion at about the same time, which its own instability determines"
     return audit | {"same_horizon": Check.within(apart, T / 10, "s", sentence)}
 
 
@@ -135,7 +135,7 @@ def _texts(value: Any) -> Any:
 
 TASK = Task(
     "stability",
-    "how long a simulation follows the motion whose torques drive it ([Mohan2007])",
+    "how long a simulation without feedback follows a motion ([Mohan2007])",
     prepare,
     needs=("mechanism",),
     settings=StabilityTable,

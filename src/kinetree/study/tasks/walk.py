@@ -29,51 +29,53 @@ class WalkTable(Table):
     speed: Positive = Field(1.2, description="Mean speed (m/s).")
     step: Positive = Field(0.6, description="Length of a step (m).")
     slope: Number = Field(0.0, description="Slope of the ground, uphill positive (degrees).")
-    backpack: Number = Field(0.0, description="Mass that is carried on the back (kg).")
-    hand: Number = Field(0.0, description="Mass that is carried in each hand (kg).")
-    left_hand: Number = Field(0.0, description="Mass that the left hand carries beside that (kg).")
-    right_hand: Number = Field(0.0, description="Mass that the right hand carries beside that (kg).")
+    backpack: Number = Field(0.0, description="Mass carried on the back (kg).")
+    hand: Number = Field(0.0, description="Mass carried in each hand (kg).")
+    left_hand: Number = Field(0.0, description="Additional mass in the left hand (kg).")
+    right_hand: Number = Field(0.0, description="Additional mass in the right hand (kg).")
     strength: Gains | None = Field(
         None,
         description="Factors on torque limits by joint, such as { knee = 0.8, left_ankle = 0.5 } (no unit).",
     )
     strength_by: choice("strength", lambda: STRENGTHS) = Field(  # type: ignore[valid-type]
-        "constant", description='Whether strength is "constant" or by "angle and velocity".'
+        "constant", description='Strength: "constant", or a function of "angle and velocity".'
     )
     width: Positive = Field(0.10, description="Distance between the heels, sideways (m).")
     friction: Positive = Field(0.6, description="Coefficient of friction (no unit).")
     friction_shape: choice("shape", lambda: FRICTIONS) = Field(  # type: ignore[valid-type]
-        "box", description="Of the friction cone: box round it, octagon within it, or the cone itself."
+        "box", description="Friction cone: box around it, octagon within it, or the cone itself."
     )
     double: Positive | None = Field(
-        None, description="Share of the step in double support (no unit); by default by the speed."
+        None, description="Fraction of the step in double support (no unit); default by speed."
     )
-    heel_off: Positive = Field(0.70, description="Share of the step after which the heel lifts (no unit).")
+    heel_off: Positive = Field(0.70, description="Fraction of the step after which the heel lifts (no unit).")
     points: Whole = Field(12, description="Control points of each joint in a step.")
     nodes: Numbers = Field(
         [10, 4, 12, 12], description="Gauss nodes in heel roll, flat double and single support, heel off."
     )
     exponent: Positive = Field(2.5, description="Exponent of the effort, 2 or more (no unit).")
     arms: bool = Field(False, description="Whether arms must swing with the opposite legs.")
-    wrist: Number = Field(0.0, description="Least sideways distance of the wrists from the hips' middle (m).")
+    wrist: Number = Field(
+        0.0, description="Least sideways distance of the wrists from the middle of the hips (m)."
+    )
     formulation: choice("formulation", lambda: FORMULATIONS) = Field(  # type: ignore[valid-type]
         "foot",
         description="foot: rooted at the supporting foot; two_step: at the pelvis ([Barman2020], chapter V).",
     )
     sharing: choice("sharing", lambda: SHARINGS) = Field(  # type: ignore[valid-type]
         "zmp",
-        description="Of two_step: who carries in double support, by the zero-moment point or by time.",
+        description="For two_step: load sharing in double support, by the zero-moment point or by time.",
     )
-    tolerance: Positive = Field(1e-3, description="Of optimality and relative violations.")
+    tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
         "auto", description=f"One of {', '.join(SOLVERS)}."
     )
-    max_iterations: Whole = Field(400, description="Limit of iterations.")
-    time_limit: Positive | None = Field(None, description="Limit of computing time (s).")
+    max_iterations: Whole = Field(400, description="Limit on iterations.")
+    time_limit: Positive | None = Field(None, description="Limit on computing time (s).")
     simulated: bool = Field(
-        False, description="Whether a simulation of the free human is among the checks, which takes longer."
+        False, description="Whether the checks include a forward simulation, which takes longer."
     )
 
 
@@ -159,7 +161,7 @@ def person(work: Assignment, task: str) -> dict[str, Any]:
 
 TASK = Task(
     "walk",
-    "the best step of a walking human ([Barman2020], chapter V)",
+    "the optimal step of a walking human ([Barman2020], chapter V)",
     prepare,
     needs=("mechanism",),
     settings=WalkTable,
