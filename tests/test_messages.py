@@ -204,14 +204,14 @@ def test_pipes_and_devices_are_refused(tmp_path):
     for suffix in (".toml", ".urdf", ".xml", ".nc", ".csv"):
         pipe = tmp_path / f"pipe{suffix}"
         os.mkfifo(pipe)
-        with pytest.raises(kt.KinetreeError, match="is no regular file"):
+        with pytest.raises(kt.KinetreeError, match="is not a regular file"):
             if suffix == ".nc":
                 kt.load_result(pipe)
             elif suffix == ".csv":
                 kt.trajectories.read_csv(pipe)
             else:
                 kt.load(pipe)
-    with pytest.raises(kt.KinetreeError, match="is no regular file"):
+    with pytest.raises(kt.KinetreeError, match="is not a regular file"):
         kt.trajectories.read_csv("/dev/null")
 
 

@@ -43,7 +43,7 @@ def test_modules_of_another_mechanism_are_refused():
     robot, zeros = kt.zoo.gripper(), np.zeros(4)
     for modules in (robot.modules[:2], kt.zoo.kuka_kr5().modules, robot.modules[::-1]):
         with pytest.raises(
-            kt.errors.InputError, match=r"modules \[.*'link1'.*\] are no partition of the bodies"
+            kt.errors.InputError, match=r"modules \[.*'link1'.*\] are not a partition of the bodies"
         ):
             denoc.inverse_dynamics(robot.tree, zeros, zeros, zeros, modules=modules)
 

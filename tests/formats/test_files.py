@@ -249,7 +249,7 @@ def test_model_errors_name_file_line_and_body(tmp_path: Path, monkeypatch: pytes
 def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     file = tmp_path / "kuka.urdf"
     kt.save(kt.zoo.kuka_kr5(), file)
-    with pytest.raises(kt.errors.ModelError, match=r"link6.*triangle inequality.*only if read strictly"):
+    with pytest.raises(kt.errors.ModelError, match=r"link6.*triangle inequality.*only with strict=True"):
         kt.load(file, strict=True)
     with pytest.warns(kt.KinetreeWarning, match=r"taken as they are: 'link6' violates the triangle ineq.* %"):
         fixed = kt.load(file)

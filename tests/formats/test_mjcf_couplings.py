@@ -130,7 +130,7 @@ def test_damping_of_a_free_joint_survives_mjcf_and_toml(tmp_path):
     assert kt.forward_dynamics(kt.load(tmp_path / "a.toml"), q, qd, 0 * q) == pytest.approx(
         expected, rel=1e-12
     )
-    with pytest.warns(kt.KinetreeWarning, match=r"dampers of turning \(damping of hip\)"):
+    with pytest.warns(kt.KinetreeWarning, match=r"rotational dampers \(damping of hip\)"):
         kt.save(robot, tmp_path / "a.xml")
     assert 'type="free" armature="0.3" damping="0.7"' in (tmp_path / "a.xml").read_text()
 

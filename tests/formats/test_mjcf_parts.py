@@ -119,8 +119,8 @@ def test_flags_switch_parts_of_the_physics_off(rng):
 
 
 LEFT_OUT = {
-    r"contacts with things that are no floor \(sphere 0\)": ("<geom size='1'/>", "", ""),
-    "contacts of bodies with each other": ("<body><joint/><geom size='1'/></body>", "", ""),
+    r"contacts with objects other than a floor \(sphere 0\)": ("<geom size='1'/>", "", ""),
+    "contacts between bodies": ("<body><joint/><geom size='1'/></body>", "", ""),
     r"stiffness of fixed tendons \(tendon 0\)": (
         "",
         "",
@@ -132,12 +132,12 @@ LEFT_OUT = {
         "<tendon><spatial name='rope' range='0 1'><site site='s'/><site site='e'/></spatial></tendon>",
     ),
     "fluid forces": ("", "", "<option density='1.2'/>"),
-    r"actuators that are no motors or servos on hinges and slides \(actuator1\)": (
+    r"actuators other than motors and servos on hinges and slides \(actuator1\)": (
         "",
         "",
         "<actuator><position name='servo' joint='h'/><motor joint='b'/></actuator>",
     ),
-    r"lag of actuators \(servo\)": (
+    r"actuator dynamics \(servo\)": (
         "",
         "",
         "<actuator><position name='servo' joint='h' timeconst='0.1'/></actuator>",

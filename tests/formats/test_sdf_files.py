@@ -87,7 +87,7 @@ def test_includes_cannot_leave_the_folder_nor_include_themselves(tmp_path):
     written(tmp_path, "secret.sdf", model("s"))
     inside = tmp_path / "inside"
     for uri in ("../secret.sdf", "file:///etc/passwd", "model://../secret.sdf"):
-        with pytest.raises(kt.errors.FileError, match=r"outside the folder|is no SDF|no file"):
+        with pytest.raises(kt.errors.FileError, match=r"outside the folder|is not an SDF|no file"):
             kt.load(written(inside, "robot.sdf", model("m", LINK + include(uri))))
     with pytest.raises(kt.errors.FileError, match="includes itself"):
         kt.load(written(inside, "robot.sdf", model("m", LINK + include("robot.sdf"))))
@@ -177,7 +177,7 @@ def test_bad_input_is_named(text, message):
 def test_the_version_must_be_given():
     with pytest.raises(kt.errors.FileError, match="version must be given"):
         mechanism_from_sdf("<sdf/>")
-    with pytest.raises(kt.errors.FileError, match="outermost element of an SDF file is <sdf>"):
+    with pytest.raises(kt.errors.FileError, match="root element of an SDF file is <sdf>"):
         mechanism_from_sdf("<robot/>")
 
 

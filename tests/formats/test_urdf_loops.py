@@ -139,7 +139,7 @@ BAD = {
     "count": (YAML.replace("['3D']", "['3D', '3D']"), "1 pairs and type 2 entries"),
     "kind": (YAML.replace("3D", "4D"), "unknown entry '4d'"),
     "joint": (YAML.replace("name: []", "name: ['x']").replace("type: []", "type: ['FIXED']"), "joint 'x'"),
-    "not yaml": ("closed_loop: [", "is no YAML"),
+    "not yaml": ("closed_loop: [", "is not valid YAML"),
     "aliases": ("a: &a [x]\nb: [*a, *a]\nclosed_loop: []", "aliases"),
 }  # fmt: skip
 
@@ -202,7 +202,7 @@ def test_couplings_in_a_row_follow_one_joint():
     """The rotor turns six times as fast as the arm, a second one as fast as the first."""
     more = link("other", 0.2) + joint("second", "base", "other")
     second = coupling("rotor", "other", 1.0).replace("gear", "belt")
-    with pytest.raises(kt.errors.ModelError, match="tied to others already"):
+    with pytest.raises(kt.errors.ModelError, match="coupled to others already"):
         mechanism_from_urdf(robot(GEARED, more, coupling("arm", "rotor", 6.0), second))
     first = mechanism_from_urdf(
         robot(GEARED, more, coupling("arm", "rotor", 6.0), second.replace("rotor", "arm"))

@@ -255,7 +255,7 @@ def test_memory_threads_and_unchecked():
         kt.inverse_dynamics(mechanism, broken, motion.qd, motion.qdd)
     with pytest.raises(kt.errors.InputError, match="threads must be"):
         kt.inverse_dynamics(mechanism, *state, threads=0)
-    with pytest.raises(kt.errors.InputError, match="out must be an earlier answer about the same mechanism"):
+    with pytest.raises(kt.errors.InputError, match="out must be an earlier result for the same mechanism"):
         three = kt.zoo.three_rrr()
         q = kt.loops.assemble(three, [1.05, -0.87, 3.73, 1.31, 2.96, 4.19, 5.76])
         still = np.zeros(7)
@@ -318,7 +318,7 @@ def test_questions_that_make_no_sense_are_refused():
         kt.errors.InputError, match="either the accelerations qdd of a motion or the torques tau"
     ):
         kt.loops.forces(mechanism, q, still)
-    with pytest.raises(kt.errors.InputError, match="weights share the work"):
+    with pytest.raises(kt.errors.InputError, match="weights distribute the torques"):
         kt.loops.forces(mechanism, q, still, tau=still, weights=[1.0] * 3)
     with pytest.raises(kt.errors.InputError, match="unknown frame"):
         kt.joint_reactions(mechanism, q, still, still, frame="moon")

@@ -346,7 +346,7 @@ def test_free_joints_only_let_bases_float():
     free, hinge = kt.Joint.of_kind("base", "free"), kt.model.Loop(pin("j"), "world", "a")
     bodies = [rod("a", 1.0, 1.0), rod("b", 1.0, 1.0)]
     with pytest.raises(
-        kt.errors.ModelError, match="a free joint lets a base float, so that its body a is the"
+        kt.errors.ModelError, match="a free joint makes a base float, so its body a must be the"
     ):
         kt.model.from_graph("x", bodies, [hinge, kt.model.Loop(free, "a", "b")])
     joints = [hinge, kt.model.Loop(free, "world", "b"), kt.model.Loop(pin("k"), "a", "b")]

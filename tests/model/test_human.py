@@ -142,7 +142,7 @@ def test_segments_can_be_replaced():
         ({"segments": {"thigh": 3.0}}, "segment 'thigh' takes a table"),
         ({"segments": {"thigh": {"mass": -1.0}}}, "mass of segment 'thigh' must be positive"),
         ({"segments": {"thigh": {"center": 1.5}}}, "between 0 and 1"),
-        ({"segments": {"thigh": {"radii": [1.0, -1.0, 1.0]}}}, "positive shares"),
+        ({"segments": {"thigh": {"radii": [1.0, -1.0, 1.0]}}}, "positive fractions"),
     ],
 )
 def test_what_is_no_human_is_refused(given, words):

@@ -262,7 +262,7 @@ def test_progress_is_told():
         ({"path": [[0.0, 0.0], [0.0, 0.0]]}, "same as the one before"),
         ({"path": [[0.0, np.nan], [0.0, 0.0]]}, "path"),
         ({"path": LINE}, "has 1 coordinates"),
-        ({"path": kt.trajectories.hold([0.0, 0.0], 1.0)}, "stays in one place"),
+        ({"path": kt.trajectories.hold([0.0, 0.0], 1.0)}, "does not move"),
         ({"torque": None}, "no joint of 'two_link' has a limit"),
         ({"torque": -1.0}, "torque of joint 'joint1' must be > 0"),
         ({"torque": [1.0]}, "one number or 2"),

@@ -121,7 +121,7 @@ def test_a_point_at_rest_may_move_by_its_slack():
     [
         (lambda: GroundReaction([]), "at least one foot"),
         (lambda: GroundReaction(["foot1", "foot1"]), "each once"),
-        (lambda: GroundReaction(["foot1", "foot2"]), "share what the ground gives"),
+        (lambda: GroundReaction(["foot1", "foot2"]), "share the ground reaction"),
         (lambda: GroundReaction(["foot1", "foot2"], [[0.5, 0.6]]), "add up to 1"),
         (lambda: GroundReaction(["foot1", "foot2"], [[0.5, 0.5]], [0.0, 1.0]), "one row for each s"),
         (lambda: GroundReaction(["foot1", "foot2"], [[1, 0], [0, 1]], [0.5, 0.2]), "ascend"),
@@ -129,11 +129,11 @@ def test_a_point_at_rest_may_move_by_its_slack():
         (lambda: GroundReaction(["foot1", "foot2"], between=[[0, 0], [0, 0]]), "must differ"),
         (lambda: GroundReaction(["foot1", "foot2"], between=[0, 0]), "shape"),
         (lambda: GroundReaction("foot1", during=(0.5, 0.2)), "two ascending s"),
-        (lambda: GroundReaction("foot1", apart=True), "share between places alone"),
+        (lambda: GroundReaction("foot1", apart=True), "share between positions"),
         (lambda: problem(GroundReaction("hoof")), "unknown body 'hoof'"),
         (lambda: problem(GroundReaction("world")), "world has no feet"),
-        (lambda: problem(WAYS["one foot"], UnknownForce("foot2")), "stands alone"),
-        (lambda: problem(WAYS["one foot"], GroundReaction("foot2")), "stands alone"),
+        (lambda: problem(WAYS["one foot"], UnknownForce("foot2")), "excludes other ground reactions"),
+        (lambda: problem(WAYS["one foot"], GroundReaction("foot2")), "excludes other ground reactions"),
         (lambda: PointVelocity("foot1", np.zeros(3), slack=-1.0), "slack must be 0 or more"),
         (
             lambda: kt.Problem(

@@ -58,7 +58,7 @@ def test_poses_on_the_way_that_are_too_heavy_are_named():
     constraints = [JointLimits(lower=-0.1, upper=0.1), TorqueLimits({"joint1": 2.0, "joint2": 5.0})]
     found = predict(Problem(arm, objective=SquaredTorque(), constraints=constraints, duration=2.0))
     assert found.exit_code == 3
-    (sentence,) = [x for x in found.explanation.advice if "already holding the pose" in x]
+    (sentence,) = [x for x in found.explanation.advice if "holding the pose" in x]
     assert sentence.startswith("torque limit, joint1: ") and "but -2 to 2 N m are allowed" in sentence
     t, needed = (float(sentence.split(word)[1].split()[0]) for word in (" t = ", " takes "))
     k = int(np.abs(found.check.s * 2.0 - t).argmin())

@@ -230,7 +230,7 @@ def test_a_target_out_of_reach_ends_with_an_explanation():
         ({"independent": ["left_arm_joint", "left_arm_joint"]}, "must differ"),
         ({"independent": ["left_arm_joint", "elbow"]}, "unknown joint 'elbow'"),
         ({"independent": "left_arm_joint"}, "must be a list"),
-        ({"frozen": {"left_rod_joint": 0.0}}, "cannot be asked for in closed loops"),
+        ({"frozen": {"left_rod_joint": 0.0}}, "are not supported with closed loops"),
         ({"guess": np.zeros((2, 4))}, "one pose of 4 coordinates"),
         ({"constraints": kt.terms.UnknownForce("left_rod")}, "unknown forces .* in closed loops"),
         ({"constraints": TorqueLimits(1.0, joints="left_rod_joint")}, "'left_rod_joint' is not driven"),

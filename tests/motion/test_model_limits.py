@@ -48,7 +48,7 @@ def test_a_limit_that_nothing_enforces_is_named_and_fails_the_audit():
     assert (
         f"velocity of joint 'guide' is {top:.4g} m/s" in check.sentence and 'limits="model"' in check.sentence
     )
-    assert check.sentence in result.messages and "Limits of the model that are exceeded" in str(found)
+    assert check.sentence in result.messages and "Exceeded limits of the model" in str(found)
 
 
 def test_limits_that_are_waived_are_named_only():

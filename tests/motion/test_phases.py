@@ -243,7 +243,7 @@ def test_a_junction_that_cannot_be_met_is_named():
 
 def test_bad_phases_are_named():
     one = minimum_time()
-    with pytest.raises(kt.errors.InputError, match="at least two problems"):
+    with pytest.raises(kt.errors.InputError, match="at least two consecutive problems"):
         predict_phases([one])
     with pytest.raises(kt.errors.InputError, match="problem of its own"):
         predict_phases([one, one])

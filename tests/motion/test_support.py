@@ -232,7 +232,7 @@ def test_added_instants_have_rows_and_no_part_in_integrals():
         (lambda: AddedSamples(AddedSamples(3, (0.2,)), (0.3,)), "with_more"),
         (lambda: Effort(2.0, during=(0.5, 0.2)), "during must be two ascending"),
         (lambda: Effort(2.0, during=0.5), "during must be two ascending"),
-        (lambda: walker(Support(FORCE, MOMENT, (0.1, 0), (0, 0))), "there is no support"),
+        (lambda: walker(Support(FORCE, MOMENT, (0.1, 0), (0, 0))), "is above the upper one"),
         (lambda: walker(Support(("y", "x", "z"), MOMENT, (0, 0), (1, 1))), "joint 'y' must slide along x"),
         (lambda: walker(Support(FORCE, ("roll", "left_toe"), (0, 0), (1, 1))), "unknown joint 'left_toe'"),
         (lambda: walker(Support(FORCE, MOMENT, np.zeros((3, 2)), (1, 1))), "as many corners"),

@@ -300,7 +300,7 @@ BAD = {
     "rate": (lambda: TorqueRateLimits(-1.0), "positive"),
     "unknown place": (lambda: TorqueLimits(1.0, at="middle"), "unknown place 'middle'"),
     "s beyond the end": (lambda: TorqueLimits(1.0, at=[0.5, 1.5]), "from 0 to 1"),
-    "nothing asked": (lambda: Boundary("start"), "asks for nothing"),
+    "nothing asked": (lambda: Boundary("start"), "is empty"),
     "NaN position": (lambda: Boundary("start", [np.nan] * 6), "finite"),
     "position of too many": (lambda: Boundary("start", [0.0] * 5), "6, one per joint"),
     "boundary of unknown joint": (lambda: Boundary("end", {"elbow": 1.0}), "unknown joint 'elbow'"),
@@ -402,7 +402,7 @@ def test_tracking_takes_trajectories_results_predictions_and_files(tmp_path):
     best = kt.predict(Problem(ARM, objective=Tracking(way), constraints=ends, duration=2.0, segments=6))
     assert value(best) == pytest.approx(wanted, rel=1e-2)
     assert value(found, joints=[names[0]]) > 0.0
-    with pytest.raises(kt.errors.InputError, match="times of its own"):
+    with pytest.raises(kt.errors.InputError, match="its own times"):
         Tracking(way, s=[0.0, 1.0])
     with pytest.raises(kt.errors.FileError, match=r"\.csv"):
         Tracking("motion.txt")

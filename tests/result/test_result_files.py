@@ -21,7 +21,7 @@ def test_missing_files_and_folders(tmp_path):
     with pytest.raises(FileError, match=r"folder\.nc: is a folder"):
         load_result(tmp_path / "folder.nc")
     (tmp_path / "device.nc").symlink_to(os.devnull)
-    with pytest.raises(FileError, match="no regular file"):
+    with pytest.raises(FileError, match="not a regular file"):
         load_result(tmp_path / "device.nc")
     with pytest.raises(FileError, match="path"):
         load_result(b"run.nc")

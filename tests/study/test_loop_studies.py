@@ -51,7 +51,7 @@ def test_a_tip_goes_from_point_to_point(tmp_path):
         ({"independent": ["left_arm_joint"]}, "mobility 2, but 1 independent"),
         ({"guess": {"elbow": 1.0}}, "guess: unknown joint 'elbow'"),
         ({"end": {"q": {**END, "left_rod_joint": 1.0}}}, "leaves the loops open by"),
-        ({"frozen": {"left_rod_joint": 0.0}}, "cannot be asked for in closed loops"),
+        ({"frozen": {"left_rod_joint": 0.0}}, "are not supported with closed loops"),
     ],
 )
 def test_what_is_wrong_with_a_prediction_is_named(tmp_path, changes, message):

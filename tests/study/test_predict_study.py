@@ -86,7 +86,7 @@ def test_a_search_that_stops_early_is_not_called_infeasible(tmp_path, monkeypatc
     message = " ".join(told.stderr.split())
     assert told.exit_code == 3
     assert message.startswith("audit_failed: Stopped at the limit of iterations")
-    assert "Go on from here" in message
+    assert "Continue from here" in message
 
 
 def test_a_limited_force_costs_time_and_tells_its_price(tmp_path, monkeypatch):
@@ -179,7 +179,7 @@ BAD = {
     "no function": (START + END + '[[predict.custom_objective]]\nfunction = "own"', "as 'file.py:name'"),
     "a file that is not there": (START + END + '[[predict.tracking]]\nreference = "no.csv"', "no.csv"),
     "a file with s": (
-        START + END + '[[predict.tracking]]\nreference = "no.csv"\ns = [0, 1]', "of its own; leave out s"
+        START + END + '[[predict.tracking]]\nreference = "no.csv"\ns = [0, 1]', "its own times; leave out s"
     ),
     "a load that varies without instants": (
         START + END + '[[load]]\nbody = "link2"\nforce = [[0, 0, 0], [1, 0, 0]]', "needs 's', the instants"
@@ -213,7 +213,7 @@ BAD = {
     "weight of another objective": (START + END + "torque_weight = 0.1", "for the objective 'mixed'"),
     "too many samples": (START + END + "samples = 200_000", "at most 125000 per segment for 8 segments"),
     "turned duration": (START + END + "duration = [3.0, 2.0]", "lowest not above the highest"),
-    "one phase": (START + END + "[[predict.phase]]", "at least two problems"),
+    "one phase": (START + END + "[[predict.phase]]", "at least two consecutive problems"),
     "phases with a fixed duration": (
         START + END + "refine = true\n[[predict.phase]]\n[[predict.phase]]",
         "their own durations and knots",

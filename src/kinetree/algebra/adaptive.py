@@ -114,7 +114,7 @@ class _Fit:
                     waiting += [((a + b) / 2.0, b), (a, (a + b) / 2.0)]
                     if len(self.pieces) + len(waiting) > MOST:
                         raise InputError(
-                            f"{self.stated} varies too fast near t = {a:g} s to be followed by {MOST} "
+                            f"{self.stated} varies too fast near t = {a:g} s for {MOST} "
                             "polynomials; give a table (times, wrenches)"
                         )
                     continue

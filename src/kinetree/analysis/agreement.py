@@ -108,7 +108,7 @@ def _closed_rows(mechanism: Mechanism, quantity: str, at: State) -> Iterator[Agr
     yield Agreement(quantity, COMPILED, COMPILED, None, None, (perf_counter() - began) / len(at.q))
     for name in able(quantity):
         if quantity not in described(name).closed:
-            yield Agreement(quantity, name, COMPILED, refused="it answers for open trees only")
+            yield Agreement(quantity, name, COMPILED, refused="it supports open trees only")
             continue
         began = perf_counter()
         try:

@@ -141,13 +141,13 @@ def closed_answers(
     if function is None:
         others = [x for x in NAMES if ability in described(x).closed]
         raise InputError(
-            f"formulation '{name}' answers {ability} for open trees only; with closed loops these do: "
+            f"formulation '{name}' supports {ability} for open trees only; with closed loops these do: "
             f"{listed(others)}. Leave formulation out, or pass mechanism.opened()"
         )
     tree = mechanism.tree
     reason = described(name).refuses(tree)
     if tree.coupling is not None:
-        reason = "it has mimic joints beside its loops"
+        reason = "it has mimic joints as well as loops"
     if reason is not None:
         raise InputError(f"formulation '{name}' cannot handle this mechanism: {reason}")
     arrays = [coordinates(mechanism, x, what) for what, x in states]

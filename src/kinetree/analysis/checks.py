@@ -62,8 +62,8 @@ def check_finite(results: Sequence[Array]) -> None:
     for result in results:
         if not is_finite(result):
             raise InputError(
-                "the answer overflows: some result is not finite although all input is; "
-                "the values given are too large (are they in SI units and radians?)"
+                "the result overflows: it is not finite although all input is; the input values are too "
+                "large (are they in SI units and radians?)"
             )
 
 

@@ -77,10 +77,10 @@ class DerivativesMemory(Generic[Answer]):
         """The earlier answer with the new one copied into it."""
         (values, matrices), (found, slopes) = self._arrays(out), self._arrays(answer)
         if values.shape != found.shape:
-            raise InputError(f"out has {self.words} of shape {values.shape}, the answer's {found.shape}")
+            raise InputError(f"out has {self.words} of shape {values.shape}, the result's {found.shape}")
         if type(out) is not type(answer):
             raise InputError(
-                f"out must be an earlier answer about the same mechanism: {type(answer).__name__}, "
+                f"out must be an earlier result for the same mechanism: {type(answer).__name__}, "
                 f"got {type(out).__name__}"
             )
         copied(values, found, state)
@@ -91,7 +91,7 @@ class DerivativesMemory(Generic[Answer]):
 
     def _arrays(self, answer: object) -> tuple[Array, Array]:
         if not isinstance(answer, self.kind):
-            raise InputError(f"out must be an earlier answer of this function, got {type(answer).__name__}")
+            raise InputError(f"out must be an earlier result of this function, got {type(answer).__name__}")
         return getattr(answer, self.values), answer.matrices  # type: ignore[attr-defined]
 
 

@@ -49,8 +49,8 @@ def zero_moment_point(
     weight = mechanism.mass * float(np.linalg.norm(mechanism.gravity))
     if np.any(np.abs(push) <= WEIGHTLESS * weight):
         raise SingularityError(
-            f"'{mechanism.name}' does not push on the ground in some state, as in free fall, so it has no "
-            "zero-moment point there"
+            f"'{mechanism.name}' does not push on the ground in some state (free fall), so it has no "
+            f"zero-moment point there"
         )
     with np.errstate(over="ignore", invalid="ignore"):
         point: Array = (np.cross(up, N) + height * F) / push[..., None]
@@ -102,6 +102,6 @@ def _normal(mechanism: Mechanism, normal: ArrayLike | None) -> Array:
         return unit_axis(normal, "normal")
     if not mechanism.gravity.any():
         raise InputError(
-            f"'{mechanism.name}' has no gravity to tell which way is up; give the ground's normal"
+            f"'{mechanism.name}' has no gravity to define the vertical; give the ground's normal"
         )
     return unit_axis(-mechanism.gravity, "normal")

@@ -44,7 +44,7 @@ def change_root(
     expect_mechanism(target, "target")
     parts = [given(source, q, "q")]
     if qdd is not None and qd is None:
-        raise InputError("accelerations qdd need the velocities qd, too; got none")
+        raise InputError("accelerations qdd also need velocities qd; got none")
     parts += [given(source, x, name) for x, name in ((qd, "qd"), (qdd, "qdd")) if x is not None]
     parts = list(same_batch(*parts))
     roots = [link for link in target.links if link.parent == WORLD and not _same_root(source, link)]
@@ -80,13 +80,13 @@ def _check_joints(source: Mechanism, target: Mechanism, roots: list[Link]) -> No
         if names:
             raise InputError(
                 f"'{target.name}' is not '{source.name}' with another root: it has {what} {listed(names)}, "
-                "which the other has not"
+                f"which the other lacks"
             )
     for link in roots:
         if not link.joint.is_free:
             raise InputError(
-                f"base joint '{link.joint.name}' of '{target.name}' is {link.joint.kind}; only a free one "
-                "can take the pose that a body has under another root"
+                f"base joint '{link.joint.name}' of '{target.name}' is {link.joint.kind}; only a free joint "
+                f"can represent the pose of a body under another root"
             )
         if not ThreeTurns(link.joint.axes[-3:]).is_proper:
             raise InputError(

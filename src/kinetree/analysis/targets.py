@@ -210,7 +210,7 @@ def _bounds(mechanism: Mechanism) -> tuple[Array, Array]:
 
 def _movable(mechanism: Mechanism, free: Sequence[str] | None, frozen: Sequence[str] | None) -> Flags:
     if free is not None and frozen is not None:
-        raise InputError("give either the joints that are free or those that are frozen, not both")
+        raise InputError("give either free or frozen joints, not both")
     if free is None and frozen is None:
         return np.ones(mechanism.n_dof, dtype=bool)
     names = free if free is not None else frozen

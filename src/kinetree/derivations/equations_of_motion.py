@@ -123,7 +123,7 @@ def equations_of_motion(
     check_open(mechanism, "equations_of_motion")
     if mechanism.tree.n > LARGEST:
         raise InputError(
-            f"equations of motion are written down for at most {LARGEST} axes; '{mechanism.name}' has "
+            f"equations of motion are derived for at most {LARGEST} axes; '{mechanism.name}' has "
             f"{mechanism.tree.n}"
         )
     sympy = _sympy()
@@ -149,7 +149,7 @@ def _sympy() -> Any:
     try:
         import sympy
     except ImportError:
-        raise MissingExtraError("sympy", "symbolic", "writing down equations of motion") from None
+        raise MissingExtraError("sympy", "symbolic", "deriving equations of motion") from None
     return sympy
 
 

@@ -59,7 +59,9 @@ def closed_inverse_dynamics_derivatives(
     equations of motion. Sensitivities of these are [Xiang2009], eqs. 21-35.
     """
     if loads:
-        raise InputError("sensitivities of the recursive Lagrangian with cut loops take no further loads")
+        raise InputError(
+            "sensitivities of the recursive Lagrangian with cut loops do not support other loads"
+        )
     cuts, n, m = closed.cuts, tree.n, len(independent)
     q, qd, qdd = (np.asarray(x, dtype=np.float64) for x in (q, qd, qdd))
     tau_0, *partial = inverse_dynamics_derivatives(tree, q, qd, qdd)

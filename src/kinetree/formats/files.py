@@ -117,13 +117,13 @@ def read_text(path: PathLike) -> str:
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileError(f"{place}: is UTF-16 text; save it as UTF-8")
     if b"\0" in raw:
-        raise FileError(f"{place}: is no text: it holds a zero byte at position {raw.index(0)}")
+        raise FileError(f"{place}: is not text: it has a zero byte at position {raw.index(0)}")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise FileError(
-            f"{place}, line {line}: is no UTF-8 text: byte 0x{raw[error.start]:02x}; save it as UTF-8"
+            f"{place}, line {line}: is not UTF-8 text: byte 0x{raw[error.start]:02x}; save it as UTF-8"
         ) from None
 
 
@@ -216,7 +216,7 @@ def checked_path(path: PathLike) -> Path:
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise FileError(f"the path of a file must be a text or a Path, got {shown(path)}")
     if not os.fspath(path) or "\0" in os.fspath(path):
-        raise FileError(f"{shown(os.fspath(path))} is no path of a file")
+        raise FileError(f"{shown(os.fspath(path))} is not a file path")
     check_name(Path(path))
     return Path(path)
 
@@ -229,7 +229,7 @@ def check_name(path: Path) -> None:
         if error.errno == errno.ENAMETOOLONG:
             raise FileError(f"{cut(str(path))}: the name is too long") from None
     except ValueError:  # characters that no name has
-        raise FileError(f"{shown(str(path))} is no path of a file") from None
+        raise FileError(f"{shown(str(path))} is not a file path") from None
 
 
 def by_suffix(path: Path, formats: Mapping[str, Format], verb: str) -> Format:
@@ -258,7 +258,7 @@ def check_is_file(path: Path, what: str) -> None:
     if not os.path.lexists(path):
         raise FileError(f"{path}: no such file (looked in {os.path.abspath(path.parent)})")
     if not os.path.isfile(path):
-        raise FileError(f"{path}: is no regular file")
+        raise FileError(f"{path}: is not a regular file")
 
 
 def check_readable(path: Path, what: str = "mechanism file") -> None:

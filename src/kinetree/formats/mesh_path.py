@@ -72,8 +72,8 @@ class MeshFolder:
             what = f"meshes of package '{_package_of(rest)[0]}'" if scheme in PACKAGE_SCHEMES else "meshes"
             passed.mention(
                 "mesh-not-found",
-                f"{what} that are not there",
-                f"{place}: mesh file '{name}' is not there (looked for {self.root / kept})",
+                f"{what} that are missing",
+                f"{place}: mesh file '{name}' is missing (looked for {self.root / kept})",
             )
         return kept
 
@@ -100,8 +100,8 @@ class MeshFolder:
             where = f"folder '{self.root}'" if self.root else "folder of the description"
             raise FileError(
                 f"{place}: {what} '{name}' is outside the {where}; {what.split()[0]}"
-                f"{'es' if what.startswith('mesh') else 's'} must be inside it, or inside a "
-                "folder around it that folder= names, or a package that packages= names"
+                f"{'es' if what.startswith('mesh') else 's'} must be inside it, inside a folder above it "
+                f"given by folder=, or in a package given by packages="
             )
         kept = path.relative_to(root) if path.is_relative_to(root) else true_path.relative_to(true_root)
         if kept == Path():

@@ -83,7 +83,7 @@ def load_mjcf(
         make = functools.partial(compiled_without, mujoco, missing)
     compiled = _compiled(mujoco, make, str(file), str(path))
     if missing and not strict:
-        compiled.left_out.append(f"meshes and textures that are not there ({listed(missing, 4)})")
+        compiled.left_out.append(f"missing meshes and textures ({listed(missing, 4)})")
     shapes = ShapeReader(compiled, inside, elements)
     return _mechanism(compiled, shapes, allow_unphysical, strict, file.stem, str(path), choice)
 
@@ -162,7 +162,9 @@ def _mechanism(
     if compiled.left_out:
         parts = "\n".join(f"  - {part}" for part in compiled.left_out)
         warnings.warn(
-            f"{source}: left out because a mechanism cannot hold it:\n{parts}", KinetreeWarning, stacklevel=3
+            f"{source}: ignored because a mechanism cannot represent it:\n{parts}",
+            KinetreeWarning,
+            stacklevel=3,
         )
     return mechanism
 
@@ -189,7 +191,7 @@ class _Region(NamedTuple):
             return ""
         return (
             f"file '{name}' is outside the folder '{root}'; a model may only refer to files inside it, or "
-            "inside a folder around it that folder= names"
+            f"inside a folder above it given by folder="
         )
 
 
@@ -272,7 +274,7 @@ def _slashes(name: str) -> str:
 
 def _check_main(root: Element) -> None:
     if root.tag != "mujoco":
-        raise FileError(f"{root.place}: the outermost element of an MJCF file is <mujoco>, got <{root.tag}>")
+        raise FileError(f"{root.place}: the root element of an MJCF file is <mujoco>, got <{root.tag}>")
 
 
 def _check_no_nan(elements: list[Element]) -> None:

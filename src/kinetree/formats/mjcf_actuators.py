@@ -51,10 +51,10 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
         numbers.append(k)
     if strange:
         compiled.left_out.append(
-            f"actuators that are no motors or servos on hinges and slides ({listed(strange)})"
+            f"actuators other than motors and servos on hinges and slides ({listed(strange)})"
         )
     if lagging:
-        compiled.left_out.append(f"lag of actuators ({listed(lagging)})")
+        compiled.left_out.append(f"actuator dynamics ({listed(lagging)})")
     return made, numbers
 
 

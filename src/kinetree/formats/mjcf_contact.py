@@ -214,9 +214,9 @@ def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]
         names = [
             compiled.name("GEOM", g) or f"{compiled.label('mjtGeom', m.geom_type[g])} {g}" for g in things
         ]
-        compiled.left_out.append(f"contacts with things that are no floor ({listed(names, 4)})")
+        compiled.left_out.append(f"contacts with objects other than a floor ({listed(names, 4)})")
     if _may_meet_each_other(compiled, np.flatnonzero(moving & solid)) or m.npair > len(touching):
-        compiled.left_out.append("contacts of bodies with each other")
+        compiled.left_out.append("contacts between bodies")
 
 
 def _note_soft(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:

@@ -42,7 +42,7 @@ def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
         elif kind == "tendon":
             reason = _tied_tendons(compiled, e, follows)
         else:
-            reason = "no loop and no mimic"
+            reason = "neither a loop nor a mimic"
         if reason:
             name = compiled.name("EQUALITY", e) or str(e)
             compiled.left_out.append(f"{kind} equality '{name}' ({reason})")
@@ -101,14 +101,14 @@ def _tied_tendons(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> s
     arms = tendon_arms(compiled, first)
     others = tendon_arms(compiled, second) if second >= 0 else {}
     if arms is None or others is None:
-        return "of tendons through space"
+        return "of spatial tendons"
     total = dict(arms)
     for j, arm in others.items():
         total[j] = total.get(j, 0.0) - slope * arm
     joints = [j for j, arm in total.items() if arm != 0.0]
     constant = float(coefficients[0]) + sum(total[j] * _reference(compiled, j) for j in joints)
     if not 1 <= len(joints) <= 2:
-        return f"it ties {len(joints)} joints"
+        return f"it couples {len(joints)} joints"
     joints.sort(key=lambda j: j in follows)
     follower, leader = joints[0], joints[1] if len(joints) == 2 else None
     arm = total[follower]

@@ -44,8 +44,8 @@ def _refuse_mass(mujoco: Any, spec: Any, geom: Any, path: str) -> None:
     weightless = geom.mass == 0.0 or geom.density == 0.0 or not low <= int(geom.group) <= high
     if not given and not weightless and body.name != "world":
         raise FileError(
-            f"{path}: the mesh '{geom.meshname}' is not there, and body '{body.name}' has its mass from it; "
-            "give the body an <inertial> or put the file in its place"
+            f"{path}: the mesh '{geom.meshname}' is missing, and body '{body.name}' has its mass from it; "
+            f"give the body an <inertial> or add the file"
         )
 
 

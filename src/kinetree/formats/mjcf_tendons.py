@@ -35,9 +35,7 @@ def tendon_springs(compiled: CompiledModel) -> list[Spring]:
             springs.append(spring)
             acting = [part for part in acting if part not in ("stiffness", "damping")]
         for part in acting:
-            lost.setdefault(f"{part} of {'fixed tendons' if fixed else 'tendons through space'}", []).append(
-                name
-            )
+            lost.setdefault(f"{part} of {'fixed tendons' if fixed else 'spatial tendons'}", []).append(name)
     compiled.left_out += [f"{what} ({listed(names, 4)})" for what, names in lost.items()]
     return springs
 

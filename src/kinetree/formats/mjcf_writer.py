@@ -115,7 +115,8 @@ class _Writer:
         if self.lost:
             lines = "\n".join(f"  - {what} ({listed(names, 6)})" for what, names in self.lost.items())
             warnings.warn(
-                f"MJCF cannot hold all of mechanism '{self.mechanism.name}', left out or changed:\n{lines}",
+                f"MJCF cannot represent all of mechanism '{self.mechanism.name}'; left out or "
+                f"changed:\n{lines}",
                 KinetreeWarning,
                 stacklevel=5,
             )
@@ -210,7 +211,7 @@ class _Writer:
         moment, change = _acceptable(inertia.moment - self._rotor(link) * np.eye(3))
         if change:
             self._lose(
-                "inertias that MuJoCo refuses, moments raised", f"{link.body.name} by {change:.2g} kg m^2"
+                "inertias that MuJoCo refuses, moments increased", f"{link.body.name} by {change:.2g} kg m^2"
             )
         full = [*np.diag(moment), moment[0, 1], moment[0, 2], moment[1, 2]]
         attributes = {"pos": spaced(inertia.center), "mass": written(max(inertia.mass, LEAST_MASS))}
@@ -337,7 +338,7 @@ class _Writer:
             if any(spring is one for one in written_in_joints):
                 continue
             if spring.turn_damping:
-                self._lose("dampers of turning", spring.name)
+                self._lose("rotational dampers", spring.name)
             if not (spring.stiffness or spring.damping):
                 continue
             ends = [

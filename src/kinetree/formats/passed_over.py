@@ -55,9 +55,7 @@ class PassedOver:
         counts = Counter(remark.subject for remark in self.remarks)
         named = [subject if n == 1 else f"{subject} ({n} times)" for subject, n in counts.items()]
         refuses = ", strict=True refuses it" if any(remark.is_fault for remark in self.remarks) else ""
-        return (
-            f"{self.source}: passed over: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"
-        )
+        return f"{self.source}: ignored: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the one warning, if there is something to say."""
@@ -74,7 +72,7 @@ def warn_of_unphysical(mechanism: Mechanism, source: str, stacklevel: int = 2) -
     ]
     if found:
         text = (
-            f"{source}: inertias that no body has, taken as they are: {listed(found, 6)}; "
-            "allow_unphysical=True says that they are meant, strict=True refuses them"
+            f"{source}: unphysical inertias, used as given: {listed(found, 6)}; allow_unphysical=True "
+            f"accepts them, strict=True refuses them"
         )
         warnings.warn(text, KinetreeWarning, stacklevel=stacklevel + 1)

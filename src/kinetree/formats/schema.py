@@ -45,8 +45,8 @@ class JointTable(JointParameters, Placed, JointDirections):
     name: str | None = Field(None, description="Name of the joint; default: the body's name and '_joint'.")
     labels: list[str] | None = Field(
         None,
-        description="Names of the degrees of freedom of a joint that has several, one for each, behind its "
-        "own name and a dot; default: r or t with the axis, such as rx.",
+        description="Names of the degrees of freedom of a joint with several, appended to the joint's name "
+        "after a dot; default: r or t with the axis, such as rx.",
     )
 
 
@@ -94,9 +94,9 @@ class GraphBodyTable(Table):
     about_origin: AboutOriginTable | None = Field(
         None, description="Inertia about the body frame's origin, instead of mass, center and inertia."
     )
-    shapes: list[ShapeTable] = Field([], description="Shapes the body is drawn with; they have no mass.")
+    shapes: list[ShapeTable] = Field([], description="Shapes for drawing the body; they have no mass.")
     gravity_compensation: Number = Field(
-        0.0, description="Part of the weight (no unit) that is carried from outside; default 0."
+        0.0, description="Fraction of the weight (no unit) that is compensated externally; default 0."
     )
 
 
@@ -120,10 +120,10 @@ class GraphJointTable(JointParameters, JointDirections):
 
     name: str = Field(description="Name of the joint.")
     kind: GraphKind = Field(
-        description=f"Kind of joint: {', '.join(GRAPH_KINDS)}; a free one on the world lets a body float."
+        description=f"Kind of joint: {', '.join(GRAPH_KINDS)}; a free joint on the world makes a body float."
     )
-    a: EndTable = Field(description="Where the joint sits in body a.")
-    b: EndTable = Field(description="Where the joint, after its motion, sits in body b.")
+    a: EndTable = Field(description="Placement of the joint in body a.")
+    b: EndTable = Field(description="Placement of the joint, after its motion, in body b.")
     length: Number | None = Field(
         None, description="Length (m) of a rod with a ball at each end; for spherical cut joints."
     )
@@ -150,7 +150,7 @@ class ContactTable(Table):
         None, description="Half axes of an ellipsoid around it, three vectors in the body frame (m)."
     )
     friction: Number | None = Field(
-        None, description="Coefficient of friction of its own (no unit); default the ground's."
+        None, description="Coefficient of friction (no unit); default that of the ground."
     )
 
 
@@ -194,10 +194,10 @@ class TerrainTable(Table):
         description="Heights (m) above the plane: rows along forward, columns along side; at least 2 of both."
     )
     forward: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(
-        [-1.0, 1.0], description="From where to where the rows are, along forward (m)."
+        [-1.0, 1.0], description="Extent [from, to] of the rows, along forward (m)."
     )
     side: Annotated[list[Number], Field(min_length=2, max_length=2)] = Field(
-        [-1.0, 1.0], description="From where to where the columns are, along side (m)."
+        [-1.0, 1.0], description="Extent [from, to] of the columns, along side (m)."
     )
 
 
@@ -227,10 +227,10 @@ class SpringTable(Table):
     a: SpringEndTable = Field(description="Where it is attached to body a.")
     b: SpringEndTable = Field(description="Where it is attached to body b.")
     stiffness: Number = Field(0.0, description="Stiffness (N/m); default 0.")
-    damping: Number = Field(0.0, description="Damping of changes of its length (N s/m); default 0.")
-    rest_length: Number = Field(0.0, description="Length at which it is not stretched (m); default 0.")
+    damping: Number = Field(0.0, description="Damping along its length (N s/m); default 0.")
+    rest_length: Number = Field(0.0, description="Rest length (m); default 0.")
     turn_damping: Number = Field(
-        0.0, description="Damping of the turning of b as seen from a (N m s/rad); default 0."
+        0.0, description="Damping of the rotation of b relative to a (N m s/rad); default 0."
     )
 
 
@@ -246,11 +246,11 @@ class DhLink(Table):
     )
     joint_name: str | None = Field(None, description="Name of the joint; default joint1, joint2, ...")
     a: Number | None = Field(None, description="Length along x (m); default 0.")
-    alpha: Angle | None = Field(None, description='Turn about x (rad or "90 deg"); default 0.')
+    alpha: Angle | None = Field(None, description='Rotation about x (rad or "90 deg"); default 0.')
     b: Number | None = Field(None, description="Offset along z (m); q of a prismatic joint is added.")
     d: Number | None = Field(None, description="Offset along z (m): another name of b.")
     theta: Angle | None = Field(
-        None, description='Turn about z (rad or "90 deg"); q of a revolute joint is added; default 0.'
+        None, description='Rotation about z (rad or "90 deg"); q of a revolute joint is added; default 0.'
     )
     mass: Number | None = Field(None, description="Mass (kg); default 0.")
     center: Vector | None = Field(None, description="Centre of mass in the link frame (m).")
@@ -273,7 +273,7 @@ class DhTable(Table):
 
     convention: str = Field(
         "modified",
-        description="Convention: modified (link frames at their joints) or classic (at their far ends).",
+        description="Convention: modified (link frames at their joints) or classic (at their distal ends).",
         json_schema_extra={"enum": ["modified", "classic"]},
     )
     row: list[DhRowTable] = Field(description="One row per body, parents before children.")
@@ -286,7 +286,7 @@ class MechanismTable(Table):
     gravity: Vector = Field(
         list(EARTH), description="Gravitational acceleration in the world (m/s^2); default z up on Earth."
     )
-    body: list[BodyTable] = Field([], description="Bodies, each with the joint that carries it.")
+    body: list[BodyTable] = Field([], description="Bodies, each with the joint to its parent.")
     dh: DhTable | None = Field(None, description="DH table, instead of bodies.")
     loop: list[LoopTable] = Field([], description="Cut joints that close loops.")
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
@@ -307,7 +307,7 @@ class GraphTable(Table):
     body: list[GraphBodyTable] = Field(description="Bodies, without parents and joints.")
     joint: list[GraphJointTable] = Field(description="All joints, each between two bodies or the world.")
     cut: list[str] | None = Field(
-        None, description="Names of the joints to cut; default: those outside a tree that is found."
+        None, description="Names of the joints to cut; default chosen automatically."
     )
     spring: list[SpringTable] = Field([], description="Springs and dampers between points of two bodies.")
     contact: list[ContactTable] = Field([], description="Points that may touch the ground.")

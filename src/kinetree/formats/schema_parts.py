@@ -60,7 +60,7 @@ class Placed(Table):
 class MimicTable(Table):
     """Another joint that this one follows: offset + multiplier p + higher[0] p^2 + ... of its p."""
 
-    joint: str = Field(description="Name of the joint that is followed; it has one degree of freedom.")
+    joint: str = Field(description="Name of the joint to follow; it has one degree of freedom.")
     multiplier: Number = Field(1.0, description="Ratio of the two coordinates (no unit, rad/m or m/rad).")
     offset: Angle = Field(0.0, description='Coordinate when the other joint is at zero (rad or "90 deg", m).')
     higher: list[Number] = Field([], description="Coefficients of p^2, p^3 and p^4 (SI units); default none.")
@@ -102,7 +102,7 @@ class JointParameters(Table):
         None, description=f"Largest torque or force of the drive (N m or N): {EACH}; default no limit."
     )
     armature: PerAxis | None = Field(
-        None, description=f"Inertia of the drive felt at the joint (kg m^2 or kg): {EACH}; default 0."
+        None, description=f"Inertia of the drive, reflected to the joint (kg m^2 or kg): {EACH}; default 0."
     )
     viscous: PerAxis | None = Field(
         None, description=f"Viscous friction (N m s/rad or N s/m): {EACH}; default 0."
@@ -114,7 +114,7 @@ class JointParameters(Table):
     rest: Position | None = Field(
         None, description=f'Rest position of that spring (rad or "90 deg", m): {EACH}; default 0.'
     )
-    mimic: MimicTable | None = Field(None, description="The joint that this one follows, if it does.")
+    mimic: MimicTable | None = Field(None, description="The joint that this one follows.")
     driven: bool | list[bool] = Field(
         True,
         description=f"Whether the joint has a drive; without one its torque is zero: {EACH}; default true.",
@@ -168,7 +168,7 @@ class BentRodTable(Table):
     mass: Number = Field(description="Mass of the link, uniform per length (kg).")
     a: Number = Field(description="Length along x, after the bend (m).")
     b: Number = Field(description="Length along z, before the bend (m).")
-    payload: Number = Field(0.0, description="Point mass at the far end (a, 0, b) (kg).")
+    payload: Number = Field(0.0, description="Point mass at the distal end (a, 0, b) (kg).")
     hub: Number = Field(0.0, description="Inertia of the motor about z at the joint (kg m^2).")
 
 

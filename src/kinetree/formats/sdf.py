@@ -201,12 +201,12 @@ class _Model:
 
     def _read_joint(self, scope: Scope, element: Element, name: str, mimic: Mimic | None) -> None:
         if joint_type(element) == "gearbox":
-            message = f"{element.place}: a gearbox is left out; joints move without it"
+            message = f"{element.place}: a gearbox is ignored; joints move without it"
             self.passed.mention("not-used", "gearbox joints", message)
             return
         parent, child = (scope.link_of(word(element, role), element) for role in ("parent", "child"))
         if parent == child:
-            raise ModelError(f"{element.place}: the joint ties link '{child}' to itself")
+            raise ModelError(f"{element.place}: the joint connects link '{child}' to itself")
         place = scope.in_world(element.text("name"), element)
         made = list(joints_of(element, name, mimic, lambda x: self._turn(scope, place, x), self.passed))
         for k, joint in enumerate(made):

@@ -37,9 +37,7 @@ class Documents:
         if source not in self._roots:
             root = parse_xml(content, source)
             if root.tag not in ROOTS:
-                raise FileError(
-                    f"{root.place}: the outermost element of an SDF file is <sdf>, got <{root.tag}>"
-                )
+                raise FileError(f"{root.place}: the root element of an SDF file is <sdf>, got <{root.tag}>")
             self._roots[source] = root
             self.versions[source] = _version(root)
             self.folders[source] = folder
@@ -56,9 +54,9 @@ class Documents:
         scope = Scope(element, prefix, owner, placing)
         for child in element.children:
             if child.tag == "link" and child.text("name") == WORLD and child.one("inertial") is None:
-                message = f"{child.place}: the name is that of the world, which the link is taken for"
+                message = f"{child.place}: the name is that of the world; the link is treated as the world"
                 self.passed.note(
-                    "missing-element", f"link '{WORLD}' (taken for the world)", message, ModelError
+                    "missing-element", f"link '{WORLD}' (treated as the world)", message, ModelError
                 )
             elif child.tag in NAMED:
                 scope.add(child)
@@ -110,11 +108,11 @@ class Documents:
             path = _model_file(path, include)
         if not path.exists():
             raise FileError(
-                f"{include.place}: model '{word(include, 'uri')}' is not there (looked for {path}); folder= "
-                "and packages= say where models are"
+                f"{include.place}: model '{word(include, 'uri')}' is missing (looked for {path}); give "
+                f"folder= or packages="
             )
         if path.suffix.lower() not in (".sdf", ".world", ".xml"):
-            raise FileError(f"{include.place}: '{path.name}' is no SDF file; only these are included")
+            raise FileError(f"{include.place}: '{path.name}' is not an SDF file; only SDF files are included")
         root = self.root(file_bytes(path), str(path), folder.beside(path))
         models = root.all("model")
         if len(models) != 1:
@@ -133,7 +131,7 @@ class Documents:
 
     def _one_of(self, models: dict[str, Scope], place: Element, wanted: str | None) -> Scope:
         if not models:
-            raise ModelError(f"{place.place}: there is no <model>; a mechanism is made of one")
+            raise ModelError(f"{place.place}: there is no <model>; a mechanism needs one")
         moving = [x for x, scope in models.items() if not flag(scope.element, "static") and _has_links(scope)]
         names = moving or list(models)
         if wanted is not None:
@@ -143,7 +141,7 @@ class Documents:
         elif len(names) > 1:
             whole = f", or root='{place.attributes.get('name')}' for all of them" * (place.tag == WORLD)
             raise ModelError(
-                f"{place.place}: there are {len(names)} models: {listed(names)}; say which is meant with "
+                f"{place.place}: there are {len(names)} models: {listed(names)}; select one with "
                 f"root='{names[0]}'{whole}"
             )
         others = [x for x in models if x != names[0]]

@@ -69,8 +69,8 @@ def _inertia(link: Element, allow_unphysical: bool, passed: PassedOver) -> Inert
     """
     inertial = link.one("inertial")
     if inertial is None:
-        message = f"{link.place}: has no <inertial>; the format makes that 1 kg with moments of 1 kg m^2"
-        passed.mention("missing-element", "links without <inertial> (the format makes that 1 kg)", message)
+        message = f"{link.place}: has no <inertial>; SDF specifies 1 kg with moments of 1 kg m^2"
+        passed.mention("missing-element", "links without <inertial> (SDF specifies 1 kg)", message)
         return Inertia(1.0, moment=np.eye(3))
     if attribute_flag(inertial, "auto"):
         return _computed_inertia(link, inertial)

@@ -162,7 +162,7 @@ def inertia_of(table: GraphBodyTable) -> Inertia:
         made: Inertia = getattr(Inertia, solids[0])(**given)
         return made
     if plain and table.mass is None:
-        raise ModelError(f"has {listed(plain)} but no mass; add mass (kg), which may be 0")
+        raise ModelError(f"has {listed(plain)} but no mass; add mass (kg), which can be 0")
     given = {"mass": table.mass, "center": table.center, "moment": table.inertia}
     given = {key: value for key, value in given.items() if value is not None}
     return Inertia(**given, allow_unphysical=table.allow_unphysical)

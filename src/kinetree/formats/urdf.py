@@ -162,7 +162,7 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
 def check_robot(robot: Element, passed: PassedOver) -> None:
     """The root element is <robot>, without macros and without misspelt links and joints."""
     if robot.tag != "robot":
-        raise FileError(f"{robot.place}: the outermost element of a URDF file is <robot>, got <{robot.tag}>")
+        raise FileError(f"{robot.place}: the root element of a URDF file is <robot>, got <{robot.tag}>")
     if not robot.attributes.get("name"):
         passed.note("missing-element", "<robot> without a name", robot.without("name"))
     for child in robot.children:
@@ -240,7 +240,7 @@ def _root(robot: Element, links: Named, carriers: Named, wanted: str | None) -> 
     if len(roots) > 1:
         raise ModelError(
             f"{robot.place}: {len(roots)} links have no parent: {listed(roots)}; each link but one must be "
-            f"the child of a joint. To read the tree of one of them, give root='{roots[0]}'"
+            f"the child of a joint. To read the tree of one of them, use root='{roots[0]}'"
         )
     return roots[0]
 
@@ -321,5 +321,5 @@ def _mimic_fault(name: str, mimic: Mimic, joints: Named) -> str:
     if joint_type(joints[name]) not in ONE_AXIS_TYPES:
         return f"only one-DOF joints can mimic; it is {joint_type(joints[name])}"
     if joint_type(joints[mimic.joint]) not in ONE_AXIS_TYPES:
-        return f"'{name}' mimics '{mimic.joint}', which is no one-DOF joint"
+        return f"'{name}' mimics '{mimic.joint}', which is not a one-DOF joint"
     return ""

@@ -44,7 +44,7 @@ def with_loop_elements(mechanism: Mechanism, robot: Element, passed: PassedOver)
         follower, mimic = _coupling(coupling, mechanism, mimics)
         mimics[follower] = mimic
     for element in robot.all("constraint"):
-        message = f"{element.place}: <constraint> is no element of URDF+; <loop> and <coupling> are read"
+        message = f"{element.place}: <constraint> is not an element of URDF+; <loop> and <coupling> are read"
         passed.note("unknown-element", "element <constraint> of <robot>", message)
     if not loops and not mimics:
         return mechanism
@@ -87,8 +87,8 @@ def _coupling(element: Element, mechanism: Mechanism, mimics: Mapping[str, Mimic
     single = all(x.joint.n_dof == 1 for x in mechanism.links if x.joint.name in arms)
     if len(arms) != 2 or not single or ratio == 0.0:
         raise ModelError(
-            f"{element.place}: a coupling ties two joints of one axis each by a ratio that is not zero; this "
-            f"one ties {listed(arms)} by {ratio:g}"
+            f"{element.place}: a coupling connects two one-DOF joints by a nonzero ratio; this one connects "
+            f"{listed(arms)} by {ratio:g}"
         )
     names = list(arms)
     leading = {mimic.joint for mimic in mimics.values()}
@@ -96,7 +96,7 @@ def _coupling(element: Element, mechanism: Mechanism, mimics: Mapping[str, Mimic
     for leader, follower in (names, names[::-1]):
         if follower not in bound | leading and leader not in bound:
             return follower, Mimic(leader, -arms[leader] / arms[follower])
-    raise ModelError(f"{element.place}: both joints, {listed(names)}, are tied to others already")
+    raise ModelError(f"{element.place}: both joints, {listed(names)}, are coupled to others already")
 
 
 def _way(mechanism: Mechanism, body: str) -> list[Joint]:
@@ -146,7 +146,7 @@ def _read(path: Path) -> Companion | None:
             raise FileError(f"{path}: aliases (*name) are not allowed; write the names out")
         content = yaml.safe_load(text)
     except yaml.YAMLError as reason:
-        raise FileError(f"{path}: is no YAML: {' '.join(str(reason).split())}") from None
+        raise FileError(f"{path}: is not valid YAML: {' '.join(str(reason).split())}") from None
     if not isinstance(content, dict) or "closed_loop" not in content:
         return None
     pairs = _listed(path, content, "closed_loop") or []
@@ -204,7 +204,7 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
     passed.mention(
         "not-used",
         f"loops read from {Path(companion.source).name}",
-        f"{companion.source}: {len(loops)} loops are read from this file beside the description",
+        f"{companion.source}: {len(loops)} loops are read from this file next to the description",
     )
     return replace(mechanism, links=links, loops=(*mechanism.loops, *loops))
 

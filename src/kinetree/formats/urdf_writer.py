@@ -75,7 +75,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
     lost = [f"{what} ({listed(names)})" for what, names in losses.items() if names]
     if lost:
         warnings.warn(
-            f"URDF cannot hold all of mechanism '{mechanism.name}', left out: {'; '.join(lost)}",
+            f"URDF cannot represent all of mechanism '{mechanism.name}'; left out: {'; '.join(lost)}",
             KinetreeWarning,
             stacklevel=3,
         )

@@ -18,10 +18,11 @@ class Rule(NamedTuple):
 RULES = {
     # files
     "unreadable-file": Rule(ERROR, "The file cannot be read.", "Give the path of a text file in UTF-8."),
-    "syntax": Rule(ERROR, "The file is no TOML or XML.", "Look at the line named, and the one before it."),
-    "unknown-key": Rule(ERROR, "A key that the format does not have.", "A typo? The nearest is named."),
+    "syntax": Rule(ERROR, "The file is not valid TOML or XML.", "Look at the line named, and the one before "
+                                                                "it."),
+    "unknown-key": Rule(ERROR, "An unknown key.", "A typo? The nearest is named."),
     "unknown-element": Rule(
-        WARNING, "An element or attribute that URDF does not have; it is passed over.",
+        WARNING, "An element or attribute that URDF does not have; it is ignored.",
         "An extension of a simulator, or a typo: the nearest is named.",
     ),
     "missing-element": Rule(
@@ -29,42 +30,47 @@ RULES = {
         "The message says which; without it, mass and inertia are zero.",
     ),
     "mimic-dropped": Rule(
-        WARNING, "A <mimic> of or by a joint that has not one axis; the joint moves by itself.",
+        WARNING, "A <mimic> of or by a joint without exactly one axis; the joint moves independently.",
         "Name a revolute, continuous or prismatic joint.",
     ),
     "mesh-not-found": Rule(
-        WARNING, "A mesh file that is not there, or outside the known folders; dynamics do not need it.",
+        WARNING, "A mesh file that is missing, or outside the known folders; the dynamics do not need it.",
         "Give the folder around the file (--folder) or those of the packages (--packages).",
     ),
-    "missing-key": Rule(ERROR, "A key that must be there is not.", "`kinetree schema` has all keys."),
+    "missing-key": Rule(ERROR, "A required key is missing.", "`kinetree schema` has all keys."),
     "wrong-value": Rule(ERROR, "A value that its key does not allow.", "The message says what is allowed."),
     "wrong-tables": Rule(
-        ERROR, "A table that the task of the study needs is missing, or one is there that it does not read.",
+        ERROR, "A table that the task of the study needs is missing, or a table is present that it does not "
+               "use.",
         "See [study files](study_file.md).",
     ),
     # what cannot exist
-    "repeated-name": Rule(ERROR, "Two bodies, joints, springs or contacts have one name.", "Rename one."),
+    "repeated-name": Rule(ERROR, "Two bodies, joints, springs or contacts have the same name.", "Rename "
+                                                                                                "one."),
     "impossible-body": Rule(
-        ERROR, "Mass, centre, inertia or shape that no body has.",
+        ERROR, "An impossible mass, center of mass, inertia or shape.",
         "Moments are about the centre of mass in kg m^2 and obey the triangle inequality; for a published "
         "file that does not, see [unphysical inertias](how_to/models.md#unphysical-inertias).",
     ),
-    "impossible-joint": Rule(ERROR, "A joint of unknown kind, axis or limits.", "The message says which."),
-    "impossible-loop": Rule(ERROR, "A loop whose joint or place is none.", "The message says which."),
-    "impossible-spring": Rule(ERROR, "A spring whose ends or numbers are none.", "The message says which."),
-    "impossible-contact": Rule(ERROR, "A contact point that is none.", "The message says why."),
-    "impossible-row": Rule(ERROR, "A row of a DH table that is none.", "The message says why."),
-    "impossible-tree": Rule(ERROR, "Bodies that make no tree on the world.", "Every parent must exist."),
-    "impossible-mechanism": Rule(ERROR, "Parts in order that make no mechanism.", "The message says why."),
+    "impossible-joint": Rule(ERROR, "A joint with an invalid kind, axis or limits.", "The message says "
+                                                                                     "which."),
+    "impossible-loop": Rule(ERROR, "A loop with an invalid joint or placement.", "The message says which."),
+    "impossible-spring": Rule(ERROR, "A spring with invalid ends or numbers.", "The message says which."),
+    "impossible-contact": Rule(ERROR, "An invalid contact point.", "The message says why."),
+    "impossible-row": Rule(ERROR, "An invalid row of a DH table.", "The message says why."),
+    "impossible-tree": Rule(ERROR, "Bodies that do not form a tree rooted at the world.", "Every parent must "
+                                                                                          "exist."),
+    "impossible-mechanism": Rule(ERROR, "Valid parts that do not form a mechanism.", "The message says why."),
     "open-loop": Rule(
-        ERROR, "A start or a motion in which loops of the mechanism are open.",
+        ERROR, "An initial state or a motion in which loops of the mechanism are open.",
         "Give a pose that closes them (kinetree.loops.assemble), or a trajectory of kind follow.",
     ),
     # units
-    "degrees-as-radians": Rule(WARNING, "An angle of more than a turn, round in degrees.", 'Write "90 deg".'),
+    "degrees-as-radians": Rule(WARNING, "An angle of more than one revolution that is a round number of "
+                                        "degrees.", 'Write "90 deg".'),
     "millimetres-as-metres": Rule(WARNING, "A link longer than a building.", "Lengths are in m."),
     "grams-as-kilograms": Rule(WARNING, "A body denser than any metal.", "Masses are in kg."),
-    "odd-gravity": Rule(WARNING, "Gravity that is zero, tiny, huge or upwards.", "On Earth: [0, 0, -9.81]."),
+    "odd-gravity": Rule(WARNING, "Gravity that is zero, tiny, huge or upward.", "On Earth: [0, 0, -9.81]."),
     # masses
     "inertia-does-not-fit": Rule(
         WARNING, "A radius of gyration much larger or smaller than the body.",
@@ -74,21 +80,22 @@ RULES = {
         WARNING, "Moments that violate the triangle inequality, which the file allows.",
         "Correct them if you can; results stay consistent, but no such body exists.",
     ),
-    "flat-inertia": Rule(WARNING, "Moments that only a sheet without thickness has.", "Were they rounded?"),
+    "flat-inertia": Rule(WARNING, "Principal moments of an infinitely thin plate.", "Were they rounded?"),
     "massless-leaf": Rule(
-        WARNING, "A joint that moves nothing with mass, so that forward dynamics has no answer.",
+        WARNING, "A joint that moves no mass, so forward dynamics is singular.",
         "Give the body a mass or the joint an armature.",
     ),
     # joints, loops, contacts
-    "no-room-to-move": Rule(WARNING, "Both limits of a joint are the same.", 'A weld is kind = "fixed".'),
-    "rest-outside-limits": Rule(WARNING, "A spring that rests where the joint cannot go.", "Mostly degrees."),
-    "zero-length-link": Rule(WARNING, "Two joints one after the other on one axis.", "Is an `at` missing?"),
+    "no-room-to-move": Rule(WARNING, "The limits of a joint are equal.", 'A weld is kind = "fixed".'),
+    "rest-outside-limits": Rule(WARNING, "A spring at rest outside the joint's limits.", "Mostly degrees."),
+    "zero-length-link": Rule(WARNING, "Two successive joints on the same axis.", "Is an `at` missing?"),
     "gimbal-lock-at-zero": Rule(WARNING, "An Euler sequence locked at q = 0.", "Use three different axes."),
     "near-gimbal-lock": Rule(WARNING, "A study that starts close to gimbal lock.", "Use another sequence."),
-    "unused-loop": Rule(WARNING, "A loop that is not used.", "It ties what is welded."),
-    "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It ties what is welded."),
+    "unused-loop": Rule(WARNING, "A loop without effect.", "It connects bodies that are welded together."),
+    "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It connects bodies that are "
+                                                                           "welded together."),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
-    "not-used": Rule(WARNING, "Something of a URDF or MJCF file is left out.", "Nothing, if not needed."),
+    "not-used": Rule(WARNING, "A part of a URDF or MJCF file is ignored.", "Nothing, if not needed."),
     # studies
     "step-too-long": Rule(
         WARNING, "A fixed step too long for ground, law or joints; an error if it cannot be taken.",

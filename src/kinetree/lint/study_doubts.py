@@ -85,7 +85,7 @@ def _unused(work: Assignment) -> Iterator[Finding]:
         yield _described(
             work, ("mechanism",), "unused-contact",
             f"'{work.mechanism.name}' has {len(points)} contact points and the study no [ground], so it "
-            "falls without end; an empty table [ground] is the usual ground",
+            f"falls forever; an empty table [ground] is the default ground",
         )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ def _step(work: Assignment) -> Iterator[Finding]:
         kept = getattr(error, "result", None)
         messages = () if kept is None else kept.messages
         if not any(TOO_LONG in message for message in messages):
-            hopeless = f"after one step of {table.step:g} s the motion is beyond all numbers; shorten it"
+            hopeless = f"after one step of {table.step:g} s the motion overflows; shorten it"
             said = str(error) if TOO_LONG in str(error) else hopeless
             yield _described(work, ("integrator", "step"), "step-too-long", said, ERROR)
     except KinetreeError:

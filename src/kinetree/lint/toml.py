@@ -296,7 +296,7 @@ def _raw_angles(origin: Origin, lines: Mapping[Place, int], above: Place) -> Ite
                         nearest_line((*above, *whole), lines),
                         WARNING,
                         "degrees-as-radians",
-                        f"{origin.label(key, k)}: {place[-1]} = {value:g} rad is more than a turn"
+                        f"{origin.label(key, k)}: {place[-1]} = {value:g} rad is more than one revolution"
                         f'; if degrees are meant, write "{value:g} deg"',
                     )
 

@@ -114,7 +114,7 @@ class Body:
     def __post_init__(self) -> None:
         checked_name(self.name, "a body")
         if self.name == WORLD:
-            raise ModelError(f"no body may be called '{WORLD}': that is the fixed frame the tree stands on")
+            raise ModelError(f"no body may be named '{WORLD}': that is the fixed root frame of the tree")
         if not isinstance(self.inertia, Inertia):
             raise ModelError(f"body '{self.name}': inertia must be an Inertia, got {shown(self.inertia)}")
         object.__setattr__(self, "shapes", tuple(self.shapes))

@@ -155,9 +155,7 @@ def _name(k: int, row: Mapping[str, Any]) -> str:
         raise ModelError(f"DH row {k} must be a mapping such as {{'a': 0.1, 'mass': 1}}, got {shown(row)}")
     name = checked_name(row.get("name", f"link{k + 1}"), f"DH row {k}")
     if name == WORLD:
-        raise ModelError(
-            f"DH row {k} may not be called '{WORLD}': that is the fixed frame the tree stands on"
-        )
+        raise ModelError(f"DH row {k} may not be named '{WORLD}': that is the fixed root frame of the tree")
     return name
 
 
@@ -176,7 +174,7 @@ def _row(row: Mapping[str, Any], name: str, parent: str, k: int, convention: str
     for key in ANGLES:
         if abs(geometry[key]) > 2 * pi + 1e-9:
             raise ModelError(
-                f"{key} must be at most one turn (2 pi rad), got {geometry[key]:g}; is it in degrees?"
+                f"{key} must be at most one revolution (2 pi rad), got {geometry[key]:g}; is it in degrees?"
             )
     given = {key: row[key] for key in JOINT_KEYS[2:] if key in row}
     if "mimic" in given:

@@ -118,8 +118,8 @@ def _check(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> None:
         taken.add(joint.name)
         if joint.joint.is_free and joint.body_a != WORLD:
             raise ModelError(
-                f"joint '{joint.name}': a free joint lets a base float, so that its body a is the world; got "
-                f"'{joint.body_a}'"
+                f"joint '{joint.name}': a free joint makes a base float, so its body a must be the world; "
+                f"got '{joint.body_a}'"
             )
         for body in (joint.body_a, joint.body_b):
             if body != WORLD and body not in seen:
@@ -195,7 +195,7 @@ def _shortest(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> set[s
     if lost:
         raise ModelError(
             f"mechanism '{name}': no joints lead from the world to {_bodies(lost)}; every body of a graph "
-            "has to be reached"
+            f"must be connected"
         )
     return tree
 
@@ -226,7 +226,9 @@ def _given_cuts(name: str, joints: Sequence[Loop], cut: Iterable[str]) -> set[st
             raise ModelError(f"mechanism '{name}', cut: {unknown_name('joint', joint, known)}")
     for loop in joints:
         if loop.name not in chosen and not _can_carry(loop):
-            raise ModelError(f"mechanism '{name}': joint '{loop.name}' cannot carry a body and must be cut")
+            raise ModelError(
+                f"mechanism '{name}': joint '{loop.name}' cannot be part of the tree and must be cut"
+            )
     return set(chosen)
 
 

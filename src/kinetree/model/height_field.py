@@ -130,7 +130,7 @@ class HeightField:
 
     def surface(self, forward: ArrayLike, side: ArrayLike) -> Surface:
         """The height at places of the plane with its first and second derivatives."""
-        what = "places on a height field"
+        what = "points on a height field"
         x, y = (finite(numbers(given, what), what) for given in (forward, side))
         try:
             x, y = np.broadcast_arrays(x, y)
@@ -156,7 +156,7 @@ class HeightField:
 
         By Newton's method from the place below; where that fails, far from the surface, the place below.
         """
-        what = "places near a height field"
+        what = "points near a height field"
         given = finite(numbers(places, what), what)
         if given.shape[-1:] != (3,):
             raise InputError(f"{what} must have the shape (..., 3), got {given.shape}")

@@ -231,8 +231,8 @@ def _check_physical(moment: Array, allow_unphysical: bool) -> None:
     fault = "" if allow_unphysical else physical_fault(moment)
     if fault:
         raise ModelError(
-            f"inertia {fault}, which no body has; correct it or accept it with allow_unphysical (= true in "
-            "TOML; URDF and MJCF files are refused for it only if read strictly)"
+            f"inertia {fault}, which is unphysical; correct it or accept it with allow_unphysical (= true in "
+            f"TOML; URDF and MJCF files are refused for it only with strict=True)"
         )
 
 

@@ -294,7 +294,8 @@ def _given_axes(what: str, kind: JointKind, axes: Sequence[ArrayLike | str]) -> 
     directions = np.array([unit_axis(a, f"{what}: axis {k + 1}", ModelError) for k, a in enumerate(axes)])
     if kind.one_axis and not np.allclose(directions, directions[0], atol=1e-12):
         raise ModelError(
-            f"{what}: a {kind.name} joint turns and slides on one axis, got two: {directions.tolist()}"
+            f"{what}: a {kind.name} joint rotates about and translates along one axis, got two: "
+            f"{directions.tolist()}"
         )
     turns = np.array(kind.turns, dtype=bool)
     slides = directions[~turns]

@@ -35,7 +35,9 @@ class Loop:
         checked_name(self.body_a, f"loop '{self.name}': body a")
         checked_name(self.body_b, f"loop '{self.name}': body b")
         if self.body_a == self.body_b:
-            raise ModelError(f"loop '{self.name}' ties body '{self.body_a}' to itself; it needs two bodies")
+            raise ModelError(
+                f"loop '{self.name}' connects body '{self.body_a}' to itself; it needs two bodies"
+            )
         if self.length is not None and not self.joint.is_ball:
             raise ModelError(
                 f"loop '{self.name}': only a spherical cut joint takes a length (a rod), "

@@ -121,7 +121,7 @@ class Mechanism:
             names = [x for x in dir(type(self)) if not x.startswith("_")]
             stated = unknown_name("attribute of a Mechanism", name, names)
             raise AttributeError(
-                f"{stated} Questions about it are functions of the package, such as "
+                f"{stated} Quantities of a mechanism are functions of the package, such as "
                 "kinetree.inverse_dynamics(mechanism, q, qd, qdd)."
             )
 
@@ -358,8 +358,8 @@ def check_open(mechanism: Mechanism, what: str) -> None:
     """Raise if a mechanism has closed loops, which ``what``, the name of a question, would leave open."""
     if mechanism.loops:
         raise InputError(
-            f"{closed_loops(mechanism)}; {what} answers for open trees only: pass mechanism.opened() for the "
-            "tree without its loops"
+            f"{closed_loops(mechanism)}; {what} supports open trees only: pass mechanism.opened() for the "
+            f"tree without its loops"
         )
 
 
@@ -410,7 +410,7 @@ def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
     for what in given + ["mimic"] * (loop.joint.mimic is not None):
         yield (
             f"mechanism '{mechanism}': the cut joint '{loop.name}' cannot have {what}, since its coordinate "
-            "is none of the mechanism's; cut the loop at another joint"
+            f"is not a coordinate of the mechanism; cut the loop at another joint"
         )
 
 
@@ -466,7 +466,7 @@ def _too_far(links: Sequence[Link]) -> Iterator[str]:
         for what, place in places.items():
             if max(map(abs, place.tolist())) > LONGEST:
                 place_told = place.tolist()
-                yield f"{what} must be at most {LONGEST:g} m, beyond it digits are lost, got {place_told}"
+                yield f"{what} must be at most {LONGEST:g} m, or precision is lost; got {place_told}"
 
 
 def _unattached(what: str, bodies: Iterable[str], choices: Sequence[str]) -> Iterator[str]:
@@ -520,6 +520,6 @@ def _wrong_mimics(links: Sequence[Link]) -> Iterator[str]:
     for joint in joints.values():
         if joint.mimic is not None and joint.mimic.joint not in choices:
             yield (
-                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is no one-DOF joint that "
-                f"moves by itself; allowed: {listed(choices)}"
+                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is not an independent one-DOF "
+                f"joint; allowed: {listed(choices)}"
             )

@@ -78,7 +78,7 @@ def _matter(
     what = f"payload '{name}'"
     if isinstance(mass, Inertia):
         if center is not None or inertia is not None:
-            raise InputError(f"{what}: an Inertia has a centre and a moment; give no others beside it")
+            raise InputError(f"{what}: an Inertia contains center and moments; do not give them separately")
         return mass
     m = number(mass, f"{what}: mass", ModelError)
     if m < 0.0:

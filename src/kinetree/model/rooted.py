@@ -110,7 +110,7 @@ def frame_in(source: Mechanism, target: Mechanism, body: str) -> Placement:
         if max(apart, np.abs(found[0].rotation - other.rotation).max()) > SAME_FRAME:
             raise InputError(
                 f"mechanisms '{source.name}' and '{target.name}' are not the same tree with different roots: "
-                f"the joints of body '{body}' do not fit together"
+                f"the joints of body '{body}' do not match"
             )
     return found[0] if found else Placement()
 
@@ -161,15 +161,15 @@ def _base(mechanism: Mechanism, path: list[Link], sequence: str | None, base: Jo
     if not old.is_free:
         raise InputError(
             f"'{mechanism.name}' does not float: joint '{old.name}' ({old.kind}) holds it to the world, and "
-            f"with '{body}' as its root that joint would be gone; say by base= which joint is to hold "
+            f"with '{body}' as its root that joint would disappear; give base=, the joint that holds "
             f"'{body}', such as Joint.of_kind('base', '{old.kind}')"
         )
     given = sorted(old.parameters())
     if given or len(set(old.driven)) > 1:
         what = ", ".join(given) or "drives for some of its coordinates"
         raise InputError(
-            f"the base joint '{old.name}' of '{mechanism.name}' has {what}, which have no meaning at "
-            f"'{body}': say by base= which joint is to hold '{body}'"
+            f"the base joint '{old.name}' of '{mechanism.name}' has {what}, which are not defined at "
+            f"'{body}': give base=, the joint that holds '{body}'"
         )
     if sequence is None and old.sequence is None:
         return replace(old)

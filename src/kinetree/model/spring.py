@@ -39,7 +39,7 @@ class Spring:
         checked_name(self.body_a, f"{what}: body a")
         checked_name(self.body_b, f"{what}: body b")
         if self.body_a == self.body_b:
-            raise ModelError(f"{what} ties body '{self.body_a}' to itself; it needs two bodies")
+            raise ModelError(f"{what} connects body '{self.body_a}' to itself; it needs two bodies")
         for key in ("point_a", "point_b"):
             object.__setattr__(self, key, vector(getattr(self, key), 3, f"{what}: {key}", ModelError))
         for key, unit in (("stiffness", "N/m"), ("damping", "N s/m"), ("rest_length", "m"), TURNING):

@@ -110,7 +110,8 @@ def _millimetres(mechanism: Mechanism) -> Iterator[Suspicion]:
             if np.isfinite(x) and abs(x) > LONGEST_LINK:
                 yield Suspicion(
                     "millimetres-as-metres", "joint", joint.name, "lower" if x < 0 else "upper",
-                    f"joint '{joint.name}' slides to {x:g} m; if millimetres are meant, write {x / 1000:g}",
+                    f"joint '{joint.name}' translates to {x:g} m; if millimetres are meant, write "
+                    f"{x / 1000:g}",
                 )  # fmt: skip
 
 
@@ -160,7 +161,7 @@ def inertia_suspicions(mechanism: Mechanism) -> Iterator[Suspicion]:
             yield Suspicion(
                 "flat-inertia", "body", name, "inertia",
                 f"body '{name}': of the principal moments {small:.4g}, {middle:.4g}, {large:.4g} kg m^2 the "
-                "largest is the sum of the others, as only a sheet without thickness has",
+                f"largest is the sum of the others, as for an infinitely thin plate",
             )  # fmt: skip
         radius = _radius_of_gyration(link)
         if size > 0.0 and not SMALLEST_PART * size <= radius <= LARGEST_PART * size:
@@ -182,8 +183,8 @@ def _massless(mechanism: Mechanism) -> Iterator[Suspicion]:
         if link.joint.n_dof and not carried[link.body.name] and not (link.joint.armature > 0).all():
             yield Suspicion(
                 "massless-leaf", "body", link.body.name, "mass",
-                f"joint '{link.joint.name}' moves body '{link.body.name}' and nothing that has mass, so no "
-                "force can be balanced by its motion; give it a mass, or the joint an armature",
+                f"joint '{link.joint.name}' moves body '{link.body.name}' and no mass, so forward dynamics "
+                f"is singular; give the body a mass, or the joint an armature",
             )  # fmt: skip
 
 
@@ -222,7 +223,7 @@ def _same_axes(mechanism: Mechanism) -> Iterator[Suspicion]:
             yield Suspicion(
                 "zero-length-link", "joint", link.joint.name, "at",
                 f"joint '{link.joint.name}' has the same axis as '{parent.joint.name}' before it: link "
-                f"'{link.parent}' has no length between them, and they do the same",
+                f"'{link.parent}' has no length between them, so they are redundant",
             )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class Coupling:
         if self.higher is not None:
             raise ModelError(
                 f"joint '{self.names[0]}' follows another by a polynomial; poses, velocities, forward and "
-                "inverse dynamics, energies and simulations take these, other questions linear mimics only"
+                "inverse dynamics, energies and simulations support this, other functions only linear mimics"
             )
 
     @cached_property

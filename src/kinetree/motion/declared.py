@@ -98,7 +98,7 @@ def _radius(text: str, name: str = "radius") -> Parameter:
 
 
 _AT_OR_POINTS = Parameter(
-    "at", "place_or_points", f'{_PLACES}; or "points": control points keep within the bounds', "samples",
+    "at", "place_or_points", f'{_PLACES}; or "points": control points stay within the bounds', "samples",
     said='default "samples"',
 )  # fmt: skip
 _JOINTS = Parameter("joints", "names", "Names of the joints", None, said="default all")
@@ -106,12 +106,10 @@ _POINT = Parameter("point", "vector", "The point in the body's frame", ORIGIN, "
 _POINTS = Parameter("points", "rows", "Points in the body's frame", ORIGIN, "m", "default its origin")
 _AXES = Parameter("axes", "text", 'Directions that count, such as "xy"', "xyz", said="default all")
 _WEIGHTS = Parameter("weights", "gains", "Weights of the joints", 1.0, said="default 1")
-_MEASURES = Parameter(
-    "limits", "bounds", "What torques are measured by", None, "N m, N", "default the model's limits"
-)
+_MEASURES = Parameter("limits", "bounds", "Scale of torques", None, "N m, N", "default the model's limits")
 _DURING = Parameter("during", "numbers", "From which s = t / T to which", (0.0, 1.0), said="default all")
 _SHAPE = Parameter(
-    "shape", "choice", 'Planes of a "box" round the cone, of an "octagon" within it, or the "cone" itself',
+    "shape", "choice", 'Planes of a "box" around the cone, of an "octagon" within it, or the "cone" itself',
     "box", choices=("box", "octagon", "cone"),
 )  # fmt: skip
 _PART = Parameter(
@@ -120,13 +118,13 @@ _PART = Parameter(
 )  # fmt: skip
 _RATES = Parameter(
     "rates", "rates",
-    '1: positions, 2: velocities, too, 3: accelerations, too; or names such as ["velocity"]', 2,
+    '1: positions, 2: also velocities, 3: also accelerations; or names such as ["velocity"]', 2,
     said="default 2",
 )  # fmt: skip
 _CYCLE = (
     _RATES,
-    Parameter("offset", "gains", "How far joints get meanwhile, by name", None, "rad, m", "default 0"),
-    Parameter("spline", "flag", "Whether the spline itself goes on, with all its derivatives", False),
+    Parameter("offset", "gains", "Change of joints over the motion, by name", None, "rad, m", "default 0"),
+    Parameter("spline", "flag", "Whether the spline itself is periodic, with all its derivatives", False),
 )
 
 
@@ -168,7 +166,7 @@ OBJECTIVES: tuple[Declared, ...] = (
         objective=True,
     ),
     Declared(
-        "Power", "power", "what drives give and brakes take",
+        "Power", "power", "absolute mechanical power of the drives",
         (
             _JOINTS,
             Parameter("smooth", "positive", "How far the corner at zero power is rounded", 0.1, "W"),
@@ -192,9 +190,9 @@ OBJECTIVES: tuple[Declared, ...] = (
             _JOINTS,
             _WEIGHTS,
             _MEASURES,
-            Parameter("pairs", "partners", "Joints and partners that go on mirrored", None),
+            Parameter("pairs", "partners", "Joints and partners that continue mirrored", None),
             Parameter("mirrored", "names", "Joints whose sign changes then", None, said="default none"),
-            Parameter("periodic", "flag", "Whether the motion goes on as it starts", False),
+            Parameter("periodic", "flag", "Whether the motion is periodic", False),
         ),
         objective=True,
     ),
@@ -215,7 +213,7 @@ OBJECTIVES: tuple[Declared, ...] = (
     Declared(
         "SquaredSum", "squared_sum", "squared distance of a sum of joints from a value",
         (
-            Parameter("coefficients", "gains", "What joints are multiplied by, by name (no unit)"),
+            Parameter("coefficients", "gains", "Coefficients of joints, by name (no unit)"),
             Parameter("target", "number", "The value", 0.0, "rad, m", "default 0"),
         ),
         objective=True,
@@ -239,8 +237,8 @@ OBJECTIVES: tuple[Declared, ...] = (
         (
             Parameter(
                 "reference", "rows_or_file",
-                "Positions of all joints, a row for each instant; or the name of a file beside the study, "
-                "stretched to the duration: a result (.nc) or a CSV table with a header 'time, joint1, ...'",
+                "Positions of all joints, a row for each instant; or the name of a file next to the study, "
+                "scaled to the duration: a result (.nc) or a CSV table with a header 'time, joint1, ...'",
                 unit="rad, m",
             ),
             Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
@@ -249,7 +247,7 @@ OBJECTIVES: tuple[Declared, ...] = (
         ),
         objective=True,
     ),
-    Declared("CustomObjective", "custom_objective", "a function of one's own", _OWN, objective=True),
+    Declared("CustomObjective", "custom_objective", "a user-defined function", _OWN, objective=True),
 )  # fmt: skip
 
 CONSTRAINTS: tuple[Declared, ...] = (
@@ -261,7 +259,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "TorqueRateLimits", "torque_rate_limit", "torques change no faster from sample to sample",
+        "TorqueRateLimits", "torque_rate_limit", "rates of torques stay below bounds",
         (Parameter("limit", "bounds", "Largest changes of torques", unit="N m/s, N/s"), _JOINTS),
         short=Short(
             "torque_rate_limits", "gains", "Largest changes of torques (N m/s, N/s); default none."
@@ -289,22 +287,23 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
         short=Short(
             "joint_limits", "flag",
-            "Whether the joints keep within the model's limits; default if it has any.", of_model="position",
+            "Whether joints stay within the model's limits; default true if it has any.", of_model="position",
         ),
     ),
     Declared(
-        "StrengthLimit", "strength_limit", "a torque keeps below a strength that angle and velocity give",
+        "StrengthLimit", "strength_limit", "a torque stays below a strength that depends on angle and "
+                                           "velocity",
         (
             Parameter("joint", "text", "Name of the joint"),
             Parameter("angles", "numbers", "Positions of the table, ascending", unit="rad, m"),
             Parameter("velocities", "numbers", "Velocities of the table, ascending", unit="rad/s, m/s"),
             Parameter("strength", "rows", "Strengths, one row for each position", unit="N m, N"),
-            Parameter("direction", "sign", "1 or -1: which way the joint pushes", 1),
+            Parameter("direction", "sign", "1 or -1: direction of the torque", 1),
             _at(),
         ),
     ),
     Declared(
-        "HumanStrength", "human_strength", "torques of a human keep within strength by angle and velocity",
+        "HumanStrength", "human_strength", "torques of a human stay within strength by angle and velocity",
         (
             _JOINTS,
             Parameter("sex", "text", '"male" or "female"', "male", said='default "male"'),
@@ -312,7 +311,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("mass", "positive", "Mass of the body", 75.0, "kg", "default 75"),
             Parameter("age", "text", '"18-25", "55-65" or ">65"', "18-25", said='default "18-25"'),
             Parameter(
-                "factors", "gains", "What joints or sides are multiplied by, by name (no unit)", None,
+                "factors", "gains", "Factors of joints or sides, by name (no unit)", None,
                 said="default 1",
             ),
             _at(),
@@ -329,19 +328,19 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "PointPosition", "point", "a point of a body that must be somewhere",
+        "PointPosition", "point", "position of a point of a body",
         (
             _body(),
-            Parameter("target", "vector", "Where it must be in the world", None, "m"),
+            Parameter("target", "vector", "Target position in the world", None, "m"),
             _POINT,
-            Parameter("lower", "corner", "Lower corner of a box that it must be in instead", None, "m"),
+            Parameter("lower", "corner", "Lower corner of a box instead of a target", None, "m"),
             Parameter("upper", "corner", "Upper corner of that box", None, "m"),
             _AXES,
             _at("end"),
         ),
     ),
     Declared(
-        "PointVelocity", "point_velocity", "a point of a body that must have a velocity",
+        "PointVelocity", "point_velocity", "velocity of a point of a body",
         (
             _body(),
             Parameter("velocity", "vector", "Its velocity in the world", None, "m/s"),
@@ -354,11 +353,11 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "PointSpeed", "point_speed", "a point of a body that may not be faster",
+        "PointSpeed", "point_speed", "speed limit of a point of a body",
         (_body(), Parameter("limit", "positive", "Largest speed", unit="m/s"), _POINT, _at()),
     ),
     Declared(
-        "Orientation", "orientation", "a body that must be turned in a given way",
+        "Orientation", "orientation", "orientation of a body",
         (
             _body(),
             Parameter("rotation", "matrix", "Rotation matrix from body to world, by rows (no unit)"),
@@ -379,7 +378,8 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "KeepApart", "keep_apart", "two capsules of bodies, or of a body and the world, that keep a distance",
+        "KeepApart", "keep_apart", "least distance between capsules of two bodies, or of a body and the "
+                                   "world",
         (
             _body(),
             Parameter("of", "text", "Name of the other body", "world", said='default "world"'),
@@ -392,7 +392,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             ),
             Parameter("of_end", "vector", "Where it ends", None, "m", "default its start: a sphere"),
             _radius("Radius of the other capsule", "of_radius"),
-            _radius("What must be left between their surfaces", "clearance"),
+            _radius("Least distance between their surfaces", "clearance"),
             _at(),
         ),
     ),
@@ -409,7 +409,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter(
                 "of", "text", "Name of the body that the box is fixed in", "world", said='default "world"'
             ),
-            _radius("What must be left between them", "clearance"),
+            _radius("Least distance between them", "clearance"),
             _at(),
         ),
     ),
@@ -461,7 +461,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "UnknownForce", "unknown_force", "a force on a body that is sought, too",
+        "UnknownForce", "unknown_force", "an unknown force on a body",
         (
             _body(),
             _POINT,
@@ -470,20 +470,20 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("lower", "bounds", "Lower bounds of the components", None, "N", "default none"),
             Parameter("upper", "bounds", "Upper bounds of the components", None, "N", "default none"),
             Parameter(
-                "normal", "vector", "Normal of a surface that the force only pushes off (no unit)", None,
+                "normal", "vector", "Normal of a surface on which the force only pushes (no unit)", None,
                 said="default none",
             ),
             Parameter("friction", "number", "Coefficient of friction on that surface (no unit)", None),
             Parameter("segments", "whole", "Segments of its splines", None, said="default as the motion"),
             Parameter("degree", "whole", "Degree of its splines", None, said="default two less"),
-            Parameter("start", "gains", "Where a search begins, by component", None, "N"),
-            Parameter("size", "positive", "What counts as much force", None, "N"),
+            Parameter("start", "gains", "Initial guess, by component", None, "N"),
+            Parameter("size", "positive", "Scale of the force", None, "N"),
             _DURING,
             _AT_OR_POINTS,
         ),
     ),
     Declared(
-        "CutForce", "cut_force", "two points held together by a force that is sought, too",
+        "CutForce", "cut_force", "two points held together by an unknown force",
         (
             _body(),
             Parameter("of", "text", "Name of the other body"),
@@ -491,11 +491,11 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("of_point", "vector", "The point in the other one", ORIGIN, "m", "default its origin"),
             Parameter("name", "text", "Name of the force", None, said="default the body's"),
             Parameter("axes", "text", 'Directions that are held, such as "xy"', "xyz", said="default all"),
-            Parameter("size", "positive", "What counts as much force", None, "N"),
+            Parameter("size", "positive", "Scale of the force", None, "N"),
         ),
     ),
     Declared(
-        "UnknownMoment", "unknown_moment", "a moment on a body that is sought, too",
+        "UnknownMoment", "unknown_moment", "an unknown moment on a body",
         (
             _body(),
             Parameter("name", "text", "Name of the moment", None, said="default the body's"),
@@ -504,14 +504,14 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("upper", "bounds", "Upper bounds of the components", None, "N m", "default none"),
             Parameter("segments", "whole", "Segments of its splines", None, said="default as the motion"),
             Parameter("degree", "whole", "Degree of its splines", None, said="default two less"),
-            Parameter("start", "gains", "Where a search begins, by component", None, "N m"),
-            Parameter("size", "positive", "What counts as much", None, "N m"),
+            Parameter("start", "gains", "Initial guess, by component", None, "N m"),
+            Parameter("size", "positive", "Scale of the moment", None, "N m"),
             _DURING,
             _AT_OR_POINTS,
         ),
     ),
     Declared(
-        "Friction", "friction", "unknown forces together keep within a friction pyramid",
+        "Friction", "friction", "unknown forces together stay within a friction pyramid",
         (
             Parameter("forces", "names", "Names of the unknown forces"),
             Parameter("friction", "number", "Coefficient of friction (no unit)"),
@@ -521,44 +521,46 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "GroundReaction", "ground_reaction", "the ground carries what the motion asks of it, on feet",
+        "GroundReaction", "ground_reaction", "ground reaction of the motion, distributed to feet",
         (
             Parameter("feet", "names", "Bodies on the ground"),
-            Parameter("shares", "rows", "What each of them carries, a row for each s (no unit)", None),
+            Parameter("shares", "rows", "Share of each foot, a row for each s (no unit)", None),
             Parameter("s", "numbers", "Instants of the rows, 0 to 1", None, said="default evenly spaced"),
             Parameter(
-                "between", "rows", "Places x, y between which the first two share by the zero-moment point",
+                "between", "rows", "Positions x, y between which the zero-moment point distributes the load "
+                                   "of the first two",
                 None, "m",
             ),
             _DURING,
-            Parameter("apart", "flag", "Whether these two carry their parts at their own places", False),
+            Parameter("apart", "flag", "Whether these two carry their shares at these positions", False),
         ),
     ),
     Declared(
-        "Support", "support", "the ground's push has its centre within a rectangle, and friction holds",
+        "Support", "support", "center of pressure within a rectangle, and friction",
         (
-            Parameter("force", "names", "Joints of the root that slide along x, y and z"),
+            Parameter("force", "names", "Joints of the root that translate along x, y and z"),
             Parameter("moment", "names", "Joints of the root that rotate about x and y"),
             Parameter("lower", "corners", "Lower x and y; or a row for each instant", unit="m"),
             Parameter("upper", "corners", "Upper x and y; or a row for each instant", unit="m"),
             Parameter("friction", "number", "Coefficient of friction (no unit)", 0.6, said="default 0.6"),
-            Parameter("largest", "positive", "Largest push, in weights (no unit)", 3.0, said="default 3"),
+            Parameter("largest", "positive", "Largest force, in body weights (no unit)", 3.0, said="default "
+                                                                                                   "3"),
             _at(),
             _SHAPE,
         ),
     ),
     Declared(
-        "TorqueCombination", "torque_combination", "a weighted sum of torques keeps between bounds",
+        "TorqueCombination", "torque_combination", "a weighted sum of torques stays between bounds",
         (
             Parameter("coefficients", "coefficients", "Numbers by joint, or lists by instant (no unit)"),
             Parameter("lower", "number", "Lower bound", None, "N m, N", "default none"),
             Parameter("upper", "number", "Upper bound", None, "N m, N", "default none"),
-            Parameter("size", "positive", "What counts as 1", 1.0, "N m, N", "default 1"),
+            Parameter("size", "positive", "Scale", 1.0, "N m, N", "default 1"),
             _at(),
         ),
     ),
     Declared(
-        "JointSprings", "joint_springs", "springs beside those of the mechanism carry a share of torques",
+        "JointSprings", "joint_springs", "additional springs carry a share of the torques",
         (
             Parameter("stiffness", "gains", "Their stiffness", unit="N m/rad, N/m"),
             Parameter("rest", "positions", "Where they rest", 0.0, "rad, m", "default 0"),
@@ -566,16 +568,16 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "JointCombination", "joint_combination", "a weighted sum of joints keeps between bounds",
+        "JointCombination", "joint_combination", "a weighted sum of joints stays between bounds",
         (
-            Parameter("coefficients", "gains", "What joints are multiplied by, by name (no unit)"),
+            Parameter("coefficients", "gains", "Coefficients of joints, by name (no unit)"),
             Parameter("lower", "number", "Lower bound", None, "rad, m", "default none"),
             Parameter("upper", "number", "Upper bound", None, "rad, m", "default none"),
             replace(_AT_OR_POINTS, default="points", said='default "points"'),
         ),
     ),
     Declared(
-        "JointProduct", "joint_product", "the product of two coordinates keeps between bounds",
+        "JointProduct", "joint_product", "the product of two coordinates stays between bounds",
         (
             Parameter("joint", "text", "Name of the joint"),
             Parameter("other", "text", "Name of the other joint"),
@@ -586,7 +588,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
-        "CustomConstraint", "custom_constraint", "a function of one's own keeps between bounds",
+        "CustomConstraint", "custom_constraint", "a user-defined function stays between bounds",
         (
             Parameter(
                 "function", "function",
@@ -595,16 +597,16 @@ CONSTRAINTS: tuple[Declared, ...] = (
             ),
             Parameter("lower", "number_or_numbers", "Lower bound, or several", None, said="default none"),
             Parameter("upper", "number_or_numbers", "Upper bound, or several", None, said="default none"),
-            Parameter("size", "whole", "How many numbers it returns at an instant", 1, said="default 1"),
+            Parameter("size", "whole", "Number of values it returns at an instant", 1, said="default 1"),
             Parameter(
-                "name", "text", "What messages call it", "own constraint", said='default "own constraint"'
+                "name", "text", "Name in messages", "own constraint", said='default "own constraint"'
             ),
             _at(),
             _SLOPES,
         ),
     ),
     Declared(
-        "RelativePosition", "relative_position", "a point of a body as seen from another body",
+        "RelativePosition", "relative_position", "a point of a body relative to another body",
         (
             _body(),
             Parameter("of", "text", "Name of the other body"),

@@ -112,7 +112,7 @@ def check_free_knots(problem: Problem, upto: str = UPTO[-1], widest: float = WID
         raise InputError(f"knots: {unknown_name('quantity', upto, UPTO)}")
     if degree <= UPTO.index(upto) + 1:
         raise InputError(
-            f"splines of degree {degree} cannot go on upto the {upto}: the degree must be higher"
+            f"splines of degree {degree} cannot be continuous up to the {upto}: the degree must be higher"
         )
     if number(widest, "widest") <= 1.0:
         raise InputError(f"widest must be more than 1, got {widest}")
@@ -124,7 +124,9 @@ def check_free_knots(problem: Problem, upto: str = UPTO[-1], widest: float = WID
     if problem.basis.segments < 2:
         raise InputError("a motion of one segment has no knots to move")
     if setting.unknowns.curves:
-        raise InputError(f"free knots are for motions alone, not for '{setting.unknowns.curves[0].name}' too")
+        raise InputError(
+            f"free knots work without unknown forces, got '{setting.unknowns.curves[0].name}' too"
+        )
     if callable(problem.arguments["loads"]):
         raise InputError("free knots need loads that do not vary with time")
     if not isinstance(given_samples(problem.arguments["samples"]), int):
@@ -132,8 +134,8 @@ def check_free_knots(problem: Problem, upto: str = UPTO[-1], widest: float = WID
     for term in problem.constraints:
         if isinstance(term, (Periodic, Symmetric)) or _place(term) not in PLACES:
             raise InputError(
-                f"free knots: {type(term).__name__} asks for certain instants; only conditions at the start, "
-                "at the end and at all samples can be asked for"
+                f"free knots: {type(term).__name__} refers to certain instants; only conditions at the "
+                f"start, at the end and at all samples are allowed"
             )
 
 

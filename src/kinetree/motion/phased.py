@@ -109,7 +109,7 @@ def _first_start(phases: PhasedProblem, start: Given) -> Start:
         raise InputError(f"start must be an earlier prediction in phases or its result, got {shown(start)}")
     before = start.phases.problems
     if len(before) != len(phases.problems):
-        raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are asked for")
+        raise InputError(f"start has {len(before)} phases, but {len(phases.problems)} are given")
     sizes = start.phases.program.n, start.phases.program.m
     same = sizes == (phases.program.n, phases.program.m) and all(
         a.setting.unknowns.same_splines(b.setting.unknowns)

@@ -129,8 +129,8 @@ def _refuse_open_start(problem: Problem, start: Start) -> None:
             problem.program.constraints(start.z)
         except AssemblyError as error:
             raise AssemblyError(
-                f"{error}. The search cannot begin with this motion: ask for an end on the branch of the "
-                "start, or give a way there, predict(problem, start=(times, positions))"
+                f"{error}. This motion cannot be the initial guess: choose an end on the branch of the "
+                f"start, or give an initial motion, predict(problem, start=(times, positions))"
             ) from None
 
 

@@ -135,8 +135,7 @@ class TrajectoryTable(Table):
     along: Names | None = Field(
         None,
         description='follow: coordinates of the path, as many as degrees of freedom: "x", "y", "z", "rx", '
-        '"ry", "rz" of the body, '
-        " or names of joints if no body is given.",
+        '"ry", "rz" of the body, or names of joints if no body is given.',
     )
     body: str | None = Field(None, description="follow: the body that follows the path.")
     point: Vector | None = Field(None, description="follow: its point (m, in its frame); default its origin.")

@@ -133,6 +133,6 @@ def refuse_singular(mechanism: Mechanism, J: Array, at_start: bool = False) -> N
     where, begin = ("at the start", "start") if at_start else (f"in {state_name(place)}", "ask")
     raise SingularityError(
         f"{losing(regular.rows, J[place], regular.J)} is in a singular position {where}: {ranks[place]} "
-        f"instead of {usual} constraints are independent, so the motion may go on along several branches; "
-        f"{begin} a little beside it"
+        f"instead of {usual} constraints are independent, so the motion may continue on several branches; "
+        f"{begin} slightly away from it"
     )

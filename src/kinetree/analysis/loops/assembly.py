@@ -182,7 +182,7 @@ def _refuse_families(mechanism: Mechanism, poses: list[Array], free: Flags) -> N
         held = [name for name, is_free in zip(mechanism.joint_names, free, strict=True) if not is_free]
         raise InputError(
             f"mechanism '{mechanism.name}' can still move in {loose} way{'s' * (loose > 1)} with "
-            f"{listed(held)} held, so that its poses are no separate modes; hold {loose} more independent "
+            f"{listed(held)} held, so its poses are not separate modes; hold {loose} more independent "
             f"joint{'s' * (loose > 1)}, such as kinetree.loops.structure(mechanism).independent"
         )
 
@@ -322,8 +322,8 @@ def _open_message(mechanism: Mechanism, q: Array, free: Flags) -> str:
     flipped = np.flatnonzero(found.rows.facing(found.cut) < 0.0)
     if len(flipped):
         return (
-            f"mechanism '{mechanism.name}': loop '{found.rows.loops[flipped[0]].name}' closes only the wrong "
-            "way round from this guess, its frames in opposite directions. Try another guess"
+            f"mechanism '{mechanism.name}': loop '{found.rows.loops[flipped[0]].name}' closes only with its "
+            f"frames in opposite directions from this guess. Try another guess"
         )
     loop = found.rows.loops[found.rows.loop_of_row[worst]].name
     held = [name for name, is_free in zip(mechanism.joint_names, free, strict=True) if not is_free]

@@ -75,8 +75,8 @@ class Closure:
             names = [mechanism.joint_names[k] for k in self.independent]
             raise InputError(
                 f"mechanism '{mechanism.name}' has mobility {mobility} at the first pose, but "
-                f"{listed(names)} do not determine it there: name {mobility} independent joints, or begin "
-                "elsewhere than at this singular position"
+                f"{listed(names)} do not determine it there: name {mobility} independent joints, or start "
+                f"outside this singular position"
             )
         self.sign = float(np.linalg.slogdet(J_d[self.kept])[0])
         self.failure = ""  # why the last motion could not be followed
@@ -220,7 +220,7 @@ class Closure:
         )
         self.failure = (
             f"mechanism '{self.mechanism.name}': at s = {s:.3g} the loops cannot be closed on the branch of "
-            f"the first pose at {wanted}: the way there ends at {reached}, next to a singular position of "
+            f"the first pose at {wanted}: the path ends at {reached}, next to a singular position of "
             f"loop '{loop}' where joint '{joint}' would change its branch"
         )
 

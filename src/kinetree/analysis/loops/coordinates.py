@@ -67,7 +67,9 @@ def cut_coordinates(
     values = found.s
     if continuous:
         if values.ndim < 2:
-            raise InputError(f"a continuous angle needs states in time, (..., k, {mechanism.n_dof}); got one")
+            raise InputError(
+                f"a continuous angle needs states over time, (..., k, {mechanism.n_dof}); got one"
+            )
         values = np.where(table.turning, np.unwrap(values, axis=-2), values)
     return CutCoordinates(table.names, values, found.sd)
 
@@ -362,8 +364,8 @@ def _turn(loop: Loop, turns: list[int], place: int, center: float) -> Mapping[st
         right = abs(first @ middle) < RIGHT and abs(middle @ last) < RIGHT
         if not right or (not proper and abs(abs(sense) - 1.0) > RIGHT):
             raise InputError(
-                f"loop '{loop.name}': coordinates of a cut joint that turns about three axes are those of "
-                f"axes at right angles; got {loop.joint.axes.tolist()}"
+                f"loop '{loop.name}': a cut joint that rotates about three axes needs perpendicular axes; "
+                f"got {loop.joint.axes.tolist()}"
             )
         if proper:
             towards, back = np.cross(middle, last), np.cross(first, middle)

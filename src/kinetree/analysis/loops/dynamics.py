@@ -183,7 +183,10 @@ def loop_forces(
         assert qdd is not None
         return loop_inverse_dynamics(mechanism, q, qd, qdd, wrenches, weights)[1]
     if weights is not None:
-        raise InputError("weights share the work of a motion among drives; with torques tau there is none")
+        raise InputError(
+            "weights distribute the torques of a motion among drives; with given torques tau "
+            "they have no effect"
+        )
     return loop_forward_dynamics(mechanism, q, qd, tau, wrenches)[1]
 
 
@@ -226,7 +229,7 @@ def _powerless(mechanism: Mechanism, found: Constraints, drives: Integers, left:
     if not len(drives):
         return (
             f"{start}: no joint is driven, so nothing can produce this motion, which needs {left:.3g} N m or "
-            "N of generalized force; declare driven joints, or ask mechanism.opened() about its tree"
+            "N of generalized force; declare driven joints, or use the open tree, mechanism.opened()"
         )
     names = listed(mechanism.joint_names[k] for k in drives)
     message = (
@@ -242,7 +245,7 @@ def _powerless(mechanism: Mechanism, found: Constraints, drives: Integers, left:
     if len(drives) < usual.mobility:
         return f"{message}Its mobility is {usual.mobility}: declare more joints as driven"
     return (
-        f"{message}Some motion of it moves none of them in this position; drive other joints, such as "
+        f"{message}It can move without moving any of them in this position; drive other joints, such as "
         f"{listed(usual.independent)}"
     )
 

@@ -72,9 +72,9 @@ def _check_untied(mechanism: Mechanism, W: Array, known: Integers) -> None:
     """The answer of prescribed joints to their torques (..., k, k) must have full rank."""
     if len(known) and np.linalg.matrix_rank(W, hermitian=True).min() < len(known):
         raise SingularityError(
-            f"mechanism '{mechanism.name}': its loops tie the prescribed joints "
-            f"({listed(mechanism.joint_names[k] for k in known)}) to each other, so that their accelerations "
-            "cannot vary one by one; prescribe fewer of them"
+            f"mechanism '{mechanism.name}': its loops couple the prescribed joints "
+            f"({listed(mechanism.joint_names[k] for k in known)}), so their accelerations cannot vary "
+            f"independently; prescribe fewer of them"
         )
 
 
@@ -88,7 +88,8 @@ def _check_met(mechanism: Mechanism, found: Array, wanted: Array, known: Integer
         place = tuple(np.argwhere(off > allowed)[0])
         joint = mechanism.joint_names[known[place[-1]]]
         raise InputError(
-            f"mechanism '{mechanism.name}': joint '{joint}' cannot accelerate by {wanted[place]:.6g} beside "
-            f"the other prescribed joints: its loops allow {found[place]:.6g}; prescribe fewer joints, or "
+            f"mechanism '{mechanism.name}': joint '{joint}' cannot accelerate by {wanted[place]:.6g} "
+            f"together with the other prescribed joints: its loops allow {found[place]:.6g}; prescribe fewer "
+            f"joints, or "
             "accelerations that keep the loops closed"
         )

@@ -237,7 +237,7 @@ def _block_form(mechanism: Mechanism, J: Array) -> Blocks:
     if len(driven) != mechanism.n_dof - rank:
         raise InputError(
             f"mechanism '{mechanism.name}' has {len(driven)} driven joints and mobility "
-            f"{mechanism.n_dof - rank}; subsystems are those of mechanisms with as many drives as freedoms"
+            f"{mechanism.n_dof - rank}; subsystems need as many drives as degrees of freedom"
         )
     kept = np.array(independent_rows(J, rank), dtype=np.int64)
     rng = np.random.default_rng(1)

@@ -29,8 +29,8 @@ def loop_rows(mechanism: Mechanism) -> LoopRows:
     """The rows of a mechanism's loops, prepared once."""
     if not mechanism.loops:
         raise InputError(
-            f"mechanism '{mechanism.name}' has no closed loops; ask kinetree itself, such as "
-            "kinetree.inverse_dynamics"
+            f"mechanism '{mechanism.name}' has no closed loops; use the functions of kinetree, such as "
+            f"kinetree.inverse_dynamics"
         )
     found = _prepared.get(mechanism.tree)
     if found is None:
@@ -119,7 +119,7 @@ def spaces(J: Array, rows: LoopRows | None = None) -> Spaces:
         who = "the loops lose" if rows is None else f"{losing(rows, J[place], J[good])} loses"
         raise SingularityError(
             f"{who} rank in {state_name(place)}, a singular position: {ranks[place]} instead of "
-            f"{rank} independent constraints; ask about it alone"
+            f"{rank} independent constraints; compute it separately"
         )
     V = np.swapaxes(Vt, -1, -2)
     return Spaces(U[..., :rank], s[..., :rank], V[..., :rank], U[..., rank:], V[..., rank:], rank)
@@ -152,7 +152,7 @@ def refuse_open_loops(
         place = tuple(int(k) for k in np.argwhere(facing < 0.0)[0])
         loop = found.rows.loops[place[-1]].name
         raise InputError(
-            f"mechanism '{mechanism.name}': loop '{loop}' is closed the wrong way round in "
+            f"mechanism '{mechanism.name}': loop '{loop}' is closed in the wrong direction in "
             f"{state_name(place[:-1])}: its frames point in opposite directions"
         )
     _refuse(mechanism, found, np.abs(found.gap), closed * size, "is open by", "m or rad")

@@ -143,8 +143,8 @@ def closed_reactions(
     """Reactions of the tree's joints with what cut joints transmit; undetermined components are NaN."""
     if formulation is not None:
         raise InputError(
-            f"formulation '{formulation}' answers joint_reactions for open trees only; leave it out, or "
-            "pass mechanism.opened() for the tree without its loops"
+            f"formulation '{formulation}' supports joint_reactions for open trees only; leave it out, or "
+            f"pass mechanism.opened() for the tree without its loops"
         )
     return loop_reactions(mechanism, q, qd, qdd, wrenches, frame).wrench
 
@@ -180,8 +180,8 @@ def closed_floating_inverse(
     if len(tied):
         loop = found.rows.loops[found.rows.loop_of_row[tied[0][-2]]].name
         raise InputError(
-            f"mechanism '{mechanism.name}': loop '{loop}' ties the floating base, so that it is not free to "
-            "accelerate; ask inverse_dynamics with the accelerations of all joints"
+            f"mechanism '{mechanism.name}': loop '{loop}' connects the floating base, so it is not free to "
+            f"accelerate; use inverse_dynamics with the accelerations of all joints"
         )
     base, tau = floating_base_inverse_dynamics(mechanism.opened(), q, qd, joints, wrenches)
     joints = np.asarray(joints, dtype=np.float64)

@@ -65,7 +65,7 @@ def _module_groups(mechanism: Mechanism, modules: Sequence[Module]) -> list[tupl
     covered = sorted(axis for _, found in groups for axis in found)
     if covered != list(range(mechanism.tree.n)):
         raise InputError(
-            f"the modules {[list(module.bodies) for module in modules]} are no partition of "
+            f"the modules {[list(module.bodies) for module in modules]} are not a partition of "
             f"'{mechanism.name}'; make one with mechanism.partition(...)"
         )
     return groups

@@ -105,7 +105,7 @@ def _checked(tree: Tree, qdd_joints: Any) -> DhTree:
         if values.any():
             j = int(np.flatnonzero(values)[0])
             raise InputError(
-                f"a floating base is free of drives, but '{tree.axis_names[j]}' has {key} {values[j]:g}; "
+                f"a floating base has no drives, but '{tree.axis_names[j]}' has {key} {values[j]:g}; "
                 "it must be 0"
             )
     if np.shape(qdd_joints) != (tree.n - SIX,):

@@ -112,7 +112,8 @@ class DhTree:
         complete = sorted(listed) == sorted(names) and len(place) == self.tree.n + 1
         if not complete or any(place[self.axes[j].parent] > place[j] for j in outward(order)):
             raise InputError(
-                f"the modules {[list(module.bodies) for module in modules]} are no partition of the bodies "
+                f"the modules {[list(module.bodies) for module in modules]} are not a partition of the "
+                f"bodies "
                 f"{list(names)}, parents first; make one with mechanism.partition(...)"
             )
         return order

@@ -33,7 +33,7 @@ def closed_inverse_dynamics(
     J, drives = cut_jacobian(tree, closed.cuts, q), np.flatnonzero(closed.driven)
     F = np.concatenate([np.eye(tree.n)[:, drives], J.T], axis=1)
     if len(drives) + np.linalg.matrix_rank(J, tol=RANK * np.abs(J).max(initial=0.0)) != tree.n:
-        raise InputError("eq. 8.4 of DeNOC needs as many drives as the loops leave freedoms")
+        raise InputError("eq. 8.4 of DeNOC needs as many drives as the mobility")
     unknowns, _, rank, _ = np.linalg.lstsq(F, needed, rcond=RANK)
     if rank < tree.n:
         raise InputError("the drives cannot move the mechanism in this position: F of eq. 8.4 is singular")

@@ -29,19 +29,19 @@ from kinetree.state import coordinates
 Modules = dict[int, Array]
 VECTORS = {  # of the links of a module, (6 links,)
     "t": "twist",
-    "t_dot": "rate of the twist, less gravity",
+    "t_dot": "rate of the twist, minus gravity",
     "w_star": "wrench of inertia of the links",
-    "w_tilde": "wrench of the composite module, with all that it carries",
-    "eta_tilde": "wrench that forces of the modules beyond leave on the module",
-    "eta": "wrench that the module hands on",
-    "mu_tilde": "acceleration by the modules before",
+    "w_tilde": "wrench of the composite module",
+    "eta_tilde": "wrench on the module by the forces of the modules beyond it",
+    "eta": "wrench that the module passes to its parent",
+    "mu_tilde": "acceleration from the modules before it",
     "mu": "acceleration with the module's own joints",
 }
 JOINTS = {  # of the joints of a module
     "tau": "torque of the drives",
-    "phi": "torque less that of the motion as it is, tau - h",
-    "phi_hat": "what of phi is left for the module",
-    "phi_tilde": "acceleration if nothing before the module moved",
+    "phi": "torque minus bias torque, tau - h",
+    "phi_hat": "remaining phi of the module",
+    "phi_tilde": "acceleration with all modules before it at rest",
     "qdd": "acceleration",
 }
 MATRICES = {
@@ -49,7 +49,7 @@ MATRICES = {
     "M_tilde": "mass matrix of the composite module",
     "M_hat": "mass matrix of the articulated module",
     "I_hat": "pivot: inertia of the articulated module about its joints",
-    "Psi": "how forces on its joints act on the module",
+    "Psi": "transfer of joint forces to the module",
 }
 
 
@@ -95,7 +95,7 @@ class DenocSteps:
         >>> data.t.sel(link="joint3", component="wz").item()  # 1 + 0 + 0.5 rad/s
         1.5
         >>> data.w_tilde.sel(link="joint1").attrs["long_name"]
-        'wrench of the composite module, with all that it carries'
+        'wrench of the composite module'
         """
         xarray = import_module("xarray")
         every = {"link": self.links, "joint": self.joints}

@@ -34,7 +34,7 @@ def fatigue(
         _each(x, f.shape[1], name) for x, name in ((rate, "rate"), (recovery, "recovery"), (start, "start"))
     )
     if (c > 1.0).any():
-        raise InputError(f"start must be a share of the strength, 0 to 1, got {c.max():g}")
+        raise InputError(f"start must be a fraction of the strength, 0 to 1, got {c.max():g}")
     found = [c]
     for h, mean in zip(np.diff(t), (f[1:] + f[:-1]) / 2.0, strict=True):
         a = k * mean + r

@@ -186,7 +186,7 @@ def _changed(name: str, segment: Segment, given: Any) -> Segment:
             radii: Array = vector(value, 3, what)
             values[key] = tuple(float(x) for x in radii)
             if not (radii > 0).all():
-                raise InputError(f"{what} must be positive shares of its length, got {radii.tolist()}")
+                raise InputError(f"{what} must be positive fractions of its length, got {radii.tolist()}")
             continue
         values[key] = number(value, what)
         if not values[key] > 0 or (key == "center" and values[key] > 1):

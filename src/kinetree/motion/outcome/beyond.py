@@ -43,7 +43,7 @@ def beyond_limits(problem: Problem, t: Array, q: Array, qd: Array, tau: Array) -
                 continue
             unit = kind.units[0 if mechanism.tree.turns[mechanism.tree.axis_names.index(joint)] else 1]
             waived = kinds is not None and kind.name not in kinds
-            why = "it is not asked for" if waived else 'no constraint enforces it; limits="model" does'
+            why = "it is not a constraint" if waived else 'no constraint enforces it; limits="model" does'
             sentence = (
                 f"{kind.name} of joint '{joint}' is {values[k, j]:.4g} {unit} at t = {t[k]:.4g} s, the "
                 f"model's limit is {bound:.4g} {unit}: {why}"
@@ -59,5 +59,5 @@ def limits_check(problem: Problem, found: list[Beyond]) -> Check | None:
     if not any(np.isfinite(limits_of(problem.mechanism, key)).any() for kind in known for key in kind.keys):
         return None
     judged = [x for x in found if not x.waived]
-    words = judged[0].sentence if judged else "the motion keeps the limits of the model, enforced or not"
+    words = judged[0].sentence if judged else "the motion stays within the limits of the model"
     return Check.within(judged[0].excess if judged else 0.0, ALLOWED, "1", words)

@@ -37,7 +37,7 @@ def _collect(setting: Setting, term: Boundary, asked: Asked) -> None:
             other = asked.setdefault((s, rate, joint), value)
             if abs(other - value) > SAME * max(1.0, abs(value)):
                 raise InputError(
-                    f"{_wish(setting, s, rate, joint, value)}, but another one asks for {other:g}: "
+                    f"{_wish(setting, s, rate, joint, value)}, but another one requires {other:g}: "
                     "two terms contradict each other"
                 )
 
@@ -89,4 +89,4 @@ def _check_pairs(bounded: Iterable[Bounded]) -> None:
 def _wish(setting: Setting, s: float, rate: int, joint: int, value: float) -> str:
     (unit,) = setting.units([joint], *UNITS[rate])
     name = setting.mechanism.joint_names[joint]
-    return f"{Boundary.family}, {NAMES[rate]} of {name} at s = {s:g} asks for {value:g} {unit}"
+    return f"{Boundary.family}, {NAMES[rate]} of {name} at s = {s:g} must be {value:g} {unit}"

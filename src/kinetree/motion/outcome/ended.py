@@ -25,7 +25,8 @@ def sentence(status: Status, between: float, allowed: float = BETWEEN_SAMPLES) -
     if between > allowed:
         exceeded = f"between them bounds are exceeded by up to {100.0 * between:.2g} %."
         return (
-            f"Solved at the samples only: the motion is the best that keeps all constraints there; {exceeded}"
+            f"Solved at the samples only: the motion is optimal and satisfies all constraints there; "
+            f"{exceeded}"
         )
     plain: str = status.value
     return plain.replace(" and ", f" (between samples to {100.0 * between:.2g} %) and ", 1)

@@ -40,8 +40,8 @@ class Explanation:
         lines = [self.status, self.summary]
         for head, entries in (
             ("Violated", self.violated),
-            ("Limits of the model that are exceeded", self.beyond),
-            ("Limits that are reached", self.active),
+            ("Exceeded limits of the model", self.beyond),
+            ("Active limits", self.active),
             ("What to try", self.advice),
         ):
             if entries:
@@ -101,7 +101,7 @@ def _reached_duration(problem: Problem, outcome: Outcome) -> Iterator[str]:
     for side, bound in (("lower", low), ("upper", high)):
         if abs(T - bound) < ACTIVE * bound:
             lacking = problem.arguments["duration"] is None
-            hint = "; no duration was given, and nothing asks for a " + LONGER[side] if lacking else ""
+            hint = "; no duration was given, and no term asks for a " + LONGER[side] if lacking else ""
             yield f"duration: {side} bound {bound:g} s reached{hint}"
 
 
@@ -126,7 +126,7 @@ def _advice(
 ) -> Iterator[str]:
     if outcome.status is Status.SOLVED:
         if any(v.between for v in violated):
-            yield "More samples per segment, or tighten(prediction), keep limits between samples too."
+            yield "More samples per segment, or tighten(prediction), also enforce limits between samples."
         yield from whirling(problem, check)
         yield from swinging(problem, x, check)
         yield from _finer(problem, outcome, check)
@@ -136,12 +136,12 @@ def _advice(
     yield from held
     closure = problem.setting.closure
     if closure is not None and closure.failure:
-        yield f"The search met motions that the loops cannot follow; the last: {closure.failure}."
+        yield f"The solver tried motions that the loops cannot follow; the last: {closure.failure}."
     if outcome.status is Status.UNPROVEN:
-        yield "Go on from here, perhaps with another solver: predict(problem, start=prediction, solver=...)."
+        yield "Continue here, perhaps with another solver: predict(problem, start=prediction, solver=...)."
         return
     if outcome.status in UNFINISHED:
-        yield "Go on from here: predict(problem, start=prediction), with a higher limit."
+        yield "Continue from here: predict(problem, start=prediction), with a higher limit."
         return
     for hint in too_weak(problem, x, violated):
         if not any(hint.split(":")[0] == other.split(":")[0] for other in held):
@@ -154,7 +154,7 @@ def _advice(
         yield "Several starts may find a way around: predict(problem, starts=20)."
     others = set(problem.families)
     if len(others) > 1:
-        yield f"Loosen one kind of constraint at a time to see what conflicts: {_words(others)}."
+        yield f"Relax one kind of constraint at a time to find the conflict: {_words(others)}."
 
 
 def _too_many_equations(problem: Problem) -> Iterator[str]:
@@ -177,8 +177,8 @@ def _longer(problem: Problem, families: set[str], T: float) -> Iterator[str]:
         return
     what = f"fixed at {high:g} s" if low == high else f"at its upper end ({high:g} s)"
     yield (
-        f"The duration is {what}, too short for the {_words(families)}: allow a longer "
-        "one or looser limits. The shortest: predict(problem.changed(objective=Time(), duration=None))."
+        f"The duration is {what}, too short for the {_words(families)}: allow a longer duration or larger "
+        f"limits. To find the shortest: predict(problem.changed(objective=Time(), duration=None))."
     )
 
 

@@ -35,7 +35,7 @@ def whirling(problem: Problem, check: Check) -> Iterator[str]:
             found.append(f"'{name}' by {turned:.2g} rad")
     if found:
         yield (
-            f"Nothing limits the positions of joints that turn round on the way ({', '.join(found)}): "
+            f"Nothing limits the positions of joints that make full revolutions ({', '.join(found)}): "
             "add JointLimits(lower=..., upper=...), or some 1e-4 * Jerk() to the objective."
         )
 
@@ -80,8 +80,8 @@ def too_weak(problem: Problem, x: Array, violated: Sequence[Violation]) -> Itera
     still = [f"{joint} ({torque})" for joint, torque in undriven(problem).items()]
     if still:
         yield (
-            f"{TORQUE_LIMIT}: joints that may exert only one torque are not driven: {listed(still)}; allow "
-            "more, such as TorqueLimits(upper=1.0), or ask nothing of their motion."
+            f"{TORQUE_LIMIT}: joints whose lower and upper torque limits are equal are not driven: "
+            f"{listed(still)}; allow a range, such as TorqueLimits(upper=1.0), or leave their motion free."
         )
     worst = {v.label: v for v in reversed(violated) if v.family == TORQUE_LIMIT}
     for rows, function in torque_limits(problem):
@@ -102,6 +102,6 @@ def _too_heavy_there(
     low, high = (bounds[int(np.abs(rows.s - s).argmin()), k] for bounds in limits_of(rows))
     if not low - BEYOND * abs(low) <= tau <= high + BEYOND * abs(high):
         yield (
-            f"{TORQUE_LIMIT}, {worst.label}: already holding the pose at t = {worst.t:.4g} s against gravity "
+            f"{TORQUE_LIMIT}, {worst.label}: holding the pose at t = {worst.t:.4g} s against gravity "
             f"and loads takes {tau:.4g} {worst.unit}, but {allowed(low, high, rows, k)}."
         )

@@ -169,7 +169,7 @@ class PhasedPrediction(Ended):
     def _advice(self, stated: list[Explanation]) -> Iterator[str]:
         if self.solved_at_samples:
             if any(part.advice for part in stated):
-                yield "More samples per segment keep limits between samples too."
+                yield "More samples per segment also enforce limits between samples."
             return
         advice = [(k, x) for k, part in enumerate(stated, 1) for x in part.advice]
         for sentence in dict.fromkeys(x for _, x in advice):
@@ -177,7 +177,7 @@ class PhasedPrediction(Ended):
             sentence = sentence.replace("predict(problem", "predict_phases(phases")
             yield sentence if len(phases) == len(stated) else f"Phase {', '.join(phases)}: {sentence}"
         if any(self._wide()):
-            yield 'Let more jump at the junctions: Junction("position").'
+            yield 'Allow jumps at the junctions: Junction("position").'
 
     def to_result(self) -> Result:
         """A labelled result of the whole motion; its variable ``phase`` numbers the phases."""
@@ -220,13 +220,20 @@ class PhasedPrediction(Ended):
         return {
             "solved": Check(worst, most, self.solved_at_samples, "1", self.status),
             "junctions": Check.within(
-                apart, most, "rad or m, per s", "each phase goes on from the one before"
+                apart, most, "rad or m, per s", "each phase continues from the previous one"
             ),
             "between_samples": Check.within(
-                self.max_violation, self.allowed_between, "1", "bounds hold between samples, beside the bound"
+                self.max_violation,
+                self.allowed_between,
+                "1",
+                "bounds hold between samples; violation relative to the bound",
             ),
-            "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
-            "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+            "optimality": Check.within(
+                found.stationarity, most, "1", "stationarity: the gradient of the Lagrangian is zero"
+            ),
+            "duality_gap": Check.within(
+                found.gap, most, "1", "complementarity: only active bounds have a price"
+            ),
             **limits_audit(self.parts),
         }
 

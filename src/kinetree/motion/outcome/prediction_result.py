@@ -79,7 +79,7 @@ def _in_loops(prediction: Prediction) -> dict[str, Any]:
 def joint_force(reaction: Array) -> tuple[Any, ...]:
     """Norms of the forces in the joints, as [Barman2020] draws them in figures 4.3 and 4.6, for a result."""
     size = np.linalg.norm(reaction[..., :3], axis=-1)
-    return ("time", "body"), size, "N", "size of the force in the joint of each body"
+    return ("time", "body"), size, "N", "magnitude of the force in the joint of each body"
 
 
 def messages(stated: Explanation, *, solved: bool) -> list[str]:
@@ -171,11 +171,13 @@ def _audit(prediction: Prediction) -> dict[str, Check]:
             prediction.max_violation,
             prediction.allowed_between,
             "1",
-            "bounds hold between samples, beside the bound",
+            "bounds hold between samples; violation relative to the bound",
         ),
         "objective": Check.within(apart, same, "1", "another quadrature gives the same objective"),
-        "optimality": Check.within(found.stationarity, most, "1", "the Lagrangian has no slope"),
-        "duality_gap": Check.within(found.gap, most, "1", "only bounds that are reached have a price"),
+        "optimality": Check.within(
+            found.stationarity, most, "1", "stationarity: the gradient of the Lagrangian is zero"
+        ),
+        "duality_gap": Check.within(found.gap, most, "1", "complementarity: only active bounds have a price"),
         **closed,
         **limits_audit([prediction]),
     }

@@ -86,13 +86,13 @@ def closed_profiles(
     """
     if frozen:
         raise InputError(
-            f"frozen joints ({listed(frozen)}) cannot be asked for in closed loops; give them limits, "
-            "lower = upper, or make them fixed joints of the mechanism"
+            f"frozen joints ({listed(frozen)}) are not supported with closed loops; give them equal lower "
+            f"and upper limits, or make them fixed joints of the mechanism"
         )
     if curves:
         raise InputError(
-            f"unknown forces ({listed(x.name for x in curves)}) cannot be asked for in closed loops yet; "
-            "open them, mechanism.opened(), and ask for the forces of the cut joints, too"
+            f"unknown forces ({listed(x.name for x in curves)}) are not supported with closed loops yet; "
+            f"open them with mechanism.opened(), and make the forces of the cut joints unknowns"
         )
     assert branch.pose is not None
     guess = np.zeros(closed.n_dof)

@@ -48,7 +48,8 @@ class Junction:
         for name in self.jumps:
             if NAMES.index(name) >= self.rates:
                 raise InputError(
-                    f"junction: a jump of the {name} is given, but nothing after the {self.upto} goes on"
+                    f"junction: a jump of the {name} is given, but only quantities up to the {self.upto} are "
+                    f"continuous"
                 )
 
     @property
@@ -219,12 +220,12 @@ def _checked(problems: Any) -> list[Problem]:
     """At least two problems of mechanisms with the same joints."""
     found = list(problems) if isinstance(problems, Sequence) else []
     if len(found) < 2 or not all(isinstance(problem, Problem) for problem in found):
-        raise InputError(f"phases are at least two problems in a row, got {shown(problems)}")
+        raise InputError(f"phases must be at least two consecutive problems, got {shown(problems)}")
     names = found[0].mechanism.joint_names
     if any(problem.setting.closure is not None for problem in found):
         raise InputError(
-            f"{closed_loops(found[0].mechanism)}: phases are for open mechanisms; ask for the whole motion "
-            "in one problem"
+            f"{closed_loops(found[0].mechanism)}: phases are for open mechanisms; use one problem for the "
+            f"whole motion"
         )
     for k, problem in enumerate(found[1:], 2):
         if problem.mechanism.joint_names != names:
@@ -233,7 +234,7 @@ def _checked(problems: Any) -> list[Problem]:
                 f"phase {k} has {listed(problem.mechanism.joint_names)}"
             )
     if len({id(problem) for problem in found}) < len(found):
-        raise InputError("each phase needs a problem of its own; problem.changed() makes another one")
+        raise InputError("each phase needs its own problem; problem.changed() makes another one")
     return found
 
 

@@ -249,13 +249,13 @@ def _check_constants(
         r = bad[0]
         rows, k = conditions[source[r, 0]], int(source[r, 1])
         if lower[r] == upper[r]:
-            wanted = f"asks for {lower[r]:g}"
+            wanted = f"must be {lower[r]:g}"
         else:
             wanted = f"allows {lower[r]:g} to {upper[r]:g}"
         unit = unit_of(rows, k % len(rows.labels))
         raise InputError(
-            f"{described(rows, k)} {wanted} {unit}, but other conditions make it {constant[r]:g}: "
-            f"two terms contradict each other"
+            f"{described(rows, k)} {wanted} {unit}, but other conditions make it {constant[r]:g}: terms "
+            f"contradict each other"
         )
 
 

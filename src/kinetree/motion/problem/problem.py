@@ -114,7 +114,7 @@ class Problem:
         self.objective = _listed(() if objective is None else objective, Objective, "objective")
         self.constraints = _listed(constraints, Constraint, "constraints")
         if not self.objective:
-            raise InputError("the objective is missing: give at least one term to minimise, such as Time()")
+            raise InputError("the objective is missing: give at least one term to minimize, such as Time()")
         if breaks is None:
             basis = BSplineBasis.uniform(segments, degree, clamped=clamped)
         else:
@@ -215,7 +215,7 @@ class Problem:
         low, high = self.setting.duration
         terms = " + ".join(f"{term.weight:g} {term.family}" for term in self.objective)
         time = f"{low:g} s" if low == high else f"free, {low:g} to {high:g} s"
-        lines = [repr(self), f"  minimise   {terms}", f"  duration   {time}"]
+        lines = [repr(self), f"  minimize   {terms}", f"  duration   {time}"]
         lines += [f"  unknown    {x.name} ({', '.join(x.labels)})" for x in self.setting.unknowns.curves]
         lines += [f"  subject to {count:6d}  {family}" for family, count in self.families.items()]
         names = self.mechanism.joint_names
@@ -239,8 +239,8 @@ def _refuse_further_loads(acting: Sequence[Acting]) -> None:
     alone = [load for load in acting if load.alone]
     if alone and (len(alone) > 1 or any(isinstance(load, PointForce) for load in acting)):
         raise InputError(
-            "a ground reaction carries all that the motion asks for: it stands alone, without another one or "
-            "unknown forces beside it; seek the forces of all feet instead, or let this one carry all"
+            "a ground reaction carries the whole load of the motion: it excludes other ground reactions and "
+            "unknown forces; make the forces of all feet unknowns instead, or use this one alone"
         )
 
 
@@ -292,7 +292,7 @@ def _setting(
             if curve.variable == other.variable and curve.name != other.name:
                 raise InputError(
                     f"the unknowns '{other.name}' and '{curve.name}' have the same name in results, "
-                    f"{curve.variable}; let them differ in letters or digits"
+                    f"{curve.variable}; use names that differ in letters or digits"
                 )
     own_sizes = _sizes(mechanism, sizes, [name for name in mechanism.joint_names if name not in stays])
     profiles = Profiles(basis, moving.astype(np.int64), rest, sizes=own_sizes)

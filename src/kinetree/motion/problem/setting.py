@@ -132,7 +132,7 @@ class Setting:
         for j in found:
             if not driven[j]:
                 raise InputError(
-                    f"{what}: joint '{self.mechanism.joint_names[j]}' is not driven, so that it has no torque"
+                    f"{what}: joint '{self.mechanism.joint_names[j]}' is not driven, so it has no torque"
                 )
         return found
 
@@ -194,8 +194,9 @@ class Setting:
             if set(loose) & set(wanted):
                 known = [x for x in COMPONENTS if x not in loose]
                 raise InputError(
-                    f"joint reaction of '{body}': {listed(x for x in wanted if x in loose)} cannot be asked "
-                    f"for: redundant constraints of the loops leave it undetermined; known components are "
+                    f"joint reaction of '{body}': {listed(x for x in wanted if x in loose)} is not "
+                    f"available: redundant constraints of the loops leave it undetermined; known components "
+                    f"are "
                     f"{listed(known) if known else 'none'}"
                 )
         return found[components]

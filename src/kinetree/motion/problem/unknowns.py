@@ -144,7 +144,7 @@ class Unknowns:
         names = [block.name for block in self.blocks]
         for name in names:
             if names.count(name) > 1:
-                raise InputError(f"two terms bring the unknown '{name}'; give one of them another name")
+                raise InputError(f"two terms define the unknown '{name}'; give one of them another name")
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -194,7 +194,7 @@ class Unknowns:
                 return curve
         names = [curve.name for curve in self.curves]
         if not names:
-            raise InputError(f"{what}: there is no unknown '{name}'; no term brings any")
+            raise InputError(f"{what}: there is no unknown '{name}'; no term defines any")
         raise InputError(f"{what}: {unknown_name('unknown', name, names)}")
 
     # ---- from blocks to x and back -------------------------------------------------------------------

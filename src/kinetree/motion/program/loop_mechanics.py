@@ -128,7 +128,7 @@ class LoopMechanics(Mechanics):
         if not (np.abs(inverse).max(axis=(1, 2)) * np.abs(matrix).max(axis=(1, 2)) < SINGULAR).all():
             raise SingularityError(
                 f"mechanism '{self.mechanism.name}': its drives cannot hold it in a position of this motion, "
-                "where forces in the loops have no limit: a singular position"
+                f"where forces in the loops are unbounded: a singular position"
             )
         right = np.zeros((m, n + rows, 1))
         right[:, :n, 0] = tau_tree[:, own]

@@ -91,11 +91,11 @@ def scale_objective(program: NonlinearProgram, start: Start, other: Callable[[],
 def _check_numbers(program: NonlinearProgram, z: Array, objective: float) -> None:
     """Raise where own functions give no numbers at the start, where nothing can begin."""
     if np.isnan(objective):
-        raise InputError("the objective is not a number (NaN) where the search begins")
+        raise InputError("the objective is not a number (NaN) at the initial guess")
     bad = np.isnan(program.constraints(z))
     if bad.any():
         (family,) = (kind for kind, rows in program.families().items() if int(bad.argmax()) in rows)
-        raise InputError(f"{family}: not a number (NaN) where the search begins")
+        raise InputError(f"{family}: not a number (NaN) at the initial guess")
 
 
 @dataclass(eq=False)

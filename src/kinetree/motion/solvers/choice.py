@@ -27,7 +27,7 @@ def chosen_solvers(
         raise InputError(f"options map names to values, got {shown(options)}")
     if name == "auto":
         if options:
-            raise InputError(f"options are those of one solver, say which: {_takers(next(iter(options)))}")
+            raise InputError(f"options need a named solver: {_takers(next(iter(options)))}")
         order = ("interior", "ipopt") if program.n <= LARGE else ("ipopt", "interior")
         found = [SOLVERS[key] for key in order if SOLVERS[key].is_installed()]
     elif name in SOLVERS:

@@ -32,12 +32,12 @@ class Status(Enum):
 
     SOLVED = "Solved: the motion satisfies all constraints and no nearby motion is better."
     INFEASIBLE = "No motion was found that satisfies all constraints."
-    ITERATIONS = "Stopped at the limit of iterations before the motion was the best."
-    TIME = "Stopped at the time limit before the motion was the best."
+    ITERATIONS = "Stopped at the iteration limit before the motion was optimal."
+    TIME = "Stopped at the time limit before the motion was optimal."
     INTERRUPTED = "Interrupted by the user; this is the best motion so far."
-    UNPROVEN = "Not solved: the solver stopped where the conditions of optimality, recomputed, do not hold."
-    FAILED = "The solver gave up before it found the best motion."
-    SEARCHING = "Saved while the search was going on; this is the best motion so far."
+    UNPROVEN = "Not solved: the solver stopped where the recomputed optimality conditions do not hold."
+    FAILED = "The solver stopped before it found the optimal motion."
+    SEARCHING = "Saved while the solver was running; this is the best motion so far."
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ class MeritSearch:
         self.at, self.price = Iterate(v, y, low, high), 1.0
         point = self._point(v)
         if point is None:
-            raise KinetreeError("the motion cannot be evaluated where the search begins")
+            raise KinetreeError("the motion cannot be evaluated at the initial guess")
         self.point, self.past = point, [point]
         self._linearise()
 

@@ -40,9 +40,7 @@ class Boundary(Constraint):
         self.at = at
         self.given = (position, velocity, acceleration)
         if all(value is None for value in self.given):
-            raise InputError(
-                f"{self.family} at {at!r} asks for nothing: give position, velocity or acceleration"
-            )
+            raise InputError(f"{self.family} at {at!r} is empty: give position, velocity or acceleration")
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:
@@ -85,7 +83,7 @@ def _conditions(
     if len(joints) > setting.profiles.n:
         names = [setting.mechanism.joint_names[j] for j in joints]
         raise InputError(
-            f"{NAMES[rate]} at {at!r} is asked of {listed(names)}, but the mechanism has mobility "
+            f"{NAMES[rate]} at {at!r} is given for {listed(names)}, but the mechanism has mobility "
             f"{setting.profiles.n}: give that of {setting.profiles.n} joints, the others follow"
         )
     chosen, wanted = [joints[k] for k in following], values[following]
@@ -124,7 +122,8 @@ def _refuse_other_branch(setting: Setting, rate: int, joints: list[int], values:
             raise InputError(
                 f"position {value:g} of joint '{names[j]}' at {at!r} {why}: with "
                 f"{listed(closure.independent_names)} as given, the loops put it at {pose[j]:.9g} on the "
-                "branch of the first pose, and no motion leads to another one but through a singular position"
+                f"branch of the first pose, and a motion reaches another branch only through a singular "
+                f"position"
             )
 
 
@@ -315,12 +314,12 @@ class _Cycle:
         steps = np.diff(basis.knots)
         if basis.degree and (basis.clamped or np.ptp(steps) > CLOSE):
             raise InputError(
-                f"{self.family}: a spline goes on only if it has equal segments and is not clamped "
-                "(clamped=False)"
+                f"{self.family}: a periodic spline needs equal segments and must not be clamped "
+                f"(clamped=False)"
             )
         if basis.segments <= basis.degree:
             raise InputError(
-                f"{self.family}: a spline that goes on needs more segments than its degree "
+                f"{self.family}: a periodic spline needs more segments than its degree "
                 f"{basis.degree}, got {basis.segments}"
             )
         c, last = basis.segments, np.arange(basis.degree)[:, None]

@@ -297,7 +297,7 @@ class Term:
 
 
 class Objective(Term, ABC):
-    """A term to be minimised: the time integral of its integrand. ``0.01 * term`` weighs it."""
+    """A term to be minimized: the time integral of its integrand. ``0.01 * term`` weighs it."""
 
     weight: float = 1.0
     family = "objective"
@@ -308,7 +308,7 @@ class Objective(Term, ABC):
         weighted.weight = self.weight * number(factor, what)
         if weighted.weight < 0.0:
             raise InputError(
-                f"{what} must be 0 or more, as terms are minimised, got {weighted.weight:g}; to maximise "
+                f"{what} must be 0 or more, as terms are minimized, got {weighted.weight:g}; to maximize "
                 "something, give its negative as a CustomObjective"
             )
         return weighted

@@ -255,9 +255,7 @@ class UnknownForce(UnknownLoad):
                 f"{self._what}: friction needs the normal of the surface, such as normal=(0, 0, 1)"
             )
         if self.friction is not None and self.on_points:
-            raise InputError(
-                f"{self._what}: a friction cone holds at instants; give at, or Friction beside it"
-            )
+            raise InputError(f"{self._what}: a friction cone holds at instants; give at, or add Friction")
 
     @property
     def block(self) -> str:
@@ -303,7 +301,7 @@ class UnknownForce(UnknownLoad):
         count = int((sizes > ACROSS).sum())
         if count == 0:
             raise InputError(
-                f"{self.family} '{self.name}': friction needs a component across the normal "
+                f"{self.family} '{self.name}': friction needs a component normal to "
                 f"{n.tolist()}, but axes are {self.axes!r}"
             )
         sideways = turned[:count] @ across.T  # components of f along the tangents, (count, k)

@@ -71,8 +71,8 @@ class GroundReaction(Constraint):
     ) -> None:
         if not isinstance(apart, bool) or (apart and (between is None or shares is not None)):
             raise InputError(
-                f"{self.family}: apart is true or false, and for two feet that share between places alone; "
-                f"got {apart!r}"
+                f"{self.family}: apart must be true or false, and true only for two feet that share between "
+                f"positions; got {apart!r}"
             )
         self.apart = apart
         self.feet = [feet] if isinstance(feet, str) else list(texts(feet, f"feet of {self.family}"))
@@ -90,21 +90,21 @@ class GroundReaction(Constraint):
             self.shares, self.s = self._given(shares, s)
         elif len(self.feet) > 1 and between is None:
             raise InputError(
-                f"{self.family}: {len(self.feet)} feet share what the ground gives: say how by shares and s, "
-                "or by the places between which the zero-moment point moves"
+                f"{self.family}: {len(self.feet)} feet share the ground reaction: give shares and s, or the "
+                f"positions between which the zero-moment point moves"
             )
 
     def _places(self, between: ArrayLike, shares: ArrayLike | None) -> Array:
         places = row(between, f"places between which {self.family} is shared")
         if len(self.feet) < 2 or (shares is None and len(self.feet) > 2):
             raise InputError(
-                f"{self.family}: between is for the first two of several feet, and more than two need "
-                f"shares, too; got {listed(self.feet)}"
+                f"{self.family}: between is for the first two of several feet, and more than two also need "
+                f"shares; got {listed(self.feet)}"
             )
         if places.shape not in ((2, 2), (2, 3)):
             raise InputError(f"{self.family}: between must have shape (2, 2), got {places.shape}")
         if not np.linalg.norm(places[1, :2] - places[0, :2]) > 0.0:
-            raise InputError(f"{self.family}: the two places between which feet share must differ")
+            raise InputError(f"{self.family}: the two positions between which feet share must differ")
         return np.asarray(places[:, :2])
 
     def _given(self, shares: ArrayLike, s: ArrayLike | None) -> tuple[Array, Array]:

@@ -83,7 +83,7 @@ class Tracking(Objective):
         self.joints, self.weights = joints, weights
         given = followed(reference)
         if given is not None and s is not None:
-            raise InputError("a reference that is a motion or a file has times of its own; leave out s")
+            raise InputError("a reference that is a motion or a file has its own times; leave out s")
         self.names = None if given is None else given.names
         self.reference = row(reference, "reference") if given is None else given.q
         if self.reference.ndim != 2 or len(self.reference) < 2:

@@ -132,7 +132,7 @@ class Support(Constraint):
             if corner.ndim not in (1, 2) or corner.shape[-1] != 2:
                 raise InputError(f"{self.family}: corners have shape (2,) or (m, 2), got {corner.shape}")
         if (self.lower > self.upper).any():
-            raise InputError(f"{self.family}: a lower corner is above the upper one: there is no support")
+            raise InputError(f"{self.family}: a lower corner is above the upper one")
         if self.friction < 0.0 or not self.largest > 0.0:
             raise InputError(
                 f"{self.family}: friction must be 0 or more, largest positive, got {friction} and {largest}"
@@ -147,7 +147,7 @@ class Support(Constraint):
                 raise InputError(f"{self.family}: {len(s)} instants need as many corners, got {len(corner)}")
         weight = setting.mechanism.mass * float(np.linalg.norm(setting.mechanism.gravity))
         if weight <= 0.0:
-            raise InputError(f"{self.family}: without gravity nothing stands")
+            raise InputError(f"{self.family}: it needs gravity")
         joints = setting.joints([*self.force, *self.moment], self.family)
         lx, ly = np.broadcast_to(self.lower, (len(s), 2)).T
         ux, uy = np.broadcast_to(self.upper, (len(s), 2)).T

@@ -121,7 +121,8 @@ def _kept(
         low, high = high, 1.0 + 2.0 * (high - 1.0)
         if high > 1e6:
             raise InputError(
-                "no slower timing of this path keeps its torque limits; are they too low to hold it?"
+                "no slower timing of this path satisfies the torque limits; are they too low to hold the "
+                "mechanism?"
             )
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
@@ -144,8 +145,8 @@ def _limits(mechanism: Mechanism, torque: Given, velocity: Given, acceleration: 
         )
     if not np.isfinite(found.torque).any() and not np.isfinite(found.acceleration).any():
         raise InputError(
-            f"no joint of '{mechanism.name}' has a limit of torque or acceleration, so there is no fastest "
-            "timing; give torque=... or acceleration=..."
+            f"no joint of '{mechanism.name}' has a torque or acceleration limit, so there is no fastest "
+            f"timing; give torque=... or acceleration=..."
         )
     return found
 

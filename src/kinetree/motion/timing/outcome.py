@@ -129,7 +129,7 @@ class FastestTiming:
                 "time": t,
                 **{x: getattr(use.motion, x)[keep] for x in ("q", "qd", "qdd")},
                 "tau": use.tau[keep],
-                "path_parameter": (("time",), when.q[:, 0], "1", "place on the path s"),
+                "path_parameter": (("time",), when.q[:, 0], "1", "path parameter s"),
                 "path_speed": (("time",), when.qd[:, 0], "1/s", "speed along the path ds/dt"),
             },
             settings={
@@ -156,17 +156,18 @@ class FastestTiming:
             if np.isfinite(getattr(self.limits, kind)).any():
                 over = max(float(np.abs(used).max()) - 1.0, 0.0)
                 checks[f"{kind}_limits"] = Check.within(
-                    over, ALLOWED, "1", f"{kind} limits are kept at and between all places, beside the limit"
+                    over,
+                    ALLOWED,
+                    "1",
+                    f"{kind} limits hold at and between all grid points; excess relative to the limit",
                 )
         ends = self.trajectory.at([0.0, self.duration])
         checks["rest"] = Check.within(
-            float(np.abs(ends.qd).max()), 1e-6, "rad/s or m/s", "the motion begins and ends at rest"
+            float(np.abs(ends.qd).max()), 1e-6, "rad/s or m/s", "the motion starts and ends at rest"
         )
-        checks["path"] = Check.within(
-            self.path_error, NEAR, "rad or m", "the motion is on the path that was asked for"
-        )
+        checks["path"] = Check.within(self.path_error, NEAR, "rad or m", "the motion is on the given path")
         checks["grid"] = Check.within(
-            self.grid_error, ROUGH, "1", "a grid twice as coarse gives the same duration, beside it"
+            self.grid_error, ROUGH, "1", "a grid twice as coarse gives the same duration; relative difference"
         )
         return checks
 
@@ -190,7 +191,7 @@ class FastestTiming:
         failed = [f"  - {check}" for check in self._audit().values() if not check.passed]
         lines = ["Checks that failed:", *failed] if failed else []
         reached = [f"  - {text}" for text in self.active or ["none"]]
-        return "\n".join([head, *lines, "Limits that are reached:", *reached])
+        return "\n".join([head, *lines, "Active limits:", *reached])
 
     def __repr__(self) -> str:
         return f"FastestTiming('{self.mechanism.name}', duration {self.duration:.6g} s)"

@@ -56,7 +56,7 @@ def _without_rests(path: Trajectory) -> Regular:
     t = np.union1d(np.linspace(0.0, path.duration, FINE), path.breaks)
     speed = np.linalg.norm(path.at(t).qd, axis=1)
     if not speed.max() > 0.0:
-        raise InputError("the path stays in one place; there is nothing to time")
+        raise InputError("the path does not move; there is nothing to time")
     if speed.min() > STANDS * speed.max():
         return Regular(path, 0.0)
     return _by_length(path, t, speed)
@@ -92,7 +92,7 @@ def _by_length(path: Trajectory, t: Array, speed: Array) -> Regular:
         parts.append(part)
         apart = max(apart, off)
     if not parts:
-        raise InputError("the path stands still everywhere but for an instant; there is nothing to time")
+        raise InputError("the path moves only at an instant; there is nothing to time")
     return Regular(parts[0] if len(parts) == 1 else sequence(*parts), apart)
 
 

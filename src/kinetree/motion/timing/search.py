@@ -123,10 +123,10 @@ def _blame(course: Course, limits: Limits, found: Reached) -> str:
         return (
             f"{where} joint '{name}' needs {rest[j] * limits.torque[j]:.4g} (N m or N) to hold still, "
             f"but its "
-            f"limit is {limits.torque[j]:.4g}: no timing of this path keeps it"
+            f"limit is {limits.torque[j]:.4g}: no timing of this path satisfies it"
         )
     return (
-        f"{where} no speed and no acceleration along the path keeps all limits; the joint nearest to "
+        f"{where} no speed and acceleration along the path satisfy all limits; the joint nearest to "
         f"its torque "
         f"limit at rest is '{name}', with {100.0 * abs(rest[j]):.3g} % of it"
     )
