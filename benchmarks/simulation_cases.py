@@ -65,7 +65,7 @@ def gripper() -> Case:
 
 
 def kuka() -> Case:
-    """The KUKA KR5 of [Shah2013], section 6.2.2, centres of mass at the origins of the link frames."""
+    """The KUKA KR5 of [Shah2013], section 6.2.2, centers of mass at the origins of the link frames."""
     return Case("KUKA KR5", kt.zoo.kuka_kr5(), np.zeros(6), 1.0, "falls 1 s from q = 0")
 
 

@@ -24,7 +24,7 @@ def save_simulation_plot(results: dict[str, Any], path: Path) -> None:
 
 
 def draw_curves(ax: Axes, rows: list[dict[str, Any]]) -> None:
-    """Milliseconds over the error of one case; one colour for each library, one style for each method."""
+    """Milliseconds over the error of one case; one color for each library, one style for each method."""
     lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in rows:
         methods = lines.setdefault(row["contestant"], {})

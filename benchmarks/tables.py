@@ -184,7 +184,7 @@ def startup_table(results: dict[str, Any]) -> Table:
 
 
 def hybrid_table(results: dict[str, Any]) -> Table:
-    """Hybrid dynamics beside its neighbours."""
+    """Hybrid dynamics beside its neighbors."""
     note = (
         "Microseconds of processor time per state, in batches, one thread; some joints move as prescribed. "
         "By hand: put together from mass matrix and torques with NumPy."

@@ -50,7 +50,7 @@ def race(
         rounds = 0
         while rounds < LEAST_WINDOWS or perf_counter_ns() < end:
             for k in range(len(contestants)):
-                k = (k + rounds) % len(contestants)  # no one always follows the same neighbour
+                k = (k + rounds) % len(contestants)  # no one always follows the same neighbor
                 elapsed = _elapsed(contestants[k].call, repeats[k], clock)
                 found[k].append(elapsed / (repeats[k] * contestants[k].states))
             rounds += 1

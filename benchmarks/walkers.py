@@ -78,7 +78,7 @@ def spatial(
     masses: tuple[float, float, float, float] = (5.0, 1.0, 1.0, 0.2),
     sole: tuple[float, float] = (0.15, 0.1),
 ) -> kt.Mechanism:
-    """A biped like the zoo's, with lengths and masses of one's own."""
+    """A biped like the zoo's, with given lengths and masses."""
     build = kt.Builder("own_spatial_biped")
     body = build.world.free("base").body("trunk", kt.Inertia.box(masses[0], (0.1, 0.1, 0.1)))
     for k, side in (("1", 1.0), ("2", -1.0)):

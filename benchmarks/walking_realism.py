@@ -1,4 +1,4 @@
-"""Is the least objective the human gait? Discretisations and random starts, scored beside measured walking.
+"""Is the least objective the human gait? Discretisations and random starts, compared with measured walking.
 
     python benchmarks/walking_realism.py --starts 4 --data arnold5 > realism.md
 
@@ -31,7 +31,7 @@ HEADS = (
 
 
 def runs(task: Walking, starts: int, seed: int) -> list[tuple[Walk, float]]:
-    """The solved runs of one discretisation, with their CPU time."""
+    """The solved runs of one discretization, with their CPU time."""
     n, rng, found = walker(task).mechanism.n_dof, np.random.default_rng(seed), []
     times = np.linspace(0.0, task.duration, task.points + 1)
     for k in range(starts):

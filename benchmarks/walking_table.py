@@ -2,7 +2,7 @@
 
     python benchmarks/walking_table.py [--tolerance 1e-3] [--realism] > walking.md
 
-With --realism each step is scored beside measured walking (1.25 m/s), as `kinetree validate gait` does.
+With --realism each step is compared with measured walking (1.25 m/s), as `kinetree validate gait` does.
 """
 
 from __future__ import annotations

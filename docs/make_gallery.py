@@ -154,7 +154,7 @@ def section(name: str, page: Page) -> str:
 
 
 def picture(name: str, page: Page, mechanism: kt.Mechanism) -> None:
-    """A picture with the mechanism first, then the panels, in few colours so that the file is small."""
+    """A picture with the mechanism first, then the panels, in few colors so that the file is small."""
     count = len(page.panels) + 1
     rows = -(-count // COLUMNS)
     figure = Figure(figsize=(10.0, 2.35 * rows), layout="constrained")

@@ -115,7 +115,7 @@ def _errors(ax: Any, result: Stability) -> None:
     for run in (result.runs[0], result.references[0]):
         _note(ax, 0.03, 20 * run.largest_error[len(run.time) // 3], f"tolerance {_power(run.rtol)}")
     _note(ax, 0.985, 10 * free.largest_error[-1], "without gravity", LINE_COLORS[3])
-    _note(ax, 0.985, 1e-13, "dashed: linearised", GROUND)
+    _note(ax, 0.985, 1e-13, "dashed: linearized", GROUND)
     _note(ax, 0.985, 2e-16, "errors grow by themselves", LINE_COLORS[4])
 
 

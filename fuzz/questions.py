@@ -45,11 +45,11 @@ def _statics(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> None:
 
 
 def _motions(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> None:
-    """Velocities and accelerations are those of poses that move; momentum that of the centre of mass."""
+    """Velocities and accelerations are those of poses that move; momentum that of the center of mass."""
     mass = mechanism.mass
     moved = _central(lambda h: kt.center_of_mass(mechanism, _at(q, qd, qdd, h)), 0.0, 1.0)
     momentum = kt.momentum(mechanism, q, qd)
-    _near(momentum[:3], mass * moved, DIFFERENCES, "momentum is not that of the centre of mass")
+    _near(momentum[:3], mass * moved, DIFFERENCES, "momentum is not that of the center of mass")
     poses = kt.forward_kinematics(mechanism, q)
     places = _central(lambda h: kt.forward_kinematics(mechanism, _at(q, qd, qdd, h)).position, 0.0, 1.0)
     twists = kt.body_velocities(mechanism, q, qd)

@@ -163,7 +163,7 @@ MODELS = {
     ),
     "long cycle": ("arm.toml", CYCLE, ["line 2", "cycle: b0 -> b1 -> ", " -> ... -> b0; "]),
     "huge mass": ("arm.toml", TOML + "mass = 1e300\n", ["line 2", "upper", "at most 1e+60 kg", "1e+300"]),
-    "huge centre": ("arm.toml", TOML + "mass = 1\ncenter = [0, -1e61, 0]\n", ["upper", "1e+60 m", "-1e+61"]),
+    "huge center": ("arm.toml", TOML + "mass = 1\ncenter = [0, -1e61, 0]\n", ["upper", "1e+60 m", "-1e+61"]),
     "huge inertia": (
         "arm.urdf",
         urdf(INERTIA=tensor(ixx="1e99", iyy="1e99")),

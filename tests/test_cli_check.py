@@ -56,7 +56,7 @@ rod = { mass = 1, end = [0.3, 0, 0] }
 """
 SUSPICIOUS = {
     "degrees-as-radians": (('axis = "y" }', 'axis = "y", lower = -90, upper = 90 }'), 4, "-90"),
-    "millimetres-as-metres": (("at = [0.4, 0, 0]", "at = [400, 0, 0]"), 11, "0.4"),
+    "millimeters-as-meters": (("at = [0.4, 0, 0]", "at = [400, 0, 0]"), 11, "0.4"),
     "grams-as-kilograms": (("mass = 1, end = [0.3", "mass = 2500, end = [0.05"), 12, "2500"),
     "inertia-does-not-fit": (("[0.001, 0.03, 0.03]", "[1000, 30000, 30000]"), 7, "radius of gyration"),
     "flat-inertia": (("[0.001, 0.03, 0.03]", "[0.01, 0.02, 0.03]"), 7, "sheet"),

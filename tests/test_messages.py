@@ -82,7 +82,7 @@ def test_zero_moment_points_that_overflow_are_no_answer():
 def test_lengths_that_eat_all_digits_are_refused(far):
     made = kt.Builder("far")
     made.world.revolute("hinge", axis="y").body("rod", kt.Inertia(1.0, center=(0, 0, far), moment=(1, 1, 1)))
-    with pytest.raises(kt.errors.ModelError, match="body 'rod': centre of mass must be at most"):
+    with pytest.raises(kt.errors.ModelError, match="body 'rod': center of mass must be at most"):
         made.build()
     made = kt.Builder("far")
     made.world.revolute("hinge", axis="y", at=(far, 0, 0)).body("rod", kt.Inertia(1.0, moment=(1, 1, 1)))

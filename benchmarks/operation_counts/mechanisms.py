@@ -18,7 +18,7 @@ def general(joints: Sequence[tuple[str, int]], floating: bool = False) -> kt.Mec
     """A tree of joints, each a kind and the place of its parent in the list (-1: the base).
 
     Every DH parameter, length and inertia is a general number. As [Shah2013] assumes, the common normal to
-    the next axis passes through the centre of a joint that has several axes. Where the tree branches the
+    the next axis passes through the center of a joint that has several axes. Where the tree branches the
     other branches stand anywhere.
     """
     rng = np.random.default_rng(7)

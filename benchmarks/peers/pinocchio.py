@@ -73,7 +73,7 @@ def model_of_axes(tree: Tree) -> Any:
 
 
 def lumped(tree: Tree, i: int) -> Any:
-    """Inertia about the centre of mass from the moments about the axis frame's origin."""
+    """Inertia about the center of mass from the moments about the axis frame's origin."""
     mass, first, S = tree.mass[i], tree.first_moment[i], tree.second_moment[i]
     center = first / mass if mass > 0 else np.zeros(3)
     central = S - mass * np.outer(center, center)

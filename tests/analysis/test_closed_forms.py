@@ -70,7 +70,7 @@ def test_mass_on_a_spring():
 
 
 def test_projectile(rng):
-    """A free body: its centre falls with g whatever it turns like; without moment its spin keeps L."""
+    """A free body: its center falls with g whatever it turns like; without moment its spin keeps L."""
     robot = kt.Builder("stone")
     inertia = kt.Inertia(2.0, (0.1, -0.2, 0.3), (0.02, 0.03, 0.04))
     robot.world.free("base", sequence="ZYX").body("stone", inertia)
@@ -140,7 +140,7 @@ def test_screw_motion_of_a_cylindrical_joint(rng):
 
 
 def test_puck_on_a_plane(rng):
-    """x and y slide in the fixed frame, then the angle turns: no coupling if the centre is the origin."""
+    """x and y slide in the fixed frame, then the angle turns: no coupling if the center is the origin."""
     m, inertia = 0.4, 0.05
     robot = kt.Builder("puck")
     robot.world.planar("ice").body("puck", kt.Inertia(m, moment=(inertia, inertia, inertia)))

@@ -151,7 +151,7 @@ def test_cart_and_pole_in_closed_form():
     rail, theta, rate, a = cart_with_a_pole(), 0.4, 1.3, 2.0
     both = kt.analysis.hybrid_dynamics(rail, [0.1, theta], [0.0, rate], [a, np.nan], [np.nan, 0.0])
     m, length, g = 0.3, 0.5, 9.81
-    # the pole hangs along -z, rotates about y: its centre is at x - l/2 sin theta
+    # the pole hangs along -z, rotates about y: its center is at x - l/2 sin theta
     turning = 1.5 / length * (a * np.cos(theta) - g * np.sin(theta))
     force = (1.0 + m) * a - m * length / 2 * (turning * np.cos(theta) - rate**2 * np.sin(theta))
     assert np.allclose(both.qdd, [a, turning], rtol=1e-12)

@@ -92,7 +92,7 @@ def test_a_load_on_a_body_fixed_to_the_world_is_felt_only_by_its_weld(rng):
 
 
 def test_weight_as_a_load(robot, rng):
-    """Gravity is a force m g at each centre of mass."""
+    """Gravity is a force m g at each center of mass."""
     q, qd, qdd = trees.state(robot, rng)
     weights = [
         kt.Wrench(x.body.name, x.body.inertia.mass * robot.gravity, point=x.body.inertia.center)

@@ -88,7 +88,7 @@ def test_gains_along_a_motion_approach_the_steady_ones_backward():
 
 
 def test_gains_along_a_motion_solve_the_riccati_equation():
-    """Beside an integration of the equation itself, of a pendulum whose linearisation changes on its way."""
+    """Beside an integration of the equation itself, of a pendulum whose linearization changes on its way."""
     build = kt.Builder("pendulum")
     build.world.revolute("hinge", axis="y", viscous=0.1).body("rod", kt.Inertia.rod(1.0, end=(0, 0, -0.8)))
     rod, path = build.build(), kt.trajectories.cycloid([0.0], [2.5], 0.6)

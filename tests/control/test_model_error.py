@@ -11,7 +11,7 @@ MODELS = ("gripper", "kuka_kr5", "puma", "quadruped", "spatial_biped", "two_link
 
 
 def second_moments(inertia):
-    """Principal second moments about the centre of mass, all >= 0 for a body that can exist."""
+    """Principal second moments about the center of mass, all >= 0 for a body that can exist."""
     return np.linalg.eigvalsh(0.5 * np.trace(inertia.moment) * np.eye(3) - inertia.moment)
 
 

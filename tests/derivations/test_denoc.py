@@ -62,7 +62,7 @@ def test_every_joint_kind_with_armature_springs_friction_welds_and_mimics(robot,
 
 @pytest.mark.parametrize("tilt", [0.0, 1e-15, 1e-12, 1e-8, 1e-4, 0.05, 0.0999, 0.1001, 0.5, np.pi - 1e-7])
 def test_nearly_parallel_axes_lose_no_digits(tilt, rng):
-    """Their common normal may be kilometres away; the frames must not go there."""
+    """Their common normal may be kilometers away; the frames must not go there."""
     links, parent = [], "world"
     for k in range(5):
         axis = (np.sin(tilt) * (-1) ** k, 0.0, np.cos(tilt))

@@ -53,7 +53,7 @@ def test_two_link_arm_is_written_as_in_the_textbook():
 
 
 def test_two_link_arm_of_point_masses_is_written_as_on_the_slides():
-    """003: with the lengths as centres of mass; massless rods have no I."""
+    """003: with the lengths as centers of mass; massless rods have no I."""
     arm = kt.zoo.two_link_point_masses((2, 3), (0.5, 0.75))
     found = entries(equations_of_motion(arm, "symbols"))
     zero = dict.fromkeys(sympy.symbols("I_1zz I_2zz", real=True), 0)

@@ -221,7 +221,7 @@ def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():
 
 @pytest.mark.parametrize(("numbers", "mixed"), [("0.015 1 0.036", 0.4575), ("0.3 0.95 0.001", 0.6)])
 def test_contacts_that_the_file_makes_soft_are_listed(numbers, mixed, recwarn):
-    """The numbers of both geoms are mixed; a foot with the first sinks in by a centimetre in MuJoCo."""
+    """The numbers of both geoms are mixed; a foot with the first sinks in by a centimeter in MuJoCo."""
     text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 0.09"><freejoint/>
     <geom name="foot" size="0.1" solimp="{numbers}"/></body></worldbody></mujoco>"""
     _, model = _loaded(text)

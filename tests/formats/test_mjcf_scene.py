@@ -244,7 +244,9 @@ def test_loops_are_written_as_points_held_together():
 
 
 def test_what_mjcf_cannot_hold_is_named():
-    with pytest.warns(kt.KinetreeWarning, match=r"(?s)MJCF cannot represent all of.*ground_slot, platform_slot"):
+    with pytest.warns(
+        kt.KinetreeWarning, match=r"(?s)MJCF cannot represent all of.*ground_slot, platform_slot"
+    ):
         mjcf_text(kt.zoo.scissor_lift())
 
 

@@ -269,7 +269,7 @@ def test_byte_order_mark_utf16_and_non_ascii_names(tmp_path):
 
 
 def test_namespaced_extensions_are_passed_over():
-    text = one_joint(extra='<x:gear ratio="3"/>', body=BODY + '<x:skin x:colour="red"/>')
+    text = one_joint(extra='<x:gear ratio="3"/>', body=BODY + '<x:skin x:color="red"/>')
     text = text.replace("<robot ", '<robot xmlns:x="http://example.org/extension" ')
     assert mechanism_from_urdf(text).n_dof == 1
 

@@ -153,7 +153,7 @@ def test_bad_companions_are_named(beside, text, message):
 
 
 def test_a_yaml_about_something_else_is_not_read(beside):
-    (beside.parent / "robot.yaml").write_text("colour: [red\n")
+    (beside.parent / "robot.yaml").write_text("color: [red\n")
     assert not quiet(beside).loops
 
 

@@ -189,7 +189,7 @@ def test_right_angles_are_exact():
 
 
 def classic_rows(links):
-    """Rows of a reference chain; its centre is at (l, 0, dG) of the joint, as 000, eq. 2.12 has it."""
+    """Rows of a reference chain; its center is at (l, 0, dG) of the joint, as 000, eq. 2.12 has it."""
     rows = []
     for x in links:
         back = x["dG"] - x["d"]
@@ -300,7 +300,7 @@ BAD_TABLES = [
     ([{"lower": 1, "upper": 0}], "modified", ["DH row 0", "lower limit 1 exceeds upper limit 0"]),
     ([{"mimic": "joint1"}], "modified", ["DH row 0", "mimic", "'joint1'"]),
     ([{"mass": -1}], "modified", ["DH row 0", "mass must be >= 0 kg, got -1"]),
-    ([{"mass": 1, "center": (1, 2)}], "classic", ["DH row 0", "centre of mass", "3 numbers"]),
+    ([{"mass": 1, "center": (1, 2)}], "classic", ["DH row 0", "center of mass", "3 numbers"]),
     ([{"mass": 1, "inertia": (1, 2, 3, 4)}], "classic", ["DH row 0", "inertia must be 3", "(4,)"]),
     ([{"mass": 1, "inertia": (1, 1, 9)}], "classic", ["DH row 0", "triangle inequality"]),
     ([{"mass": 1, "allow_unphysical": "no"}], "classic", ["DH row 0", "true or false", "'no'"]),

@@ -33,7 +33,7 @@ def test_size_is_as_asked(person, height, mass):
         assert (poses[point.body][0] @ point.position + poses[point.body][1])[2] == pytest.approx(
             0, abs=1e-12
         )
-    # the centre of mass of a standing adult is at 0.54 to 0.59 of the stature
+    # the center of mass of a standing adult is at 0.54 to 0.59 of the stature
     assert 0.54 < kt.center_of_mass(person, np.zeros(55))[2] / height < 0.59
 
 
@@ -50,7 +50,7 @@ def test_parts_make_up_de_leva_segments():
         return whole
 
     assert together(sums["trunk"]).mass == pytest.approx(0.4346 * 75)
-    # de Leva's own row of the whole trunk, cervicale to hips: an independent sum; centre 0.5138 from above
+    # de Leva's own row of the whole trunk, cervicale to hips: an independent sum; center 0.5138 from above
     trunk, top = together(sums["trunk"]), poses["neck"][1][2]
     length = top - poses["pelvis"][1][2]
     assert (top - trunk.center[2]) / length == pytest.approx(0.5138, abs=0.015)

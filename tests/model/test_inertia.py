@@ -13,7 +13,7 @@ from support.trees import placement
 
 
 def from_elements(masses, points):
-    """Mass, centre and moment about it of a cloud of mass elements."""
+    """Mass, center and moment about it of a cloud of mass elements."""
     mass = masses.sum()
     center = masses @ points / mass
     r = points - center
@@ -181,10 +181,10 @@ BAD = {
     "no mass": (lambda: kt.Inertia(None), "mass must be a number, got None"),
     "true mass": (lambda: kt.Inertia(True), "mass must be a number, got True"),
     "masses": (lambda: kt.Inertia([1.0, 2.0]), "mass must be one number"),
-    "center of two": (lambda: kt.Inertia(1.0, (0, 0)), "centre of mass must be a vector of 3 numbers"),
+    "center of two": (lambda: kt.Inertia(1.0, (0, 0)), "center of mass must be a vector of 3 numbers"),
     "infinite center": (
         lambda: kt.Inertia(1.0, (0, 0, np.inf)),
-        "centre of mass must be finite, got inf at index 2",
+        "center of mass must be finite, got inf at index 2",
     ),
     "moment of six": (lambda: kt.Inertia(1.0, moment=np.ones(6)), r"3 numbers \(its diagonal\) or a 3 x 3"),
     "asymmetric": (

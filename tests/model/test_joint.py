@@ -120,7 +120,10 @@ BAD = {
     "axis letter": (of_kind("revolute", axis="w"), "joint 'knee': axis: unknown axis 'w'"),
     "parallel": (of_kind("spherical", axes=["x", "-x", "y"]), "two successive revolute axes are parallel"),
     "flat slides": (of_kind("planar", axes=["x", "x", "z"]), "prismatic axes.*not independent"),
-    "two screws": (of_kind("cylindrical", axes=["x", "y"]), "rotates about and translates along one axis, got two"),
+    "two screws": (
+        of_kind("cylindrical", axes=["x", "y"]),
+        "rotates about and translates along one axis, got two",
+    ),
     "unknown parameter": (of_kind("revolute", dampng=1.0), "unknown joint parameter 'dampng'"),
     "negative friction": (of_kind("revolute", viscous=-1.0), "joint 'knee': viscous must be >= 0, got -1"),
     "negative armature": (of_kind("revolute", armature=-1.0), "armature must be >= 0"),

@@ -98,7 +98,7 @@ def test_round_trip_through_files(tmp_path):
         (lambda a: a.with_payload("flange", -1.0), "mass must be >= 0 kg, got -1"),
         (lambda a: a.with_payload("flange", float("nan")), "mass"),
         (lambda a: a.with_payload("flange", 1.0, inertia=(1.0, 0.1, 0.1)), "triangle inequality"),
-        (lambda a: a.with_payload("flange", 1.0, center=(0, 1)), "centre of mass"),
+        (lambda a: a.with_payload("flange", 1.0, center=(0, 1)), "center of mass"),
         (lambda a: a.with_payload("flange", 1.0, shape="box"), "Shape"),
         (
             lambda a: a.with_payload("flange", 1.0, shape=kt.model.Shape("mesh", (1, 1, 1), file="a.stl")),

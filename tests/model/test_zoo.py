@@ -134,7 +134,7 @@ def planar_mass_matrix(m, c, a, J, slides, q):
 
 
 def read_planar_arm(mechanism):
-    """Masses, distances of the centres from the joints, link lengths, moments about z."""
+    """Masses, distances of the centers from the joints, link lengths, moments about z."""
     inertias = [link.body.inertia for link in mechanism.links]
     length = np.linalg.norm(mechanism.links[1].placement.position)
     return (

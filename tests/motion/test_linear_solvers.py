@@ -1,4 +1,4 @@
-"""Linear solvers of IPOPT: those that need a licence are asked for before solving, the others agree."""
+"""Linear solvers of IPOPT: those that need a license are asked for before solving, the others agree."""
 
 import pytest
 

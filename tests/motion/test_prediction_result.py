@@ -194,7 +194,7 @@ def test_files_are_checked_before_anything_is_solved(tmp_path):
     for path, message in (
         (taken, "exists already; pass force=True"),
         (tmp_path / "run.txt", "suffix"),
-        (tmp_path / "nowhere" / "run.nc", "there is no folder"),
+        (tmp_path / "nowhere" / "run.nc", "the folder .* does not exist"),
     ):
         with pytest.raises(kt.errors.FileError, match=message):
             predict(minimum_time(segments=4), save=path, progress=told.append)

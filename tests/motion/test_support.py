@@ -132,7 +132,7 @@ def test_a_mirrored_torque_rate_sees_the_end_beside_the_start():
 
 
 def test_root_rows_are_the_reaction_of_the_ground():
-    """Standing still, the centre of pressure is below the centre of mass; the other form agrees."""
+    """Standing still, the center of pressure is below the center of mass; the other form agrees."""
     q = np.zeros(BIPED.n_dof)
     q[[BIPED.joint_index("right_ankle"), BIPED.joint_index("right_hip")]] = 0.1, -0.05
     center = kt.center_of_mass(BIPED, q)

@@ -70,7 +70,7 @@ def test_the_centre_of_pressure_is_the_zero_moment_point(biped_walk):
 
 
 def test_the_centre_of_pressure_lies_within_the_support(biped_walk):
-    """But for friction at the depth of some millimetres that the points have in the soil."""
+    """But for friction at the depth of some millimeters that the points have in the soil."""
     found, depth = frames(biped_walk), float(biped_walk.penetration.max())
     areas = 0
     for point, polygon in zip(found.center_of_pressure, found.support_polygons, strict=True):

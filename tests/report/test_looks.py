@@ -1,4 +1,4 @@
-"""Robots as they look: meshes and shapes with their colours, in pictures, and what a result remembers."""
+"""Robots as they look: meshes and shapes with their colors, in pictures, and what a result remembers."""
 
 import struct
 import sys

@@ -11,7 +11,7 @@ ADAPTIVE = ("dop853", "dopri5", "radau")
 
 
 def ball(mass=2.0):
-    """A sphere that moves up and down, with one contact point at its centre."""
+    """A sphere that moves up and down, with one contact point at its center."""
     build = kt.Builder("ball")
     body = build.world.prismatic("lift", axis="z").body("ball", kt.Inertia.sphere(mass, 0.1))
     body.contact("point", at=(0.0, 0.0, 0.0))

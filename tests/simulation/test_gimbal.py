@@ -184,7 +184,7 @@ def test_all_sequences_tell_the_same_motion():
 
 @pytest.mark.parametrize("name", ["quadruped", "spatial_biped"])
 def test_legged_machines_tumble_in_flight(name):
-    """The legs swing freely: linear momentum grows by m g t, angular momentum about the centre stays."""
+    """The legs swing freely: linear momentum grows by m g t, angular momentum about the center stays."""
     mechanism = getattr(kt.zoo, name)()
     q0, qd0 = np.zeros(mechanism.n_dof), np.zeros(mechanism.n_dof)
     q0[6:], qd0[3:6] = 0.1, [0.0, 9.0, 0.0]

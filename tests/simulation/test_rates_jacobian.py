@@ -95,7 +95,7 @@ def tips(tree):
 def on_ground(rng, parts, state, grounds, count=2, size=0.0):
     """The parts with `count` points on every tip and a slope that goes through the middle of them.
 
-    With a ``size`` (m) they are centres of ellipsoids, which have their own friction.
+    With a ``size`` (m) they are centers of ellipsoids, which have their own friction.
     """
     axis = np.repeat(tips(parts.tree), count)
     own = {}

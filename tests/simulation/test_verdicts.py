@@ -26,7 +26,7 @@ def wheel(**limits):
 
 
 def box():
-    """A cube of 0.2 m with a floating base and four feet, its centre at the origin of its frame."""
+    """A cube of 0.2 m with a floating base and four feet, its center at the origin of its frame."""
     made = kt.Builder("box")
     cube = made.world.free("base").body("cube", kt.Inertia(3.0, moment=(0.02, 0.02, 0.02)))
     cube.revolute("arm", axis="y", at=(0, 0, 0.1)).body("mast", kt.Inertia.rod(0.1, end=(0, 0, 0.6)))

@@ -41,7 +41,7 @@ def test_mean_force_over_a_cycle_is_the_weight_and_nothing_is_left_forward(biped
 
 
 def test_momentum_changes_by_the_forces_that_were_found(tripod):
-    """Newton for all bodies, by accelerations of their centres, beside the sum of sought forces."""
+    """Newton for all bodies, by accelerations of their centers, beside the sum of sought forces."""
     cycle = Cycle(tripod.plan, tripod.prediction, np.linspace(0.0, 1.0, 25))  # knots
     force = sum(cycle.force(foot.body) for foot in tripod.plan.who.feet)
     rate = momentum_rate(cycle.mechanism, cycle.q, cycle.qd, cycle.qdd)
@@ -127,7 +127,7 @@ def test_derivatives_of_the_problem_are_exact():
 
 
 def test_jump_is_ballistic_and_lands_at_rest():
-    """The flight takes sqrt(8 h / g); its centre of mass keeps a constant velocity forward."""
+    """The flight takes sqrt(8 h / g); its center of mass keeps a constant velocity forward."""
     found = kt.gaits.jump(kt.zoo.planar_biped(), height=0.06)
     assert found.passed, str(found)
     fly = found.prediction.parts[1]

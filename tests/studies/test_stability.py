@@ -136,7 +136,7 @@ def test_growth_rate_is_that_of_an_inverted_pendulum():
 
 
 def test_amplification_is_what_perturbed_simulations_show():
-    """Six simulations with one angle off by 1e-7 each, against the linearised equations."""
+    """Six simulations with one angle off by 1e-7 each, against the linearized equations."""
     motion, end, delta = ForcedMotion(PUMA, T), 5.25, 1e-7
     torque = motion.exact_torque()
 

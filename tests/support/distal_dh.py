@@ -16,7 +16,7 @@ def distal_frame(link):
 
 
 def chain(links, gravity):
-    """The mechanism of reference links; their centres are at (l, 0, dG) of the body frame (000, eq. 2.12)."""
+    """The mechanism of reference links; their centers are at (l, 0, dG) of the body frame (000, eq. 2.12)."""
     result, parent, end = [], "world", kt.Placement()
     for k, link in enumerate(links):
         R = Rotation.from_euler("x", link["alpha"]).as_matrix()
@@ -29,7 +29,7 @@ def chain(links, gravity):
 
 
 def two_link_rr(params):
-    """The planar arm of 001: gravity along -y, inertias about the centres of mass."""
+    """The planar arm of 001: gravity along -y, inertias about the centers of mass."""
     p = params
     links = [
         {
@@ -49,7 +49,7 @@ def two_link_rr(params):
 
 
 def two_link_pr(params):
-    """The slider with an arm of 000, section 4.2: theta_1 = pi/2, alpha_1 = pi/2, both centres half-way."""
+    """The slider with an arm of 000, section 4.2: theta_1 = pi/2, alpha_1 = pi/2, both centers half-way."""
     p = params
     slider = {
         "type": "P",

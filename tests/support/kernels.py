@@ -1,4 +1,4 @@
-"""Inputs for any kernel of the catalogue, and its answers: compiled, single, interpreted."""
+"""Inputs for any kernel of the catalog, and its answers: compiled, single, interpreted."""
 
 import numpy as np
 

@@ -24,7 +24,7 @@ class FreeBodies:
     kinetic: float
     potential: float
     momentum: np.ndarray  # (6,) about the world's origin
-    center: np.ndarray  # (3,) centre of mass
+    center: np.ndarray  # (3,) center of mass
 
 
 def free_bodies(mechanism, q, qd, qdd, wrenches=()):

@@ -192,7 +192,7 @@ def write_outputs(page):
 
 
 def small_picture(made, place):
-    """A picture in few colours."""
+    """A picture in few colors."""
     from PIL import Image
 
     with Image.open(made) as image:

@@ -340,7 +340,7 @@ def test_a_simulation_can_be_cancelled(viewer):
     assert waited(lambda: viewer.simulation.bar.value > 0.0)
     press(viewer.simulation.cancel_button)
     assert waited(lambda: not viewer.simulation.running)
-    assert "Cancelled" in viewer.simulation.status.content and viewer.simulation.run_button.disabled is False
+    assert "Canceled" in viewer.simulation.status.content and viewer.simulation.run_button.disabled is False
     assert viewer.motion.result.stop_reason == "interrupted"
 
 

@@ -28,7 +28,7 @@ CLOSE = 1e-12  # knots nearer than this are one knot
 class BSplineBasis:
     """The functions B_i, i = 0 .. n_control - 1, of a degree over ascending ``knots``, for curves on [0, 1].
 
-    At every s only degree + 1 neighbours differ from zero. A knot of multiplicity m leaves degree - m
+    At every s only degree + 1 neighbors differ from zero. A knot of multiplicity m leaves degree - m
     continuous derivatives there.
 
     >>> basis = BSplineBasis.uniform(segments=20)
@@ -129,7 +129,7 @@ class BSplineBasis:
 
     @cached_property
     def greville(self) -> Array:
-        """Means of `degree` neighbouring knots; as control points they give the straight line c(s) = s."""
+        """Means of `degree` neighboring knots; as control points they give the straight line c(s) = s."""
         p, n = self.degree, self.n_control
         return frozen(np.mean([self.knots[k + 1 : k + 1 + n] for k in range(p)], axis=0))
 

@@ -1,4 +1,4 @@
-"""Three turns, one after the other, about axes of which the second is at right angles to its neighbours.
+"""Three turns, one after the other, about axes of which the second is at right angles to its neighbors.
 
 All twelve Euler sequences are of this kind. With A = [a, b, a x b], C = [c, b, c x b] for the axes a, b, c
 and R = R_a(q1) R_b(q2) R_c(q3), the matrix A^T R C is R_x(q1) R_y(q2 + offset) R_x(q3): one formula for all.

@@ -1,4 +1,4 @@
-"""Energies, momentum and the centre of mass."""
+"""Energies, momentum and the center of mass."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _further(mechanism: Mechanism, q: ArrayLike) -> Array:
 
 
 def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """Centre of mass of the whole mechanism in the world, (..., 3) in m.
+    """Center of mass of the whole mechanism in the world, (..., 3) in m.
 
     >>> import kinetree as kt
     >>> kt.center_of_mass(kt.zoo.gripper(), [0, 0, 0, 0]).round(4).tolist()
@@ -85,7 +85,7 @@ def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
     """
     expect_mechanism(mechanism)
     if mechanism.mass == 0.0:
-        raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no centre of mass")
+        raise InputError(f"mechanism '{mechanism.name}' has no mass, so it has no center of mass")
     still = _quantities(mechanism, q, np.zeros(mechanism.n_dof))
     moment = still[..., energy.MOMENT : energy.MOMENT + 3] + _fixed_moment(mechanism.tree)
     center: Array = moment / mechanism.mass
@@ -95,7 +95,7 @@ def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> Array:
 def momentum(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, about: ArrayLike | None = None) -> Array:
     """Linear (kg m/s) and angular momentum (kg m^2/s), (..., 6), in world axes.
 
-    Angular momentum is about the world's origin, or about the points ``about`` (..., 3), e.g. the centre of
+    Angular momentum is about the world's origin, or about the points ``about`` (..., 3), e.g. the center of
     mass. Without external loads and gravity both stay constant.
 
     >>> import kinetree as kt

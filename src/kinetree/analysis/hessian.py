@@ -98,7 +98,7 @@ def torque_hessian(
 ) -> TorqueHessian:
     """Exact gradient and Hessian of sum_i weight_i tau_i with respect to (q, qd, qdd).
 
-    What an optimiser with exact second derivatives needs: ``weight`` (..., n_dof) are its multipliers.
+    What an optimizer with exact second derivatives needs: ``weight`` (..., n_dof) are its multipliers.
     ``wrenches`` stay fixed in the frame they are given in. Closed form, O(n depth). With closed loops
     derivatives are total and by the independent joints, which the answer names
     (:class:`kinetree.loops.LoopTorqueHessian`).

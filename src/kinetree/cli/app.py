@@ -253,7 +253,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say(text: str, *, stderr: bool = False, style: str | None = None) -> None:
-    """Print a text as it is, without wrapping or colouring what is in it."""
+    """Print a text as it is, without wrapping or coloring what is in it."""
     console(stderr=stderr).print(
         text, style=style, soft_wrap=True, markup=False, highlight=False, emoji=False
     )

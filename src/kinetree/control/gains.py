@@ -100,7 +100,7 @@ def _combined(a: Checked, b: Checked, factor: float) -> Any:
 class LQR:
     """Torques of a motion and optimal feedback about it: tau = tau_d + K(t) (x_d - x), x = (q, qd).
 
-    K minimises the integral of e^T Q e + u^T R u, e = x - x_d, for the equations of motion linearised along
+    K minimizes the integral of e^T Q e + u^T R u, e = x - x_d, for the equations of motion linearized along
     the motion: A = [[0, 1], [dqdd/dq, dqdd/dqd]], B = [0; dqdd/dtau] of the driven joints. Its Riccati
     equation -dS/dt = A^T S + S A - S B R^-1 B^T S + Q is followed backward from the end of the motion, from
     the solution that stands still there (Anderson and Moore 1990); about a pose to keep K is constant.

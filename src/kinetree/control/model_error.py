@@ -27,8 +27,8 @@ def perturb(
 ) -> Mechanism:
     """The mechanism with other inertias, drawn evenly from ranges: what a controller may wrongly believe in.
 
-    Each body's ``mass`` and each of its principal second moments about the centre of mass (``inertia``)
-    change by at most these parts of themselves, its centre of mass moves by at most ``center`` (m) along each
+    Each body's ``mass`` and each of its principal second moments about the center of mass (``inertia``)
+    change by at most these parts of themselves, its center of mass moves by at most ``center`` (m) along each
     axis, and its principal axes turn by at most ``tilt`` (rad) about a random axis. ``friction``: part by
     which viscous and dry friction of the joints change. Bodies stay physical: masses positive, moments
     within the triangle inequality. The same seed gives the same mechanism.

@@ -51,7 +51,7 @@ class TorqueTable(Controller):
     def read(cls, path: str | os.PathLike[str], kind: Kind = "linear", **options: object) -> TorqueTable:
         r"""The table in a CSV file: a header ``time, joint1, joint2, ...`` and rows of numbers (s, N m, N).
 
-        ``options`` are limits and period. Empty lines and lines that start with # are passed over.
+        ``options`` are limits and period. Empty lines and lines that start with # are ignored.
 
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -25,7 +25,7 @@ YZX, ZXY = [1, 2, 0], [2, 0, 1]
 
 
 class Links(NamedTuple):
-    """Mass (n,), centre of mass (n, 3) and inertia about it (n, 3, 3), in the links' frames."""
+    """Mass (n,), center of mass (n, 3) and inertia about it (n, 3, 3), in the links' frames."""
 
     m: Array
     dx_G: Array
@@ -51,7 +51,7 @@ class LinkMotions(NamedTuple):
     dxd: Numbers  # (n, 3) rate of dx_j, in the axes of the parent
     dxdd: Numbers  # (n, 3) its second rate
     xdd: Numbers  # (n + 1, 3) acceleration of the origin
-    xdd_G: Numbers  # (n, 3) acceleration of the centre of mass
+    xdd_G: Numbers  # (n, 3) acceleration of the center of mass
 
 
 class InternalForces(NamedTuple):
@@ -69,7 +69,7 @@ class InternalForces(NamedTuple):
 
 @once_per_tree
 def links(tree: Tree) -> Links:
-    """Masses, centres and inertias about the centres: I_G = tr(S) 1 - S with S about the centre."""
+    """Masses, centers and inertias about the centers: I_G = tr(S) 1 - S with S about the center."""
     m = tree.mass
     dx_G = tree.first_moment / np.where(m == 0, 1.0, m)[:, None]
     S = tree.second_moment - m[:, None, None] * dx_G[:, :, None] * dx_G[:, None, :]
@@ -118,7 +118,7 @@ def frames(tree: Tree, q: Any) -> Frames:
 
 
 def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> LinkMotions:
-    """Steps 2c to 7: angular velocities and accelerations, accelerations of origins and centres."""
+    """Steps 2c to 7: angular velocities and accelerations, accelerations of origins and centers."""
     qd, qdd = np.asarray(qd), np.asarray(qdd)
     n, kind, dx_G = tree.n, np.result_type(at.R, qd, qdd), links(tree).dx_G
     omega_p, dxd, dxdd, xdd_G = (np.zeros((n, 3), kind) for _ in range(4))
@@ -146,7 +146,7 @@ def forward_kinematics(tree: Tree, at: Frames, qd: Any, qdd: Any) -> LinkMotions
 
 
 def inertial_forces(tree: Tree, at: Frames, motion: LinkMotions, gravity: Array) -> tuple[Numbers, Numbers]:
-    """Step 8: F_G and tau_G (n, 3), force and moment about the centre that move each link and hold it up.
+    """Step 8: F_G and tau_G (n, 3), force and moment about the center that move each link and hold it up.
 
     In eq. 3.67 g points up (errata): it is minus the gravitational acceleration.
     """

@@ -54,7 +54,7 @@ def paths(tree: Tree) -> list[list[int]]:
 
 
 def motion_sensitivity(tree: Tree, at: Frames, motion: LinkMotions, qd: Any) -> MotionSensitivity:
-    """Steps 2 to 8a: sensitivities of rotations, angular motion, accelerations of origins and centres."""
+    """Steps 2 to 8a: sensitivities of rotations, angular motion, accelerations of origins and centers."""
     n, kind = tree.n, motion.xdd.dtype
     d = MotionSensitivity(
         [np.zeros((0, 3, 3), kind)] * (n + 1),
@@ -106,7 +106,7 @@ def _origin(tree: Tree, at: Frames, motion: LinkMotions, d: MotionSensitivity, j
 
 
 def _centre(motion: LinkMotions, d: MotionSensitivity, j: int, dx_G: Array) -> Numbers:
-    """Rows of xdd_Gj; in its frame the centre rests, whatever the joint."""
+    """Rows of xdd_Gj; in its frame the center rests, whatever the joint."""
     dxd_G = cross(motion.omega[j], dx_G)
     xdd_G: Numbers = d.xdd[j] + cross(d.omegad[j], dx_G)  # 3.57, 3.58, 3.60, 3.61
     xdd_G[Q_QD] += cross(d.omega[j], dxd_G) + cross(motion.omega[j], cross(d.omega[j], dx_G))

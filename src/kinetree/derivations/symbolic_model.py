@@ -57,7 +57,7 @@ def exact_rotation(R: Any) -> Numbers:
 def symbolic_tree(mechanism: Mechanism, parameters: Parameters) -> Tree:
     """The compiled tree with arrays of SymPy numbers.
 
-    Bodies and axes are numbered from 1: mass m_1, centre of mass c_1x, inertia about it I_1xx, place of the
+    Bodies and axes are numbered from 1: mass m_1, center of mass c_1x, inertia about it I_1xx, place of the
     joint in the parent p_1x, gravity g; of joints armature J_1, friction b_1 and f_1, spring k_1, rest r_1.
     """
     tree = mechanism.tree
@@ -122,7 +122,7 @@ def _inertias(
 
 
 def _moment(moment: Any, k: int, parameters: Parameters) -> Numbers:
-    """The inertia about the centre of mass, its entries above the diagonal the same symbols as below."""
+    """The inertia about the center of mass, its entries above the diagonal the same symbols as below."""
     named = np.zeros((3, 3), object)
     for a in range(3):
         for b in range(a, 3):

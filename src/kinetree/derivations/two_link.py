@@ -15,8 +15,8 @@ from kinetree.derivations.homogeneous import Numbers, sine_and_cosine
 class TwoLinkArm(NamedTuple):
     """Two hinges about z in a vertical plane, angles from x and from link 1 ([Xiang2009], Fig. 15).
 
-    Masses m (kg), lengths L (m), distances l (m) of the centres of mass from the joints, inertias I (kg m^2)
-    about the centres. ``g`` (m/s^2) and the load ``f`` (N) at the tip point down, along -y. The arm of [NCTU]
+    Masses m (kg), lengths L (m), distances l (m) of the centers of mass from the joints, inertias I (kg m^2)
+    about the centers. ``g`` (m/s^2) and the load ``f`` (N) at the tip point down, along -y. The arm of [NCTU]
     has its masses at the tips: l = L and I = 0.
     """
 

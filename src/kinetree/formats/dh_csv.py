@@ -27,7 +27,7 @@ def mechanism_from_dh_csv(
     r"""The mechanism of a DH table; columns are the keys of :func:`from_dh`, each may be missing.
 
     Lengths in m, angles in rad, or in degrees in the columns ``alpha_deg``, ``theta_deg``, ``lower_deg`` and
-    ``upper_deg``. The centre of mass is cx, cy, cz; the inertia about it ixx, iyy, izz, ixy, ixz, iyz.
+    ``upper_deg``. The center of mass is cx, cy, cz; the inertia about it ixx, iyy, izz, ixy, ixz, iyz.
     Empty cells take the default. Columns are separated by commas, semicolons or tabs.
 
     >>> mechanism_from_dh_csv("a,alpha_deg,d,mass\n0.3,90,0.4,2\n0.25,0,0,1", convention="classic")

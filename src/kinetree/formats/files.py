@@ -276,6 +276,6 @@ def check_writable(path: Path, force: bool) -> None:
         raise FileError(f"{path}: is a folder; give the path of a file")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
-        raise FileError(f"{path}: cannot be written: there is no folder {folder}")
+        raise FileError(f"{path}: cannot be written: the folder {folder} does not exist")
     if os.path.lexists(path) and not force:
         raise FileError(f"{path}: exists already; pass force=True to replace it")

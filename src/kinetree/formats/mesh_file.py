@@ -19,7 +19,7 @@ from kinetree.formats.surface import Surface, hex_color, used_corners
 from kinetree.model.body import Shape
 
 MOST_TRIANGLES = 1_000_000  # of one file
-OWN_COLORS = (".dae", ".glb")  # whose colours count before those of the description
+OWN_COLORS = (".dae", ".glb")  # whose colors count before those of the description
 STL_HEAD, STL_RECORD = 84, np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
 PLACE = "a mesh"
 
@@ -137,7 +137,7 @@ def _obj(content: bytes, path: Path) -> list[Surface]:
 
 
 def _materials(path: Path, name: str) -> dict[str, str]:
-    """Colours by material of an .mtl file beside an .obj file; none if it is not there or elsewhere."""
+    """Colors by material of an .mtl file beside an .obj file; none if it is not there or elsewhere."""
     found: dict[str, str] = {}
     place = path.with_name(Path(name).name)
     try:

@@ -1,4 +1,4 @@
-"""Mesh files with a scene inside, .dae (COLLADA) and .glb (glTF), as coloured triangles.
+"""Mesh files with a scene inside, .dae (COLLADA) and .glb (glTF), as colored triangles.
 
 The package trimesh reads them, with pycollada for .dae (extra ``meshes``). The unit of a COLLADA file is
 applied. Its upward axis is not: robot descriptions place meshes by their coordinates, as ROS shows them.
@@ -67,7 +67,7 @@ def _surfaces(content: bytes, kind: str, scale: float, name: str) -> list[Surfac
 
 
 def _color(part: Any) -> str | None:
-    """The main colour of a part; its texture or the colours of its corners are averaged."""
+    """The main color of a part; its texture or the colors of its corners are averaged."""
     try:
         visual = part.visual
         material = getattr(visual, "material", None)

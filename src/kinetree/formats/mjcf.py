@@ -148,7 +148,7 @@ def _mechanism(
     source: str,
     choice: ContactChoice,
 ) -> Mechanism:
-    """The mechanism, with one warning for all that was left out and one for inertias that no body has."""
+    """The mechanism, with one warning for everything that is ignored and one for unphysical inertias."""
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # each part refuses what is not finite, by name
             allowed = allow_unphysical or not strict

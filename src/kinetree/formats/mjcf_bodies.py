@@ -233,7 +233,7 @@ def _compensation(compiled: CompiledModel, b: int) -> float:
 
 
 def _inertia(compiled: CompiledModel, b: int, allow_unphysical: bool) -> Inertia:
-    """MuJoCo keeps the principal moments, about the centre of mass in axes of their own."""
+    """MuJoCo keeps the principal moments, about the center of mass in axes of their own."""
     m = compiled.m
     what = f"body '{compiled.bodies[b]}'"
     axes = placement_from(m.body_ipos[b], m.body_iquat[b], f"{what}: inertia")

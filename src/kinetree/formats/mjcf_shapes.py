@@ -14,14 +14,14 @@ from kinetree.formats.xml_file import Element
 from kinetree.model.body import Shape
 
 DRAWN_GROUPS = (0, 1, 2)  # MuJoCo's viewer hides the others unless asked
-PLAIN = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # a geom's colour unless it is given
+PLAIN = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)  # a geom's color unless it is given
 Color = tuple[float, float, float, float]
 
 
 class ShapeReader:
     """Makes the shapes of bodies; boxes, cylinders, capsules, spheres, and meshes whose file is known.
 
-    A mesh with a reference pose of its own is passed over: the file does not show it where the body has it.
+    A mesh with its own reference pose is ignored: the file does not show it where the body has it.
     """
 
     def __init__(self, compiled: CompiledModel, inside: MeshFolder, elements: list[Element]) -> None:
@@ -47,7 +47,7 @@ class ShapeReader:
         return tuple(shape for shape in made if shape is not None)
 
     def _color(self, g: int) -> Color:
-        """The colour of a geom or of its material, which a texture is averaged into."""
+        """The color of a geom or of its material, which a texture is averaged into."""
         m = self.compiled.m
         material = int(m.geom_matid[g])
         own = np.array(m.geom_rgba[g], dtype=np.float64)
@@ -61,7 +61,7 @@ class ShapeReader:
         return _clipped(color)
 
     def _texture_color(self, texture: int) -> Array:
-        """The mean colour (3,) of a texture, from 0 to 1."""
+        """The mean color (3,) of a texture, from 0 to 1."""
         if texture not in self._textures:
             m = self.compiled.m
             channels, start = int(m.tex_nchannel[texture]), int(m.tex_adr[texture])
@@ -85,7 +85,7 @@ class ShapeReader:
         return Shape(kind, frozen(sizes[kind]), place, color=self._color(g))
 
     def _mesh(self, g: int) -> Shape | None:
-        """A mesh by its file; MuJoCo moves its frame to the centre of mass, this moves it back."""
+        """A mesh by its file; MuJoCo moves its frame to the center of mass, this moves it back."""
         m = self.compiled.m
         mesh = int(m.geom_dataid[g])
         address = int(m.mesh_pathadr[mesh])

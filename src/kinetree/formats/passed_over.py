@@ -14,7 +14,7 @@ MOST = 8  # subjects that the warning names
 
 
 class Remark(NamedTuple):
-    """One thing that was passed over: the rule of ``kinetree check``, its subject, and the whole sentence.
+    """One item that was ignored: the rule of ``kinetree check``, its subject, and the whole sentence.
 
     ``is_fault``: whether a strict reader refuses it.
     """
@@ -31,7 +31,7 @@ class PassedOver:
     >>> heard = PassedOver("arm.urdf")
     >>> heard.note("unknown-element", "attribute 'D'", "arm.urdf, line 7: unknown attribute 'D'")
     >>> heard.summary()
-    "arm.urdf: passed over: attribute 'D'; 'kinetree check' lists everything, strict=True refuses it"
+    "arm.urdf: ignored: attribute 'D'; 'kinetree check' lists everything, strict=True refuses it"
     """
 
     def __init__(self, source: str, strict: bool = False) -> None:

@@ -72,10 +72,10 @@ class GraphBodyTable(Table):
 
     name: str = Field(description="Name of the body.")
     mass: Number | None = Field(None, description="Mass (kg).")
-    center: Vector | None = Field(None, description="Centre of mass in the body frame (m); default origin.")
+    center: Vector | None = Field(None, description="Center of mass in the body frame (m); default origin.")
     inertia: Moment | None = Field(
         None,
-        description="Rotational inertia about the centre of mass, in body axes (kg m^2): 3 numbers are its "
+        description="Rotational inertia about the center of mass, in body axes (kg m^2): 3 numbers are its "
         "diagonal, 6 are [xx, yy, zz, xy, xz, yz], or a 3 x 3 matrix; default 0.",
     )
     allow_unphysical: bool = Field(
@@ -253,10 +253,10 @@ class DhLink(Table):
         None, description='Rotation about z (rad or "90 deg"); q of a revolute joint is added; default 0.'
     )
     mass: Number | None = Field(None, description="Mass (kg); default 0.")
-    center: Vector | None = Field(None, description="Centre of mass in the link frame (m).")
+    center: Vector | None = Field(None, description="Center of mass in the link frame (m).")
     inertia: Moment | None = Field(
         None,
-        description="Rotational inertia about the centre of mass, in axes of the link frame (kg m^2): "
+        description="Rotational inertia about the center of mass, in axes of the link frame (kg m^2): "
         "diagonal, [xx, yy, zz, xy, xz, yz] or matrix.",
     )
     allow_unphysical: bool = Field(

@@ -141,7 +141,7 @@ class BoxTable(Table):
 
     mass: Number = Field(description="Mass (kg).")
     size: Vector = Field(description="Edges along x, y, z (m).")
-    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+    center: Vector = Field(ORIGIN, description="Center in the body frame (m).")
 
 
 class CylinderTable(Table):
@@ -151,7 +151,7 @@ class CylinderTable(Table):
     radius: Number = Field(description="Radius (m).")
     length: Number = Field(description="Length along its axis (m).")
     axis: Axis = Field("z", description='Direction of its axis (no unit): "x", "-y", ... or 3 numbers.')
-    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+    center: Vector = Field(ORIGIN, description="Center in the body frame (m).")
 
 
 class SphereTable(Table):
@@ -159,7 +159,7 @@ class SphereTable(Table):
 
     mass: Number = Field(description="Mass (kg).")
     radius: Number = Field(description="Radius (m).")
-    center: Vector = Field(ORIGIN, description="Centre in the body frame (m).")
+    center: Vector = Field(ORIGIN, description="Center in the body frame (m).")
 
 
 class BentRodTable(Table):
@@ -173,10 +173,10 @@ class BentRodTable(Table):
 
 
 class AboutOriginTable(Table):
-    """Inertia about the body frame's origin instead of the centre of mass."""
+    """Inertia about the body frame's origin instead of the center of mass."""
 
     mass: Number = Field(description="Mass (kg).")
-    center: Vector = Field(ORIGIN, description="Centre of mass in the body frame (m).")
+    center: Vector = Field(ORIGIN, description="Center of mass in the body frame (m).")
     inertia: Moment = Field(
         description="Rotational inertia about the body frame's origin, in body axes (kg m^2): diagonal, "
         "[xx, yy, zz, xy, xz, yz] or matrix."

@@ -110,7 +110,7 @@ def _warn(mechanism: Mechanism, options: SdfOptions, passed: PassedOver) -> None
 
 
 def read_sdf(content: str | bytes, folder: MeshFolder, options: SdfOptions, passed: PassedOver) -> Mechanism:
-    """The mechanism of a file; what is passed over is noted, not yet said."""
+    """The mechanism of a file; ignored items are collected, not yet reported."""
     documents = Documents(folder, passed)
     root = documents.root(content, passed.source, folder)
     scope = documents.chosen(root, options.root)

@@ -33,7 +33,7 @@ class Documents:
     _parts: int = 0
 
     def root(self, content: str | bytes, source: str, folder: MeshFolder) -> Element:
-        """The outermost element of a file."""
+        """The root element of a file."""
         if source not in self._roots:
             root = parse_xml(content, source)
             if root.tag not in ROOTS:
@@ -79,7 +79,7 @@ class Documents:
         scope.models[name] = self.scope(model, f"{scope.prefix}{name}{DELIMITER}", scope, placing)
 
     def _include(self, scope: Scope, include: Element) -> None:
-        """Put the model of another file in its place; in a world, one that cannot be read is passed over."""
+        """Put the model of another file in its place; in a world, one that cannot be read is ignored."""
         try:
             model = self._included(include)
         except KinetreeError as reason:

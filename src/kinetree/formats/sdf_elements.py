@@ -63,7 +63,7 @@ def link_body(
 
 
 def _inertia(link: Element, allow_unphysical: bool, passed: PassedOver) -> Inertia:
-    """Inertia about the centre of mass, in the axes of its pose.
+    """Inertia about the center of mass, in the axes of its pose.
 
     What the file does not say is 1 kg and 1 kg m^2, as the format has it.
     """

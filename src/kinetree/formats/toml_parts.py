@@ -190,7 +190,7 @@ def _mimic(table: MimicTable) -> Mimic:
 
 
 def _exact(unit: Any, written: str | list[float] | None) -> Any:
-    """The axis as written if it is a unit vector already: normalising again might change its last bit."""
+    """The axis as written if it is a unit vector already: normalizing again might change its last bit."""
     if written is None or isinstance(written, str):
         return unit
     return written if abs(np.linalg.norm(written) - 1.0) <= UNIT_LENGTH_SLACK else unit

@@ -1,7 +1,7 @@
 """Ground of flat triangles, as MuJoCo has it over a grid of heights, as a smooth height field near to it.
 
 A cubic spline through few heights dips and bulges between them: by 8 cm on a grid of 3 by 4 heights of half a
-metre. Heights of the triangles on a finer grid keep the spline near them, with creases as round as the grid
+meter. Heights of the triangles on a finer grid keep the spline near them, with creases as round as the grid
 is fine: the largest difference halves with the distance of its heights.
 """
 

@@ -1,7 +1,7 @@
 """Reading URDF files, the robot descriptions of ROS.
 
 A URDF file is a tree of <link> elements joined by <joint> elements; what simulators and drivers add to it
-(<gazebo>, <transmission>, <material>, ...) is passed over. Whatever else does not change the dynamics is
+(<gazebo>, <transmission>, <material>, ...) is ignored. Whatever else does not change the dynamics is
 noted and said in one warning, as everybody extends the format; ``strict`` refuses it. URDF holds no
 loops but those of :mod:`kinetree.formats.urdf_loops`, and no gravity: it is 9.81 m/s^2 downwards, along -z.
 """
@@ -74,7 +74,7 @@ def load_urdf(
     are opened only for these; shapes keep their paths relative to the file's folder, or to ``folder``, a
     folder around it such as the package's. ``packages`` are folders by the name behind package://.
 
-    What a file has beyond the format, and inertias that no body has (see :class:`kinetree.Inertia`), are
+    What a file has beyond the format, and unphysical inertias (see :class:`kinetree.Inertia`), are
     accepted with one warning each; ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses
     both. A file with xacro macros is expanded if the package ``xacro`` is installed.
     """
@@ -107,7 +107,7 @@ def mechanism_from_urdf(
 
 
 def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: PassedOver) -> Mechanism:
-    """The mechanism of a file, macros expanded; what is passed over is noted, not yet said."""
+    """The mechanism of a file, macros expanded; ignored items are collected, not yet reported."""
     robot = parse_xml(file_bytes(file), passed.source)
     if has_macros(robot):
         robot = parse_xml(expanded(file), passed.source)
@@ -117,7 +117,7 @@ def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: Pass
 
 
 def _warn(mechanism: Mechanism, options: UrdfOptions, passed: PassedOver) -> None:
-    """One warning for what was passed over, one for inertias that no body has."""
+    """One warning for ignored items, one for unphysical inertias."""
     passed.warn(stacklevel=3)
     if not options.allow_unphysical:
         warn_of_unphysical(mechanism, passed.source, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Colours of URDF files: materials that are defined once, for the robot or in a link, and named again."""
+"""Colors of URDF files: materials that are defined once, for the robot or in a link, and named again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Colors = Mapping[str, Color]
 
 
 def material_colors(robot: Element) -> dict[str, Color]:
-    """The colour of every <material> with a name, of the robot and of its links; the first one counts."""
+    """The color of every <material> with a name, of the robot and of its links; the first one counts."""
     found: dict[str, Color] = {}
     drawn = [visual for link in robot.all("link") for visual in link.all("visual")]
     for owner in (robot, *drawn):
@@ -26,7 +26,7 @@ def material_colors(robot: Element) -> dict[str, Color]:
 
 
 def color_of(drawn: Element, colors: Colors) -> Color | None:
-    """The colour of a <visual>: its own, or that of the material it names; None if there is none."""
+    """The color of a <visual>: its own, or that of the material it names; None if there is none."""
     for material in drawn.all("material"):
         return _color(material) or colors.get(material.attributes.get("name", ""))
     return None

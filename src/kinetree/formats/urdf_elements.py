@@ -114,7 +114,7 @@ def link_body(
 
 
 def _inertia(inertial: Element | None, allow_unphysical: bool, passed: PassedOver) -> Inertia:
-    """Inertia from <inertial>, whose tensor is about the centre of mass in the axes of its origin."""
+    """Inertia from <inertial>, whose tensor is about the center of mass in the axes of its origin."""
     if inertial is None:
         return Inertia()
     mass, tensor = inertial.one("mass"), inertial.one("inertia")

@@ -49,7 +49,7 @@ RULES = {
                                                                                                 "one."),
     "impossible-body": Rule(
         ERROR, "An impossible mass, center of mass, inertia or shape.",
-        "Moments are about the centre of mass in kg m^2 and obey the triangle inequality; for a published "
+        "Moments are about the center of mass in kg m^2 and obey the triangle inequality; for a published "
         "file that does not, see [unphysical inertias](how_to/models.md#unphysical-inertias).",
     ),
     "impossible-joint": Rule(ERROR, "A joint with an invalid kind, axis or limits.", "The message says "
@@ -68,13 +68,13 @@ RULES = {
     # units
     "degrees-as-radians": Rule(WARNING, "An angle of more than one revolution that is a round number of "
                                         "degrees.", 'Write "90 deg".'),
-    "millimetres-as-metres": Rule(WARNING, "A link longer than a building.", "Lengths are in m."),
+    "millimeters-as-meters": Rule(WARNING, "A link longer than a building.", "Lengths are in m."),
     "grams-as-kilograms": Rule(WARNING, "A body denser than any metal.", "Masses are in kg."),
     "odd-gravity": Rule(WARNING, "Gravity that is zero, tiny, huge or upward.", "On Earth: [0, 0, -9.81]."),
     # masses
     "inertia-does-not-fit": Rule(
         WARNING, "A radius of gyration much larger or smaller than the body.",
-        "Inertia is in kg m^2, about the centre of mass, not about the joint.",
+        "Inertia is in kg m^2, about the center of mass, not about the joint.",
     ),
     "unphysical-inertia": Rule(
         WARNING, "Moments that violate the triangle inequality, which the file allows.",

@@ -22,7 +22,7 @@ def check_sdf(
     floating_base: bool | None = None,
     root: str | None = None,
 ) -> list[Finding]:
-    """The findings in an SDF file: the first that makes it unreadable, and what is passed over."""
+    """The findings in an SDF file: the first that makes it unreadable, and what is ignored."""
     file = str(path)
     try:
         document = parse_xml(file_bytes(path), file)

@@ -53,7 +53,7 @@ from kinetree.model.mechanism import Link, Mechanism, faults, on_bodies
 from kinetree.model.suspicions import Suspicion, looks_like_degrees, suspicions
 
 RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
-BY_THEMSELVES = ("degrees-as-radians", "millimetres-as-metres", "inertia-does-not-fit", "no-room-to-move")
+BY_THEMSELVES = ("degrees-as-radians", "millimeters-as-meters", "inertia-does-not-fit", "no-room-to-move")
 REPEATED = re.compile(r"more than one (?P<kind>[a-z ]+) is called ")
 Problem = tuple[Place, Mapping[str, Any]]  # where, and what pydantic says
 

@@ -50,7 +50,7 @@ class Shape:
     mesh (scale x, y, z) with the ``file`` it is stored in.
 
     ``color`` is red, green, blue and opacity, each from 0 to 1; a mesh without one, and any .dae or .glb
-    mesh, has the colours of its file. ``folder`` is where a relative ``file`` is found and ``digest`` the
+    mesh, has the colors of its file. ``folder`` is where a relative ``file`` is found and ``digest`` the
     SHA-256 of what it held when a result was written; both say where a shape comes from, not what it is, so
     equality leaves them out.
     """
@@ -102,7 +102,7 @@ def checked_color(color: ArrayLike, what: str) -> tuple[float, float, float, flo
 class Body:
     """A named rigid body; without inertia it is a frame.
 
-    ``gravity_compensation`` is the part of its weight that is carried from outside, by a force at its centre
+    ``gravity_compensation`` is the part of its weight that is carried from outside, by a force at its center
     of mass: 1 holds all of it, as a counterweight does that moves no mass.
     """
 

@@ -68,7 +68,7 @@ def from_dh(
 
     The body frame of a modified table is the link frame. That of a classic table stands at the joint: z on
     the joint's axis, x along the link's common normal; the link frame is Tz(d) Tx(a) Rx(alpha) away from it
-    (:func:`distal_frames`), and centre and inertia are carried over. A classic row is relative to its
+    (:func:`distal_frames`), and center and inertia are carried over. A classic row is relative to its
     parent's link frame, also where the tree branches.
 
     >>> rod = dict(a=0.4, mass=0.5, center=(-0.2, 0, 0), inertia=(0, 0.1, 0.1))

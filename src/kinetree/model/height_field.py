@@ -31,7 +31,7 @@ class Surface(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeightField:
-    """Heights (n, m) in metres above a plane, over a grid of n places along forward and m along side.
+    """Heights (n, m) in meters above a plane, over a grid of n places along forward and m along side.
 
     ``forward`` and ``side`` say from where to where (m) the grid reaches along the plane's two directions.
     The surface goes through all heights: natural cubic splines in both directions, so that its slope and its
@@ -100,7 +100,7 @@ class HeightField:
 
     @property
     def spacing(self) -> tuple[float, float]:
-        """Distance (m) of neighbours along forward and along side."""
+        """Distance (m) of neighbors along forward and along side."""
         (n, m), (a, b), (c, d) = self.shape, self.forward, self.side
         return (b - a) / (n - 1), (d - c) / (m - 1)
 

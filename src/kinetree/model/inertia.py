@@ -1,4 +1,4 @@
-"""Mass, centre of mass and rotational inertia of a rigid body, and the bodies one knows by heart."""
+"""Mass, center of mass and rotational inertia of a rigid body, and the bodies one knows by heart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kinetree.errors import ModelError
 
 ROUNDING = 1e-9  # relative slack of the physical checks
 SMALLEST = 1e-18  # kg m^2: what a moment may be wrong by in any case
-LONGEST = 1e6  # m: beyond, what moves by millimetres has lost its digits
+LONGEST = 1e6  # m: beyond, what moves by millimeters has lost its digits
 LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them are finite numbers, too
 
 
@@ -22,7 +22,7 @@ LARGEST = 1e60  # of masses, lengths and inertias in SI units: products of them 
 class Inertia:
     """Inertia of a rigid body in its body frame.
 
-    ``mass`` (kg), ``center`` (3,) of mass (m), ``moment`` (3, 3) about the centre of mass in body axes
+    ``mass`` (kg), ``center`` (3,) of mass (m), ``moment`` (3, 3) about the center of mass in body axes
     (kg m^2). Three numbers for the moment are its diagonal. The values are checked: mass >= 0, moment
     positive semidefinite, and no principal moment larger than the sum of the other two.
     ``allow_unphysical`` lifts the last two checks, for published data that violate them.
@@ -42,8 +42,8 @@ class Inertia:
             raise ModelError(f"mass must be >= 0 kg, got {mass:g}")
         if mass > LARGEST:
             raise ModelError(f"mass must be at most {LARGEST:g} kg, got {mass:g}")
-        center, moment = vector(self.center, 3, "centre of mass", ModelError), _moment(self.moment)
-        for array, what, unit in ((center, "centre of mass", "m"), (moment, "inertia", "kg m^2")):
+        center, moment = vector(self.center, 3, "center of mass", ModelError), _moment(self.moment)
+        for array, what, unit in ((center, "center of mass", "m"), (moment, "inertia", "kg m^2")):
             if max(map(abs, array.ravel().tolist())) > LARGEST:
                 raise ModelError(f"{what} must be at most {LARGEST:g} {unit}, got {array.tolist()}")
         object.__setattr__(self, "mass", mass)
@@ -112,8 +112,8 @@ class Inertia:
 
     @classmethod
     def about_origin(cls, mass: float, center: ArrayLike, moment: ArrayLike) -> Inertia:
-        """From the rotational inertia about the body frame's origin instead of the centre of mass."""
-        c = vector(center, 3, "centre of mass", ModelError)
+        """From the rotational inertia about the body frame's origin instead of the center of mass."""
+        c = vector(center, 3, "center of mass", ModelError)
         m = number(mass, "mass", ModelError)
         return cls(m, c, _moment(moment) - m * (c @ c * np.eye(3) - np.outer(c, c)))
 

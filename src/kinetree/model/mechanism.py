@@ -462,7 +462,7 @@ def _too_far(links: Sequence[Link]) -> Iterator[str]:
     for link in links:
         places = {f"joint '{link.joint.name}': position": link.placement.position}
         if link.body.inertia.mass > 0.0:
-            places[f"body '{link.body.name}': centre of mass"] = link.body.inertia.center
+            places[f"body '{link.body.name}': center of mass"] = link.body.inertia.center
         for what, place in places.items():
             if max(map(abs, place.tolist())) > LONGEST:
                 place_told = place.tolist()

@@ -74,7 +74,7 @@ def _matter(
     inertia: ArrayLike | None,
     shape: Shape | None,
 ) -> Inertia:
-    """Mass, centre and moment of a payload in the frame that it is mounted on."""
+    """Mass, center and moment of a payload in the frame that it is mounted on."""
     what = f"payload '{name}'"
     if isinstance(mass, Inertia):
         if center is not None or inertia is not None:
@@ -100,7 +100,7 @@ def solid_inertia(mass: float, shape: Shape) -> Inertia:
     """Inertia of a homogeneous solid of the given shape, in the frame that the shape is placed in.
 
     Of an ellipsoid with half axes a, b, c: I_xx = m (b^2 + c^2) / 5. A capsule is a cylinder of mass m_c and
-    two half balls of mass m_s in all, whose centres of mass are 3 r / 8 beyond its ends.
+    two half balls of mass m_s in all, whose centers of mass are 3 r / 8 beyond its ends.
 
     >>> solid_inertia(2.0, Shape("box", (0.1, 0.2, 0.3))).moment.diagonal().round(6).tolist()
     [0.021667, 0.016667, 0.008333]
@@ -114,7 +114,7 @@ def solid_inertia(mass: float, shape: Shape) -> Inertia:
 
 
 def _moment(m: float, kind: str, size: Array) -> Array:
-    """Moments about the centre of the shape in its own axes."""
+    """Moments about the center of the shape in its own axes."""
     if kind == "box":
         return Inertia.box(m, size).moment
     if kind == "sphere":

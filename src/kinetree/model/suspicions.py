@@ -1,4 +1,4 @@
-"""Mechanisms that can exist and yet look wrong: degrees for radians, millimetres for metres, odd inertias."""
+"""Mechanisms that can exist and yet look wrong: degrees for radians, millimeters for meters, odd inertias."""
 
 from __future__ import annotations
 
@@ -96,21 +96,21 @@ def _millimetres(mechanism: Mechanism) -> Iterator[Suspicion]:
         joint, body = link.joint, link.body
         lengths = [
             ("joint", joint.name, "at", "sits", link.placement.position),
-            ("body", body.name, "center", "has its centre of mass", body.inertia.center),
+            ("body", body.name, "center", "has its center of mass", body.inertia.center),
         ]
         for kind, name, key, words, vector in lengths:
             distance = float(np.linalg.norm(vector))
             if distance > LONGEST_LINK:
                 yield Suspicion(
-                    "millimetres-as-metres", kind, name, key,
-                    f"{kind} '{name}' {words} {distance:g} m away; if millimetres are meant, write "
+                    "millimeters-as-meters", kind, name, key,
+                    f"{kind} '{name}' {words} {distance:g} m away; if millimeters are meant, write "
                     f"{distance / 1000:g}",
                 )  # fmt: skip
         for x in [*joint.lower, *joint.upper] if joint.is_slide else ():
             if np.isfinite(x) and abs(x) > LONGEST_LINK:
                 yield Suspicion(
-                    "millimetres-as-metres", "joint", joint.name, "lower" if x < 0 else "upper",
-                    f"joint '{joint.name}' translates to {x:g} m; if millimetres are meant, write "
+                    "millimeters-as-meters", "joint", joint.name, "lower" if x < 0 else "upper",
+                    f"joint '{joint.name}' translates to {x:g} m; if millimeters are meant, write "
                     f"{x / 1000:g}",
                 )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _gravity(mechanism: Mechanism) -> Iterator[Suspicion]:
 
 
 def inertia_suspicions(mechanism: Mechanism) -> Iterator[Suspicion]:
-    """Inertias that no body has, or none of the body's size and mass."""
+    """Unphysical inertias, or inertias that do not fit the body's size and mass."""
     for link, size in _sized(mechanism):
         name, inertia = link.body.name, link.body.inertia
         if inertia.mass == 0.0 or not inertia.moment.any():
@@ -169,7 +169,7 @@ def inertia_suspicions(mechanism: Mechanism) -> Iterator[Suspicion]:
             yield Suspicion(
                 "inertia-does-not-fit", "body", name, "inertia",
                 f"body '{name}' of {inertia.mass:g} kg has a radius of gyration of {radius:.3g} m, much "
-                f"{word} than its size of {size:.3g} m; inertia is in kg m^2 about the centre of mass",
+                f"{word} than its size of {size:.3g} m; inertia is in kg m^2 about the center of mass",
             )  # fmt: skip
 
 
@@ -267,14 +267,14 @@ def _useless(mechanism: Mechanism) -> Iterator[Suspicion]:
 
 
 def _radius_of_gyration(link: Link) -> float:
-    """The largest about an axis through the centre of mass (m); 0 without mass."""
+    """The largest about an axis through the center of mass (m); 0 without mass."""
     inertia = link.body.inertia
     largest = float(np.linalg.eigvalsh(inertia.moment)[-1])
     return float(np.sqrt(max(largest, 0.0) / inertia.mass)) if inertia.mass else 0.0
 
 
 def _sized(mechanism: Mechanism) -> Iterator[tuple[Link, float]]:
-    """Every link with the size of its body (m): its farthest known point from the centre of mass, twice."""
+    """Every link with the size of its body (m): its farthest known point from the center of mass, twice."""
     points: dict[str, list[Array]] = {link.body.name: [np.zeros(3)] for link in mechanism.links}
     for link in mechanism.links:
         if link.parent != WORLD:

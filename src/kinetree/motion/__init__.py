@@ -1,4 +1,4 @@
-"""Motion prediction: the best motion by optimisation of B-spline joint profiles.
+"""Motion prediction: the best motion by optimization of B-spline joint profiles.
 
 ``kt.Problem`` and ``kt.predict`` suffice at first; phases, refinements and the kinds of answers are here.
 

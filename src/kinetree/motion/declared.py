@@ -368,7 +368,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         "KeepOut", "keep_out", "a sphere that points of a body stay out of",
         (
             _body(),
-            Parameter("center", "vector", "Centre of the sphere, in the world or in another body", unit="m"),
+            Parameter("center", "vector", "Center of the sphere, in the world or in another body", unit="m"),
             Parameter("radius", "positive", "Radius", unit="m"),
             _POINTS,
             Parameter(
@@ -400,7 +400,7 @@ CONSTRAINTS: tuple[Declared, ...] = (
         "KeepOutBox", "keep_out_box", "a box that a capsule of a body stays out of",
         (
             _body(),
-            Parameter("center", "vector", "Centre of the box, in the world or in another body", unit="m"),
+            Parameter("center", "vector", "Center of the box, in the world or in another body", unit="m"),
             Parameter("size", "vector", "Edges of the box along its axes", unit="m"),
             Parameter("start", "vector", "Where the capsule begins on the body", ORIGIN, "m", "default 0"),
             Parameter("end", "vector", "Where the capsule ends", None, "m", "default the start: a sphere"),

@@ -41,7 +41,7 @@ class Canvas:
     ) -> None:
         """``height`` of the ground (m); ``seen``: the parts of the square axes' sides that are on paper;
         ``also``: points (k, 3) that are to be within the picture, too; ``marks``: draw those of joints and
-        centres of mass also over bodies that are drawn as they look.
+        centers of mass also over bodies that are drawn as they look.
         """
         self.ax, self.seen, self.marks = ax, np.array(seen), marks
         points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
@@ -221,7 +221,7 @@ class Canvas:
 
     @property
     def per_point(self) -> float:
-        """Metres per point of the paper."""
+        """Meters per point of the paper."""
         box = self.ax.bbox
         return float(2.0 * self.half * self.ax.figure.dpi / (72.0 * min(box.width, box.height)))
 

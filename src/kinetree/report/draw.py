@@ -1,4 +1,4 @@
-"""A picture of a mechanism: links, joints by kind, centres of mass, contact points, loops, ground."""
+"""A picture of a mechanism: links, joints by kind, centers of mass, contact points, loops, ground."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def draw(
 
     Without ``q`` the allowed pose nearest to zero is drawn; without ``ax`` a new pyplot figure is made.
     Bodies are drawn as their description shows them, with meshes (.stl, .obj; .dae and .glb need the extra
-    ``meshes``) and shapes in their colours; ``meshes`` is a folder to read mesh files from instead of where
+    ``meshes``) and shapes in their colors; ``meshes`` is a folder to read mesh files from instead of where
     the description had them. Bodies without shapes, or all if ``looks`` is False, are lines between their
     joints, plates if attached in three points or more, and where they float the box of equal inertia, in the
-    colours of their modules ([Shah2013], section 4.1). ``labels`` writes the joints' names; ``view`` is
+    colors of their modules ([Shah2013], section 4.1). ``labels`` writes the joints' names; ``view`` is
     elevation and azimuth (deg). A planar mechanism is seen along its normal.
 
     >>> from matplotlib.figure import Figure

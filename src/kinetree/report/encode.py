@@ -50,7 +50,7 @@ def ffmpeg() -> str:
 
 
 def _gif(pictures: Pictures, fps: float) -> bytes:
-    """A GIF that repeats; its colours are those of the first picture.
+    """A GIF that repeats; its colors are those of the first picture.
 
     Its clock counts hundredths of a second, so delays differ by one such that the whole lasts as long as it
     should.

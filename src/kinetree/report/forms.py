@@ -34,7 +34,7 @@ def body_form(mechanism: Mechanism, link: Link) -> Form:
     """Lines and faces of a body without shapes.
 
     A plate where it is attached in three or more points off one line, else lines from its origin. The last
-    body of a branch is a line to its far end if its joint carries it outside its centre of mass; else it,
+    body of a branch is a line to its far end if its joint carries it outside its center of mass; else it,
     like a floating body, is the box of equal inertia.
 
     >>> import kinetree as kt
@@ -72,9 +72,9 @@ def _distinct(points: Array) -> Array:
 
 
 def _far_end(inertia: Inertia) -> Array:
-    """Where a body that starts at its joint ends: beyond its centre by the half length of an equal rod.
+    """Where a body that starts at its joint ends: beyond its center by the half length of an equal rod.
 
-    c (1 + min(1, sqrt(3 c^T S c / m) / c^2)) with S the second moment about the centre; 2 c for a rod.
+    c (1 + min(1, sqrt(3 c^T S c / m) / c^2)) with S the second moment about the center; 2 c for a rod.
     """
     c, square = inertia.center, float(inertia.center @ inertia.center)
     along = float(c @ _spread(inertia) @ c)
@@ -83,7 +83,7 @@ def _far_end(inertia: Inertia) -> Array:
 
 
 def _spread(inertia: Inertia) -> Array:
-    """Second moment about the centre of mass per mass (m^2); zero for a body without mass."""
+    """Second moment about the center of mass per mass (m^2); zero for a body without mass."""
     if inertia.mass == 0.0:
         return np.zeros((3, 3))
     spread: Array = (0.5 * np.trace(inertia.moment) * np.eye(3) - inertia.moment) / inertia.mass

@@ -60,7 +60,7 @@ class Frames:
     """T frames of a motion with B bodies and C contact points, in the world.
 
     ``time`` (T,) in s; ``position`` (T, B, 3) in m and ``quaternion`` (T, B, 4) as w, x, y, z of the body
-    frames, neighbours never more than half a turn apart; ``center_of_mass`` (T, 3). Where the result has
+    frames, neighbors never more than half a turn apart; ``center_of_mass`` (T, 3). Where the result has
     them: forces of the ground ``contact_force`` (T, C, 3) in N at ``contact_position`` (T, C, 3), whether a
     point is ``touching`` (T, C), or the ground's force on feet ``foot_force`` (T, F, 3) at ``foot_point``
     (T, F, 3); the ``center_of_pressure`` (T, 3), NaN where there is none, and the force

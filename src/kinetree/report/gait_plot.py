@@ -38,7 +38,7 @@ def plot_gait(
     """Draw the cycle of a leg and return the matplotlib figure: one row each for angles, ground reactions,
     moments, powers and sizes of joint forces, as far as the gait has them.
 
-    ``gait`` is a result of walking or its cycle. Grey bands are one and two standard deviations round the
+    ``gait`` is a result of walking or its cycle. Gray bands are one and two standard deviations round the
     mean of the measured ``data`` ("arnold5", "opencap10" or None); r is the correlation with the mean. Powers
     have no band: the data are means and deviations of angles and moments, so a dotted line shows the power of
     the mean curves. Joint forces were not measured. A thin line marks the end of stance.
@@ -97,5 +97,5 @@ def _head(figure: Figure, cycle: GaitCycle, data: Measured | None) -> None:
     stance = f", stance {cycle.stance:.1f} %" if np.isfinite(cycle.stance) else ""
     text = f"gait cycle of {cycle.duration:.3g} s{stance}"
     if data is not None:
-        text += f"; grey: {data.source}, ±1 and ±2 SD"
+        text += f"; gray: {data.source}, ±1 and ±2 SD"
     figure.suptitle(text, fontsize=9.5, color=INK)

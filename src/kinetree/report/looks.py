@@ -1,4 +1,4 @@
-"""What bodies look like by their description: meshes and primitive shapes as coloured triangles."""
+"""What bodies look like by their description: meshes and primitive shapes as colored triangles."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def draw_legend(canvas: Canvas, shot: Skeleton) -> None:
     kinds = dict.fromkeys(joint.kind for joint in marked if not joint.kind.is_free)
     entries = [_entry(x.name, x.marker, INK if x.marker_filled else PAPER, INK, 6.0) for x in kinds]
     if shot.weights(canvas.marks):
-        entries.append(_entry("centre of mass", "o", INK, None, 3.5))
+        entries.append(_entry("center of mass", "o", INK, None, 3.5))
     if len(shot.contacts) and (canvas.marks or not shot.has_looks):
         entries.append(_entry("contact point", "v", ALERT, None, 4.5))
     if shot.springs:

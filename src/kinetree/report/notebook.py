@@ -43,7 +43,7 @@ def mechanism_html(mechanism: Mechanism) -> str:
 
 
 def problem_html(problem: Problem) -> str:
-    """A problem as HTML: how large it is, what it minimises, and the families of its constraints."""
+    """A problem as HTML: how large it is, what it minimizes, and the families of its constraints."""
     rows = [("minimize", f"{term.weight:g} {term.family}") for term in problem.objective]
     rows += [(f"{count}", family) for family, count in problem.families.items()]
     return element("div", element("b", repr(problem)), _shortened(("rows", "term"), rows))

@@ -1,4 +1,4 @@
-"""The colours that all pictures share."""
+"""The colors that all pictures share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORCE_COLOR, REACTION_COLOR, CENTER_COLOR = "#c23b3b", "#d9822b", "#22303c"
 
 
 def module_color(module: int) -> str:
-    """The colour of the bodies of a module ([Shah2013], section 4.1).
+    """The color of the bodies of a module ([Shah2013], section 4.1).
 
     >>> module_color(1) == module_color(1 + len(MODULE_COLORS))
     True

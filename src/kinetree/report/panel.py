@@ -23,7 +23,7 @@ RARE, MANY_TIMES = 0.05, 1e5  # share of the values that may be odd; ratio from 
 
 
 class Line(NamedTuple):
-    """Values (k,) over time (k,) with a name; ``look``: numbers of its colour and its dashes."""
+    """Values (k,) over time (k,) with a name; ``look``: numbers of its color and its dashes."""
 
     label: str
     time: Array
@@ -103,7 +103,7 @@ def quiet_frame(ax: Any) -> None:
 
 
 def draw_lines(ax: Any, lines: Sequence[Line], **style: Any) -> list[Any]:
-    """The lines alone, each in its own colour and dashes; a single value is a dot."""
+    """The lines alone, each in its own color and dashes; a single value is a dot."""
     drawn = []
     for k, line in enumerate(lines):
         hue, dash = divmod(k, len(LINE_COLORS))[::-1] if line.look is None else line.look

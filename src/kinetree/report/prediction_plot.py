@@ -140,7 +140,7 @@ def _prices(prediction: Prediction) -> Iterator[Panel]:
 
 
 def _price(bound: ActiveBound) -> Line:
-    """Steps of equal width: neighbouring samples share a price at will, only their sum has a meaning."""
+    """Steps of equal width: neighboring samples share a price at will, only their sum has a meaning."""
     grid, price = np.array(bound.grid), np.zeros(len(bound.grid))
     price[np.searchsorted(grid, bound.times)] = np.negative(bound.prices)
     cells = np.concatenate([grid[:1], (grid[1:] + grid[:-1]) / 2.0, grid[-1:]])

@@ -96,7 +96,7 @@ def _shaded(
     colors: Array,
     size: tuple[int, int],
 ) -> np.ndarray:
-    """Colours of the pixels that a triangle owns; surfaces are lit on both sides."""
+    """Colors of the pixels that a triangle owns; surfaces are lit on both sides."""
     width, height = size
     picture = np.zeros((width * height, 4), dtype=np.uint8)
     pixel = np.flatnonzero(owner >= 0)

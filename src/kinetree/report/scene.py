@@ -37,7 +37,7 @@ THICK, SLENDER, THINNEST = (
 class SceneBody:
     """A body: ``shapes`` (box, cylinder, sphere, capsule, ellipsoid: ``Shape``) and ``solids`` in its frame.
 
-    ``center`` (3,) is its centre of mass, ``color`` that of its module.
+    ``center`` (3,) is its center of mass, ``color`` that of its module.
     """
 
     name: str

@@ -37,7 +37,7 @@ class JointMark:
 
 @dataclass(frozen=True, eq=False)
 class BodyMark:
-    """A body in the world: origin, ``lines`` (k, 2, 3), ``faces`` (polygons), centre of mass and mass.
+    """A body in the world: origin, ``lines`` (k, 2, 3), ``faces`` (polygons), center of mass and mass.
 
     ``look`` are the surfaces of its description in its frame, which is at ``place``; then it has no faces.
     """
@@ -115,7 +115,7 @@ class Skeleton:
         return any(body.look is not None for body in self.bodies)
 
     def weights(self, marks: bool) -> list[BodyMark]:
-        """Bodies whose centre of mass is marked: those with mass, unless it is inside what they look like."""
+        """Bodies whose center of mass is marked: those with mass, unless it is inside what they look like."""
         plain = marks or not self.has_looks
         return [body for body in self.bodies if body.mass > 0 and (plain or body.is_plain)]
 

@@ -1,4 +1,4 @@
-"""Surfaces made of triangles: colours, smooth normals, and coarser copies of fine ones."""
+"""Surfaces made of triangles: colors, smooth normals, and coarser copies of fine ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def face_normals(corners: Array, triangles: np.ndarray) -> Array:
 
 
 def smooth_normals(corners: Array, triangles: np.ndarray) -> Array:
-    """A unit normal (m, 3, 3) at each corner of each triangle: the mean of neighbours that bend gently.
+    """A unit normal (m, 3, 3) at each corner of each triangle: the mean of neighbors that bend gently.
 
     >>> square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
     >>> smooth_normals(square, np.array([[0, 1, 2], [0, 2, 3]]))[1, 0].tolist()

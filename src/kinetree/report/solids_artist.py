@@ -15,7 +15,7 @@ FINEST = 2400  # pixels along a side of what is drawn, before it is halved
 
 
 class SolidsArtist(Artist):
-    """Triangles (m, 3, 3) in the world with normals and colours (m, 3)."""
+    """Triangles (m, 3, 3) in the world with normals and colors (m, 3)."""
 
     def __init__(self, triangles: Array, normals: Array, colors: Array, alpha: float, zorder: float) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ def _directions(matrix: Array) -> tuple[Array, Array, Array]:
 def placed_solids(
     parts: list[tuple[Solid, Array, Array, Array]], alpha: float, zorder: float
 ) -> SolidsArtist | None:
-    """One artist of surfaces, each with rotation (3, 3), position (3,) and colour (3,); None without any."""
+    """One artist of surfaces, each with rotation (3, 3), position (3,) and color (3,); None without any."""
     if not parts:
         return None
     triangles, normals, colors = [], [], []

@@ -1,6 +1,6 @@
 """Pictures of DeNOC matrices: which entries are zero because their modules are on different branches.
 
-Entries have the colour of their column's module, as in :func:`kinetree.report.draw.draw`. Zeros inside the
+Entries have the color of their column's module, as in :func:`kinetree.report.draw.draw`. Zeros inside the
 block of two modules that feel each other are pale; the blocks of modules on different branches stay white
 (branch-induced sparsity; [Shah2013], eqs. 4.29, 5.21 and 5.34).
 """

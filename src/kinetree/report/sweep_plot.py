@@ -392,7 +392,7 @@ def _columns(result: Result, names: list[str]) -> list[str]:
 
 
 def _parallel(result: Result, names: list[str]) -> Any:
-    """Every case as a line across axes and measures, coloured by the last."""
+    """Every case as a line across axes and measures, colored by the last."""
     columns = _columns(result, names)
     values = np.stack([_column(result, name) for name in columns], axis=1)
     values = values[np.isfinite(values).all(axis=1)][:LARGE]

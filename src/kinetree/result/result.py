@@ -183,7 +183,7 @@ class Result:
     ) -> Figure:
         """Plot variables over time, the most telling ones unless named, and return the matplotlib Figure.
 
-        ``joints`` selects some of the degrees of freedom; ``ax`` takes one variable into axes of one's own;
+        ``joints`` selects some of the degrees of freedom; ``ax`` draws one variable into given axes;
         ``show`` opens a window. A sweep is drawn as its kind suggests, or as ``kind`` says: "heat_map",
         "curves", "bands", "distribution", "optima", "pareto", "sensitivity", "parallel", "scatter".
         """

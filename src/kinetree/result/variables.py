@@ -52,7 +52,7 @@ KNOWN: dict[str, Quantity] = {
     "reaction": Quantity(WRENCH, "{component_unit}", "wrench of the parent on the body, at its origin", True),
     "wrench": Quantity(WRENCH, "{component_unit}", "external wrench on the body, at its origin"),
     "body_position": Quantity(("time", "body", "axis"), "m", "origin of the body in the world"),
-    "center_of_mass": Quantity(("time", "axis"), "m", "centre of mass of the whole mechanism"),
+    "center_of_mass": Quantity(("time", "axis"), "m", "center of mass of the whole mechanism"),
     "linear_momentum": Quantity(("time", "axis"), "kg m/s", "linear momentum"),
     "angular_momentum": Quantity(("time", "axis"), "kg m^2/s", "angular momentum"),
     "contact_force": Quantity(CONTACT_VECTOR, "N", "ground force on the contact point"),
@@ -60,7 +60,7 @@ KNOWN: dict[str, Quantity] = {
     "slip_velocity": Quantity(CONTACT_VECTOR, "m/s", "tangential velocity of a touching contact point", True),
     "penetration": Quantity(CONTACT, "m", "penetration of the contact point into the ground"),
     "touching": Quantity(CONTACT, "1", "whether the contact point touches the ground"),
-    "center_of_pressure": Quantity(("time", "axis"), "m", "centre of pressure on the ground", True),
+    "center_of_pressure": Quantity(("time", "axis"), "m", "center of pressure on the ground", True),
     "loop_error": Quantity(("time", "loop"), "m", "distance between the two sides of the loop's joint"),
     "loop_force": Quantity(
         ("time", "loop", "component"),

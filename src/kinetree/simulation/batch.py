@@ -64,7 +64,7 @@ def simulate_batch(
     of the bodies in each motion, whose moments of inertia change with them; models inside controllers keep
     the mechanism's own. The answer has the dimensions rollout, time, joint, with energies and an audit of
     the worst among the motions: balance of energy, and how well loops stay closed. Four motions share their
-    steps, so a motion's last digits depend on its neighbours, never on the number of threads; with closed
+    steps, so a motion's last digits depend on its neighbors, never on the number of threads; with closed
     loops each has steps of its own. No events are watched for, no Euler sequences switched: a motion must
     not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with
     fixed steps it is an error there, which is watched for one motion at a time.

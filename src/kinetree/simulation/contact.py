@@ -104,7 +104,7 @@ def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: Array
 def _on_terrain(
     mechanism: Mechanism, ground: Ground, names: tuple[str, ...], q: Array, qd: Array
 ) -> tuple[Array, ...]:
-    """Centres, places, velocities; heights along the normal; directions (..., p, 3, 3); foot on the plane.
+    """Centers, positions, velocities; heights along the normal; directions (..., p, 3, 3); foot on the plane.
 
     Place and normal of a round point depend on each other, and are found in turn.
     """
@@ -133,7 +133,7 @@ def _on_terrain(
 def _points(
     mechanism: Mechanism, names: tuple[str, ...], q: Array, qd: Array, up: Array
 ) -> tuple[Array, Array, Array]:
-    """Centres, places of contact, velocities of these in the world, (..., p, 3); ``up`` likewise or (3,)."""
+    """Centers, contact positions, velocities of these in the world, (..., p, 3); ``up`` likewise or (3,)."""
     known = {point.name: point for point in mechanism.contact_points}
     points = [known[name] for name in names]
     bodies = [mechanism.body_index(point.body) for point in points]

@@ -45,7 +45,7 @@ class Simulator:
     """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
 
     ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself.
-    ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimisation, real time.
+    ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimization, real time.
     ``audit`` judges the last run on request, by the ``verdicts`` of :func:`kinetree.simulate`.
     Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
     "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` names

@@ -75,7 +75,7 @@ def _rates(system: System, t: float, y: Array) -> Array | None:
 
 
 def eigenvalues(J: Array) -> Any:
-    """Of the linearised system with the `slopes` J (n + more, 2 n + more), in 1/s."""
+    """Of the linearized system with the `slopes` J (n + more, 2 n + more), in 1/s."""
     n = J.shape[1] - J.shape[0]
     speeds = np.eye(n, J.shape[1], n)  # positions change by velocities
     return np.asarray(np.linalg.eigvals(np.vstack([speeds, J])))

@@ -35,7 +35,7 @@ class Verdicts:
     ``position`` (rad, m) beyond the joints' limits, ``position_at_stops`` where stops meet the joints there;
     ``velocity`` and ``effort`` as parts of the limit beyond it. Of a floating base under a controller on the
     ground: ``tilt`` (rad) and ``height``, the part of its height above the feet that it loses, both beyond
-    the motion asked for. ``depth`` (m) of bodies in the ground below the deepest contact point. ``growth``:
+    the reference motion. ``depth`` (m) of bodies in the ground below the deepest contact point. ``growth``:
     the error of control at the end beside the motion that was asked for, or beside the error at the start.
 
     >>> Verdicts(tilt=0.5, effort=None).position
@@ -332,7 +332,7 @@ def _body_points(mechanism: Mechanism, ground: Ground) -> Iterator[tuple[str, st
     for link in mechanism.links:
         if link.body.inertia.mass > 0.0:  # bodies without mass are frames between joints
             yield link.body.name, "the origin", np.zeros(3)
-            yield link.body.name, "the centre of mass", np.asarray(link.body.inertia.center)
+            yield link.body.name, "the center of mass", np.asarray(link.body.inertia.center)
     for point in mechanism.contact_points:
         if point.name not in used:
             yield point.body, f"the point '{point.name}'", point.position

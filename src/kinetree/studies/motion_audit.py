@@ -44,7 +44,7 @@ def momentum_rate(mechanism: Mechanism, q: Array, qd: Array, qdd: Array) -> Arra
 
 
 def momentum_check(mechanism: Mechanism, q: Array, qd: Array, qdd: Array, force: Array) -> Check:
-    """Rate of momentum less the ground's force (m, 3) and the weight, beside the weight."""
+    """Rate of momentum minus the ground force (m, 3) and the weight, relative to the weight."""
     weight = mechanism.mass * mechanism.gravity
     apart = np.abs(momentum_rate(mechanism, q, qd, qdd) - force - weight).max() / np.linalg.norm(weight)
     return Check.within(

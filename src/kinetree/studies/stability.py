@@ -47,7 +47,7 @@ DOCUMENT: dict[str, tuple[float, ...]] = {  # [Mohan2007], Table 3: s until a jo
 class Growth:
     """How errors of the forced motion grow by themselves, at times (k,), whatever computes them.
 
-    ``rate`` (k,) in 1/s: largest real part of an eigenvalue of the linearised equations of motion;
+    ``rate`` (k,) in 1/s: largest real part of an eigenvalue of the linearized equations of motion;
     ``amplification`` (k,): error of the angles at t per error of the angles at 0 (spectral norm).
     """
 
@@ -269,7 +269,7 @@ def _whole(
 
 
 def error_growth(motion: ForcedMotion, spacing: float = SPACING) -> Growth:
-    """Growth of small errors of the forced motion: the linearised equations x' = A(t) x along it."""
+    """Growth of small errors of the forced motion: the linearized equations x' = A(t) x along it."""
     steps, n = max(round(motion.duration / spacing), 8), motion.mechanism.n_dof
     fine = np.linspace(0.0, motion.duration, 2 * steps + 1)
     wanted, torque = motion.at(fine), motion.torque(fine)

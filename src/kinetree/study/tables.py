@@ -204,7 +204,7 @@ class ModelErrorTable(Table):
     seed: Seed = Field(0, description="Seed of the errors.")
     mass: Number = Field(0.1, description="Largest relative error of masses.")
     inertia: Number = Field(0.1, description="Largest relative error of moments of inertia.")
-    center: Number = Field(0.01, description="Largest error of centres of mass along each axis (m).")
+    center: Number = Field(0.01, description="Largest error of centers of mass along each axis (m).")
     tilt: Number = Field(0.0, description="Largest error of principal axes (rad).")
     friction: Number = Field(0.0, description="Largest relative error of friction.")
 

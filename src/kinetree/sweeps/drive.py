@@ -147,7 +147,7 @@ class Drive:
             answer = job.result()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a worker that was lost with its cases, or a cancelled job
+        except BaseException as error:  # a worker that was lost with its cases, or a canceled job
             self._lost(order, error)
             return
         if isinstance(answer, Refused):

@@ -27,7 +27,7 @@ from kinetree.sweeps.plan import Plan
 if TYPE_CHECKING:
     from kinetree.sweeps.case import CaseOutcome, Job
 
-BLOCK = 512  # cases of one batch; fixed, as neighbours in lanes share their steps
+BLOCK = 512  # cases of one batch; fixed, as neighbors in lanes share their steps
 VARIABLES = (
     "q", "qd", "kinetic_energy", "potential_energy", "actuator_work", "joint_work", "external_work",
     "energy_error",

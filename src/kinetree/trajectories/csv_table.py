@@ -15,7 +15,7 @@ Line = tuple[int, list[str]]
 def read_lines(file: str, what: str) -> list[Line]:
     """Number and cells of all lines that say something, the header first; ``what`` the file should hold.
 
-    Empty lines and lines that start with # are passed over.
+    Empty lines and lines that start with # are ignored.
     """
     check_readable(Path(file), "table of numbers")
     try:

@@ -61,7 +61,7 @@ def read_csv(path: str | os.PathLike[str], joint_names: Sequence[str] | None = N
 
     Columns ``joint1:velocity`` and ``joint1:acceleration`` may give the rates, for all joints or for none.
     ``joint_names`` (a mechanism's, say) sets the order of the coordinates and must all be there; without it
-    the order is that of the file. Empty lines and lines that start with # are passed over.
+    the order is that of the file. Empty lines and lines that start with # are ignored.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

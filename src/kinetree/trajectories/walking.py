@@ -54,7 +54,7 @@ def legged_gait(
 
     [Shah2013], appendix B. ``legs`` describe the legs; without them joints called hip1, knee1, ankle1, ...
     are looked for, and else limbs with contact points at their ends. Legs of ``groups`` 0 and 1 take turns:
-    group 0 supports first. Without groups neighbours alternate along each side, which is a walk on two legs,
+    group 0 supports first. Without groups neighbors alternate along each side, which is a walk on two legs,
     a trot on four, a tripod gait on six. ``posture`` (n_dof,) gives the trunk's attitude and all joints that
     do not walk; without it the trunk is turned such that the legs hang down when their joints are at zero.
     The base may also be a planar joint whose plane holds ``forward`` and up. The ground is at
@@ -166,7 +166,7 @@ def _counted(mechanism: Mechanism, count: int) -> tuple[Leg, ...]:
 
 
 def _groups(legs: tuple[LegGeometry, ...], parameters: GaitParameters) -> tuple[int, ...]:
-    """Neighbours on a side alternate, and so do opposite legs; y0 shows which of two legs begins."""
+    """Neighbors on a side alternate, and so do opposite legs; y0 shows which of two legs begins."""
     if len(legs) == 2 and abs(legs[0].hip[1] - legs[1].hip[1]) <= MISS:
         return 0, 1
     middle = np.mean([leg.hip[1] for leg in legs])

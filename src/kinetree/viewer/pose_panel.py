@@ -175,7 +175,7 @@ class PosePanel:
         self._moved()
 
     def tell(self, q: Array, mechanism: Mechanism | None = None) -> None:
-        """Write what holds the pose q against gravity, its energy and its centre of mass."""
+        """Write what holds the pose q against gravity, its energy and its center of mass."""
         mechanism = self.mechanism if mechanism is None else mechanism  # the same, maybe in other gravity
         units = [("rad", "N m") if turns else ("m", "N") for turns in self.travel.turns]
         rows = [
@@ -205,7 +205,7 @@ def _whole(mechanism: Mechanism, q: Array) -> list[tuple[str, str, str]]:
     rows = [
         ("mass", f"{mechanism.mass:.4g} kg", ""),
         ("potential energy", f"{float(potential_energy(mechanism.opened(), q)):.5g} J", ""),
-        ("centre of mass", center, ""),
+        ("center of mass", center, ""),
     ]
     if mechanism.loops:
         open_by = gaps(skeleton(mechanism, q))

@@ -215,9 +215,9 @@ class RunPanel:
             self._end("")
             self._failed(str(error))
         except KeyboardInterrupt:
-            self._end("Cancelled.")
+            self._end("Canceled.")
         else:
-            self._end("Done." if result.complete else f"Cancelled at t = {result.stopped_at:.3f} s.")
+            self._end("Done." if result.complete else f"Canceled at t = {result.stopped_at:.3f} s.")
             self._finished(result)
 
     def _end(self, text: str) -> None:

@@ -28,7 +28,7 @@ JOINT, POINT = 0.023, 0.011  # radius of a joint's mark and of a point, of the m
 
 
 def rgb(color: str) -> tuple[int, int, int]:
-    """The three bytes of a colour such as "#2f6db5".
+    """The three bytes of a color such as "#2f6db5".
 
     >>> rgb("#2f6db5")
     (47, 109, 181)
@@ -83,7 +83,7 @@ class Stage:
     # ---- what moves -----------------------------------------------------------------------------------
 
     def pose(self, position: Array, turn: Array, center: Array) -> None:
-        """Put the bodies at positions (B, 3) with quaternions (B, 4), and the mark of the centre of mass."""
+        """Put the bodies at positions (B, 3) with quaternions (B, 4), and the mark of the center of mass."""
         with self.server.atomic():
             for frame, x, unit in zip(self._bodies, position, turn, strict=True):
                 frame.position, frame.wxyz = tuple(x), tuple(unit)

@@ -93,7 +93,7 @@ def places(subject: Subject, scene: Scene) -> Array:
 
 
 def level_places(motion: Frames, scene: Scene) -> Array:
-    """The places (T, 3) of the centre of mass without their heights: walking must not rock the eye."""
+    """The places (T, 3) of the center of mass without their heights: walking must not rock the eye."""
     center = motion.center_of_mass
     level: Array = center - (center @ scene.up)[:, None] * scene.up
     return level

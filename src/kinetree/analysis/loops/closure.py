@@ -138,7 +138,7 @@ class Closure:
         near = place - 1 if len(at) == 1 else np.where(s - at[place - 1] <= at[place] - s, place - 1, place)
         hasty = self.hasty and len(at) > 1
         q, reached = self._followed(poses[near], u, s, hasty=hasty)
-        while not hasty and not reached.all():  # from neighbours that were reached
+        while not hasty and not reached.all():  # from neighbors that were reached
             there, missing = np.flatnonzero(reached), np.flatnonzero(~reached)
             if not len(there):
                 break

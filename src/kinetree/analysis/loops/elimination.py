@@ -1,6 +1,6 @@
 """The order in which [[M, J^T], [J, 0]] is eliminated, found once for each mechanism, as a list of updates.
 
-Fewest neighbours first (minimum degree: Tinney and Walker 1967), but a row of J only after all motions that
+Fewest neighbors first (minimum degree: Tinney and Walker 1967), but a row of J only after all motions that
 it contains: then pivots of motions stay positive and those of rows negative in every pose, because M is
 positive definite, and they vanish only where constraints lose rank. A row that goes before one of its motions
 meets zero pivots at ordinary poses.
@@ -79,7 +79,7 @@ def operations(pattern: list[set[int]], n_motions: int) -> int:
 def _ordered(pattern: list[set[int]], n: int) -> tuple[list[int], list[set[int]]]:
     """Unknowns in the order of elimination, and for each the unknowns below its pivot.
 
-    Those with fewest neighbours first, rows after their motions.
+    Those with fewest neighbors first, rows after their motions.
     """
     near = [set(found) - {i} for i, found in enumerate(pattern)]
     waiting = [sum(j < n for j in found) if i >= n else 0 for i, found in enumerate(near)]

@@ -161,7 +161,7 @@ def _torques(
 
 # ---- the base -------------------------------------------------------------------------------------------
 def _freed(tree: Tree, M: Composite | None, w: Wrench) -> Wrench:
-    """Twist rate [omega-dot; a] of M~_0 [omega-dot; a] = -[n; f]: the centre of mass goes its own way."""
+    """Twist rate [omega-dot; a] of M~_0 [omega-dot; a] = -[n; f]: the center of mass goes its own way."""
     if M is None or M.m.value == 0.0:
         raise SingularityError("the acceleration of the base is not defined: nothing has mass")
     (J, rho, m), (n, f) = M, w

@@ -227,7 +227,7 @@ class DenocMatrices(DenocKinematics):
     def A_hat(self, j: int, i: int) -> Array:
         """Articulated module-twist propagation from module i to j: eqs. 5.45 and 5.46.
 
-        Phi_h of every module h on the way stands transposed between its neighbours; 5.45 lacks the transpose.
+        Phi_h of every module h on the way stands transposed between its neighbors; 5.45 lacks the transpose.
         """
         h = self.block(j).parent
         if j == i or h is None or h == i or not self.upstream(j, i):

@@ -1,6 +1,6 @@
-"""Segments of the human body: masses, centres, radii of gyration, lengths (de Leva 1996), and stature.
+"""Segments of the human body: masses, centers, radii of gyration, lengths (de Leva 1996), and stature.
 
-Masses, centres and radii are those of table 4 of P. de Leva (1996), Adjustments to Zatsiorsky-Seluyanov's
+Masses, centers and radii are those of table 4 of P. de Leva (1996), Adjustments to Zatsiorsky-Seluyanov's
 segment inertia parameters, J. Biomech. 29, 1223-1230; so are the lengths, those of the mean man of 1.741 m
 and woman of 1.735 m. Heights of the ankle, widths of hips and shoulders are round figures of adults.
 """
@@ -23,7 +23,7 @@ HEIGHTS = (1.2, 2.3)  # m: people who are smaller or taller have other proportio
 MASSES = (25.0, 250.0)  # kg
 LEAST_INDEX, LARGEST_INDEX = 12.0, 60.0  # kg/m^2, body mass index
 REFERENCE = {"male": 1.741, "female": 1.735}  # m, stature of de Leva's means
-# mass, centre of mass from the first end, radii of gyration about the fore-aft, the lateral and the long
+# mass, center of mass from the first end, radii of gyration about the fore-aft, the lateral and the long
 # axis, all as shares of body mass and length; then the length (m) of the mean person
 _MALE = {
     "head": (0.0694, 0.5002, 0.303, 0.315, 0.261, 0.2429),  # vertex to cervicale
@@ -71,7 +71,7 @@ PERCENTILES = {
 class Segment:
     """One segment: ``mass`` (kg), ``length`` (m), ``center`` from its first end and ``radii`` of gyration.
 
-    Centre and the three radii, about the fore-aft, the lateral and the long axis, are shares of the length.
+    Center and the three radii, about the fore-aft, the lateral and the long axis, are shares of the length.
     """
 
     mass: float

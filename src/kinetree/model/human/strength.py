@@ -16,7 +16,7 @@ from kinetree.model.human.segments import SIDES, checked_sex, checked_size
 AGES = ("18-25", "55-65", ">65")
 # c1 ... c6 by joint, sex and age, of the muscles that extend it (torque < 0), then of those that flex it: D.
 # E. Anderson, M. L. Madigan, M. A. Nussbaum (2007), Maximum voluntary joint torque as a function of joint
-# angle and angular velocity, J. Biomech. 40, 3105-3113; the figures as they are coded in RBDL (zlib licence)
+# angle and angular velocity, J. Biomech. 40, 3105-3113; the figures as they are coded in RBDL (zlib license)
 _C = {
     ("hip", "male"): (
         ((0.161, 0.958, 0.932, 1.578, 3.190, 0.242), (0.113, 0.738, -0.214, 2.095, 4.267, 0.218)),

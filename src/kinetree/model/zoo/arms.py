@@ -30,7 +30,7 @@ def two_link(
     """Planar arm with two revolute joints about z, for minimum-time and lifting motions.
 
     [Barman2020], section 4.1, Tables 4.1 and 4.2; [Xiang2009], Tables 1 and 2. ``center`` is the distance of
-    the centre of mass from the joint (default: half the length), ``inertia`` the moment about it; drives give
+    the center of mass from the joint (default: half the length), ``inertia`` the moment about it; drives give
     +-10 N m. Gravity is zero in the minimum-time problems; lifting ([Xiang2009], section 6.4) has (0,
     -9.8062, 0). Open: moments about x and y, which the plane does not feel; chosen equal to that about z.
     """
@@ -53,7 +53,7 @@ def two_link_prismatic(
     """Planar arm that slides along z of the world, then turns.
 
     [Barman2020], section 4.2, Tables 4.3 and 4.4; motion in a horizontal plane, drives give +-10 N and +-10 N
-    m. Centres of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
+    m. Centers of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
     pi/2 + q2; chosen: q2, and ``theta2`` adds a constant. The sliding coordinate is d1 itself. Moments
     about x and y: chosen equal to that about z.
     """
@@ -103,9 +103,9 @@ def gripper() -> Mechanism:
 def kuka_kr5(com: str = "origin") -> Mechanism:
     """Industrial robot KUKA KR5 Arc with six revolute joints.
 
-    [Shah2013], section 6.2.2, Table 6.6; gravity along -z. Open: the centres of mass; ``com`` puts them at
+    [Shah2013], section 6.2.2, Table 6.6; gravity along -z. Open: the centers of mass; ``com`` puts them at
     the "origin" of the link frames or at the "midpoint" between a frame's origin and the next one's. The
-    inertia is read as about the centre of mass in link axes. That of link 6 violates the triangle
+    inertia is read as about the center of mass in link axes. That of link 6 violates the triangle
     inequality as printed and is kept.
     """
     if com not in ("origin", "midpoint"):
@@ -157,7 +157,7 @@ def _pair(values: ArrayLike, what: str) -> Array:
 def ur5() -> Mechanism:
     """UR5 by Universal Robots: six revolute joints, 0.85 m of reach, with limits and frames of its URDF.
 
-    Masses, centres, inertias, places of joints and limits as in the URDF ``ur5_robot`` of the package
+    Masses, centers, inertias, places of joints and limits as in the URDF ``ur5_robot`` of the package
     example-robot-data 6.0, the ROS-Industrial description of the arm. Open: armature and friction, which it
     does not have.
     """

@@ -96,7 +96,7 @@ def _rotation(rng: np.random.Generator) -> Any:
 
 
 def _inertia(rng: np.random.Generator) -> Inertia:
-    """A body with second moments m R diag(s^2) R^T about its centre: I = tr(S) 1 - S, always physical."""
+    """A body with second moments m R diag(s^2) R^T about its center: I = tr(S) 1 - S, always physical."""
     mass, R, spread = rng.uniform(0.5, 3.0), _rotation(rng), rng.uniform(0.05, 0.2, 3)
     S = mass * (R * spread**2) @ R.T
     moment = np.trace(S) * np.eye(3) - S

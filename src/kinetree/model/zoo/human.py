@@ -133,7 +133,7 @@ class _Person:
         for name, height, inertia, shape in rows:
             body = self._joint(body, name, BODY[name], (0, 0, height)).body(name, inertia, [shape])
         whole, e = parts["head"].inertia((0, 0, self.head), (0, 0, 0)), self.head
-        neck_at, head_at = 0.12 * e, 0.38 * e  # centre of the neck, joint of the head
+        neck_at, head_at = 0.12 * e, 0.38 * e  # center of the neck, joint of the head
         neck_part, head_part = _split(whole, NECK_SHARE, (0, 0, neck_at - whole.center[2]))
         neck = self._joint(body, "neck", BODY["neck"], (0, 0, up / 2)).body(
             "neck", neck_part, [_between((0, 0, -0.02 * e), (0.02 * e, 0, head_at), 0.052 * g)]
@@ -253,9 +253,9 @@ class _Person:
 
 
 def _split(whole: Inertia, share: float, offset: Any) -> tuple[Inertia, Inertia]:
-    """Two bodies that are one together: the first has a share of the mass, its centre off the common one.
+    """Two bodies that are one together: the first has a share of the mass, its center off the common one.
 
-    I = I_1 + I_2 + m_1 (d_1.d_1 - d_1 d_1^T) + m_2 (...), the rest of I shared like the mass. Centres are not
+    I = I_1 + I_2 + m_1 (d_1.d_1 - d_1 d_1^T) + m_2 (...), the rest of I shared like the mass. Centers are not
     further apart than the whole's extent along the offset leaves for both.
     """
     a = np.array(offset, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Legged robots of [Shah2013], chapters 6 and 7. Unless said otherwise x is forward, y to the left, z up.
 
 The book gives lengths and masses; shapes, and where hips and feet sit, only in figures. Chosen throughout:
-legs are slender rods that hang straight down at q = 0, and a trunk on a free joint stands with its centre of
+legs are slender rods that hang straight down at q = 0, and a trunk on a free joint stands with its center of
 mass at the origin, with the coordinates x, y, z and the YXZ Euler angles. Robots that walk touch the ground
 with their feet and, when they fall, with corners of the trunk and with their knees ([Shah2013], section D.2).
 """
@@ -28,7 +28,7 @@ def biped_fixed() -> Mechanism:
     [Shah2013], section 6.2.3, Table 6.7. From the supporting ankle (roll, pitch) over knee, hip, trunk, hip
     and knee to the swinging ankle. Open, chosen: thighs of 0.5 m (Table 6.7 has 0.6, section 7.2.2 has 0.5),
     trunk a cube of 0.1 m with the hips in its sides at +-0.05 m, feet plates of 0.15 m x 0.1 m with their
-    centre at the ankle, axis orders YXZ at the supporting and ZXY at the swinging hip.
+    center at the ankle, axis orders YXZ at the supporting and ZXY at the swinging hip.
     """
     robot = Builder("biped_fixed")
     upward = Inertia.rod(1.0, end=(0.0, 0.0, LEG))
@@ -46,7 +46,7 @@ def planar_biped() -> Mechanism:
     [Shah2013], section 7.2.1, Table 10.10, taken literally: links along x at q = 0, both hips at x = 0.25 m
     of the trunk, gravity along -y, the free joint with all six coordinates. Read as misprints: the length
     0.05 of link 5 (0.5) and the missing mass in the first inertia. Open: where the feet touch; chosen: both
-    ends of the foot's rod, whose centre the table puts at the ankle.
+    ends of the foot's rod, whose center the table puts at the ankle.
     """
     robot = Builder("planar_biped", gravity=DOWN_Y)
     x, y = 0.5, 0.1
@@ -71,8 +71,8 @@ def spatial_biped() -> Mechanism:
     """Biped with a floating trunk, spherical hips and universal ankles; 18 degrees of freedom.
 
     [Shah2013], section 7.2.2. Leg 1 is the left one. Open, chosen: trunk a cube of 0.1 m with the hips at the
-    height of its centre, axes ZXY at the hips and YX at the ankles, feet plates of 0.15 m x 0.1 m with
-    their centre at the ankle, whose four corners may touch the ground ([Shah2013], appendix D).
+    height of its center, axes ZXY at the hips and YX at the ankles, feet plates of 0.15 m x 0.1 m with
+    their center at the ankle, whose four corners may touch the ground ([Shah2013], appendix D).
     """
     robot = Builder("spatial_biped")
     trunk = robot.world.free("base").body("trunk", TRUNK)

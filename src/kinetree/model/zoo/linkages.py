@@ -175,7 +175,7 @@ MOTOR = 1.0  # N m s/rad: by how much the torque of the walker's motor falls wit
 
 
 def jansen_leg(scale: float = 0.01) -> Mechanism:
-    """One leg of Jansen's walking linkage: a crank and six links in three loops; 1 kg per metre of bar.
+    """One leg of Jansen's walking linkage: a crank and six links in three loops; 1 kg per meter of bar.
 
     Lengths (m) are Jansen's thirteen numbers times ``scale``. The crank's pivot is at the origin, the fixed
     joint at (-a, -l); at q = 0 the crank lies along x. The foot is a contact point.
@@ -270,7 +270,7 @@ def bricard() -> Mechanism:
 
 
 def _outline(origin: Point, corners: Sequence[Point]) -> Inertia:
-    """The bars around a triangle, 1 kg per metre, about a point."""
+    """The bars around a triangle, 1 kg per meter, about a point."""
     ends = [(x - origin[0], y - origin[1], 0.0) for x, y in corners]
     mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
     for a, b in zip(ends, [*ends[1:], ends[0]], strict=True):

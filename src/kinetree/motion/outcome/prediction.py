@@ -60,7 +60,7 @@ class Prediction(Ended):
 
     @property
     def objective(self) -> float:
-        """The value that was minimised."""
+        """The value that was minimized."""
         return self.check.objective
 
     @property
@@ -80,7 +80,7 @@ class Prediction(Ended):
 
     @property
     def s(self) -> Array:
-        """Normalised times of the fine grid."""
+        """Normalized times of the fine grid."""
         return self.check.s
 
     @property

@@ -40,7 +40,7 @@ LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | N
 
 
 class Problem:
-    """The motion of a mechanism that minimises an objective and satisfies constraints.
+    """The motion of a mechanism that minimizes an objective and satisfies constraints.
 
     ``duration`` (s): a number, or (lowest, highest) if it is free, or None if it is free and not bounded.
     Joint profiles are B-splines with ``segments`` equal segments, or own ``breaks`` from 0 to 1, of a
@@ -49,7 +49,7 @@ class Problem:
     instants to any of these.
     ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
     s (m,) that returns wrenches with forces (m, 3) makes them vary. ``sizes`` maps joints to what counts as
-    1 of them for solvers (rad, m), such as 0.1 for one that slides by centimetres.
+    1 of them for solvers (rad, m), such as 0.1 for one that slides by centimeters.
 
     ``limits``: "model" enforces the effort, velocity and position limits of the mechanism for all joints that
     no constraint of the same kind names; "none" waives them; a list such as ["velocity"] enforces these and

@@ -2,7 +2,7 @@
 
 A cut joint of a closed loop gets a body without mass on its side a, held by six locked axes.
 
-The generalised forces of these axes, at zero, are the force and the moment in the joint in body axes, about
+The generalized forces of these axes, at zero, are the force and the moment in the joint in body axes, about
 the body's origin. So one kernel gives torques and reactions, with first and second derivatives.
 """
 

@@ -202,7 +202,7 @@ class Setting:
         return found[components]
 
     def where(self, place: Where, what: str) -> Array:
-        """Normalised times that a term is enforced at."""
+        """Normalized times that a term is enforced at."""
         if isinstance(place, str):
             if place not in PLACES:
                 raise InputError(f"{what}: {unknown_name('place', place, PLACES)}")

@@ -188,7 +188,7 @@ class StepBlock:
         self._map(places, m, k)
 
     def _map(self, places: Places, m: int, k: int) -> None:
-        """Neighbouring samples share control points: sum what falls on the same entry."""
+        """Neighboring samples share control points: sum what falls on the same entry."""
         one = np.arange(m * k).reshape(m, 1, k, 1)
         here, there = [], []
         motion, curves = places.entries(self.sampled)

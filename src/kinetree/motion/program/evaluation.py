@@ -195,7 +195,7 @@ class At:
 
     @property
     def s(self) -> Array:
-        """Normalised times, (m,)."""
+        """Normalized times, (m,)."""
         return self.evaluation.grid.s[self.part]
 
     @property

@@ -1,4 +1,4 @@
-"""What a solver is given: minimise f(z) subject to lower <= g(z) <= upper and bounds of z itself."""
+"""What a solver is given: minimize f(z) subject to lower <= g(z) <= upper and bounds of z itself."""
 
 from __future__ import annotations
 

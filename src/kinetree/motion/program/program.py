@@ -1,6 +1,6 @@
 """A motion problem as a sparse nonlinear program with exact first and second derivatives.
 
-minimise f(z) subject to lower <= g(z) <= upper, z the unknowns of all blocks that are not fixed.
+minimize f(z) subject to lower <= g(z) <= upper, z the unknowns of all blocks that are not fixed.
 Sparsity and index maps are made once; each evaluation is a few calls on all samples at once.
 """
 

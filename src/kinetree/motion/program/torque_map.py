@@ -1,4 +1,4 @@
-"""Derivatives of all generalised forces by the free unknowns, sample by sample, and what is made of them.
+"""Derivatives of all generalized forces by the free unknowns, sample by sample, and what is made of them.
 
 Limits of torques, supports, efforts and torque rates are linear in the forces tau at a sample or convex in
 them, so rows, their products with vectors and the squares that Newton's matrix is made of are those of

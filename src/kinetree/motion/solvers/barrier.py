@@ -1,7 +1,7 @@
 """The barrier problem of an interior-point method: its unknowns with slacks, and their bounds.
 
 Inequalities get slacks s, g(z) - s = 0 with lower < s < upper, so v = (z, s) has simple bounds and
-f(z) - mu sum log(distance to the bounds) is minimised subject to c(v) = 0. Eliminating the slacks leaves
+f(z) - mu sum log(distance to the bounds) is minimized subject to c(v) = 0. Eliminating the slacks leaves
 H = W + Sigma_z + J^T Sigma_s J of the size of z: motions have few unknowns and many samples.
 Notation of Waechter and Biegler, Mathematical Programming 106 (2006).
 """

@@ -115,7 +115,7 @@ class Solver(ABC):
 
     @abstractmethod
     def solve(self, program: NonlinearProgram, start: Start, settings: Settings, watch: Watch) -> Outcome:
-        """Minimise from a start; the watch sees every iteration and may ask to stop."""
+        """Minimize from a start; the watch sees every iteration and may ask to stop."""
 
     def checked_options(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
         """The options, each known and of the right kind."""

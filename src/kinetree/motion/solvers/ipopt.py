@@ -81,7 +81,7 @@ def _check_hsl(solver: str, library: str) -> None:
         ctypes.CDLL(library)
     except OSError as error:
         raise MissingSolverError(
-            f"The linear solver {solver} needs HSL (licence and source: https://licences.stfc.ac.uk/product/coin-hsl)"
+            f"The linear solver {solver} needs HSL (license and source: https://licences.stfc.ac.uk/product/coin-hsl)"
             f" as a shared library; name its file: options={{'linear_solver': '{solver}', 'hsllib': "
             f"'/path/to/{HSL_LIBRARY}'}}. '{library}' cannot be loaded: {error}"
         ) from None

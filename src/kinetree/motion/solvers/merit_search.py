@@ -288,7 +288,7 @@ class _Newton:
         self.good = self.space.factor(A, curvature, saddle=saddle)
 
     def step(self, c: Array) -> Step:
-        """The step that solves the linearised equations with residual c."""
+        """The step that solves the linearized equations with residual c."""
         at, rows, n = self.at, self.rows, len(self.dual)
         open_rows = rows.slack >= 0
         slack = rows.slack[open_rows]

@@ -132,7 +132,7 @@ class Newton:
         self.schur = np.linalg.pinv(self.J_equal @ self.carried, rcond=REDUNDANT, hermitian=True)
 
     def step(self, c: Array, mu: float) -> Step:
-        """The step that solves the linearised equations with residual c for a barrier mu."""
+        """The step that solves the linearized equations with residual c for a barrier mu."""
         at, rows, n = self.at, self.rows, self.barrier.n
         system = (*self.jacobian, rows.slack, self.weight, c, mu, self.unit_slope, at.y)
         right, dv, dy = np.empty(n), np.empty(len(at.v)), np.zeros(len(at.y))

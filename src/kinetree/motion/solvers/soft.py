@@ -1,6 +1,6 @@
 """A first stage for starts that are far from feasible: violations cost something, none is forbidden.
 
-Minimises f + 1/2 (EQUAL |equations|^2 + OPEN |violated rows|^2 + BOUND |violated bounds|^2) by Gauss-Newton
+Minimizes f + 1/2 (EQUAL |equations|^2 + OPEN |violated rows|^2 + BOUND |violated bounds|^2) by Gauss-Newton
 steps with Levenberg's damping. Without slacks and barrier nothing creeps along bounds of slacks that had to
 be invented, so a dozen steps bring the motion near to where an interior-point method is at its best.
 """

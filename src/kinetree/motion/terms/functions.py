@@ -51,7 +51,7 @@ def chosen(rows: Integers) -> Integers | slice:
 
 
 class Torque(Function):
-    """Torques or reaction components: some of the generalised forces."""
+    """Torques or reaction components: some of the generalized forces."""
 
     reads = (TORQUE,)
 
@@ -81,7 +81,7 @@ class Torque(Function):
 
 
 class TorqueEnergy(Function):
-    """One number from generalised forces f: the sum of convex densities, sum_i e_i(f_i)."""
+    """One number from generalized forces f: the sum of convex densities, sum_i e_i(f_i)."""
 
     size, of_squares, reads = 1, True, (TORQUE,)
 
@@ -136,7 +136,7 @@ class TorqueEnergy(Function):
 
 
 class TorqueForm(TorqueEnergy):
-    """One number from generalised forces f: the weighted sum of squares sum_i w_i f_i^2."""
+    """One number from generalized forces f: the weighted sum of squares sum_i w_i f_i^2."""
 
     def __init__(self, rows: Integers, weights: Array) -> None:
         super().__init__(rows)
@@ -191,7 +191,7 @@ class TorquePower(TorqueEnergy):
 
 
 class TorqueCone(Function):
-    """push . f - (sqrt(|A f|^2 + rounding^2) - rounding) of generalised forces f: 0 or more within a cone."""
+    """push . f - (sqrt(|A f|^2 + rounding^2) - rounding) of generalized forces f: 0 or more within a cone."""
 
     size, reads = 1, (TORQUE,)
 
@@ -276,7 +276,7 @@ class MotionSquares(Function):
 
 
 class TorqueSum(Function):
-    """Linear combinations of generalised forces: matrix f, with the matrix (k, rows).
+    """Linear combinations of generalized forces: matrix f, with the matrix (k, rows).
 
     Or (m, k, rows) at so many instants ``s`` (m,), straight between them.
     """

@@ -324,7 +324,7 @@ class KeepOut(Constraint):
 
 
 class _Distances(Function):
-    """Distances of places from a centre, rounded near zero."""
+    """Distances of places from a center, rounded near zero."""
 
     of_pose = True
 
@@ -332,7 +332,7 @@ class _Distances(Function):
         self.places, self.center, self.rounding, self.size = places, center, rounding, len(places)
 
     def _lines(self, at: At) -> tuple[Array, Array]:
-        """From the centre to each place, (m, k, 3), and how far, (m, k)."""
+        """From the center to each place, (m, k, 3), and how far, (m, k)."""
         points = np.stack([place.position_of(at.frames) for place in self.places], axis=1)
         d = points - self.center.position_of(at.frames)[:, None]
         return d, np.sqrt((d * d).sum(axis=2) + self.rounding**2)

@@ -108,7 +108,7 @@ class SquaredReaction(Objective):
 
 
 class TorqueNorm(Function):
-    """sqrt(f . f + rounding^2) of generalised forces f."""
+    """sqrt(f . f + rounding^2) of generalized forces f."""
 
     size, reads = 1, (TORQUE,)
 

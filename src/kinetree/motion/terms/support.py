@@ -1,6 +1,6 @@
-"""What a mechanism stands on: rows of generalised forces, the centre of pressure, springs in joints.
+"""What a mechanism stands on: rows of generalized forces, the center of pressure, springs in joints.
 
-A tree that is rooted at what it stands on has the ground's reaction as the generalised forces of its root:
+A tree that is rooted at what it stands on has the ground's reaction as the generalized forces of its root:
 force by the sliding coordinates, moment by the rotating ones. So the zero-moment point within a support,
 friction and pushing are linear in them, and nothing is divided by the vertical force.
 """
@@ -27,7 +27,7 @@ from kinetree.motion.terms.force import CONE, checked_shape, sides_of
 from kinetree.motion.terms.functions import TorqueCone, TorqueSum
 
 CONE_ROUNDING = 1e-3  # weights: of the tip of a friction cone
-LENGTH = 0.1  # m: what counts as 1 of a centre of pressure
+LENGTH = 0.1  # m: what counts as 1 of a center of pressure
 UPRIGHT = 1e-6  # by how much axes of a root may be off the axes of the world
 
 
@@ -87,14 +87,14 @@ def _varying(rows: Integers, matrix: Array, s: Array) -> TorqueSum:
 
 
 class Support(Constraint):
-    """The ground only pushes, holds by friction, and its pressure has its centre within a rectangle.
+    """The ground only pushes, holds by friction, and its pressure has its center within a rectangle.
 
     For a tree that is rooted at what it stands on. ``force`` names its coordinates that slide along x, y and
-    z, ``moment`` those that rotate about x and y of what stands there, in the root's origin. The centre of
+    z, ``moment`` those that rotate about x and y of what stands there, in the root's origin. The center of
     pressure (m, from that origin, in these axes) keeps between ``lower`` and ``upper`` (2,), or (m, 2) for as
     many instants in ``at``; forces keep within ``friction`` of a ``shape``, by default the box |f_x|, |f_y|
     <= mu f_z (see :class:`Friction`), and 0 <= f_z <= ``largest`` times the weight. Multiplied by f_z, all of
-    it but a cone is linear in the generalised forces: -moment_y / f_z is x
+    it but a cone is linear in the generalized forces: -moment_y / f_z is x
     of the zero-moment point (Vukobratovic and Borovac 2004), moment_x / f_z its y.
 
     >>> Support(("x", "y", "z"), ("roll", "pitch"), lower=(-0.01, -0.035), upper=(0.2, 0.035)).family

@@ -219,13 +219,13 @@ def _stage(result: Result) -> Html:
 
 
 def _key(result: Result) -> Html:
-    """What the colours in the animation stand for."""
+    """What the colors in the animation stand for."""
     motion = frames(result, most=2)
-    entries = [("center", "centre of mass")]
+    entries = [("center", "center of mass")]
     if motion.contact_force is not None or motion.foot_force is not None:
         entries += [("contact", "ground force")]
     if motion.center_of_pressure is not None:
-        entries += [("pressure", "centre of pressure (ZMP)"), ("support", "support polygon")]
+        entries += [("pressure", "center of pressure (ZMP)"), ("support", "support polygon")]
     if motion.reaction is not None:
         entries += [("reaction", "joint force")]
     marks = [element("span", element("i", class_=f"swatch {name}"), words) for name, words in entries]
@@ -233,7 +233,7 @@ def _key(result: Result) -> Html:
 
 
 def _player(result: Result, names: tuple[str, ...]) -> Html:
-    boxes = [("center", "centre of mass", True)]
+    boxes = [("center", "center of mass", True)]
     if {"contact_force", "ground_reaction", "reaction"} & {*result.variables}:
         boxes.append(("forces", "forces", True))
     boxes.append(("follow", "follow", False))

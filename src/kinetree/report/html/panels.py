@@ -223,7 +223,7 @@ def _over_time(result: Result, name: str) -> bool:
 
 
 def _tracking(result: Result) -> Iterator[Panel]:
-    """How far the joints are from the motion asked for."""
+    """Distance of the joints from the reference motion."""
     if not {"q", "q_reference"} <= {*result.variables} or result["q"].dims != ("time", "joint"):
         return
     if "q_error" in result:

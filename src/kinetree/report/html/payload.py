@@ -196,7 +196,7 @@ def _motion(motion: Frames) -> dict[str, Any]:
 
 
 def _scale(motions: list[Frames], kind: str, longest: float) -> float:
-    """Metres of an arrow per newton, the same in all motions; 0 if there are no forces."""
+    """Meters of an arrow per newton, the same in all motions; 0 if there are no forces."""
     found = [x.per_newton for motion in motions for x in force_arrows(motion, longest) if x.kind == kind]
     return min((x for x in found if x > 0.0), default=0.0)
 

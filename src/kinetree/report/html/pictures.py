@@ -34,12 +34,12 @@ def drawing(result: Result) -> Html:
     pose = frames(result, most=1).q[0] if motion_names(result) else None
     figure = figure_of(mechanism, pose, labels=mechanism.n_dof <= MOST_LABELS, inches=INCHES)
     figure.axes[0].set_position((0.07, 0.02, 0.86, 0.9))  # room for names
-    words = f"Drawing of {mechanism.name} in its first pose: links, joints by kind, centres of mass"
+    words = f"Drawing of {mechanism.name} in its first pose: links, joints by kind, centers of mass"
     return _picture(figure, words)
 
 
 def poses(result: Result) -> Html:
-    """A predicted motion as poses at equal times over each other, the last in full colour."""
+    """A predicted motion as poses at equal times over each other, the last in full color."""
     if result.task != "predict" or not motion_names(result):
         return Html("")
     shots = frames(result, most=POSES)

@@ -153,7 +153,7 @@ def mechanism_tables(result: Result) -> Html:
                 center,
             )
         )
-    head = ("body", "joint", "kind", "carried by", "limits", "mass / kg", "centre of mass / m")
+    head = ("body", "joint", "kind", "carried by", "limits", "mass / kg", "center of mass / m")
     return table(head, rows, caption="Bodies and the joints that carry them", numbers=5)
 
 

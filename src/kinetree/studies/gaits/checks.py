@@ -16,7 +16,7 @@ from kinetree.studies.gaits.walker import AXES
 FINER = 10
 LEFT = 0.01  # of the weight: forces on the trunk that nothing exerts, between knots
 SLIPS, SINKS = 1e-3, 1e-3  # of the leg's length: feet that rest, feet that swing
-SLACK = 0.01  # beside the limit: torques and friction between the instants of the rows
+SLACK = 0.01  # relative to the limit: torques and friction between the instants of the rows
 CARRIES = 0.05  # of the weight: less has no friction to speak of
 
 

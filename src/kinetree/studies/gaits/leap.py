@@ -1,6 +1,6 @@
 """Motions with a flight: a standing jump, and hopping on and on, in phases with and without ground.
 
-Durations follow from ballistics: in a flight of T the centre of mass rises by g T^2 / 8. Before and after it
+Durations follow from ballistics: in a flight of T the center of mass rises by g T^2 / 8. Before and after it
 feet rest on the ground, whose forces are sought; nothing acts on the trunk but these.
 """
 
@@ -62,7 +62,7 @@ GUESSED = 20  # rows of the table that a search begins with
 ROWS = 200  # of the table of a phase that a law follows
 RANGE, LARGEST = 1.5, 6.0  # rad from standing; weights on one contact point
 LEFT = 0.02  # of the weight: forces on the trunk that nothing exerts, between knots
-SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # beside the leg; beside the limit
+SLIPS, SINKS, SLACK = 1e-3, 1e-3, 0.01  # relative to the leg; relative to the limit
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class Leap(Verified):
         return replace(result, audit={**result.audit, "tracked": check})
 
     def strays(self, run: Result) -> float:
-        """How far the centre of mass of a simulation gets from that of the prediction (m)."""
+        """How far the center of mass of a simulation gets from that of the prediction (m)."""
         path, mechanism = self.trajectory(), self.who.mechanism
         t, q = np.asarray(run.time.values), np.asarray(run.q.values)
         asked = np.stack([path.at(x).q for x in t])
@@ -147,7 +147,7 @@ def jump(
 ) -> Leap:
     """A standing jump with the least effort: from rest on all feet, a flight, and back to rest.
 
-    The centre of mass rises by ``height`` (m) in the flight, and all lands ``distance`` (m) further.
+    The center of mass rises by ``height`` (m) in the flight, and all lands ``distance`` (m) further.
 
     >>> import kinetree as kt
     >>> kt.gaits.jump(kt.zoo.planar_biped(), height=0.08).solved
@@ -350,7 +350,7 @@ def _found(
 
 
 def _left(who: Legged, prediction: PhasedPrediction) -> list[float]:
-    """The largest force on the trunk that nothing exerts, phase by phase, beside the weight."""
+    """The largest force on the trunk that nothing exerts, phase by phase, relative to the weight."""
     return [
         who.unheld(x.problem.evaluation(_fine(x), x.x).tau[:, x.problem.setting.own])
         for x in prediction.parts
@@ -443,7 +443,7 @@ def _checked(
             abs(rise / height - 1.0),
             0.02,
             "1",
-            f"the centre of mass rises by {rise:.4f} m above its chord",
+            f"the center of mass rises by {rise:.4f} m above its chord",
         ),
         "junctions": Check.within(
             gaps, 1e-5, "rad or m", "each phase continues from the end of the previous one"

@@ -1,6 +1,6 @@
 """A periodic gait as a motion problem: joints, trunk and the ground's forces on all feet are sought.
 
-Nothing drives the trunk: its generalised forces vanish at the knots, where accelerations and contact forces
+Nothing drives the trunk: its generalized forces vanish at the knots, where accelerations and contact forces
 have their corners. Feet rest where they touch down, and swing above the ground in between.
 """
 

@@ -198,7 +198,7 @@ class Legged:
         return low, high
 
     def unheld(self, tau: Array) -> float:
-        """Largest of generalised forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
+        """Largest of generalized forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
         root = [x for x in self.root if not (self.flat and x in self.held)]
         sizes = [self.weight * self.leg if x in self.turns else self.weight for x in root]
         columns = [self.mechanism.joint_index(x) for x in root]

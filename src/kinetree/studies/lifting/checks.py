@@ -18,7 +18,7 @@ from kinetree.studies.motion_audit import momentum_check, simulated_in_pieces
 from kinetree.studies.walking.ground import Ground, centre_of_pressure
 
 FINER = 10
-EXCESS = 1e-2  # beside the limit, of torques between the instants of the rows
+EXCESS = 1e-2  # relative to the limit, of torques between the instants of the rows
 OUTSIDE, PLACED, MOVES = 2e-3, 1e-3, 1e-3  # m: zero-moment point, hands at both ends, the left foot
 TILTED = 0.02  # rad, beyond what is allowed
 MEETS = 3e-3  # m, by which the box may get into what it must not meet between the instants of the rows
@@ -65,7 +65,7 @@ class Course:
         return np.stack([-F[:, 4], F[:, 3]], axis=1) / F[:, 2:3]
 
     def ground(self) -> Ground:
-        """Pushes of the ground on the right and on the left foot, each with its centre of pressure."""
+        """Pushes of the ground on the right and on the left foot, each with its center of pressure."""
         found = []
         for load in self.pushes:
             force, place = np.asarray(load.force), self.poses[load.body][1]
@@ -150,7 +150,7 @@ def _left_foot(who: Lifter, course: Course) -> float:
 
 
 def _balance(who: Lifter, course: Course) -> dict[str, Check]:
-    """The zero-moment point within both feet, each foot's centre of pressure within it, pushing, friction."""
+    """The zero-moment point within both feet, each foot's center of pressure within it, pushing, friction."""
     lower, upper = who.support.min(axis=0), who.support.max(axis=0)
     point = course.zero_moment_point
     outside = max(float(np.maximum(lower - point, point - upper).max()), 0.0)
@@ -170,7 +170,7 @@ def _balance(who: Lifter, course: Course) -> dict[str, Check]:
             outside, OUTSIDE, "m", "the zero-moment point is within the support of both feet"
         ),
         "soles": Check.within(
-            each, OUTSIDE, "m", "the centre of pressure of each foot is between heel and ball"
+            each, OUTSIDE, "m", "the center of pressure of each foot is between heel and ball"
         ),
         "pushing": Check.within(
             pull, 1e-6, "1", "the ground pulls on neither foot; pull relative to the weight"

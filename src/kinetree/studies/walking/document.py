@@ -52,7 +52,7 @@ WRIST = 0.10  # m, least distance of wrist and hip: radii of both spheres
 SHARINGS = ("zmp", "time")
 DOCUMENT = Walking(points=POINTS, double=0.2, flat=0.2, heel_off=0.65)
 FEET = ("left_toes", "right_foot", "right_toes")  # what carries
-BEHIND_HEEL = 0.01  # m: how far behind the heel the pressure may have its centre
+BEHIND_HEEL = 0.01  # m: how far behind the heel the pressure may have its center
 HEEL_OFF = 0.6  # of the way from heel to ball: how far back it may be after heel off
 
 

@@ -40,10 +40,10 @@ from kinetree.studies.walking.walk import with_ground
 
 FINER = 10
 SAME = 1e-9  # beside the largest torque: what both formulations may differ by in single support
-FREE = 1e-9  # beside the weight: what the free root may need
+FREE = 1e-9  # relative to the weight: what the free root may need
 TWICE = 2.0  # contact points between the instants of the conditions may be so many times the bands away
 STEP = 1e-6  # s, of the difference that gives the rate of the momentum
-EXACT = 1e-6  # beside the weight: the error of that difference
+EXACT = 1e-6  # relative to the weight: the error of that difference
 
 
 @dataclass(frozen=True, eq=False)

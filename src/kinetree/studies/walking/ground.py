@@ -13,14 +13,14 @@ from kinetree.state import Wrench
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Walker
 
 FEET = ("right", "left")
-LIGHT = 1e-6  # of the weight: smaller pushes have no centre
+LIGHT = 1e-6  # of the weight: smaller pushes have no center
 
 
 @dataclass(frozen=True, eq=False)
 class Ground:
     """Along samples (m): ``force`` (m, 2, 3) in N, ``point`` and ``moment`` (m, 2, 3) of right and left foot.
 
-    The point is the foot's centre of pressure in the world (m), not a number where the foot carries nothing;
+    The point is the foot's center of pressure in the world (m), not a number where the foot carries nothing;
     the moment (N m) is that about it. ``power`` (m, parts) in W is what the ground does to each contact.
     """
 
@@ -123,7 +123,7 @@ class Step:
 
 
 def centre_of_pressure(force: Array, moment: Array, height: Array, least: float) -> tuple[Array, Array]:
-    """Centre of pressure at a height, and the moment about it, from those about the world's origin."""
+    """Center of pressure at a height, and the moment about it, from those about the world's origin."""
     push = force[:, 2]
     carries = push > least
     safe = np.where(carries, push, 1.0)

@@ -1,7 +1,7 @@
 """One step of a human as a motion problem, written with terms that serve any mechanism.
 
 The tree is rooted at the toes of the right, supporting foot, in its heel point, so joint torques are inverse
-dynamics and the root's generalised forces are the ground's reaction on that foot. The left foot trails: its
+dynamics and the root's generalized forces are the ground's reaction on that foot. The left foot trails: its
 force in double support is sought. Splines go on mirrored, so one step is all steps, and the trailing toes
 that rest on the ground are the foot that the next step lands on.
 """
@@ -67,11 +67,11 @@ LEAN = {
 EFFORT = {"ankle.flexion": 1.5, "knee": 0.9, "hip.flexion": 0.8}
 LOADING = 3.0  # of the weight of torque rates: what the rate of the ground's push costs, by body weights
 LEG = 0.936  # m: for these legs weights of rates are as given; for others so that all walk alike
-BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: centre of pressure while the foot rolls on
+BEHIND_HEEL, BEFORE_HEEL, ROLLS = 0.043, 0.13, 0.69  # of the sole: center of pressure while the foot rolls on
 EARLY = np.array(
     [0.04, 0.06, 0.085, 0.18]
 )  # of the time until the foot is flat: further instants after touch-down
-MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its centre once the foot is flat
+MIDDLE = 0.5  # of the way from heel to ball: behind it no pressure has its center once the foot is flat
 HEEL_OFF = 0.7  # of the same way: how far back it may be after heel off; just before, it reaches the ball
 TOUCHES = 5e-4  # of the weight, at touch-down: else rounding would let the ground pull there
 INSIDE = 0.003  # m: rows keep so far from the rear edge of the support, which is checked between them
@@ -312,7 +312,7 @@ class Schedule:
         return s[s < self.double]
 
     def support(self, walker: Walker, s: Array) -> tuple[Array, Array]:
-        """Lower and upper corner of where the centre of pressure may be at instants s, (m, 2) each (m)."""
+        """Lower and upper corner of where the center of pressure may be at instants s, (m, 2) each (m)."""
         sole, half = walker.sole, walker.half_width
         rolls, off = s < self.flat, s >= self.task.heel_off
         behind, end = -BEHIND_HEEL * sole["tip"], self.task.heel_off

@@ -35,7 +35,7 @@ from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.verified import Verified
 
 CONTINUES = 1e-3  # rad, 1e-2 rad/s: what steps may differ by where they meet
-FREE = 1e-6  # beside the weight: what the free pelvis may need
+FREE = 1e-6  # relative to the weight: what the free pelvis may need
 ACROSS = np.array([1.0, -1.0, 1.0])
 
 

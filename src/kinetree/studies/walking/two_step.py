@@ -1,6 +1,6 @@
 """Ground reactions by the two-step active-passive algorithm on a tree with a free root.
 
-[Barman2020], section 5.1. First the resultant that the motion asks for, from the generalised forces of the
+[Barman2020], section 5.1. First the resultant that the motion asks for, from the generalized forces of the
 free root without any ground, and its zero-moment point; then the same motion with that resultant on the feet,
 at the zero-moment point: the root's forces vanish, and torques and joint forces are those of a body that
 stands (Xiang et al. 2009).

@@ -123,7 +123,7 @@ def walk(
     """One step of a walking human, predicted from q = 0 and verified; ``changes`` are those of the task.
 
     Effort, accelerations, posture and torque rates are least; the trailing toes rest until they lift off,
-    the leading heel lands with speed and rolls on, the centre of pressure keeps within the sole, friction
+    the leading heel lands with speed and rolls on, the center of pressure keeps within the sole, friction
     holds, torques keep within strength, and the next step mirrors this one. The search begins standing
     upright unless a ``start`` is given, and with ``starts`` > 1 also at random motions. ``simulated`` adds a
     forward simulation of the free human to the checks. Where left and right differ in strength or in what

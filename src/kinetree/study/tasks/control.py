@@ -41,7 +41,7 @@ class InterruptedBefore(KeyboardInterrupt):
 
 
 def prepare(work: Assignment) -> Work:
-    """A simulation under the controller, with the motion asked for beside the one that came."""
+    """A simulation under the controller, with the reference motion and the actual one."""
     motion = trajectory(work, work.tables.study.duration) if work.tables.trajectory else None
     duration = work.duration(None if motion is None else motion.duration)
     q0, qd0 = initial_state(work, motion)
@@ -96,7 +96,7 @@ def _walking(
 
 
 def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Result:
-    """The result with the motion asked for, and how far off it was."""
+    """The result with the reference motion and the tracking error."""
     named = replace(result, task="control")
     if motion is None:
         return named
