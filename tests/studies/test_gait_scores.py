@@ -284,7 +284,7 @@ def test_picture_shows_curves_above_bands():
 
 def test_report_puts_walking_beside_measurements():
     shown = gait(measured_step())
-    assert "Right leg over its gait cycle" in shown and "Reaches 14 of 14 bars" in shown
+    assert "Right leg over its gait cycle" in shown and "Meets 14 of 14 criteria" in shown
     assert not gait(kt.gait_analysis.strides(measured_step(), 2))
     assert not gait(kt.simulate(kt.zoo.two_link(), [0, 0], duration=0.1, times=3))
 

@@ -16,7 +16,7 @@ def gone(page):
 
 
 def test_the_view_goes_along_with_what_travels():
-    """It keeps its distance from the centre of mass, heights apart, until that is turned off."""
+    """It keeps its distance from the center of mass, heights apart, until that is turned off."""
     robot = kt.zoo.planar_biped()
     q0, qd0 = np.zeros((2, robot.n_dof))
     qd0[:2] = 5.0, 2.0

@@ -134,7 +134,7 @@ class Following:
 
     # ---- where feet are and should be ----------------------------------------------------------------------
     def _felt(self, contact: ContactReading) -> Array:
-        """How much every foot carries, beside the weight."""
+        """How much every foot carries, relative to the weight."""
         found = np.zeros(len(self.who.feet))
         for k, foot in enumerate(self.who.feet):
             for name in foot.names:

@@ -18,9 +18,9 @@ from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TOE, TRAILING, Schedule, Walker
 
 FINER = 10
-EXCESS = 1e-3  # beside the limit: what torques may exceed between the instants of the rows
-SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, centre of pressure
-SLACK = 0.05  # beside the limit: what friction may exceed between the instants of the rows
+EXCESS = 1e-3  # relative to the limit: what torques may exceed between the instants of the rows
+SLIPS, SINKS, OUTSIDE = 1e-3, 1e-9, 5e-3  # m: contact points, clearance, center of pressure
+SLACK = 0.05  # relative to the limit: what friction may exceed between the instants of the rows
 CARRIES = 0.05  # of the weight: feet that carry less have no support to leave
 PULLS = 1e-8  # of the weight: what the ground may pull between the instants of the rows
 GIVES = 0.5  # J per step that the ground may give
@@ -68,9 +68,9 @@ def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
             max(excess, 0.0),
             EXCESS,
             "1",
-            f"torques keep their limits at {len(s)} instants (beside the limit)",
+            f"torques stay within their limits at {len(s)} instants; relative excess",
         ),
-        "contact": Check.within(max(strayed), SLIPS, "m", "points of the trailing foot stay where they rest"),
+        "contact": Check.within(max(strayed), SLIPS, "m", "resting points of the trailing foot do not move"),
         "clearance": Check(
             lowest, -SINKS, lowest >= -SINKS, "m", "no point of either foot is below the ground"
         ),
@@ -121,7 +121,8 @@ def _strength(who: Walker, step: Step) -> tuple[Array, Array]:
 
 
 def _ground_excess(who: Walker, step: Step) -> tuple[Array, Array]:
-    """How much the ground pulls at each foot, beside the weight, and by how much friction exceeds its limit.
+    """How much the ground pulls on each foot, relative to the weight, and by how much friction exceeds its
+    limit.
 
     (m, 2) each; the second only where a foot carries.
     """
@@ -137,17 +138,15 @@ def _ground_forces(who: Walker, step: Step) -> dict[str, Check]:
     """Whether the ground only pushes, and whether its friction suffices, foot by foot."""
     pull, friction = (float(x.max()) for x in _ground_excess(who, step))
     size = "|f_x|, |f_y|" if who.task.friction_shape == "box" else "|(f_x, f_y)|"
-    sentence = (
-        f"{size} <= {who.task.friction:g} f_z where a foot carries 5 % of the weight (beside the limit)"
-    )
+    sentence = f"{size} <= {who.task.friction:g} f_z where a foot carries 5 % of the weight; relative excess"
     return {
-        "pushing": Check.within(pull, PULLS, "1", "the ground pulls at neither foot, beside the weight"),
+        "pushing": Check.within(pull, PULLS, "1", "the ground pulls on neither foot; relative to the weight"),
         "friction": Check.within(friction, SLACK, "1", sentence),
     }
 
 
 def _outside(who: Walker, step: Step, plan: Schedule) -> Array:
-    """How far the leading foot's centre of pressure is outside its support where it carries, (m,) in m."""
+    """How far the leading foot's center of pressure is outside its support where it carries, (m,) in m."""
     force, moment, _ = step.root()
     carries = force[:, 2] > CARRIES * who.weight
     yaw = step.q[:, step.column[ROOT[3]]]
@@ -162,8 +161,8 @@ def _outside(who: Walker, step: Step, plan: Schedule) -> Array:
 
 
 def _support(who: Walker, step: Step, plan: Schedule) -> Check:
-    """Whether the centre of pressure of the leading foot is within its support."""
-    sentence = "the centre of pressure is within the support where the foot carries 5 % of the weight"
+    """Whether the center of pressure of the leading foot is within its support."""
+    sentence = "the center of pressure is within the support where the foot carries 5 % of the weight"
     return Check.within(float(_outside(who, step, plan).max()), OUTSIDE, "m", sentence)
 
 
@@ -172,7 +171,7 @@ def _work(who: Walker, step: Step, weights: Array) -> Check:
     work = {name: float(weights @ p) * who.task.duration for name, p in step.ground().power.items()}
     stated = ", ".join(f"{name} {value:+.2f} J" for name, value in work.items())
     most = max(work.values())
-    return Check(most, GIVES, most <= GIVES, "J", f"the ground gives no energy: {stated}")
+    return Check(most, GIVES, most <= GIVES, "J", f"the ground adds no energy: {stated}")
 
 
 def _mirrored(who: Walker, prediction: Prediction, step: Step) -> Check:
@@ -193,7 +192,7 @@ def _mirrored(who: Walker, prediction: Prediction, step: Step) -> Check:
     torques = float(np.abs(tau - signs * step.tau[:, columns]).max()) / who.weight
     return Check.within(
         max(torques, _goes_on(who, prediction, other)), EXACT, "1",
-        "the mirror image has the mirrored torques, and the step ends as it begins, one step further",
+        "the mirrored motion has mirrored torques, and the step ends in its mirrored initial state",
     )  # fmt: skip
 
 
