@@ -233,7 +233,7 @@ def test_text_that_is_no_utf8_is_named(tmp_path):
     with pytest.raises(kt.errors.FileError, match="UTF-16 text; save it as UTF-8"):
         kt.load(path)
     path.write_bytes(TOML.encode() + b"# \xff\n")
-    with pytest.raises(kt.errors.FileError, match="line 5: is no UTF-8 text: byte 0xff"):
+    with pytest.raises(kt.errors.FileError, match="line 5: is not UTF-8 text: byte 0xff"):
         kt.load(path)
 
 

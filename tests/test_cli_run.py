@@ -164,7 +164,7 @@ def test_a_run_that_diverges_is_exit_code_3_and_kept(folder):
     assert result.exit_code == 3
     assert (
         last_line(result)["status"] == "diverged"
-        and "fastest is joint 'joint" in last_line(result)["message"]
+        and "the fastest joint is 'joint" in last_line(result)["message"]
     )
     assert not kt.load_result("forced.nc").complete
 

@@ -80,5 +80,5 @@ def test_something_else_than_an_earlier_answer_is_refused_before_any_work(rng):
     """Although the states are wrong, too."""
     arm, wrong = kt.zoo.kuka_kr5(), [[np.nan] * 6] * 3
     for ask in (kt.inverse_dynamics_derivatives, kt.forward_dynamics_derivatives):
-        with pytest.raises(kt.errors.InputError, match="earlier answer of this function, got list"):
+        with pytest.raises(kt.errors.InputError, match="earlier result of this function, got list"):
             ask(arm, *wrong, out=[])

@@ -101,11 +101,11 @@ def test_a_model_of_the_same_structure_is_accepted_and_others_are_not():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mass": 1.0}, "mass must be a part from 0 to below 1, got 1"),
-        ({"inertia": -0.1}, "inertia must be a part from 0 to below 1, got -0.1"),
+        ({"mass": 1.0}, "mass must be a fraction from 0 to below 1, got 1"),
+        ({"inertia": -0.1}, "inertia must be a fraction from 0 to below 1, got -0.1"),
         ({"center": -1.0}, "center must be >= 0 m, got -1"),
         ({"tilt": np.nan}, "tilt must be finite, got nan"),
-        ({"friction": 2.0}, "friction must be a part"),
+        ({"friction": 2.0}, "friction must be a fraction"),
         ({"seed": -1}, "seed must be an integer >= 0 or a random generator, got -1"),
         ({"seed": 0.5}, "seed must be an integer"),
     ],

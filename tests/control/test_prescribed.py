@@ -167,6 +167,6 @@ def test_a_free_base_with_loops_keeps_its_momentum():
 def test_loops_that_tie_prescribed_joints_are_refused():
     mechanism, q0 = assembled("four_bar")
     with pytest.raises(
-        kt.errors.SingularityError, match=r"'four_bar': its loops tie the prescribed joints \(crank"
+        kt.errors.SingularityError, match=r"'four_bar': its loops couple the prescribed joints \(crank"
     ):
         simulated(mechanism, Prescribed(q0, ["crank_pivot", "rocker_pivot"]), q0)

@@ -108,7 +108,7 @@ def test_a_file(tmp_path):
     [
         ("", "is empty; a torque table has a header"),
         ("# nothing\n", "is empty"),
-        ("t, joint1\n0, 1\n", "line 1: is no header 'time, joint1, ...'"),
+        ("t, joint1\n0, 1\n", "line 1: is not a header 'time, joint1, ...'"),
         ("time\n0\n", "line 1: a torque table needs a joint's column"),
         ("time, joint1\n", "line 1: a torque table needs .* a row of numbers"),
         (

@@ -308,7 +308,7 @@ def test_bad_input_is_named(rng):
         denoc_matrices(robot, np.zeros((2, 4)))
     with pytest.raises(kt.errors.InputError, match=r"q must be finite, got nan for joint 'joint2'"):
         denoc_matrices(robot, [0.0, np.nan, 0.0, 0.0])
-    with pytest.raises(kt.errors.InputError, match=r"no partition of 'gripper'"):
+    with pytest.raises(kt.errors.InputError, match=r"not a partition of 'gripper'"):
         denoc_matrices(robot, d.q, robot.modules[:2])
 
 

@@ -207,7 +207,7 @@ def test_load_refuses_broken_links(tmp_path: Path) -> None:
         (b"", "is empty"),
         ('name = "arm"\n'.encode("utf-16"), "UTF-16"),
         ('name = "arm"\n'.encode("utf-16-be"), "zero byte at position 0"),
-        (b'name = "arm"\nname2 = "\xe9"\n', "line 2: is no UTF-8 text: byte 0xe9"),
+        (b'name = "arm"\nname2 = "\xe9"\n', "line 2: is not UTF-8 text: byte 0xe9"),
         (b'name = "arm"\n\x00', "zero byte"),
         (b"\x7fELF\x02\x01", "line 1"),
     ],
@@ -263,5 +263,5 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     floating = kt.load(file, allow_unphysical=True, floating_base=True)
     assert floating.n_dof == fixed.n_dof + 6 and floating.mass == fixed.mass
     kt.save(fixed, tmp_path / "kuka.toml")
-    with pytest.raises(kt.errors.InputError, match=r"floating_base is no option for \.toml files"):
+    with pytest.raises(kt.errors.InputError, match=r"floating_base is not an option for \.toml files"):
         kt.load(tmp_path / "kuka.toml", floating_base=True)

@@ -93,7 +93,7 @@ def test_a_path_must_lead_to_a_file(tmp_path):
     with pytest.raises(kt.errors.FileError, match=r"empty\.xml is empty"):
         load_mjcf(tmp_path / "empty.xml")
     (tmp_path / "latin.xml").write_bytes("<mujoco model='Gerät'/>".encode("latin-1"))
-    with pytest.raises(kt.errors.FileError, match=r"latin\.xml, line 1: is no UTF-8 text"):
+    with pytest.raises(kt.errors.FileError, match=r"latin\.xml, line 1: is not UTF-8 text"):
         load_mjcf(tmp_path / "latin.xml")
 
 
@@ -171,7 +171,7 @@ def test_a_mesh_that_is_not_there_stops_nothing_unless_it_has_mass(house):
     inertial = "<inertial pos='0 0 0.1' mass='2' diaginertia='0.1 0.1 0.1'/>"
     assert with_mass != BODY
     (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{with_mass}</worldbody></mujoco>")
-    with pytest.raises(kt.errors.FileError, match="'skin' is not there, and body 'bob' has its mass from it"):
+    with pytest.raises(kt.errors.FileError, match="'skin' is missing, and body 'bob' has its mass from it"):
         load_mjcf(house / "main.xml")
     given = with_mass.replace("<geom", f"{inertial}<geom")
     (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{given}</worldbody></mujoco>")

@@ -126,7 +126,7 @@ LEFT_OUT = {
         "",
         "<tendon><fixed stiffness='1'><joint joint='h' coef='1'/></fixed></tendon>",
     ),
-    r"limits of tendons through space \(rope\)": (
+    r"limits of spatial tendons \(rope\)": (
         "<site name='s'/>",
         "",
         "<tendon><spatial name='rope' range='0 1'><site site='s'/><site site='e'/></spatial></tendon>",
@@ -175,7 +175,7 @@ def test_what_a_mechanism_cannot_hold_is_named_in_one_warning(part):
       <body><joint name="b" type="ball"/><geom size="0.1"/><site name="e"/></body></body></worldbody>
       {more}</mujoco>"""
     with pytest.warns(
-        UserWarning, match=f"(?s)^text: left out because a mechanism cannot hold it:\n.*  - {part}(\n|$)"
+        UserWarning, match=f"(?s)^text: ignored because a mechanism cannot represent it:\n.*  - {part}(\n|$)"
     ) as caught:
         mechanism_from_mjcf(text)
     assert len(caught) == 1 and caught[0].filename == __file__

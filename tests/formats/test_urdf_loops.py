@@ -194,7 +194,9 @@ BELT = "".join([
 
 
 def test_a_belt_that_ties_three_joints_is_refused():
-    with pytest.raises(kt.errors.ModelError, match=r"ties two joints .* this one ties hip, knee, motor by 2"):
+    with pytest.raises(
+        kt.errors.ModelError, match=r"ties two joints .* this one connects hip, knee, motor by 2"
+    ):
         mechanism_from_urdf(robot(BELT, coupling("shank", "pulley", 2.0)))
 
 

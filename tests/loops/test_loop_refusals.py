@@ -35,7 +35,9 @@ def test_a_state_that_is_closed_upside_down_is_refused():
     mechanism = chain(2, "prismatic", axis="x")
     q = np.array([0.0, np.pi])  # the second rod points back along the slide
     assert np.abs(constraints(mechanism, q).gap).max() < 1e-12
-    with pytest.raises(kt.errors.InputError, match="loop 'cut' is closed the wrong way round in this state"):
+    with pytest.raises(
+        kt.errors.InputError, match="loop 'cut' is closed in the wrong direction in this state"
+    ):
         kt.loops.forward_dynamics(mechanism, q, np.zeros(2), np.zeros(2))
 
 

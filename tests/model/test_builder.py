@@ -89,7 +89,7 @@ def test_errors_come_when_the_line_is_written():
         robot.world.revolute("hip", damping=1.0)
     with pytest.raises(kt.errors.ModelError, match="loop 'cut', body b: position must be finite"):
         robot.loop("cut", "a", "b", at_b=(0, 0, np.nan))
-    with pytest.raises(kt.errors.ModelError, match="no body may be called 'world'"):
+    with pytest.raises(kt.errors.ModelError, match="no body may be named 'world'"):
         robot.world.revolute("hip").body("world")
 
 

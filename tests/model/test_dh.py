@@ -282,7 +282,7 @@ BAD_TABLES = [
     ([{}, {"a": "long"}], "modified", ["DH row 1 ('link2')", "a must be real numbers", "'long'"]),
     ([{"name": "arm", "b": float("nan")}], "classic", ["DH row 0 ('arm')", "b must be finite", "nan"]),
     ([{"theta": None}], "modified", ["theta must be a number", "None"]),
-    ([{"alpha": 90}], "modified", ["alpha must be at most one turn", "got 90", "degrees"]),
+    ([{"alpha": 90}], "modified", ["alpha must be at most one revolution", "got 90", "degrees"]),
     ([{"b": 1, "d": 1}], "classic", ["DH row 0", "either b or d"]),
     ([{}, {"parent": "hip"}], "modified", ["DH row 1", "unknown parent 'hip'", "world, link1"]),
     ([{}, {"parent": "link3"}, {}], "modified", ["DH row 1", "'link3'", "parents go before their children"]),

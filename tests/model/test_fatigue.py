@@ -63,7 +63,10 @@ def test_the_load_of_a_lift_comes_from_torques_and_strength():
         (([0.0, 1.0], [[0.5], [np.nan]]), "load must be finite"),
         (([0.0, 1.0], [[0.5], [0.5]], -1.0), "rate must be 0 or more, got -1"),
         (([0.0, 1.0], [[0.5], [0.5]], [1.0, 2.0]), r"rate must be a number or 1 of them, got shape \(2,\)"),
-        (([0.0, 1.0], [[0.5], [0.5]], 0.1, 0.0, 2.0), "start must be a share of the strength, 0 to 1, got 2"),
+        (
+            ([0.0, 1.0], [[0.5], [0.5]], 0.1, 0.0, 2.0),
+            "start must be a fraction of the strength, 0 to 1, got 2",
+        ),
     ],
 )
 def test_bad_input(arguments, message):

@@ -209,7 +209,7 @@ def test_wrong_laws_of_motors_are_refused():
     q, qd, _ = pose(robot)
     for torque, message in (
         ({"B": kt.control.PD([0.1, 0.2], kp=1.0)}, "a PD of one joint has a trajectory of one coordinate"),
-        ({"B": kt.control.GravityCompensation()}, "GravityCompensation is no law of a single joint"),
+        ({"B": kt.control.GravityCompensation()}, "GravityCompensation is not a law of a single joint"),
         ({"B": lambda t, q, qd: np.nan}, "must be one number, got nan"),
         ({"B": ([0.0, 1.0], [[1.0], [2.0]])}, r"must be numbers \(k,\)"),
         ({"B": "much"}, "torque of 'B'"),

@@ -263,7 +263,7 @@ def test_progress_is_told():
         ({"path": [[0.0, np.nan], [0.0, 0.0]]}, "path"),
         ({"path": LINE}, "has 1 coordinates"),
         ({"path": kt.trajectories.hold([0.0, 0.0], 1.0)}, "does not move"),
-        ({"torque": None}, "no joint of 'two_link' has a limit"),
+        ({"torque": None}, "no joint of 'two_link' has a torque or acceleration limit"),
         ({"torque": -1.0}, "torque of joint 'joint1' must be > 0"),
         ({"torque": [1.0]}, "one number or 2"),
         ({"torque": {"joint9": 1.0}}, "joint9"),

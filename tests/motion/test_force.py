@@ -489,7 +489,7 @@ def test_forces_that_are_not_there_or_twice_are_named():
         Problem(slider(), objective=SquaredForce("finger"))
     with pytest.raises(kt.errors.InputError, match="Did you mean 'force:finger'"):
         Problem(slider(), objective=SquaredForce("fingr"), constraints=finger)
-    with pytest.raises(kt.errors.InputError, match="two terms bring the unknown 'force:finger'"):
+    with pytest.raises(kt.errors.InputError, match="two terms define the unknown 'force:finger'"):
         Problem(slider(), objective=Time(), constraints=[finger, UnknownForce("block", name="finger")])
     with pytest.raises(
         kt.errors.InputError, match="weights of squared force of 'finger' must be finite and not neg"

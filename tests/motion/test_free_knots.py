@@ -107,7 +107,7 @@ REFUSED = {
     "instants": (
         lambda: minimum_time(segments=3, also=[JointLimits(-3.0, 3.0, at=[0.5])]),
         {},
-        "JointLimits asks for certain instants",
+        "JointLimits refers to certain instants",
     ),
     "samples": (lambda: minimum_time(segments=3, samples=[0.0, 0.5, 1.0]), {}, "samples per segment"),
 }

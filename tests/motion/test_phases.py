@@ -215,7 +215,7 @@ def test_ctrl_c_keeps_the_best_iterate_and_its_file(tmp_path):
 
     found = predict_phases(lift_and_carry(), progress=impatient, save=tmp_path / "best.nc")
     assert found.outcome.status is Status.INTERRUPTED and len(seen) < 8
-    assert "Go on from here: predict_phases(phases, start=prediction)" in str(found)
+    assert "Continue from here: predict_phases(phases, start=prediction)" in str(found)
     saved = kt.load_result(tmp_path / "best.nc")
     assert saved.stop_reason == "interrupted" and not saved.passed
     assert predict_phases(lift_and_carry(), start=saved).solved
@@ -264,7 +264,7 @@ def jumping(position):
     ("make", "message"),
     [
         (lambda: kt.motion.Junction("jerk"), "quantity 'jerk'"),
-        (lambda: kt.motion.Junction("position", {"velocity": {"joint1": 1.0}}), "nothing after the position"),
+        (lambda: kt.motion.Junction("position", {"velocity": {"joint1": 1.0}}), "only quantities up to the position"),
         (lambda: jumping({"knee": 1.0}), "joint 'knee'"),
         (lambda: jumping({"joint1": np.nan}), "joint1"),
         (lambda: kt.motion.PhasedProblem(lift_and_carry(), [kt.motion.Junction()] * 2), "1 in a list"),

@@ -222,7 +222,7 @@ def test_a_duration_at_its_bound_is_told_and_proven(solver):
     assert found.outcome.bound_multipliers[0][-1] > 0.0
     assert found.explanation.active[0] == "duration: lower bound 0.7 s reached"
     endless = predict(Problem(HEAVY, objective=Jerk(), constraints=ENDS))
-    assert "no duration was given, and nothing asks for a shorter one" in endless.explanation.active[0]
+    assert "no duration was given, and no term asks for a shorter one" in endless.explanation.active[0]
 
 
 def test_what_a_torque_rate_costs():

@@ -202,7 +202,7 @@ def standing():
         ({"torque": ([0.0, 1.0], [[1.0], [2.0]])}, "needs 6 columns, got 1"),
         ({"torque": [0.0] * 6, "controller": lambda t, q, qd: q}, "either a torque or a controller"),
         ({"controller": 3}, "a controller must be"),
-        ({"controller": kt.control.PD}, r"a controller must be made first: PD\(\.\.\.\)"),
+        ({"controller": kt.control.PD}, r"a controller must be an object: PD\(\.\.\.\)"),
         ({"ground": "flat"}, "ground must be a Ground, got 'flat'"),
         ({"stops": 1e3}, r"stops must be a Stops, got 1000\.0"),
         ({"loads": "push"}, "loads must be a Wrench or a list of them, got 'push'"),

@@ -177,11 +177,11 @@ def test_wrong_fields_are_refused(arguments, message):
 @pytest.mark.parametrize(
     ("method", "arguments", "message"),
     [
-        ("at", (np.nan, 0.0), "places on a height field must be finite, got nan"),
-        ("at", (0.0, np.inf), "places on a height field must be finite, got inf"),
-        ("surface", ("a", 0.0), "places on a height field must be real numbers, got 'a'"),
+        ("at", (np.nan, 0.0), "points on a height field must be finite, got nan"),
+        ("at", (0.0, np.inf), "points on a height field must be finite, got inf"),
+        ("surface", ("a", 0.0), "points on a height field must be real numbers, got 'a'"),
         ("at", ([0, 1], [0, 1, 2]), r"shapes \(2,\) and \(3,\) do not broadcast"),
-        ("nearest", ([0.0, 0.0, np.nan],), "places near a height field must be finite, got nan at index 2"),
+        ("nearest", ([0.0, 0.0, np.nan],), "points near a height field must be finite, got nan at index 2"),
         ("nearest", ([[0.0, 0.0]],), r"must have the shape \(\.\.\., 3\), got \(1, 2\)"),
     ],
 )
@@ -197,7 +197,7 @@ def test_very_far_from_the_field_the_place_below_is_taken():
 
 def test_regions_on_terrain_have_soils_and_no_heights():
     field = kt.model.HeightField([[0, 0], [0, 0]])
-    with pytest.raises(kt.errors.InputError, match=r"no height of their own, got 0\.1 m"):
+    with pytest.raises(kt.errors.InputError, match=r"cannot have a height, got 0\.1 m"):
         kt.Ground(terrain=field, regions=[kt.simulation.Region(height=0.1)])
     with pytest.raises(kt.errors.InputError, match="terrain of the ground must be a HeightField"):
         kt.Ground(terrain=[[0, 0], [0, 0]])

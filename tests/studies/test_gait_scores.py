@@ -198,7 +198,7 @@ def test_other_mechanisms_do_not_walk_like_people():
     arm = kt.zoo.two_link()
     motion = {"time": np.linspace(0, 1, 20), "q": np.zeros((20, 2)), "qd": np.zeros((20, 2))}
     with pytest.raises(
-        kt.errors.InputError, match=r"is no human that walks: it has no joints right_hip\.flexion"
+        kt.errors.InputError, match=r"is not a walking human: it lacks the joints right_hip\.flexion"
     ):
         kt.gait_analysis.gait_cycle(build_result("simulate", arm, motion))
 

@@ -53,7 +53,7 @@ def test_a_file_with_accelerations_as_excel_writes_it(tmp_path):
     ("text", "reason"),
     [
         ("", "is empty; a motion has a header 'time, joint1, ...'"),
-        ("t, hip, knee\n0, 1, 2\n", "line 1: is no header 'time, joint1, ...'"),
+        ("t, hip, knee\n0, 1, 2\n", "line 1: is not a header 'time, joint1, ...'"),
         ("time, hip, kne\n0, 1, 2\n", "line 1: unknown column 'kne'"),
         ("time, hip, hip\n0, 1, 2\n", "line 1: column 3 has the title of another, 'hip'"),
         ("time, hip, \n0, 1, 2\n", "line 1: column 3 has no title"),
