@@ -264,7 +264,7 @@ def jumping(position):
     ("make", "message"),
     [
         (lambda: kt.motion.Junction("jerk"), "quantity 'jerk'"),
-        (lambda: kt.motion.Junction("position", {"velocity": {"joint1": 1.0}}), "only quantities up to the position"),
+        (lambda: kt.motion.Junction("position", {"velocity": {"joint1": 1.0}}), "up to the position"),
         (lambda: jumping({"knee": 1.0}), "joint 'knee'"),
         (lambda: jumping({"joint1": np.nan}), "joint1"),
         (lambda: kt.motion.PhasedProblem(lift_and_carry(), [kt.motion.Junction()] * 2), "1 in a list"),
