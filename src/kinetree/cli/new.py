@@ -37,7 +37,7 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
-            "Study: simulate, inverse, control, predict, stand, walk, gait; without it, NAME if it is one.",
+            "Study: simulate, inverse, control, predict, stand, walk, gait; default: NAME, if it is one.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
@@ -66,7 +66,7 @@ def new(
     packages: Packages = None,
     floating_base: FloatingBase = None,
     root: Root = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Take the defaults without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Use the defaults without asking.")] = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:

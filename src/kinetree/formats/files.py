@@ -49,10 +49,10 @@ def load(
     package:// and model://. ``armature`` (kg m^2, kg) is given to joints that have none, one number for all
     or by name, so that joints which move no inertia have forward dynamics. Collisions of bodies that a free
     joint carries become contact points, where the file has a floor those of all bodies that move;
-    ``contacts`` are names of the bodies that do instead, True for all that move, False for none. What a
-    URDF, SDF or MJCF file has beyond the format, and inertias that no body has, are accepted with a warning;
-    ``allow_unphysical`` says that the inertias are meant, ``strict`` refuses both. A TOML file says all that
-    itself. Instead of a path, "example-robot-data:panda" is a file of an installed package; see
+    ``contacts`` are names of the bodies that do instead, True for all that move, False for none. Extensions
+    of a URDF, SDF or MJCF file, and unphysical inertias, are accepted with a warning; ``allow_unphysical``
+    accepts the inertias without it, ``strict`` refuses both. A TOML file states all this itself. Instead of a
+    path, "example-robot-data:panda" is a file of an installed package; see
     :func:`kinetree.zoo.installed_models`.
 
     >>> import kinetree as kt, tempfile, pathlib
@@ -83,7 +83,7 @@ def load(
     for name in given:
         unset = given[name] is False and name != "contacts"
         if name not in READ_OPTIONS[place.suffix.lower()] and not unset:
-            raise InputError(f"{place}: {name} is no option for {place.suffix} files; say it in the file")
+            raise InputError(f"{place}: {name} is not an option for {place.suffix} files; set it in the file")
     check_readable(place)
     known = {name: given[name] for name in READ_OPTIONS[place.suffix.lower()] if name in given}
     known.pop("armature", None)

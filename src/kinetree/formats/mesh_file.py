@@ -25,7 +25,7 @@ PLACE = "a mesh"
 
 
 def mesh_surfaces(shape: Shape, folder: PathLike | None = None) -> list[Surface]:
-    """The surfaces of a mesh in the frame of its body, in the colours of the file or of the shape.
+    """The surfaces of a mesh in the frame of its body, in the colors of the file or of the shape.
 
     It is looked for in ``folder``, or else in the shape's own; an error says why it cannot be drawn.
     """

@@ -21,7 +21,7 @@ from kinetree.formats.triangles import NEAR, smooth_ground
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
 
-SOFT = 0.5  # a first number of solimp below this lets bodies sink in by millimetres; MuJoCo's own is 0.9
+SOFT = 0.5  # a first number of solimp below this lets bodies sink in by millimeters; MuJoCo's own is 0.9
 LEVEL = 0.7  # a plane whose normal has at least this part along up is a floor, others are walls
 TRIAL = """
 <mujoco><worldbody><geom type="plane" size="1 1 1" margin="0.01" gap="0.004"/><body pos="0 0 0.1"><freejoint/>

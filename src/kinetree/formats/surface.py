@@ -1,4 +1,4 @@
-"""Triangles of a mesh file, with a colour."""
+"""Triangles of a mesh file, with a color."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array
 class Surface:
     """A surface in a body frame: ``corners`` (k, 3) in m, ``triangles`` (m, 3) seen from outside.
 
-    ``color`` is such as "#2f6db5"; None is the colour of the body's module.
+    ``color`` is such as "#2f6db5"; None is the color of the body's module.
     """
 
     corners: Array
@@ -22,7 +22,7 @@ class Surface:
 
 
 def hex_color(values: Array) -> str:
-    """The name of a colour from red, green and blue between 0 and 1.
+    """The name of a color from red, green and blue between 0 and 1.
 
     >>> hex_color(np.array([1.0, 0.5, 0.0]))
     '#ff8000'

@@ -24,9 +24,9 @@ TASKS = {
 }
 STAND, WALK, GAIT = LEGGED = ("stand", "walk", "gait")
 TEMPLATES = TASKS | {
-    STAND: "a robot that stands on the ground, by its own servos or by PD control",
-    WALK: "a robot with legs that walks by the walking law",
-    GAIT: "the cheapest gait of a robot with legs",
+    STAND: "a robot that stands on the ground, with its own servos or PD control",
+    WALK: "a legged robot under the walking law",
+    GAIT: "the gait of a legged robot with the least effort",
 }
 REACH = 0.5  # rad or m: how far the motion goes where limits let it
 
@@ -85,7 +85,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             "",
             "[mechanism]",
             f"{'zoo' if named else 'file'} = {json.dumps(answers.model)}"
-            + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else "  # beside this study"),
+            + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else "  # next to this study"),
             *option_lines(answers.options),
             "",
             *make(mechanism),

@@ -85,7 +85,7 @@ def gait_lines(
         )
         asked = [f"touchdown = {{ {each} }}  # of the cycle", "duty = 0.75  # of the cycle, on the ground"]
     return [
-        f"# {name}: the cheapest gait of {described(walker)}.",
+        f"# {name}: the gait of {described(walker)}.",
         "# SI units and rad. Every key: kinetree schema --study",
         "# Run it:  kinetree run FILE --report gait.html      look at it:  kinetree show RESULT",
         "[study]",
@@ -127,7 +127,10 @@ def described(walker: Walker) -> str:
 def _feet(feet: Sequence[ContactPoint]) -> list[str]:
     if not feet:
         return []
-    lines = ["", "# The file has no contact points at feet. These were found at the ends of its limbs: look."]
+    lines = [
+        "",
+        "# The file has no contact points at feet. These were found at the ends of its limbs: check.",
+    ]
     for point in feet:
         place = ", ".join(f"{x:.5g}" for x in point.position)
         ball = f"radius = {point.radius:g}" if point.radius else ""

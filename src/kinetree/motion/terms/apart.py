@@ -117,9 +117,7 @@ class KeepOutBox(Constraint):
         self.rotation = np.eye(3) if rotation is None else rotation_matrix(rotation, "rotation of the box")
         self.distance = _size(radius, f"radius of '{body}'") + _size(clearance, "clearance")
         if str(body) == str(of):
-            raise InputError(
-                f"{self.family}: '{body}' cannot keep out of a box of its own; name another body"
-            )
+            raise InputError(f"{self.family}: '{body}' cannot keep out of its own box; name another body")
 
     @override
     def bounded(self, setting: Setting) -> list[Bounded]:

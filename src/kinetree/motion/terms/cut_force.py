@@ -50,7 +50,7 @@ class CutForce(Constraint):
         self.point = vector(point, 3, f"point of '{body}'")
         self.of_point = vector(of_point, 3, f"point of '{of}'")
         if str(body) == str(of):
-            raise InputError(f"{self.family}: it ties two bodies, got '{body}' twice")
+            raise InputError(f"{self.family}: it connects two bodies, got '{body}' twice")
         self._force = UnknownForce(body, self.point, name=name, axes=axes, size=size)
         self.name = self._force.name
 
