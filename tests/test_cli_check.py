@@ -59,7 +59,7 @@ SUSPICIOUS = {
     "millimeters-as-meters": (("at = [0.4, 0, 0]", "at = [400, 0, 0]"), 11, "0.4"),
     "grams-as-kilograms": (("mass = 1, end = [0.3", "mass = 2500, end = [0.05"), 12, "2500"),
     "inertia-does-not-fit": (("[0.001, 0.03, 0.03]", "[1000, 30000, 30000]"), 7, "radius of gyration"),
-    "flat-inertia": (("[0.001, 0.03, 0.03]", "[0.01, 0.02, 0.03]"), 7, "sheet"),
+    "flat-inertia": (("[0.001, 0.03, 0.03]", "[0.01, 0.02, 0.03]"), 7, "thin plate"),
     "unphysical-inertia": (
         ("[0.001, 0.03, 0.03]", "[0.001, 0.01, 0.03]\nallow_unphysical = true"), 7, "triangle inequality",
     ),

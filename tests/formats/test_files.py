@@ -126,7 +126,7 @@ def test_save_refuses_unknown_formats(tmp_path: Path, arm: Mechanism, name: str)
 
 
 def test_save_refuses_what_is_no_mechanism(arm: Mechanism) -> None:
-    with pytest.raises(InputError, match=r"Mechanism first, got 'arm\.toml'"):
+    with pytest.raises(InputError, match=r"must be a Mechanism, got 'arm\.toml'"):
         save("arm.toml", arm)  # type: ignore[arg-type]
 
 

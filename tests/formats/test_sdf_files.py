@@ -141,7 +141,7 @@ BAD = {
     "no model": ("", "there is no <model>"),
     "no link": ('<model name="m"/>', "there is no <link>"),
     "unknown link": (model("m", LINK + JOINT.format(child="b")), "unknown frame 'b'"),
-    "itself": (model("m", LINK + JOINT.format(child="a")), "ties link 'a' to itself"),
+    "itself": (model("m", LINK + JOINT.format(child="a")), "connects link 'a' to itself"),
     "twice": (model("m", LINK + LINK), "two elements are called 'a'"),
     "type": (model("m", TWO.replace("revolute", "revolut")), "Did you mean 'revolute'"),
     "numbers": (model("m", f'<link name="a"><pose>0 0 0</pose>{BODY}</link>'), "<pose> must be 6 numbers"),

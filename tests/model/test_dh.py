@@ -292,7 +292,7 @@ BAD_TABLES = [
     ([{}, {"parent": True}], "modified", ["DH row 1", "unknown parent 'True'"]),
     ([{"name": "x"}, {"name": "x"}], "modified", ["DH row 1 ('x')", "row 0", "must differ"]),
     ([{"name": ""}], "modified", ["DH row 0", "non-empty"]),
-    ([{"name": "world"}], "modified", ["DH row 0 may not be called 'world'"]),
+    ([{"name": "world"}], "modified", ["DH row 0 may not be named 'world'"]),
     ([{"joint": "revolut"}], "modified", ["unknown joint kind", "'revolut'", "Did you mean 'revolute'"]),
     ([{"joint": "spherical"}], "classic", ["DH row 0", "'spherical'", "revolute, prismatic, fixed"]),
     ([{"joint": "spherical", "sequence": "XXY"}], "modified", ["DH row 0", "XXY"]),

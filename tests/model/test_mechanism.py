@@ -182,7 +182,7 @@ BAD = {
     "body called world": (lambda: kt.Body("world"), "no body may be named 'world'"),
     "body without inertia": (lambda: kt.Body("a", 3.0), "body 'a': inertia must be an Inertia, got 3.0"),
     "unnamed body": (lambda: kt.Body(""), "a body needs a name"),
-    "loop to itself": (lambda: cut(b="a"), "loop 'cut' ties body 'a' to itself"),
+    "loop to itself": (lambda: cut(b="a"), "loop 'cut' connects body 'a' to itself"),
     "free loop": (mechanism(A, B, loops=(cut(kind="free"),)), "loop 'cut': unknown cut joint 'free'"),
     "shape": (lambda: kt.model.Shape("cone", (1, 1)), "unknown shape 'cone'; allowed: box"),
     "shape size": (lambda: kt.model.Shape("box", (1, 1)), "size of a box must be a vector of 3"),

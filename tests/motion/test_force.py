@@ -99,7 +99,7 @@ def test_what_only_pushes_cannot_pull_a_block_down():
     falls = np.sqrt(2.0 * d / G)
     hopeless = kt.predict(pushed(SquaredForce("finger"), 0.9 * falls, **asked))
     assert not hopeless.solved and hopeless.max_violation > 0.5
-    assert "too short for the torque limit, unknown force: allow a longer one" in str(hopeless)
+    assert "too short for the torque limit, unknown force: allow a longer duration" in str(hopeless)
     assert "not driven" not in str(hopeless) and "holding" not in str(hopeless)
     shortest = kt.predict(pushed(Time(), (0.05, 2.0), upper=50.0, **asked).changed(segments=40))
     best = np.sqrt(2.0 * d / G * 50.0 / (50.0 - MASS * G))  # falls, then brakes with all force

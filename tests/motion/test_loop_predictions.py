@@ -232,7 +232,7 @@ def test_a_target_out_of_reach_ends_with_an_explanation():
         ({"independent": "left_arm_joint"}, "must be a list"),
         ({"frozen": {"left_rod_joint": 0.0}}, "are not supported with closed loops"),
         ({"guess": np.zeros((2, 4))}, "one pose of 4 coordinates"),
-        ({"constraints": kt.terms.UnknownForce("left_rod")}, "unknown forces .* in closed loops"),
+        ({"constraints": kt.terms.UnknownForce("left_rod")}, "unknown forces .* with closed loops"),
         ({"constraints": TorqueLimits(1.0, joints="left_rod_joint")}, "'left_rod_joint' is not driven"),
         ({"constraints": Boundary("start", [0.0, 0.0, 0.5, 0.0])}, "does not close the loops"),
         ({"constraints": Boundary("end", velocity=[1.0, 0.0, 0.0, 0.0])}, "other than zero"),

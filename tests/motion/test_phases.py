@@ -245,7 +245,7 @@ def test_bad_phases_are_named():
     one = minimum_time()
     with pytest.raises(kt.errors.InputError, match="at least two consecutive problems"):
         predict_phases([one])
-    with pytest.raises(kt.errors.InputError, match="problem of its own"):
+    with pytest.raises(kt.errors.InputError, match="its own problem"):
         predict_phases([one, one])
     other = Problem(kt.zoo.gripper(), objective=Time(), constraints=Boundary("end", [0, 0, 0, 0], 0.0))
     with pytest.raises(kt.errors.InputError, match="phase 2 has joint1, joint2, joint3, joint4"):

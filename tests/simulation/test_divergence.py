@@ -41,7 +41,7 @@ def test_a_start_beyond_all_bounds_is_refused():
         kt.simulate(build.build(), np.zeros(6), [1e200, 0, 0, 0, 0, 0], 0.01)
 
 
-UNSTABLE = "runs away: .* its law is sampled every 4 ms, and such feedback may be unstable"
+UNSTABLE = "diverges: .* its law is sampled every 4 ms, and such feedback may be unstable"
 
 
 @pytest.mark.parametrize("method", ["auto", "radau"])

@@ -116,7 +116,7 @@ def test_mistakes_are_named_before_any_work(axes, more, message):
 def test_a_study_without_sweep_and_a_function_without_mechanism():
     with pytest.raises(kt.errors.InputError, match=r"has no table \[sweep\]"):
         plan_of(None)
-    with pytest.raises(kt.errors.InputError, match="needs its mechanism"):
+    with pytest.raises(kt.errors.InputError, match="must be a Mechanism"):
         kt.sweep(lambda arm: 1.0, {"x": [1]})
 
 

@@ -173,7 +173,7 @@ ONE = tr.cycloid([0.0], [1.0], 1.0)
         (lambda: tr.sequence(ONE, "on"), "part 2 of the sequence must be a Trajectory, got 'on'"),
         (lambda: tr.sequence(ONE, tr.hold([1, 1], 1.0)), "has 2 coordinates, the first 1"),
         (lambda: tr.sequence(ONE, ONE), "coordinate 0 would jump by -1"),
-        (lambda: tr.repeat(ONE, 2), "coordinate 0 gains 1 a cycle"),
+        (lambda: tr.repeat(ONE, 2), "coordinate 0 gains 1 per cycle"),
         (lambda: tr.repeat(ONE, 0), "times must be an integer from 1 to 1000000, got 0"),
         (lambda: tr.PolynomialTrajectory(None), "needs a PiecewisePolynomial"),
     ],
