@@ -261,7 +261,8 @@ def test_scores_of_a_motion_that_failed_its_checks_come_with_a_warning(folder):
     replace(measured_step(), audit={"height": fell}).save("fallen.nc")
     outcome = kinetree("validate", "gait", "fallen.nc")
     assert (
-        outcome.exit_code == 0 and "warning: this motion failed checks of its audit (height)" in outcome.stderr
+        outcome.exit_code == 0
+        and "warning: this motion failed checks of its audit (height)" in outcome.stderr
     )
 
 
