@@ -4,6 +4,7 @@ import time
 import urllib.request
 from dataclasses import replace
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import pytest
 import kinetree as kt
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.report.frames import frames
-from kinetree.viewer.run_panel import FREE, HOLD, HOLD_WITH_GRAVITY, Request, run_request
+from kinetree.viewer.pose_panel import SLIDERS
+from kinetree.viewer.run_panel import FREE, HOLD, HOLD_WITH_GRAVITY, OWN, Request, run_request
 from kinetree.viewer.subject import subject_of
 from support.names import nasty
 
@@ -496,3 +498,27 @@ def test_the_camera_frames_meshes(tmp_path):
     with opened(arm) as page, opened(plain) as other:
         eye, close = (np.array(x.server.initial_camera.position) for x in (page, other))
         assert np.linalg.norm(eye) > 2 * np.linalg.norm(close)
+
+
+QUADRUPED = Path(__file__).parents[1] / "data" / "mjcf" / "quadruped.xml"
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.KinetreeWarning")
+def test_a_model_with_keyframes_is_shown_at_home_and_stands_by_its_servos():
+    pytest.importorskip("mujoco")
+    robot = kt.load(QUADRUPED)
+    home, other = robot.states["home"].q, next(name for name in robot.states if name != "home")
+    with opened(robot) as page:
+        np.testing.assert_allclose(page.pose.q, home, atol=1e-12)
+        assert page.pose.state.value == "home"
+        assert page.simulation.law.value == page.live.law.value == OWN
+        result = run_request(robot, page.pose.q, replace(page.simulation.request, duration=0.5))
+        assert abs(result.q.values[-1, 2] - home[2]) < 0.01  # m: servos give way a little
+        page.pose.sliders[-1].value = float(page.pose.sliders[-1].value) + 0.1
+        page.pose._changed()
+        assert page.pose.state.value == SLIDERS
+        page.pose.state.value = other
+        page.pose._take_state()
+        np.testing.assert_allclose(page.pose.q, robot.states[other].q, atol=1e-12)
+        page.pose.reset()
+        np.testing.assert_allclose(page.pose.q, home, atol=1e-12)

@@ -150,6 +150,12 @@ def draw(
     q: Annotated[
         str | None, typer.Option(help="Pose (rad, m), with commas: 0.1,-0.5,0.2.", metavar="NUMBERS")
     ] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            help="Named state of the model (a keyframe); else 'home', if there is one.", metavar="NAME"
+        ),
+    ] = None,
     labels: Annotated[bool, typer.Option("--labels", help="Show the names of the joints.")] = False,
     skeleton: Annotated[
         bool,
@@ -177,15 +183,19 @@ def draw(
     from kinetree.report.output import check_output, check_picture, picture_bytes, write_file
     from kinetree.study.models import mechanism_of
 
-    if graph and (q is not None or labels or skeleton):
+    if graph and (q is not None or state is not None or labels or skeleton):
         raise InputError(
-            "--graph shows bodies and joints without a pose: leave out --q, --labels and --skeleton"
+            "--graph shows bodies and joints without a pose: leave out --q, --state, --labels, --skeleton"
         )
+    if q is not None and state is not None:
+        raise InputError("give either --q or --state, not both")
     mechanism = mechanism_of(model, **read_options(folder, packages, floating_base, root))
     path = Path(f"{Path(model).stem}.png") if output is None else output
     check_picture(path)
     check_output([path], force)
     pose = None if q is None else _numbers(q, "--q")
+    if state is not None:
+        pose = mechanism.states[state].q.tolist()
     figure = graph_of(mechanism) if graph else figure_of(mechanism, pose, labels=labels, looks=not skeleton)
     write_file(path, picture_bytes(figure, path.suffix))
     if not quiet:

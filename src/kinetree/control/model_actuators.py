@@ -18,6 +18,8 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
 from kinetree.state import coordinates
 
+SAME = 1e-6  # rad, m: a pose is that of a state if it is as near to it
+
 
 @dataclass(frozen=True, eq=False)
 class ModelActuators:
@@ -44,6 +46,18 @@ class ModelActuators:
         elif not isinstance(given, str):
             given = frozen(finite(numbers(given, "control"), "control"))
         object.__setattr__(self, "control", given)
+
+    @classmethod
+    def holding(cls, mechanism: Mechanism, q: ArrayLike) -> ModelActuators:
+        """The actuators that hold a pose q (n_dof,), with the controls of a state whose pose it is, if any.
+
+        Else position servos are commanded where they are.
+        """
+        pose = coordinates(mechanism, q, "q")
+        for state in mechanism.states.values():
+            if state.control is not None and np.abs(state.q - pose).max(initial=0.0) < SAME:
+                return cls(state.name)
+        return cls(_held(mechanism, pose))
 
     def settings(self) -> dict[str, Any]:
         """What was given, in plain numbers and texts."""

@@ -52,6 +52,7 @@ def contacts(compiled: CompiledModel, choice: ContactChoice) -> tuple[list[Conta
     for k in touching:
         points += _points(compiled, k, g)
     choice.check_found(points)
+    _note_margins(compiled, g, touching)
     _note_others(compiled, g, touching)
     _note_soft(compiled, g, touching)
     floor = None if g is None else _floor(compiled, g)
@@ -201,6 +202,25 @@ def _margin_rule(mujoco: Any) -> tuple[bool, bool]:
     return reach > 0.025, min(abs(reach - x) for x in (0.02, 0.03)) > 1e-3
 
 
+def _note_margins(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
+    """List ellipsoids and cylinders with a margin, which is left out."""
+    found = {k: _margin(compiled, k, floor) for k in touching if _balls(compiled, k)[0].half_axes is not None}
+    wide = [k for k, margin in found.items() if margin]
+    if wide:
+        names = [_geom_name(compiled, k) for k in wide]
+        largest = max(found.values())
+        compiled.left_out.append(
+            f"margins of contact up to {largest:g} m of ellipsoids and cylinders ({listed(names, 4)})"
+        )
+
+
+def _geom_name(compiled: CompiledModel, k: int) -> str:
+    """The name of a geom, or one by its body and its number there."""
+    m = compiled.m
+    body = int(m.geom_bodyid[k])
+    return compiled.name("GEOM", k) or f"{compiled.bodies[body]}_geom{k - int(m.body_geomadr[body])}"
+
+
 def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
     """List contacts that have no counterpart."""
     m = compiled.m
@@ -261,7 +281,7 @@ def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint
     m = compiled.m
     body = compiled.bodies[int(m.geom_bodyid[k])]
     place = placement_from(m.geom_pos[k], m.geom_quat[k], f"geom {k}")
-    name = compiled.name("GEOM", k) or f"{body}_geom{k - int(m.body_geomadr[m.geom_bodyid[k]])}"
+    name = _geom_name(compiled, k)
     parts = _balls(compiled, k)
     friction, margin = _friction(compiled, k, g), _margin(compiled, k, g)
     found = []
@@ -270,8 +290,6 @@ def _points(compiled: CompiledModel, k: int, g: int | None) -> list[ContactPoint
         radius, half = ball.radius, ball.half_axes
         if half is None:
             radius += margin
-        elif margin:
-            compiled.left_out.append(f"margin of contact {margin:g} m of geom '{name}'")
         point = ContactPoint(compiled.new_point(own), body, frozen(ball.position), radius, half, friction)
         found.append(point.moved(body, place))
     return found

@@ -21,6 +21,8 @@ from kinetree.report.looks import Look
 from kinetree.report.shapes import shape_faces
 from kinetree.state import coordinates
 
+HOME = "home"  # the state that a mechanism is shown in, if it has one of this name
+
 
 @dataclass(frozen=True, eq=False)
 class JointMark:
@@ -121,7 +123,9 @@ class Skeleton:
 
 
 def resting_pose(mechanism: Mechanism) -> Array:
-    """The allowed q (n_dof,) nearest to zero, with loops closed from there if they can be."""
+    """The q (n_dof,) of its state 'home', else the allowed one nearest to zero with closed loops."""
+    if HOME in mechanism.states:
+        return np.array(mechanism.states[HOME].q)
     joints = [link.joint for link in mechanism.links if link.joint.mimic is None]
     if not mechanism.n_dof:
         return np.zeros(0)
@@ -144,7 +148,7 @@ def _closed(mechanism: Mechanism, pose: Array) -> Array:
 def skeleton(
     mechanism: Mechanism, q: ArrayLike | None = None, looks: Mapping[str, Look] | None = None
 ) -> Skeleton:
-    """The marks of a mechanism in the pose q (n_dof,), by default the allowed one nearest to zero.
+    """The marks of a mechanism in the pose q (n_dof,), by default its resting pose.
 
     Bodies that ``looks`` has are drawn by it.
     """

@@ -14,6 +14,7 @@ from kinetree.control.walking.walker import walker_of
 from kinetree.errors import InputError
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
+from kinetree.state import independent_axes
 from kinetree.study.new_walk import FIRM, NO_OPTIONS, described, mechanism_lines, two_digits
 
 STRONG = 2.0  # kp of the joints, in m g L: more than a robot needs that tips about its ankles
@@ -72,6 +73,8 @@ def _posture(mechanism: Mechanism) -> list[str]:
     """The joints of a state that the mechanism has, or of a stance with bent knees."""
     state = next(iter(mechanism.states.values()), None)
     q: Array = np.asarray(state.q) if state is not None else WalkingLaw().start(mechanism)
+    axes = independent_axes(mechanism)
+    q = np.clip(q, mechanism.tree.lower[axes], mechanism.tree.upper[axes])  # arms hang at 0, allowed or not
     return [
         f"{json.dumps(name)} = {x:.6g}"
         for name, x in zip(mechanism.joint_names, q, strict=True)

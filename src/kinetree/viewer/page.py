@@ -33,7 +33,7 @@ from kinetree.viewer.motion_panel import PLOT_EVERY, MotionPanel
 from kinetree.viewer.plot_panel import PlotPanel
 from kinetree.viewer.pose_panel import PosePanel
 from kinetree.viewer.pushed import FALLS, LAWS, falls_freely, pushed
-from kinetree.viewer.run_panel import GIVEN, Given, RunPanel, ground_of
+from kinetree.viewer.run_panel import Given, RunPanel, first_laws, ground_of
 from kinetree.viewer.server import start_server, stop_server
 from kinetree.viewer.stage import Stage
 from kinetree.viewer.subject import Subject, first_pose, places, subject_of
@@ -138,7 +138,7 @@ class Viewer:
                     self.server.gui,
                     self.stage,
                     self._lock,
-                    LAWS if subject.controller is None else (GIVEN, *LAWS),
+                    (*first_laws(subject.mechanism, self.simulation.given), *LAWS),
                     self._prepared,
                     self._begin_live,
                     lambda q: self.pose.tell(q),

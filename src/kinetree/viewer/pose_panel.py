@@ -12,13 +12,14 @@ from kinetree.analysis.energy import center_of_mass, potential_energy
 from kinetree.analysis.inverse import gravity_torque
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.skeleton import gaps, resting_pose, skeleton
+from kinetree.report.skeleton import HOME, gaps, skeleton
 from kinetree.state import independent_axes
-from kinetree.viewer.standing import can_stand, standing
+from kinetree.viewer.standing import can_stand, rest, standing
 from kinetree.viewer.words import fixed, paragraph, point, short, table
 
 MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
 STEPS = 400  # at least, from end to end of a slider
+SLIDERS = "as the sliders are"  # the state that none of the model's is
 FARTHER = 1.5  # than a pose without limits, a slider goes
 ROUNDING = 1e-12  # a torque below this part of the largest is none
 
@@ -72,10 +73,18 @@ class PosePanel:
         self.mechanism, self.readout = mechanism, readout
         self.travel = travel(mechanism, size)
         if can_stand(mechanism):
-            self.travel = reaching(mechanism, self.travel, standing(mechanism, resting_pose(mechanism)))
+            self.travel = reaching(mechanism, self.travel, rest(mechanism))
         self._moved, self._silent = moved, False
         self.reset_button = gui.add_button("Reset pose", icon="refresh")
         self.reset_button.on_click(lambda event: self.reset())
+        names = tuple(mechanism.states)
+        self.state = None
+        if names:
+            self.state = gui.add_dropdown(
+                "State", (SLIDERS, *names), initial_value=HOME if HOME in names else SLIDERS,
+                hint="Poses that the model has names for",
+            )  # fmt: skip
+            self.state.on_update(lambda event: self._take_state())
         self.stand_button = gui.add_button(
             "Put on the ground", icon="arrow-bar-to-down", visible=can_stand(mechanism)
         )
@@ -135,7 +144,15 @@ class PosePanel:
 
     def _changed(self) -> None:
         if not self._silent:
+            self._forget_state()
             self._moved()
+
+    def _forget_state(self) -> None:
+        """The pose is no longer that of a state."""
+        if self.state is not None and self.state.value != SLIDERS:
+            self._silent = True
+            self.state.value = SLIDERS
+            self._silent = False
 
     @property
     def q(self) -> Array:
@@ -165,9 +182,16 @@ class PosePanel:
             self.sliders[k].min, self.sliders[k].max = float(lower[k]), float(upper[k])
 
     def reset(self) -> None:
-        """Back to the allowed pose nearest to zero, on the ground if it can stand."""
-        self.put(standing(self.mechanism, resting_pose(self.mechanism)))
+        """Back to the state 'home', or to the allowed pose nearest to zero, on the ground if it can stand."""
+        self.put(rest(self.mechanism))
         self._moved()
+
+    def _take_state(self) -> None:
+        """To the pose of the state that is chosen."""
+        chosen = SLIDERS if self.state is None else str(self.state.value)
+        if chosen in self.mechanism.states and not self._silent:
+            self.put(self.mechanism.states[chosen].q)
+            self._moved()
 
     def stand(self) -> None:
         """The same pose with the lowest contact point on the ground."""

@@ -11,12 +11,13 @@ from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.control.feedback import PD
+from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import GravityCompensation
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.simulation.live import LiveSimulation
 from kinetree.simulation.options import Stops
-from kinetree.viewer.run_panel import FREE, GIVEN, Given, Request, ground_of
+from kinetree.viewer.run_panel import FREE, GIVEN, OWN, Given, Request, ground_of
 
 BANDWIDTH, DAMPING = 8.0, 0.7  # rad/s and share of critical damping of joints that hold a pose
 HOLD = "hold the pose"
@@ -53,11 +54,17 @@ def pushed(mechanism: Mechanism, q0: Array, request: Request, law: str, given: G
     return LiveSimulation(
         mechanism.with_gravity(request.gravity),
         q0,
-        controller=given.controller if law == GIVEN else _holding(mechanism, q0) if law == HOLD else None,
+        controller=_controller(mechanism, q0, law, given),
         ground=ground_of(mechanism, request, given),
         stops=Stops() if np.isfinite(limits).any() else None,
         rtol=1e-5,
     )
+
+
+def _controller(mechanism: Mechanism, q0: Array, law: str, given: Given) -> Any:
+    if law == OWN:
+        return ModelActuators.holding(mechanism, q0)
+    return given.controller if law == GIVEN else _holding(mechanism, q0) if law == HOLD else None
 
 
 def _holding(mechanism: Mechanism, q0: Array) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.control.feedback import PD
+from kinetree.control.model_actuators import ModelActuators
 from kinetree.control.model_based import GravityCompensation
 from kinetree.errors import InputError, KinetreeError, SimulationError, unknown_name
 from kinetree.model.mechanism import Mechanism
@@ -22,7 +23,7 @@ from kinetree.simulation.simulate import simulate
 from kinetree.viewer.words import paragraph
 
 FREE, HOLD, HOLD_WITH_GRAVITY = "none", "hold the pose (PD)", "hold the pose (PD and gravity)"
-GIVEN = "the given controller"
+GIVEN, OWN = "the given controller", "the model's actuators"
 LAWS = (FREE, HOLD, HOLD_WITH_GRAVITY)
 SAMPLES_PER_SECOND, FEWEST, MOST = 100.0, 101, 4001
 LONGEST = 1e4  # s
@@ -77,7 +78,7 @@ def run_request(
             mechanism.with_gravity(request.gravity),
             q0,
             duration=request.duration,
-            controller=_law(q0, request, given),
+            controller=_law(mechanism, q0, request, given),
             ground=ground_of(mechanism, request, given),
             times=samples,
             rtol=1e-6,
@@ -86,13 +87,21 @@ def run_request(
         )
 
 
-def _law(q0: Array, request: Request, given: Given) -> Any:
+def first_laws(mechanism: Mechanism, given: Given) -> tuple[str, ...]:
+    """What drives a mechanism by itself: a controller that came with it, its own actuators."""
+    own = (OWN,) if mechanism.actuators else ()
+    return own if given.controller is None else (GIVEN, *own)
+
+
+def _law(mechanism: Mechanism, q0: Array, request: Request, given: Given) -> Any:
     """The controller that is asked for, or none."""
-    known = (*LAWS, GIVEN) if given.controller is not None else LAWS
+    known = (*first_laws(mechanism, given), *LAWS)
     if request.law not in known:
         raise InputError(unknown_name("law", request.law, known))
     if request.law == GIVEN:
         return given.controller
+    if request.law == OWN:
+        return ModelActuators.holding(mechanism, q0)
     if request.law == FREE:
         return None
     return (PD if request.law == HOLD else GravityCompensation)(q0, request.kp, request.kd)
@@ -131,7 +140,7 @@ class RunPanel:
         gui.add_html(paragraph("Starts at rest in the pose of the sliders.", faint=True))
         self.duration = gui.add_number("Duration (s)", 2.0, min=0.001, max=LONGEST, step=0.001)
         self.gravity = gui.add_vector3("Gravity (m/s²)", tuple(mechanism.gravity.tolist()), step=0.01)
-        laws = LAWS if given.controller is None else (GIVEN, *LAWS)
+        laws = (*first_laws(mechanism, given), *LAWS)
         self.law = gui.add_dropdown("Torque", laws, initial_value=laws[0])
         self.kp = gui.add_number("kp", 100.0, min=0.0, step=0.1, visible=False)
         self.kd = gui.add_number("kd", 20.0, min=0.0, step=0.1, visible=False)

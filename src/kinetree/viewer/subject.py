@@ -14,12 +14,11 @@ from kinetree.errors import shown as short
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import Frames, frames, motion_names, positions
 from kinetree.report.scene import Scene
-from kinetree.report.skeleton import resting_pose
 from kinetree.result.netcdf import load_result
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.study.models import mechanism_of
-from kinetree.viewer.standing import standing
+from kinetree.viewer.standing import rest
 
 RESULT_SUFFIX = ".nc"
 FAR = 0.75  # of its size: what travels farther than this is followed
@@ -73,12 +72,12 @@ def _named(text: str, options: dict[str, Any]) -> Subject:
 
 
 def first_pose(subject: Subject) -> Array:
-    """The first pose of the result's motion, or the allowed one nearest to zero."""
+    """The first pose of the result's motion, or the pose that the mechanism rests in."""
     result = subject.result
     if result is not None and motion_names(result):
         first: Array = positions(result)[frames(result, most=1).rows[0]]
         return first
-    return standing(subject.mechanism, resting_pose(subject.mechanism))
+    return rest(subject.mechanism)
 
 
 def places(subject: Subject, scene: Scene) -> Array:
