@@ -8,7 +8,7 @@ import kinetree as kt
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.urdf import load_urdf, mechanism_from_urdf
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*that are not there")  # the meshes of these tests
+pytestmark = pytest.mark.filterwarnings("ignore:.*that are missing")  # the meshes of these tests
 
 
 def text(filename):
@@ -171,12 +171,12 @@ def test_nothing_is_opened(package, monkeypatch):
 def test_a_mesh_outside_is_left_out_of_the_picture_and_said(package):
     file = package / "urdf" / "r.urdf"
     file.write_text(text("/etc/passwd"))
-    with pytest.warns(kt.KinetreeWarning, match=r"passed over: meshes outside the folder \(give folder="):
+    with pytest.warns(kt.KinetreeWarning, match=r"ignored: meshes outside the folder \(give folder="):
         assert load_urdf(file).link("a").body.shapes == ()
 
 
 def test_a_mesh_that_is_not_there_is_said(package):
-    with pytest.warns(kt.KinetreeWarning, match="meshes of package 'other' that are not there"):
+    with pytest.warns(kt.KinetreeWarning, match="meshes of package 'other' that are missing"):
         load(package, "package://other/part.stl")
 
 

@@ -175,7 +175,7 @@ def test_a_mesh_that_is_not_there_stops_nothing_unless_it_has_mass(house):
         load_mjcf(house / "main.xml")
     given = with_mass.replace("<geom", f"{inertial}<geom")
     (house / "main.xml").write_text(f"<mujoco>{asset}<worldbody>{given}</worldbody></mujoco>")
-    with pytest.warns(kt.KinetreeWarning, match=r"that are not there \(nowhere\.obj, no\.png\)"):
+    with pytest.warns(kt.KinetreeWarning, match=r"missing meshes and textures \(nowhere\.obj, no\.png\)"):
         bob = load_mjcf(house / "main.xml").link("bob").body
     assert (bob.inertia.mass, bob.shapes) == (2.0, ())
     with pytest.raises(kt.errors.FileError, match="MuJoCo refuses it"):

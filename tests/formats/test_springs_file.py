@@ -54,7 +54,7 @@ def test_springs_and_drives_of_cut_joints_are_written_and_read_again():
         ('b = { body = "block" }', 'b = { body = "blok" }', "line 6: spring 'coil': unknown body 'blok'"),
         ("stiffness = 50", "stifness = 50", "unknown key 'stifness'"),
         ("rest_length = 0.25", 'rest_length = "long"', "rest_length"),
-        ('b = { body = "block" }', 'b = { body = "world" }', "ties body 'world' to itself"),
+        ('b = { body = "block" }', 'b = { body = "world" }', "connects body 'world' to itself"),
     ],
 )
 def test_wrong_springs_are_named_with_their_line(old, new, said):

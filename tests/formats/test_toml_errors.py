@@ -201,7 +201,7 @@ BAD_FILES = {
     "loop on one body": (
         LOOP + 'kind = "revolute"\na = { body = "base" }\nb = { body = "base" }',
         ModelError,
-        ["arm.toml, line 10: loop 'close' ties body 'base' to itself"],
+        ["arm.toml, line 10: loop 'close' connects body 'base' to itself"],
     ),
     "loop on no body": (
         LOOP + 'kind = "revolute"\na = { body = "base" }\nb = { body = "upr" }',

@@ -116,7 +116,7 @@ def test_a_fixed_base_touches_only_if_it_is_asked_for(tmp_path):
     with pytest.raises(kt.errors.InputError, match="body has no collision that can touch the ground"):
         kt.load(tmp_path / "r.urdf", contacts=["body"])
     kt.save(kt.load(tmp_path / "r.urdf"), tmp_path / "r.toml")
-    with pytest.raises(kt.errors.InputError, match=r"contacts is no option for \.toml files"):
+    with pytest.raises(kt.errors.InputError, match=r"contacts is not an option for \.toml files"):
         kt.load(tmp_path / "r.toml", contacts=False)
 
 

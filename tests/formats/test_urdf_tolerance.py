@@ -110,7 +110,7 @@ def test_several_roots_ask_which(tmp_path):
     file.write_text(
         robot(link("a"), link("b"), link("c"), link("d"), joint("j", "a", "b"), joint("k", "c", "d"))
     )
-    with pytest.raises(kt.errors.ModelError, match=r"2 links have no parent: a, c; .* give root='a'"):
+    with pytest.raises(kt.errors.ModelError, match=r"2 links have no parent: a, c; .* use root='a'"):
         kt.load(file)
     assert kt.load(file, root="c").joint_names == ("k",)
     assert kt.load(file, root="b").body_names == ("b",)

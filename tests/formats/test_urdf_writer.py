@@ -254,7 +254,7 @@ def test_what_urdf_cannot_hold_is_named():
         "loops (cut); contact points (heel); armature of joints (ja); springs of joints (jb); "
         "gravity (0 -1.62 0)"
     )
-    assert message == f"URDF cannot hold all of mechanism 'lossy', left out: {lost}"
+    assert message == f"URDF cannot represent all of mechanism 'lossy'; left out: {lost}"
     assert Path(caught[0].filename).name == Path(__file__).name
 
 

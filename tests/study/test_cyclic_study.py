@@ -1,4 +1,4 @@
-"""Motions that go on for ever, in study files: splines that are not clamped, Gauss nodes by phase."""
+"""Motions that go on for ever, in study files: splines that are must not be clamped, Gauss nodes by phase."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_a_cycle_needs_neither_start_nor_end(tmp_path):
     ("old", "new", "message"),
     [
         ("counts = [8, 12]", "counts = [8]", "2 phases need as many counts"),
-        ("clamped = false", "clamped = true", "not clamped"),
+        ("clamped = false", "clamped = true", "must not be clamped"),
         ("joint2 = 0.5 }", "joint9 = 0.5 }", "joint9"),
     ],
 )

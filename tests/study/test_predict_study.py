@@ -85,7 +85,7 @@ def test_a_search_that_stops_early_is_not_called_infeasible(tmp_path, monkeypatc
     told = kinetree("run", "two_link_minimum_time", "--set", "predict.max_iterations=3")
     message = " ".join(told.stderr.split())
     assert told.exit_code == 3
-    assert message.startswith("audit_failed: Stopped at the limit of iterations")
+    assert message.startswith("audit_failed: Stopped at the iteration limit")
     assert "Continue from here" in message
 
 

@@ -149,7 +149,7 @@ WRONG = {
         "line 7: mechanism.zoo",
         "Did you mean 'gripper'?",
     ),
-    "missing task": (FALL.replace('task = "simulate"', ""), "line 2: study.task is missing", "What to do"),
+    "missing task": (FALL.replace('task = "simulate"', ""), "line 2: study.task is missing", "Task:"),
     "missing head": (FALL.replace("[study]", "[stdy]"), "has no [study]", "Did you mean 'study'?"),
     "negative": (FALL.replace("0.1", "-1"), "line 4: study.duration must be a number > 0, got -1", ""),
     "no number": (FALL.replace("0.1", '"1"'), "line 4: study.duration must be a number, got '1'", ""),
@@ -206,7 +206,7 @@ WRONG = {
         "[mechanism] give one of zoo",
         "zoo, a",
     ),
-    "degrees of a slider": (PENDULUM + "[initial]\nq_degrees = 5", "joint 'slide' slides", "line 19"),
+    "degrees of a slider": (PENDULUM + "[initial]\nq_degrees = 5", "joint 'slide' is prismatic", "line 19"),
     "a mechanism": ('name = "arm"\n[[body]]\nname = "x"', "has no [study] table", "kinetree info"),
     "empty": ("", "has no [study] table", "empty"),
 }

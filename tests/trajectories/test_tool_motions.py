@@ -188,7 +188,7 @@ def test_end_of_the_reach_is_where_geometry_has_it():
     reached = (np.sqrt(0.7**2 - p0[1] ** 2) - p0[0]) / 0.6
     assert found == pytest.approx(reached, abs=1e-3)
     assert "joint2" in str(caught.value)
-    with pytest.raises(kt.errors.SingularityError, match="cannot go on"):  # out of its plane
+    with pytest.raises(kt.errors.SingularityError, match="cannot continue"):  # out of its plane
         tool_line(planar, "tip", by=(0, 0, 0.1), duration=1.0, start=start, orientation="free")
 
 
@@ -246,7 +246,7 @@ def test_retimed_paths():
     assert len(slow.breaks) == len(path.breaks)
     with pytest.raises(kt.errors.InputError, match=r"must go from s = 0 to 1\.5"):
         retime(path, kt.trajectories.quintic([0.0], [1.0], 4.0))
-    with pytest.raises(kt.errors.InputError, match="goes back"):
+    with pytest.raises(kt.errors.InputError, match="runs backward"):
         retime(path, kt.trajectories.interpolate([0, 1, 2, 3], [[0.0], [1.4], [0.2], [1.5]]))
     with pytest.raises(kt.errors.InputError, match="one coordinate"):
         retime(path, kt.trajectories.quintic([0.0, 0.0], [1.5, 1.0], 4.0))
