@@ -251,7 +251,7 @@ def test_urdf_options_go_through_load(tmp_path: Path) -> None:
     kt.save(kt.zoo.kuka_kr5(), file)
     with pytest.raises(kt.errors.ModelError, match=r"link6.*triangle inequality.*only with strict=True"):
         kt.load(file, strict=True)
-    with pytest.warns(kt.KinetreeWarning, match=r"taken as they are: 'link6' violates the triangle ineq.* %"):
+    with pytest.warns(kt.KinetreeWarning, match=r"used as given: 'link6' violates the triangle ineq.* %"):
         fixed = kt.load(file)
     assert fixed == kt.load(file, allow_unphysical=True)
     q, qd, qdd = np.random.default_rng(1).normal(size=(3, 6))
