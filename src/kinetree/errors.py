@@ -36,7 +36,7 @@ class KinetreeError(Exception):
 
 
 class KinetreeWarning(UserWarning):
-    """Base of every warning that Kinetree issues: there is an answer, and the text says what is uncertain."""
+    """Base of every warning of Kinetree: the result is usable, and the text states the uncertainty."""
 
 
 class ModelError(KinetreeError, ValueError):
@@ -56,11 +56,11 @@ class AssemblyError(InputError):
 
 
 class SingularityError(KinetreeError, ArithmeticError):
-    """The question has no finite answer in this configuration (gimbal lock, singular mass matrix)."""
+    """The result is not finite in this configuration (gimbal lock, singular mass matrix)."""
 
 
 class SimulationError(KinetreeError, RuntimeError):
-    """A simulation could not go on; ``result`` is what was computed until then, or None."""
+    """A simulation could not continue; ``result`` is the motion so far, or None."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class SimulationError(KinetreeError, RuntimeError):
 
 
 class StopSimulation(KinetreeError):
-    """Raised by a law: the simulation ends here, for the reason that it gives, and is not a failure."""
+    """Raised by a law to end the simulation with a reason; this is not a failure."""
 
 
 class MissingExtraError(KinetreeError, ImportError):

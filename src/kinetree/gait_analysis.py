@@ -1,4 +1,4 @@
-"""Gait beside measured gait: the cycle of a leg, measured walking, scores; motions over several strides.
+"""Comparison with measured gait: the cycle of a leg, measured walking, scores; motions over several strides.
 
 >>> import kinetree as kt
 >>> kt.gait_analysis.measured_walking("arnold5").speed.__round__(2)

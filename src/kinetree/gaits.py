@@ -1,4 +1,4 @@
-"""Gaits of legged robots, predicted: walking, trotting, hopping and jumping with the least effort.
+"""Predicted gaits of legged robots: walking, trotting, hopping and jumping with the least effort.
 
 >>> import kinetree as kt
 >>> kt.gaits.Gait(speed=0.3, schedule="trot").speed

@@ -1,4 +1,4 @@
-"""The digital human besides its mechanism, ``kt.zoo.human``: sizes, strength, fatigue, mirror images."""
+"""Functions for the digital human ``kt.zoo.human``: sizes, strength, fatigue, mirror images."""
 
 from typing import TYPE_CHECKING
 

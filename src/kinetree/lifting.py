@@ -1,4 +1,4 @@
-"""Lifting, predicted: a box from the floor to a shelf, with both hands or one, by anyone.
+"""Predicted lifting of a box from the floor to a shelf, with both hands or one, by people of any size.
 
 >>> import kinetree as kt
 >>> kt.lifting.Lifting(box=15.0, shelf=1.1).hand

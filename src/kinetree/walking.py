@@ -1,4 +1,4 @@
-"""Human walking, predicted: one step from q = 0, of anyone, at any speed, on slopes, with loads.
+"""Predicted human walking: one step from q = 0, for people of any size, at any speed, on slopes, with loads.
 
 >>> import kinetree as kt
 >>> kt.walking.Walking(speed=1.0, step=0.5).duration

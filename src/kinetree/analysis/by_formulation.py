@@ -46,8 +46,8 @@ class FormulationTable(tuple[Formulation, ...]):
 def formulations() -> FormulationTable:
     """The formulations that Kinetree knows: what each can do, its cost and its source.
 
-    Pass a name as ``formulation=`` to the functions that it can answer for, which are named as its abilities;
-    those that it answers with closed loops, too, are in ``closed``.
+    Pass a name as ``formulation=`` to the functions listed in its abilities; ``closed`` lists those that it
+    also supports with closed loops.
 
     >>> import kinetree as kt
     >>> [f.name for f in kt.analysis.formulations()][:2]

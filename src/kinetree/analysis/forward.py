@@ -40,8 +40,8 @@ def forward_dynamics(
 
     Articulated bodies, O(n); mechanisms with mimic joints solve with the mass matrix. Raises
     :class:`SingularityError` where a joint moves no inertia (a massless leaf, gimbal lock). ``out``, float64
-    and contiguous, takes the answer in place of a new array. With closed loops the state must fit them, and
-    qdd keeps them closed: M qdd + h = tau + J^T lambda, J qdd + dJ/dt qd = 0.
+    and contiguous, receives the result. With closed loops the state must close them, and qdd keeps them
+    closed: M qdd + h = tau + J^T lambda, J qdd + dJ/dt qd = 0.
 
     >>> import kinetree as kt
     >>> kt.forward_dynamics(kt.zoo.gripper(), [-1.2, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).shape

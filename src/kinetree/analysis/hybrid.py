@@ -71,16 +71,15 @@ def hybrid_dynamics(
     wrenches: Wrenches = None,
     threads: int | None = None,
 ) -> HybridDynamics:
-    """All accelerations and torques, (..., n_dof) each, of joints that partly move as prescribed.
+    """All accelerations and torques, (..., n_dof) each, if some joints move as prescribed.
 
-    Of ``qdd`` the entries of the ``prescribed`` joints are read, of ``tau`` those of the others; what else
-    they hold is not looked at, and None is zero. With f for the free and p for the prescribed joints,
-    M_ff qdd_f = tau_f - h_f - M_fp qdd_p; then tau_p follows (Featherstone 2008, section 9.2). All joints
-    prescribed is inverse dynamics, none is forward dynamics. ``prescribed`` names degrees of freedom or whole
-    joints; by default all that are driven, so that a floating base and joints without drives move as they
-    must. ``wrenches`` act on the bodies. With closed loops the state must fit them; where more joints are
-    prescribed than the loops leave free, accelerations must fit them, too, and the sum of squared torques of
-    these joints is least.
+    ``qdd`` is used for the ``prescribed`` joints, ``tau`` for the others; other entries are ignored, and None
+    is zero. With f for the free and p for the prescribed joints, M_ff qdd_f = tau_f - h_f - M_fp qdd_p; then
+    tau_p follows (Featherstone 2008, section 9.2). All joints prescribed is inverse dynamics, none is forward
+    dynamics. ``prescribed`` names degrees of freedom or whole joints; by default all driven ones, so a
+    floating base and joints without drives move freely. ``wrenches`` act on the bodies. With closed loops the
+    state must close them; if more joints are prescribed than the loops leave free, accelerations must also
+    close them, and the sum of squared torques of these joints is least.
 
     >>> import kinetree as kt
     >>> arm, still = kt.zoo.gripper(), [0.0] * 4
@@ -124,7 +123,7 @@ def hybrid_dynamics_derivatives(
     wrenches: Wrenches = None,
     threads: int | None = None,
 ) -> HybridDynamicsDerivatives:
-    """Hybrid dynamics with exact derivatives by q, qd and what was given of qdd and tau.
+    """Hybrid dynamics with exact derivatives with respect to q, qd and the given parts of qdd and tau.
 
     They follow from those of inverse dynamics at the answer of :func:`hybrid_dynamics`: M_ff dqdd_f = dtau_f
     - M_fp dqdd_p - (dtau/dq)_f dq - (dtau/dqd)_f dqd, and dtau_p from its rows. ``wrenches`` stay fixed in

@@ -43,13 +43,13 @@ def inverse_dynamics(
     """Joint torques (N m) and forces (N) of a motion, (..., n_dof): tau = M qdd + c + g + passive - J^T w.
 
     ``q``, ``qd``, ``qdd`` (..., n_dof); ``wrenches`` act on the bodies (see :class:`Wrench`). Springs,
-    friction and armature of the joints, and springs between bodies, are part of the answer. Recursive
-    Newton-Euler, O(n). ``threads`` for large batches; by default all cores. ``formulation`` asks another
-    derivation (:func:`formulations`). ``out``, float64 and contiguous, takes the answer instead of a new one.
+    friction and armature of the joints, and springs between bodies, are included. Recursive Newton-Euler,
+    O(n). ``threads`` for large batches; by default all cores. ``formulation`` selects another derivation
+    (:func:`formulations`). ``out``, float64 and contiguous, receives the result.
 
-    An open tree is answered what its motion needs at every joint, driven or not. With closed loops the answer
-    is the torques of the driven joints, zero elsewhere; if these are more than the motion needs, those of
-    least sum of squares (:func:`kinetree.loops.inverse_dynamics` takes weights).
+    For an open tree the result has the torque at every joint, driven or not. With closed loops it has the
+    torques of the driven joints, zero elsewhere; redundant drives share the load with the least sum of
+    squares (:func:`kinetree.loops.inverse_dynamics` takes weights).
 
     >>> import kinetree as kt
     >>> kt.inverse_dynamics(kt.zoo.gripper(), [0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]).round(4).tolist()
@@ -133,11 +133,10 @@ def bias_torque(
 
 
 def gravity_torque(mechanism: Mechanism, q: ArrayLike) -> Array:
-    """g (..., n_dof): torques that hold the mechanism still against gravity alone, without any springs.
+    """g (..., n_dof): torques that hold the mechanism still against gravity, without springs.
 
-    Weights that are carried from outside (gravity compensation of bodies) need none.
-
-    With closed loops those of the driven joints, zero elsewhere.
+    Compensated weights of bodies (``gravity_compensation``) need none. With closed loops these are torques of
+    the driven joints, zero elsewhere.
 
     >>> import kinetree as kt
     >>> kt.gravity_torque(kt.zoo.two_link_point_masses(), [0, 0]).shape
@@ -167,9 +166,8 @@ def mass_matrix(
 ) -> Array:
     """M(q) (..., n_dof, n_dof), armature included; symmetric, zero between different branches.
 
-    ``out``, float64 and contiguous, takes the answer in place of a new array. With closed loops it is that of
-    the tree, M qdd + h = tau + J^T lambda; :func:`kinetree.loops.mass_matrix` reduces it to the independent
-    joints.
+    ``out``, float64 and contiguous, receives the result. With closed loops it is that of the tree, M qdd + h
+    = tau + J^T lambda; :func:`kinetree.loops.mass_matrix` reduces it to the independent joints.
 
     >>> import kinetree as kt
     >>> kt.mass_matrix(kt.zoo.two_link_point_masses(), [0, 0]).round(9).tolist()
@@ -252,13 +250,13 @@ def joint_reactions(
 ) -> Array | DataArray:
     """Wrench that each body's parent exerts on it through the joint, (..., n_bodies, 6): force, moment.
 
-    About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes.
-    It contains what the drive gives; its component along the joint axis is the joint torque less armature,
-    friction and spring. Bodies on fixed joints have their weld's wrench. With closed loops it contains what
-    the cut joints transmit; components that redundant constraints leave undetermined are NaN
-    (:func:`kinetree.loops.reactions` has them as a mask).
+    About the body's origin (where its joint sits), in body axes or, with ``frame="world"``, in world axes. It
+    includes the torque of the drive; its component along the joint axis is the joint torque minus armature,
+    friction and spring torques. Bodies on fixed joints have the wrench of the weld. With closed loops it
+    includes the forces of cut joints; components that redundant constraints leave undetermined are NaN
+    (:func:`kinetree.loops.reactions` returns a mask).
 
-    With ``labelled`` the answer is an xarray.DataArray that knows bodies and components by name.
+    With ``labelled`` the result is an xarray.DataArray with the names of bodies and components.
 
     >>> import kinetree as kt
     >>> still = [0, 0, 0, 0]

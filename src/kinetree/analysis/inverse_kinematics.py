@@ -25,10 +25,10 @@ __all__ = ["InverseKinematics", "Target", "inverse_kinematics"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class InverseKinematics(Shown):
-    """What was found: joint positions ``q`` (..., n_dof) and how near they come.
+    """Result of inverse kinematics: joint positions ``q`` (..., n_dof) and remaining errors.
 
     ``position_error`` (..., n_targets) in m and ``orientation_error`` (..., n_targets) in rad, zero where
-    none is asked for; ``converged`` (...): all errors within the tolerance; ``iterations`` (...) of all
+    there is no target; ``converged`` (...): all errors within the tolerance; ``iterations`` (...) of all
     attempts.
 
     >>> import kinetree as kt
@@ -64,11 +64,10 @@ def inverse_kinematics(
     Starts at q0 (..., n_dof), else in the middle of the limits, or at zero where there are none; if that
     fails, ``restarts`` times more from random positions, the same ones for the same ``seed``. Joints stay
     within their ``limits``. Only joints listed in ``free`` move, or all but those in ``frozen`` (names of
-    joints or of degrees of freedom); the others keep q0. Joints that turn without limits end within half a
-    turn of the start. Targets and q0 may have leading axes: each entry is a problem of its own, and no
-    answer depends on the others. Closed loops stay closed. The ``tolerance`` is in m and rad. Where no
-    solution is found the result is the nearest positions found and ``converged`` is False; with ``strict``
-    that is an error.
+    joints or of degrees of freedom); the others keep q0. Revolute joints without limits end within half a
+    revolution of the start. Targets and q0 may have leading axes: each entry is solved independently. Closed
+    loops stay closed. The ``tolerance`` is in m and rad. If no solution is found, the result has the nearest
+    positions found and ``converged`` is False; with ``strict`` this raises an error.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.two_link(length=(0.4, 0.3))

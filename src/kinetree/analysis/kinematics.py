@@ -30,7 +30,7 @@ _ORIGIN = np.zeros(3)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Poses(Shown):
-    """Where every body is, in the world.
+    """Poses of all bodies in the world.
 
     ``rotation`` (..., n_bodies, 3, 3) and ``position`` (..., n_bodies, 3) in m:
     x_world = rotation x_body + position.

@@ -23,7 +23,7 @@ class MassMatrixFactors(NamedTuple):
 def mass_matrix_factors(mechanism: Mechanism, q: ArrayLike) -> MassMatrixFactors:
     """U and D of M(q) = U D U^T, where U_ji is zero unless joint j carries joint i.
 
-    The pivot D_i (kg m^2 or kg) is the inertia that joint i feels while the joints beyond it are free: the
+    The pivot D_i (kg m^2 or kg) is the effective inertia of joint i while the joints beyond it are free: the
     articulated inertia along its axis. A pivot of rounding size is an error that names the joint.
     ([Mohan2007], eqs. 28-33; [Shah2013], section 5.3)
 

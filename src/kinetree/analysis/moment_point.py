@@ -28,12 +28,12 @@ def zero_moment_point(
     ground_height: float = 0.0,
     normal: ArrayLike | None = None,
 ) -> Array:
-    """The point of the ground (..., 3) in m about which inertia and weight have no moment along the ground.
+    """Zero-moment point (..., 3) in m: where inertia and weight have no moment tangential to the ground.
 
-    With the force F and the moment N about the world's origin that the motion takes, and the unit normal n of
+    With the force F and the moment N about the world's origin that the motion needs, and the unit normal n of
     the ground n . p = ground_height,  p = (n x N + ground_height F) / (n . F). This is [Shah2013], eq. B.1,
-    with full inertias and gyroscopic moments, and with the sign of the last term of y_zmp set right. The
-    normal is against gravity unless another is given.
+    with full inertias and gyroscopic moments, and with the sign of the last term of y_zmp corrected. The
+    normal is against gravity by default.
 
     >>> import kinetree as kt, numpy as np
     >>> robot = kt.zoo.quadruped()
@@ -60,7 +60,7 @@ def zero_moment_point(
 
 
 def inertial_wrench(mechanism: Mechanism, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> tuple[Array, Array]:
-    """Force (..., 3) in N and moment (..., 3) about the world's origin in N m that a motion takes altogether.
+    """Force (..., 3) in N and moment (..., 3) about the world's origin in N m that a motion needs in total.
 
     F = sum m (a - g), N = sum c x m (a - g) + d(I w)/dt over all bodies that are not fixed to the world.
 

@@ -28,7 +28,7 @@ class OperationCounts(NamedTuple):
 def operation_counts(
     mechanism: Mechanism, question: str = "inverse_dynamics", formulation: str = "spatial"
 ) -> OperationCounts:
-    """Operations on numbers that a formulation takes for one state of a mechanism, as it is written.
+    """Number of operations that a formulation needs for one state of a mechanism.
 
     ``question``: "inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_torque", "joint_reactions",
     "inverse_dynamics_derivatives" or "joint_reaction_derivatives", as far as the formulation has it

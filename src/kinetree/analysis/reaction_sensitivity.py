@@ -69,8 +69,8 @@ def joint_reaction_derivatives(
     """Joint reactions and their exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
     Bodies on fixed joints are included. ``wrenches`` stay fixed in the frame they are given in. Closed form,
-    O(n depth). ``formulation`` asks another derivation, without wrenches (:func:`formulations`). With closed
-    loops derivatives are total and by the independent joints, which the answer names
+    O(n depth). ``formulation`` selects another derivation, without wrenches (:func:`formulations`). With
+    closed loops derivatives are total, with respect to the independent joints named in the result
     (:class:`kinetree.loops.LoopReactionDerivatives`).
 
     >>> import kinetree as kt

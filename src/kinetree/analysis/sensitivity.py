@@ -57,13 +57,13 @@ def inverse_dynamics_derivatives(
 ) -> InverseDynamicsDerivatives:
     """tau and its exact derivatives with respect to q, qd and qdd, for states (..., n_dof).
 
-    ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame,
-    O(n depth). At zero velocity Coulomb friction has no derivative and is left out. ``formulation`` asks
-    another derivation, without wrenches (:func:`formulations`). ``out``, an earlier answer of the same shape,
-    lends its arrays to this one.
+    ``wrenches`` stay fixed in the frame they are given in while q varies. Closed form in the world frame, O(n
+    depth). At zero velocity Coulomb friction has no derivative and is left out. ``formulation`` selects
+    another derivation, without wrenches (:func:`formulations`). ``out`` is an earlier result of the same
+    shape whose arrays are reused.
 
-    With closed loops derivatives are total and by the independent joints, which the answer names
-    (:class:`kinetree.loops.LoopInverseDerivatives`): all other joints follow.
+    With closed loops derivatives are total, with respect to the independent joints named in the result
+    (:class:`kinetree.loops.LoopInverseDerivatives`); all other joints follow.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()
@@ -153,10 +153,10 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """qdd and its exact derivatives with respect to q, qd and tau, for states (..., n_dof).
 
-    dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1.
-    ``wrenches`` stay fixed in the frame they are given in. ``out``, an earlier answer of the same shape,
-    lends its arrays to this one. With closed loops derivatives by q and qd are total and by the independent
-    joints, which the answer names (:class:`kinetree.loops.LoopForwardDerivatives`).
+    dqdd/dq = -M^-1 dtau/dq at the resulting acceleration, and likewise for qd; dqdd/dtau = M^-1. ``wrenches``
+    stay fixed in the frame they are given in. ``out`` is an earlier result of the same shape whose arrays are
+    reused. With closed loops derivatives by q and qd are total, with respect to the independent joints named
+    in the result (:class:`kinetree.loops.LoopForwardDerivatives`).
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.kuka_kr5()

@@ -20,10 +20,10 @@ from kinetree.state import coordinates, independent_axes
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Where a body, or a named frame, is wanted.
+    """Target pose of a body or a named frame, for inverse kinematics.
 
     ``position`` (..., 3) in m in the world of the ``point`` (3,) of the body, given in the body frame, or
-    ``orientation`` (..., 3, 3) of the body, x_world = R x_body, or both. ``weight`` counts when not all
+    ``orientation`` (..., 3, 3) of the body, x_world = R x_body, or both. ``weight`` matters if not all
     targets can be met.
 
     >>> Target("hand", position=(0.3, 0.0, 0.5)).weight

@@ -18,11 +18,11 @@ from kinetree.model.mechanism import Mechanism
 class FirstOrderActuator:
     """Motors whose current follows its command with a lag: T di/dt = u - i, tau = k i, u = tau_law / k.
 
-    ``law`` is what commands them: a controller, or anything that is a torque of :func:`kinetree.simulate`.
-    ``time_constant`` T (s) and ``torque_constant`` k (N m/A or N/A), per joint; with k = 1 the current is the
-    torque itself. ``limits`` (A) bound the command u, ``current`` (A) is where i starts. Each is a number for
-    all joints, an array, or a dictionary by joint name: joints without a time constant in it get the torque
-    of the law without a lag, as does a floating base.
+    ``law`` commands them: a controller, or any torque of :func:`kinetree.simulate`. ``time_constant`` T (s)
+    and ``torque_constant`` k (N m/A or N/A), per joint; with k = 1 the current is the torque itself.
+    ``limits`` (A) bound the command u, ``current`` (A) is where i starts. Each is a number for all joints, an
+    array, or a dictionary by joint name: joints without a time constant in it get the torque of the law
+    without a lag, as does a floating base.
 
     >>> import kinetree as kt
     >>> from kinetree.control import PD

@@ -18,8 +18,8 @@ from kinetree.errors import InputError
 class PD(Controller):
     """tau = kp e + kd ed with e = q_desired - q ([Shah2013], eq. 9.2 without its integral).
 
-    ``trajectory``: a trajectory, a :class:`PiecewisePolynomial` or a pose (n_dof,) to keep; for a floating
-    base of all coordinates or of the joints alone. ``kd`` None: 2 sqrt(kp).
+    ``trajectory``: a trajectory, a :class:`PiecewisePolynomial` or a pose (n_dof,) to hold; for a floating
+    base with all coordinates or those of the joints only. ``kd`` None: 2 sqrt(kp).
 
     >>> import kinetree as kt
     >>> PD([0.1, 0.0, 0.0, 0.0], kp=49.0).torque(kt.zoo.gripper(), 0.0, [0, 0, 0, 0], [0, 1, 0, 0]).tolist()
@@ -54,8 +54,8 @@ class PD(Controller):
 class PID(Controller):
     """tau = kp e + kd ed + ki (integral of e dt) with e = q_desired - q ([Shah2013], eq. 9.2).
 
-    Arguments as those of :class:`PD`. While a torque is at its limit, the integral of its joint does not
-    grow further.
+    Arguments as for :class:`PD`. While a torque is at its limit, the integral of its joint does not grow
+    (anti-windup).
 
     >>> PID([0.0, 0.0], kp=100.0, kd=20.0, ki=(5.0, 0.0))
     PID(pose of 2 coordinates, kp=100, kd=20, ki=(5, 0))

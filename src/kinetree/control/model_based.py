@@ -29,13 +29,12 @@ Torques = TorqueTable | PiecewisePolynomial | tuple[ArrayLike, ArrayLike]
 class ComputedTorque(Controller):
     """tau = M alpha + h, alpha = qdd_desired + kp e + kd ed + ki (integral of e) ([Shah2013], eqs. 9.3, 9.4).
 
-    With a perfect model the errors follow e'' + kd e' + kp e = 0 (9.5). A floating base is found by itself:
-    its acceleration follows from its equations of motion (9.8), and the joints' torques from it (9.9).
+    With a perfect model the errors follow e'' + kd e' + kp e = 0 (9.5). A floating base is detected: its
+    acceleration follows from its equations of motion (9.8), and determines the torques of the joints (9.9).
     With closed loops, or joints without drives, alpha is that of the driven joints, and all others follow
-    from loops and dynamics; the trajectory may have columns for the driven joints only.
-    ``kd`` None: 2 sqrt(kp), critically damped. ``model``: another mechanism of the same structure that the
-    controller believes in (see :func:`perturb`). ``knows_ground``: whether the model knows the forces of
-    the ground and the external loads.
+    from loops and dynamics; the trajectory may have columns for the driven joints only. ``kd`` None: 2
+    sqrt(kp), critically damped. ``model``: another mechanism of the same structure as the controller's model
+    (see :func:`perturb`). ``knows_ground``: whether the controller knows ground forces and external loads.
 
     >>> import kinetree as kt
     >>> arm, rest = kt.zoo.gripper(), [0.0] * 4
@@ -68,7 +67,7 @@ class Feedforward(Controller):
     On a fixed base tau_ID comes from inverse dynamics, exactly at any time, of ``model`` or of the mechanism
     itself. A floating base needs ``torques`` that were computed before, because its ground forces are not
     known in advance: a :class:`TorqueTable`, a :class:`PiecewisePolynomial` or a pair (times (k,), torques
-    (k, n)) with straight lines between. ``kd`` None: 2 sqrt(kp).
+    (k, n)) with linear interpolation. ``kd`` None: 2 sqrt(kp).
 
     >>> import kinetree as kt
     >>> arm, rest = kt.zoo.gripper(), [0.0] * 4
@@ -110,10 +109,10 @@ class Feedforward(Controller):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GravityCompensation(Controller):
-    """tau = g(q) + kp e + kd ed: gravity in the present pose, and feedback if gains are given.
+    """tau = g(q) + kp e + kd ed: gravity in the current pose, plus feedback if gains are given.
 
-    ``model`` is whose gravity it is, if not the mechanism's. Without a trajectory ``kd`` damps all motion.
-    Springs and friction of the joints are not compensated.
+    ``model`` is the controller's model, by default the mechanism. Without a trajectory ``kd`` damps all
+    motion. Springs and friction of the joints are not compensated.
 
     >>> import kinetree as kt
     >>> arm, rest = kt.zoo.gripper(), [0.3] * 4

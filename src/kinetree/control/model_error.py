@@ -25,13 +25,13 @@ def perturb(
     tilt: float = 0.0,
     friction: float = 0.0,
 ) -> Mechanism:
-    """The mechanism with other inertias, drawn evenly from ranges: what a controller may wrongly believe in.
+    """The mechanism with randomly perturbed inertias, as a wrong model for a controller.
 
     Each body's ``mass`` and each of its principal second moments about the center of mass (``inertia``)
-    change by at most these parts of themselves, its center of mass moves by at most ``center`` (m) along each
-    axis, and its principal axes turn by at most ``tilt`` (rad) about a random axis. ``friction``: part by
-    which viscous and dry friction of the joints change. Bodies stay physical: masses positive, moments
-    within the triangle inequality. The same seed gives the same mechanism.
+    change by at most these fractions, its center of mass moves by at most ``center`` (m) along each axis, and
+    its principal axes rotate by at most ``tilt`` (rad) about a random axis. ``friction``: fraction by which
+    viscous and Coulomb friction of the joints change. Bodies stay physical: masses positive, moments within
+    the triangle inequality. The same seed gives the same mechanism.
 
     >>> import kinetree as kt
     >>> arm = kt.zoo.gripper()

@@ -19,7 +19,7 @@ from kinetree.model.mechanism import Mechanism
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A law, and ``until`` when it acts: a time (s) since the phase began, or a condition.
+    """A law and its end, ``until``: a time (s) since the phase began, or a condition.
 
     The law is a controller, a function of (t, q, qd) or of (t, q, qd, contact); its t goes on from phase to
     phase unless ``own_time``, by which it begins at 0. A condition is a function of (t, q, qd, contact), t
@@ -44,7 +44,7 @@ class Phase:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Phases:
-    """A state machine of laws: phases one after the other, the last of them, or a cycle, to the end.
+    """A state machine of laws: consecutive phases, the last of which, or a cycle, lasts to the end.
 
     Called once per ``period`` (s); a phase that ends is followed by the next at the same tick. With ``cycle``
     the first follows the last. ``limits`` bound the torques of all phases.

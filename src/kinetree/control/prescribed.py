@@ -30,14 +30,14 @@ class PrescribedParts(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prescribed:
-    """Drives that move some joints as prescribed; a simulation finds the torques that this takes.
+    """Drives that move some joints as prescribed; a simulation computes the torques.
 
     ``motion`` is a trajectory, a :class:`PiecewisePolynomial` or a pose to keep, of all degrees of freedom or
-    of the prescribed ones. ``joints`` names these, as degrees of freedom or whole joints; by default all that
-    are driven: a floating base and joints without drives then move as they must, as ReDySim's inverse
-    dynamics has it ([Shah2013], section 7.1). ``law`` drives the others: a controller, an actuator, or
-    anything that is a torque of :func:`kinetree.simulate`; by default nothing does. Prescribed joints have to
-    begin as their motion does, and closed loops must leave them free to move one by one;
+    of the prescribed ones. ``joints`` names these, as degrees of freedom or whole joints; by default all
+    driven ones: a floating base and joints without drives then move freely, as in ReDySim's inverse dynamics
+    ([Shah2013], section 7.1). ``law`` drives the others: a controller, an actuator, or anything that is a
+    torque of :func:`kinetree.simulate`; by default nothing does. Prescribed joints have to begin as their
+    motion does, and closed loops must leave them free to move one by one;
     :func:`kinetree.analysis.hybrid_dynamics` answers the same for single states.
 
     >>> import kinetree as kt

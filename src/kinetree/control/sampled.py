@@ -21,7 +21,7 @@ from kinetree.model.mechanism import Mechanism
 
 
 class ContactReading(NamedTuple):
-    """What the ground does at p contact points at one instant.
+    """Contact forces at p contact points at one instant.
 
     ``force`` (p, 3) of the ground on the points in the world (N), ``penetration`` (p,) in the ground (m),
     ``velocity`` (p, 3) out of the ground, forward and to the side (m/s).
@@ -50,7 +50,7 @@ NO_CONTACT = ContactReading((), np.zeros((0, 3)), np.zeros(0), np.zeros((0, 3)))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledLaw:
-    """A law in Python that is called once per ``period``, in order, and may remember what it likes.
+    """A Python law that is called once per ``period``, in order, and may have internal states.
 
     ``law`` is a function of (t, q, qd), or of (t, q, qd, contact) with a :class:`ContactReading`, and returns
     the torques of all degrees of freedom (n_dof,) or of the actuated ones. Steps end at multiples of the

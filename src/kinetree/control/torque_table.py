@@ -31,9 +31,9 @@ MAKE = {
 class TorqueTable(Controller):
     """Torques ``values`` (k, n) at ``times`` (k,) in s; before and after them the end values are held.
 
-    Between the rows by straight lines, each row held until the next, or a cubic spline (``kind``). ``joints``
-    names the columns; joints that are not named get no torque. Without names there is a column for each
-    degree of freedom, with or without those of a floating base.
+    ``kind`` selects linear interpolation, hold until the next row, or a cubic spline. ``joints`` names the
+    columns; other joints get no torque. Without names there is a column for each degree of freedom, with or
+    without those of a floating base.
 
     >>> import kinetree as kt
     >>> table = TorqueTable([0.0, 1.0], [[0.0], [2.0]], joints=["joint3"])
@@ -82,7 +82,7 @@ class TorqueTable(Controller):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstantTorque(Controller):
-    """Torques that never change: one number for all joints, (n_dof,), or by joint name, zero for the others.
+    """Constant torques: one number for all joints, (n_dof,), or by joint name, zero for the others.
 
     >>> import kinetree as kt
     >>> ConstantTorque({"joint2": 0.5}).torque(kt.zoo.gripper(), 0.0, [0.0] * 4, [0.0] * 4).tolist()

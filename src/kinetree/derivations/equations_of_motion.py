@@ -105,11 +105,11 @@ class SymbolicEquations:
 def equations_of_motion(
     mechanism: Mechanism, parameters: Literal["numbers", "symbols"] = "numbers"
 ) -> SymbolicEquations:
-    """The equations of motion of a mechanism, written down.
+    """The symbolic equations of motion of a mechanism.
 
     With ``parameters="symbols"`` every number of the model that is not zero becomes a symbol: masses m_1,
-    centers of mass c_1x, inertias about them I_1zz, places of the joints p_1x, gravity g (bodies are numbered
-    from 1), and of the joints armature J_1, friction b_1 and f_1, spring k_1 and rest r_1. For small
+    centers of mass c_1x, inertias about them I_1zz, positions of the joints p_1x, gravity g (bodies are
+    numbered from 1), and of the joints armature J_1, friction b_1 and f_1, spring k_1 and rest r_1. For small
     mechanisms: formulas grow quickly with the number of joints.
 
     >>> from kinetree.model import zoo

@@ -102,8 +102,8 @@ def checked_color(color: ArrayLike, what: str) -> tuple[float, float, float, flo
 class Body:
     """A named rigid body; without inertia it is a frame.
 
-    ``gravity_compensation`` is the part of its weight that is carried from outside, by a force at its center
-    of mass: 1 holds all of it, as a counterweight does that moves no mass.
+    ``gravity_compensation`` is the fraction of its weight that an external force at its center of mass
+    compensates: 1 is full compensation, like a massless counterweight.
     """
 
     name: str

@@ -23,9 +23,9 @@ from kinetree.model.spring import Spring
 
 
 class Builder:
-    """Collects bodies and what belongs to them, then :meth:`build` checks and freezes all of it.
+    """Collects the parts of a mechanism; :meth:`build` checks them and returns the mechanism.
 
-    Start at ``builder.world``; each joint method of a handle names a joint, ``.body`` the body it carries.
+    Start at ``builder.world``; each joint method of a handle adds a joint, and ``.body`` adds its body.
 
     >>> import kinetree as kt
     >>> arm = kt.Builder("arm")
@@ -208,7 +208,7 @@ class BodyHandle:
 
 
 class JointHandle:
-    """A joint that waits for the body it carries."""
+    """A joint to which its body can be added."""
 
     def __init__(self, builder: Builder, parent: str, joint: Joint, placement: Placement) -> None:
         self._builder, self._parent, self._joint, self._placement = builder, parent, joint, placement

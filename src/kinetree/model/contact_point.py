@@ -19,7 +19,8 @@ class ContactPoint:
     """A named point of a body, or of a frame, at ``position`` (3,) there (m), or a sphere or ellipsoid.
 
     With a ``radius`` (m) the position is the center of a sphere; with ``half_axes`` (3, 3), three vectors in
-    the body frame in rows (m), of an ellipsoid. ``friction`` is a coefficient of its own; None: the ground's.
+    the body frame in rows (m), of an ellipsoid. ``friction`` is its coefficient of friction; None: that of
+    the ground.
 
     >>> ContactPoint("toe", "foot", (0.1, 0, 0), radius=0.02).half_axes.tolist()
     [[0.02, 0.0, 0.0], [0.0, 0.02, 0.0], [0.0, 0.0, 0.02]]

@@ -13,7 +13,7 @@ from kinetree.model.body import checked_name
 class Frame:
     """A named frame fixed in a body, or in the world, at ``placement`` in the frame of the ``body``.
 
-    Whatever takes the name of a body to ask where it is or how it moves takes the name of a frame as well.
+    Functions of poses and velocities accept the name of a frame instead of that of a body.
 
     >>> import kinetree as kt
     >>> kt.model.Frame("tool", "link4", kt.Placement.at((0.1, 0, 0))).body

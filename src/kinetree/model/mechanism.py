@@ -54,10 +54,10 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """A tree of bodies and joints with what belongs to it; see :class:`kinetree.Builder`.
+    """A tree of bodies and joints, with loops, contact points and springs; see :class:`kinetree.Builder`.
 
-    Beside loops, contact points and springs it has ``frames`` (named places of bodies), ``actuators``,
-    ``states`` (named poses, ``mechanism.states["home"].q``) and the ``floor`` of its scene, if it has one.
+    It also has ``frames`` (named frames of bodies), ``actuators``, ``states`` (named poses,
+    ``mechanism.states["home"].q``) and the ``floor`` of its scene, if it has one.
 
     Links may come in any order; they are kept in that order except that parents go before their children.
     ``q`` lists the joints' coordinates in this order. ``gravity`` (3,) is the gravitational acceleration in
@@ -208,11 +208,11 @@ class Mechanism:
         return self.links[self.body_index(body)]
 
     def with_gravity(self, gravity: ArrayLike) -> Mechanism:
-        """The same mechanism under another gravity (m/s^2)."""
+        """The mechanism under another gravity (m/s^2)."""
         return replace(self, gravity=vector(gravity, 3, "gravity", ModelError))
 
     def opened(self) -> Mechanism:
-        """The same mechanism without its loops: the open tree, whose cut joints transmit nothing.
+        """The mechanism without its loops: the open tree, whose cut joints transmit nothing.
 
         Dynamics of a mechanism with loops takes these as closed; this asks for its tree on purpose. A
         mechanism without loops is its own open tree.

@@ -95,7 +95,7 @@ def sequence(*parts: Trajectory) -> Sequence:
 
 
 def repeat(part: Trajectory, times: int, *, advance: bool = False) -> Sequence:
-    """The same motion again and again; it must end where it begins.
+    """A motion repeated several times; it must end where it begins.
 
     With ``advance`` each repetition begins where the one before it ended, as the trunk of a walking robot
     does: what the motion gains in one cycle is added cycle by cycle.

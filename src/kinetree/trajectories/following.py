@@ -77,10 +77,10 @@ def follow(
     body: str | None = None,
     point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> FollowedMotion:
-    """The motion of all joints that makes a body follow a path, or that follows from some joints' motion.
+    """The motion of all joints for a body on a path, or for a motion of some joints.
 
-    ``along`` says what the coordinates of the path are, as many as the mechanism has freedoms. With a
-    ``body``: "x", "y", "z" for the position in the world of the ``point`` (3,) of the body (m), and "rx",
+    ``along`` says what the coordinates of the path are, as many as the mechanism has degrees of freedom. With
+    a ``body``: "x", "y", "z" for the position in the world of the ``point`` (3,) of the body (m), and "rx",
     "ry", "rz" for its orientation: angles about the axes of the frame as rotated so far, in the order given,
     zero as at the guess. Coordinates that are not named keep the values of the guess; without any angle the
     orientation is open. Without a body: names of joints of a mechanism with closed loops.

@@ -70,15 +70,15 @@ def tool_line(
     timing: str = "quintic",
     limits: bool = True,
 ) -> TimedPath:
-    """The tool on a straight line from where it is at ``start`` (n_dof,) to a place, or by a way (3,) (m).
+    """The tool on a straight line from its position at ``start`` (n_dof,), to a point or by a vector (3,)
+    (m).
 
-    ``tool`` names a body or frame; ``to`` is in the world. The ``orientation`` stays ("keep"), becomes that
-    of a matrix (3, 3) by rotation about one axis at an even rate (slerp), or is "free". ``free_axis`` "x",
-    "y" or "z" lets the tool rotate about an axis of its own. An arm with more joints than the path
-    prescribes keeps those still that are named in ``hold``; what is left over stays without the motion that
-    the tool does not feel at the start. Joints follow on the branch of the start; a singularity, a joint
-    that leaves its limits (unless ``limits`` is False) or the end of the reach is an error that says where,
-    and which joint.
+    ``tool`` names a body or frame; ``to`` is in the world. The ``orientation`` is constant ("keep"), rotates
+    to a matrix (3, 3) about one axis at a uniform rate (slerp), or is "free". ``free_axis`` "x", "y" or "z"
+    allows the tool to rotate about one of its axes. For a redundant arm, joints named in ``hold`` stay still,
+    and there is no null-space motion of the initial pose. Joints follow on the branch of the start; a
+    singularity, a joint that leaves its limits (unless ``limits`` is False) or the end of the workspace is an
+    error that names the position and the joint.
 
     Either a ``duration`` (s) with a ``timing`` "quintic", "cycloid", "cubic", "trapezoidal" or "uniform", or
     the largest ``speed`` (m/s) and ``acceleration`` (m/s^2) of the tool. Velocities and accelerations are

@@ -25,10 +25,9 @@ def trapezoidal(
 ) -> PolynomialTrajectory:
     """From rest at start (n,) to rest at end (n,): constant acceleration, velocity, deceleration.
 
-    Either in a ``duration`` (s), of which the part ``blend`` (0 to 0.5, usually 0.25) is spent on speeding
-    up and as much on slowing down; or in the shortest time in which no joint exceeds its ``velocity`` and
-    ``acceleration`` limits (numbers or (n,), SI). All joints keep step: each is everywhere the same part of
-    its way along.
+    Either in a ``duration`` (s), with the fraction ``blend`` (0 to 0.5, usually 0.25) for acceleration and
+    the same for deceleration; or in the shortest time in which no joint exceeds its ``velocity`` and
+    ``acceleration`` limits (numbers or (n,), SI). All joints are synchronized.
 
     >>> trapezoidal([0.0], [1.0], 2.0, blend=0.5).at(1.0).qd.tolist()
     [1.0]

@@ -31,13 +31,13 @@ PEAK, STANCE = (1.0, 1.3), (58.0, 65.0)
 
 @dataclass(frozen=True)
 class CurveScore:
-    """One curve beside the measured one.
+    """Comparison of one curve with the measured one.
 
-    ``r`` is the correlation over the cycle; ``range_ratio`` the range of values beside the measured;
-    ``rmse`` the root mean square difference after removing the constant offset, ``rmse_sd`` the same beside
-    the mean standard deviation between people; ``within`` the share of the cycle within two standard
-    deviations of the mean. Largest and least values come with the percent of the cycle they occur at. A
-    ``doubtful`` curve was measured with known faults.
+    ``r`` is the correlation over the cycle; ``range_ratio`` the range of values relative to the measured
+    range; ``rmse`` the root mean square difference after removing the constant offset, ``rmse_sd`` the same
+    relative to the mean standard deviation between people; ``within`` the fraction of the cycle within two
+    standard deviations of the mean. Largest and least values come with the percent of the cycle they occur
+    at. A ``doubtful`` curve was measured with known faults.
     """
 
     curve: str
@@ -63,7 +63,7 @@ class CurveScore:
 
 @dataclass(frozen=True)
 class GaitScore:
-    """All curves beside a data set, vertical peaks (percent, BW) with the valley between, stance (%)."""
+    """Scores of all curves for a data set, vertical peaks (percent, BW), the valley between them, stance (%)."""
 
     data: str
     source: str
@@ -85,7 +85,7 @@ class GaitScore:
 
     @property
     def bars(self) -> dict[str, tuple[float, tuple[float, float], bool]]:
-        """What a human-like gait should reach: value, allowed range, whether it is in it."""
+        """Criteria of a human gait: value, allowed range, and whether it is met."""
         wanted: dict[str, tuple[float, tuple[float, float]]] = {}
         for row in self.curves:
             if row.doubtful:
@@ -106,7 +106,7 @@ class GaitScore:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Names of the bars that are not reached."""
+        """Names of the criteria that are not met."""
         return tuple(name for name, (_, _, reached) in self.bars.items() if not reached)
 
     def as_dict(self) -> dict[str, Any]:
@@ -120,7 +120,7 @@ class GaitScore:
 
 
 def gait_score(cycle: GaitCycle, data: Measured | str = "arnold5") -> GaitScore:
-    """Every curve of a cycle that was measured, too, beside its mean and standard deviation.
+    """Compare every measured curve of a cycle with its mean and standard deviation.
 
     >>> from kinetree.studies.gait.cycle import GaitCycle
     >>> data = measured_walking("arnold5")
