@@ -63,7 +63,7 @@ class CurveScore:
 
 @dataclass(frozen=True)
 class GaitScore:
-    """Scores of all curves for a data set, vertical peaks (percent, BW), the valley between them, stance (%)."""
+    """Scores of all curves for a data set, vertical peaks and valley (percent, BW), stance (%)."""
 
     data: str
     source: str
