@@ -219,6 +219,21 @@ def test_a_ball_rests_on_a_height_field_where_mujoco_has_it():
     assert run.contact_force.values[-1].sum(axis=0)[2] == pytest.approx(9.81, rel=0.01)
 
 
+@pytest.mark.parametrize(("numbers", "mixed"), [("0.2 1", 0.11), ("0.05 1", 0.035), ("-300 -20", -300.0)])
+def test_softness_by_solref_is_listed(numbers, mixed, recwarn):
+    """Time constants of both geoms are mixed, and loops that would give way are rigid here."""
+    text = f"""<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="b" pos="0 0 0.09"><freejoint/>
+    <geom name="foot" size="0.1" solref="{numbers}"/></body></worldbody>
+    <equality><connect name="rope" body1="b" anchor="0 0 1" solref="{numbers}"/></equality></mujoco>"""
+    _, model = _loaded(text)
+    d = mujoco.MjData(model)
+    mujoco.mj_forward(model, d)
+    assert d.contact[0].solref[0] == pytest.approx(mixed)
+    said = "\n".join(str(x.message) for x in recwarn)
+    assert ("softness of contacts by solref (foot)" in said) == (mixed > 0.04 or mixed < 0)
+    assert "softness of equalities by solref (connect 'rope')" in said
+
+
 @pytest.mark.parametrize(("numbers", "mixed"), [("0.015 1 0.036", 0.4575), ("0.3 0.95 0.001", 0.6)])
 def test_contacts_that_the_file_makes_soft_are_listed(numbers, mixed, recwarn):
     """The numbers of both geoms are mixed; a foot with the first sinks in by a centimeter in MuJoCo."""

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
 from kinetree.errors import ModelError, listed
 from kinetree.model.body import WORLD
 
+SLOW = 0.04  # s: twice the time constant that MuJoCo gives constraints
 UNNAMED = "MuJoCo Model"  # what MuJoCo calls a model without a name
 
 
@@ -213,3 +215,16 @@ def note_physics_left_out(compiled: CompiledModel) -> None:
 def _note_bodies(compiled: CompiledModel, what: str, bodies: Sequence[int]) -> None:
     if bodies:
         compiled.left_out.append(f"{what} {listed(compiled.bodies[b] for b in bodies)}")
+
+
+def is_soft(solref: Array) -> bool:
+    """Whether a constraint gives way to much smaller forces than MuJoCo's own numbers let it.
+
+    Two numbers > 0 are a time constant (s) and a damping ratio, whose product squared is 1 over the stiffness
+    per inertia (1/s^2); two negative ones are stiffness and damping themselves.
+
+    >>> is_soft(np.array([0.02, 1.0])), is_soft(np.array([0.1, 1.0])), is_soft(np.array([-100.0, -1.0]))
+    (False, True, True)
+    """
+    first, second = float(solref[0]), float(solref[1])
+    return first * second > SLOW if first > 0.0 else -first < SLOW**-2

@@ -16,7 +16,7 @@ from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import listed
 from kinetree.formats.contact_choice import ContactChoice
 from kinetree.formats.contact_shapes import Ball, balls, corner_balls
-from kinetree.formats.mjcf_compiled import CompiledModel, placement_from
+from kinetree.formats.mjcf_compiled import CompiledModel, is_soft, placement_from
 from kinetree.formats.triangles import NEAR, smooth_ground
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import UP, Floor
@@ -241,27 +241,32 @@ def _note_others(compiled: CompiledModel, floor: int | None, touching: list[int]
 
 def _note_soft(compiled: CompiledModel, floor: int | None, touching: list[int]) -> None:
     """List contacts that the file makes much softer than MuJoCo's own numbers do: grounds here are firm."""
-    soft = [k for k in touching if _impedance(compiled, k, floor) < SOFT]
-    if soft:
-        m = compiled.m
-        names = [compiled.name("GEOM", k) or f"of {compiled.bodies[int(m.geom_bodyid[k])]}" for k in soft]
-        compiled.left_out.append(f"softness of contacts by solimp ({listed(names, 4)})")
+    by_impedance = [k for k in touching if float(_mixed(compiled, "solimp", k, floor)[0]) < SOFT]
+    by_reference = [k for k in touching if is_soft(_mixed(compiled, "solref", k, floor))]
+    for key, soft in (("solimp", by_impedance), ("solref", by_reference)):
+        if soft:
+            m = compiled.m
+            names = [compiled.name("GEOM", k) or f"of {compiled.bodies[int(m.geom_bodyid[k])]}" for k in soft]
+            compiled.left_out.append(f"softness of contacts by {key} ({listed(names, 4)})")
 
 
-def _impedance(compiled: CompiledModel, k: int, g: int | None) -> float:
-    """The first number of solimp of two geoms that begin to touch, mixed as MuJoCo does."""
+def _mixed(compiled: CompiledModel, key: str, k: int, g: int | None) -> Array:
+    """What solref or solimp of two geoms are together, mixed as MuJoCo does."""
     m, pair = compiled.m, None if g is None else _pair(compiled, k, g)
     if pair is not None:
-        return float(m.pair_solimp[pair][0])
-    own = float(m.geom_solimp[k][0])
+        return frozen(getattr(m, f"pair_{key}")[pair])
+    values = getattr(m, f"geom_{key}")
+    own, other = frozen(values[k]), frozen(values[k if g is None else g])
     if g is None or m.geom_priority[k] > m.geom_priority[g]:
         return own
-    other = float(m.geom_solimp[g][0])
-    weights = float(m.geom_solmix[k]), float(m.geom_solmix[g])
     if m.geom_priority[g] > m.geom_priority[k]:
         return other
+    if key == "solref" and (own[0] <= 0.0 or other[0] <= 0.0):
+        return np.minimum(own, other)
+    weights = float(m.geom_solmix[k]), float(m.geom_solmix[g])
     share = weights[0] / sum(weights) if sum(weights) > 0.0 else 0.5
-    return share * own + (1.0 - share) * other
+    both: Array = share * own + (1.0 - share) * other
+    return both
 
 
 def _may_meet_each_other(compiled: CompiledModel, geoms: Any) -> bool:

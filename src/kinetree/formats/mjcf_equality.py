@@ -8,8 +8,9 @@ from numpy.polynomial import Polynomial
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
+from kinetree.errors import listed
 from kinetree.formats.mjcf_actuators import tendon_arms
-from kinetree.formats.mjcf_compiled import CompiledModel, newer_value, placement_from
+from kinetree.formats.mjcf_compiled import CompiledModel, is_soft, newer_value, placement_from
 from kinetree.model.joint import HIGHER, Joint, Mimic
 from kinetree.model.loop import Loop
 
@@ -30,6 +31,7 @@ def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
     """Loops from connect and weld constraints, and mimics by joint number from joint constraints."""
     loops: list[Loop] = []
     follows: dict[int, Tie] = {}
+    soft: list[str] = []
     for e in range(compiled.m.neq if compiled.works("EQUALITY", "CONSTRAINT") else 0):
         kind = compiled.label("mjtEq", compiled.m.eq_type[e])
         reason = ""
@@ -43,9 +45,13 @@ def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
             reason = _tied_tendons(compiled, e, follows)
         else:
             reason = "neither a loop nor a mimic"
+        name = compiled.name("EQUALITY", e) or str(e)
         if reason:
-            name = compiled.name("EQUALITY", e) or str(e)
             compiled.left_out.append(f"{kind} equality '{name}' ({reason})")
+        elif is_soft(compiled.m.eq_solref[e]):
+            soft.append(f"{kind} '{name}'")
+    if soft:
+        compiled.left_out.append(f"softness of equalities by solref ({listed(soft, 4)})")
     return loops, {j: _mimic(compiled, follows, j) for j in follows}
 
 
