@@ -97,18 +97,24 @@ class Walker:
 
 
 def walker_of(
-    mechanism: Mechanism, forward: ArrayLike = (1.0, 0.0, 0.0), legs: Sequence[Leg] | None = None
+    mechanism: Mechanism,
+    forward: ArrayLike = (1.0, 0.0, 0.0),
+    legs: Sequence[Leg] | None = None,
+    least: int = 2,
 ) -> Walker:
-    """The walker in a mechanism: the root is its trunk; feet are the outermost bodies with contact points."""
+    """The walker in a mechanism: the root is its trunk; feet are the outermost bodies with contact points.
+
+    It has ``least`` legs or more.
+    """
     base = expect_mechanism(mechanism).links[0]
     up, ahead = walking_directions(mechanism, forward)
     left = np.cross(up, ahead)
     chains = leg_chains(mechanism, legs)
-    _check_several(mechanism, base, chains)
+    _check_several(mechanism, base, chains, least)
     upright = _upright(mechanism, base, chains, up, left)
     if legs is None:
         chains = reaching_down(mechanism, chains, upright, up)
-        _check_several(mechanism, base, chains)
+        _check_several(mechanism, base, chains, least)
     lengths = [_leg_length(mechanism, chain, upright, left) for chain in chains]
     leg = float(np.mean(lengths))
     _check_alike(mechanism, chains, lengths)
@@ -154,8 +160,8 @@ def walking_directions(mechanism: Mechanism, forward: ArrayLike) -> tuple[Array,
 # ---- helpers ---------------------------------------------------------------------------------------------
 
 
-def _check_several(mechanism: Mechanism, base: Link, chains: Sequence[LegChain]) -> None:
-    if len(chains) < 2:
+def _check_several(mechanism: Mechanism, base: Link, chains: Sequence[LegChain], least: int) -> None:
+    if len(chains) < least:
         raise ModelError(
             f"'{mechanism.name}' has one leg with contact points below its trunk '{base.body.name}', to "
             f"'{chains[0].foot}'; walking needs two or more that reach about as far down"

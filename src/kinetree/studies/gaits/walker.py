@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -100,6 +101,57 @@ class Legged:
         return float(far.max()) < ALIKE * self.leg and coupled < ALIKE * self.mechanism.mass * self.leg
 
     @cached_property
+    def twins(self) -> dict[str, tuple[str, float]]:
+        """Joints of legs on the right, each with its twin on the left and the sign of a mirror image.
+
+        Empty where sides differ, and where all feet are in one plane.
+        """
+        if not self.mirrored or self.flat:
+            return {}
+        y = AXES.index(self.across)
+        linear = np.where(np.arange(3) == y, -1.0, 1.0)
+        image = np.concatenate([linear, -linear])  # of a velocity and an angular velocity
+        found: dict[str, tuple[str, float]] = {}
+        for right in self.feet:
+            for left in self.feet:
+                there, here = self.places(right).mean(axis=0), self.places(left).mean(axis=0)
+                if here[y] < SAME or np.linalg.norm(there * linear - here) > ALIKE * self.leg:
+                    continue
+                pairs = self._mirrored_joints(right, left, image)
+                if pairs is None:
+                    return {}
+                found |= pairs
+        return found
+
+    @cached_property
+    def sideways(self) -> tuple[str, ...]:
+        """Joints of legs that leave the plane of walking as it stands; none where knees do, too."""
+        left = np.eye(3)[AXES.index(self.across)]
+        out: set[str] = set()
+        for foot in self.feet:
+            J = jacobian(self.mechanism, self.stance, foot.body, foot.middle)
+            out |= {x for x in self.joints if not _in_plane(J[:, self._index(x)], left)}
+        return () if out & set(self.knees) else tuple(x for x in self.joints if x in out)
+
+    def _mirrored_joints(self, right: Foot, left: Foot, image: Array) -> dict[str, tuple[str, float]] | None:
+        """Joints of one leg by those of another, whose motions are mirror images; None where they are not."""
+        ends = [jacobian(self.mechanism, self.stance, foot.body, foot.middle) for foot in (right, left)]
+        moved = [[x for x in self.joints if np.abs(J[:, self._index(x)]).max() > SAME] for J in ends]
+        if len(moved[0]) != len(moved[1]):
+            return None
+        found = {}
+        for a, b in zip(*moved, strict=True):
+            J, mirrored = ends[0][:, self._index(a)], image * ends[1][:, self._index(b)]
+            sign = float(np.sign(J @ mirrored))
+            if np.abs(J - sign * mirrored).max() > ALIKE * max(self.leg, 1.0):
+                return None
+            found[a] = (b, sign)
+        return found
+
+    def _index(self, name: str) -> int:
+        return self.mechanism.joint_index(name)
+
+    @cached_property
     def joints(self) -> list[str]:
         """All others."""
         return [name for name in self.mechanism.joint_names if name not in self.root]
@@ -164,7 +216,7 @@ class Legged:
 
         They are interpolated between a few that are found; where legs bend no further, they stay.
         """
-        found = walker_of(self.mechanism, np.eye(3)[AXES.index(self.forward)])
+        found = walker_of(self.mechanism, np.eye(3)[AXES.index(self.forward)], least=1)
         deepest = float(np.clip(depth.max(), 0.0, DEEPEST * found.leg))
         up = self.mechanism.joint_index(self.slides(self.up))
         heights = self.crouch * found.leg - np.linspace(0.0, deepest, 5)
@@ -204,12 +256,12 @@ class Legged:
         columns = [self.mechanism.joint_index(x) for x in root]
         return float((np.abs(tau[:, columns]) / sizes).max())
 
-    def held_rows(self, foot: Foot, aside: bool = False) -> list[tuple[int, str]]:
+    def held_rows(self, foot: Foot, aside: bool = False, held: Sequence[str] = ()) -> list[tuple[int, str]]:
         """Contact points and axes whose coordinates, held, hold the foot: as few as it takes.
 
         With ``aside`` also those of a trunk that leaves the plane in which all joints move.
         """
-        held = () if aside else self.held
+        held = () if aside else (held or self.held)
         moving = [j for j, x in enumerate(self.mechanism.joint_names) if x not in held]
         axes = [x for x in (self.up, self.forward, self.across) if not (x == self.across and held)]
         found: list[tuple[int, str]] = []
@@ -243,7 +295,7 @@ def legged(
         raise InputError(
             f"gait: gravity {g.tolist()} must point down a world axis, normal to forward = {forward}"
         )
-    found = walker_of(mechanism, np.eye(3)[AXES.index(forward)])
+    found = walker_of(mechanism, np.eye(3)[AXES.index(forward)], least=1)
     if stance is None:
         return _arranged(found, standing(found, crouch * found.leg, found.hip_width), forward, up, crouch)
     return _arranged(found, vector(stance, mechanism.n_dof, "stance"), forward, up, crouch)
