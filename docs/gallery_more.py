@@ -65,6 +65,7 @@ def gait(result: kt.Result) -> Page:
     """Trunk, joints and torques of a predicted gait or jump."""
     names = result.mechanism.joint_names
     legs = [name for name in names if name.startswith(("hip1", "knee1", "ankle1"))]
+    legs = legs or [name for name in names if name in ("hip", "knee")]
     root = [name for name in names if name.startswith("base.t")]
     panels = [
         over_time(result, "trunk", "q", root, [name[5:] for name in root]),
@@ -113,6 +114,7 @@ MORE: dict[str, Callable[[kt.Result], Page]] = {
     "lifting_repeated": lifter,
     "quadruped_predicted_trot": gait,
     "planar_biped_jump": gait,
+    "one_leg_hop": gait,
     "iftomm": benchmark,
     "jansen_walk": walker,
 }

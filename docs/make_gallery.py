@@ -40,7 +40,13 @@ GOALS = {
     "Robots that walk, trot and jump": (
         "On compliant ground, controlled or with minimum effort; [tutorial](tutorials/walker.md).",
         (
-            *("quadruped_predicted_trot", "planar_biped_jump", "planar_biped_walk", "spatial_biped_walk"),
+            *(
+                "quadruped_predicted_trot",
+                "planar_biped_jump",
+                "one_leg_hop",
+                "planar_biped_walk",
+                "spatial_biped_walk",
+            ),
             *("quadruped_trot", "hexapod_tripod", "jansen_walk", "planar_biped_dust", "quadruped_grounds"),
             *("quadruped_fall",),
         ),

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.studies.gaits.checks import Cycle
 from kinetree.studies.gaits.problem import gait_problem, planned
+from kinetree.studies.gaits.takeoff import takeoff_rates
 from kinetree.studies.gaits.walker import legged
 from kinetree.studies.motion_audit import momentum_rate
+from kinetree.study.new_walker import walker_lines
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +154,63 @@ def test_forward_leap_holds_its_feet_and_lands_on_the_ground():
     found = kt.gaits.jump(kt.zoo.planar_biped(), height=0.05, distance=0.15)
     assert found.passed, str(found)
     assert found.checks["feet"].value < 1e-4
-    result = found.followed()
-    assert result.audit["tracked"].passed, str(result.audit["tracked"])
+    check = found.followed().audit["tracked"]
+    assert check.value == pytest.approx(1.0), str(check)  # upright to its end
+    strays = float(check.sentence.partition("strays by ")[2].partition(" mm")[0])
+    assert check.passed == (strays <= 50.0) and 20.0 < strays < 120.0, str(
+        check
+    )  # more than 5 % of 1 m fails
+
+
+def test_a_biped_in_space_jumps_with_legs_that_mirror_each_other():
+    lines = ['name = "biped"', *walker_lines("biped")]
+    found = kt.gaits.jump(mechanism_from_toml("\n".join(lines)), height=0.05)
+    assert found.passed, str(found)
+    q = found.to_result().q
+    for joint, sign in (("hip.ry", 1.0), ("hip.rx", -1.0), ("knee", 1.0), ("ankle.rx", -1.0)):
+        left, right = (q.sel(joint=f"{side}_{joint}").values for side in ("left", "right"))
+        assert np.abs(left - sign * right).max() < 1e-9
+    assert found.checks["trunk"].value < 0.005
+
+
+def test_a_trunk_that_would_spin_is_refused():
+    """Rates of the zoo's biped: feet at rest, centre of mass straight up, no angular momentum."""
+    robot = kt.zoo.spatial_biped()
+    who = legged(robot, "x", 0.8)
+    led = [x for x in robot.joint_names if x not in who.twins and x not in (*who.aside, *who.sideways)]
+    rates = takeoff_rates(who, led, 0.9)
+    center = kt.center_of_mass(robot, who.stance)
+    moving = kt.momentum(robot, who.stance, rates, about=center)
+    assert np.allclose(moving, [0, 0, 0.9 * robot.mass, 0, 0, 0], atol=1e-6)
+    for foot in who.feet:
+        for point in foot.points:
+            assert np.abs(kt.jacobian(robot, who.stance, foot.body, point)[:3] @ rates).max() < 1e-6
+    with pytest.raises(kt.errors.InputError, match=r"'trunk' would have to rotate at 97 rad/s"):
+        kt.gaits.jump(robot, height=0.05)
+
+
+@pytest.mark.parametrize("base", ["free", "planar"])
+def test_one_leg_hops_on_and_on(base):
+    """Momentum over a period: the ground carries the weight in the mean; one flight is that of ballistics."""
+    build = kt.Builder("hopper")
+    root = build.world.free("base") if base == "free" else build.world.planar("base", axis="y", driven=False)
+    trunk = root.body("trunk", kt.Inertia.box(10.0, (0.3, 0.2, 0.2)))
+    thigh = trunk.revolute("hip", axis="y").body("thigh", kt.Inertia.rod(0.8, end=(0, 0, -0.3)))
+    shank = thigh.revolute("knee", axis="y", at=(0, 0, -0.3)).body(
+        "shank", kt.Inertia.rod(0.5, end=(0, 0, -0.3))
+    )
+    shank.contact("foot", at=(0, 0, -0.3))
+    found = kt.gaits.hop(build.build(), height=0.05, distance=0.2)
+    assert found.passed, str(found)
+    push, fly = found.prediction.parts
+    assert fly.duration == pytest.approx(np.sqrt(8 * 0.05 / 9.81))
+    s = np.linspace(0.0, 1.0, 801)
+    force = sum(np.asarray(load.force) for load in push.problem.loads_of(s, push.x))
+    mean = np.trapezoid(force[:, 2], s * push.duration) / (push.duration + fly.duration)
+    assert mean == pytest.approx(found.who.weight, rel=5e-3)
+    way = fly.q[-1, 0] - push.q[0, 0]
+    assert way == pytest.approx(0.2, abs=1e-6)
+    assert found.followed().audit["tracked"].passed
 
 
 def test_knees_stay_bent_on_the_side_they_stand():

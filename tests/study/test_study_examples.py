@@ -34,7 +34,7 @@ SWEEPS = {
 }  # fmt: skip
 OTHERS = {  # no figure of the documents
     "walking", "walking_two_step", "lifting", "lifting_one_hand", "lifting_repeated", "iftomm", "jansen_walk",
-    "quadruped_predicted_trot", "planar_biped_jump",
+    "quadruped_predicted_trot", "planar_biped_jump", "one_leg_hop",
     "quadruped_prescribed", "cart_pole_swing_up", "two_arms_carry",
     *SWEEPS,
 }  # fmt: skip

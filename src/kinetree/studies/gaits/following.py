@@ -50,7 +50,7 @@ class Following:
         self._root = np.array([j for j, x in enumerate(names) if x in who.root and x not in held])
         self._up = AXES.index(who.up)
         self._flat = [i for i in range(3) if i != self._up]
-        self._axes = [i for i in range(3) if not (held and AXES[i] == who.across)]
+        self._axes = [i for i in range(3) if not (who.flat and AXES[i] == who.across)]
         self._slides = {i: who.mechanism.joint_index(who.slides(AXES[i])) for i in self._axes}
         self._points = points_of(who)
         self._owner = np.array([who.feet.index(foot) for foot, _ in self._points])

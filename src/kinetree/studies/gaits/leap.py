@@ -38,13 +38,12 @@ from kinetree.motion.terms import (
     Posture,
     SquaredAcceleration,
     SquaredForce,
-    TorqueCombination,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
-from kinetree.studies.gaits.push import tangents, unknown_push
+from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import AXES, Foot, Legged, legged
@@ -107,7 +106,7 @@ class Leap(Verified):
         return tracked(self.who, path, ComputedTorque(path, kp, kd), ground, {"rtol": 1e-7, **options})
 
     def followed(self) -> Result:
-        """The result with a check of whether the leap, followed on the ground, stays upright and on its way."""
+        """The result with a check of whether the leap, followed on the ground, stays upright and near."""
         result = self.to_result()
         if not self.solved:
             return result
@@ -276,7 +275,7 @@ def _common(who: Legged, root: list[str]) -> tuple[list[Objective], list[Constra
     if turns:
         objective.append(TRUNK * Posture(turns, {x: at[x] for x in turns}))
     limits: list[Constraint] = [
-        *(TorqueCombination({x: 1.0}, 0.0, 0.0, size=who.weight, at="knots") for x in root),
+        *(Unheld(x, who.weight) for x in root),
         JointLimits(low, high, own),
         *_alike(who),
     ]
@@ -292,7 +291,7 @@ def _standing(
     end: dict[str, float] | None = None,
 ) -> Problem:
     """All feet rest, moved by (3,) from where they stand."""
-    objective, found = _common(who, [x for x in who.root if not (who.flat and x in who.held)])
+    objective, found = _common(who, who.unheld_rows)
     objective += [FORCE / who.weight**2 * SquaredForce(point) for foot in who.feet for point in foot.names]
     for at, pose in (("start", start), ("end", end)):
         if pose is not None:
@@ -325,7 +324,7 @@ def _push(who: Legged, foot: Foot) -> list[Constraint]:
 def _flying(who: Legged, T: float, moved: Array, n: int) -> Problem:
     """Nothing touches; at the end feet are where they land, at rest."""
     idle = _kept(who) if who.twins or who.flat else {}  # nothing moves them
-    objective, found = _common(who, [x for x in who.root if x not in idle])
+    objective, found = _common(who, [x for x in who.unheld_rows if x not in idle])
     normal, up = np.eye(3)[AXES.index(who.up)], AXES.index(who.up)
     inside = np.linspace(0.0, 1.0, 2 * n + 1)[1:-1]
     for foot in _leading(who):

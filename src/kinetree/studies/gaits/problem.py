@@ -25,12 +25,11 @@ from kinetree.motion.terms import (
     PointVelocity,
     Posture,
     SquaredAcceleration,
-    TorqueCombination,
     TorqueLimits,
     UnknownMoment,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
-from kinetree.studies.gaits.push import tangents, unknown_push
+from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.schedule import Schedule, check_support, chosen_schedule
 from kinetree.studies.gaits.task import MOST_SEGMENTS, Gait, period_of
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
@@ -162,10 +161,9 @@ def _motion(plan: Plan) -> list[Constraint]:
     who, task = plan.who, plan.task
     forward = who.slides(who.forward)
     low, high = who.ranges(task.range)
-    root = list(who.root) if not who.flat else [x for x in who.root if x not in who.held]
     found: list[Constraint] = [
         Periodic(offset={forward: plan.stride}, spline=True),
-        *(TorqueCombination({name: 1.0}, 0.0, 0.0, size=who.weight, at="knots") for name in root),
+        *(Unheld(name, who.weight) for name in who.unheld_rows),
         JointLimits(low, high, who.joints, at="points"),
     ]
     if plan.torques:

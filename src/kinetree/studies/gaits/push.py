@@ -1,13 +1,29 @@
-"""The ground's unknown force on a foot: along the normal at each contact point, across it in their middle."""
+"""What acts on a robot on its feet: the ground's unknown forces, and nothing on the trunk."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from kinetree.motion.terms import UnknownForce
+from typing_extensions import override
+
+from kinetree.model.mechanism import Mechanism
+from kinetree.motion.terms import TorqueCombination, UnknownForce
 from kinetree.motion.terms.contract import Constraint
 from kinetree.studies.gaits.walker import Foot, Legged
+
+
+class Unheld(TorqueCombination):
+    """Nothing but the ground acts along a coordinate of the trunk, at the knots, with or without a drive."""
+
+    def __init__(self, name: str, size: float) -> None:
+        super().__init__({name: 1.0}, 0.0, 0.0, size=size, at="knots")
+        self.name = name
+
+    @override
+    def carried(self, mechanism: Mechanism) -> tuple[str, ...]:
+        """The coordinate itself."""
+        return (self.name,)
 
 
 def tangents(who: Legged) -> str:

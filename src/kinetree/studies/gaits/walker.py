@@ -75,12 +75,17 @@ class Legged:
     @property
     def sagittal(self) -> bool:
         """Whether no joint leaves the plane of walking."""
-        return bool(self.held)
+        return bool(self.held) or not self.can_slide(self.across)
 
     @cached_property
     def root(self) -> tuple[str, ...]:
         """Coordinates of the floating root."""
         return tuple(self.mechanism.links[0].joint.dof_names)
+
+    @cached_property
+    def unheld_rows(self) -> list[str]:
+        """Coordinates of the root at which nothing may push, for a problem to say so."""
+        return [x for x in self.root if not (self.flat and x in self.held)]
 
     @cached_property
     def aside(self) -> tuple[str, ...]:
@@ -158,7 +163,9 @@ class Legged:
 
     @cached_property
     def flat(self) -> bool:
-        """Whether all feet are in one plane of walking, so that nothing is across it."""
+        """Whether nothing is across the plane of walking: the base cannot leave it, or all feet are in it."""
+        if not self.can_slide(self.across):
+            return True
         y = np.concatenate([self.places(foot)[:, AXES.index(self.across)] for foot in self.feet])
         return self.sagittal and float(np.ptp(y)) < SAME
 
@@ -176,6 +183,10 @@ class Legged:
                 f"gait: the root of '{self.mechanism.name}' has no prismatic coordinate along {axis}"
             )
         return found
+
+    def can_slide(self, axis: str) -> bool:
+        """Whether the root has a coordinate that slides along an axis."""
+        return self._slide(axis) is not None
 
     def _slide(self, axis: str) -> str | None:
         body = self.mechanism.links[0].body.name
@@ -250,10 +261,9 @@ class Legged:
         return low, high
 
     def unheld(self, tau: Array) -> float:
-        """Largest of generalized forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
-        root = [x for x in self.root if not (self.flat and x in self.held)]
-        sizes = [self.weight * self.leg if x in self.turns else self.weight for x in root]
-        columns = [self.mechanism.joint_index(x) for x in root]
+        """Largest of generalised forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
+        sizes = [self.weight * self.leg if x in self.turns else self.weight for x in self.unheld_rows]
+        columns = [self.mechanism.joint_index(x) for x in self.unheld_rows]
         return float((np.abs(tau[:, columns]) / sizes).max())
 
     def held_rows(self, foot: Foot, aside: bool = False, held: Sequence[str] = ()) -> list[tuple[int, str]]:
