@@ -115,7 +115,9 @@ class Leap(Verified):
         share = float(run.time.values[last] / run.time.values[-1])
         off = self.strays(run)
         stands = "stays upright to the end" if share >= 1.0 - 1e-9 else f"falls after {share:.0%} of the time"
-        words = f"the simulation on the ground {stands}, and its center of mass deviates by {1e3 * off:.0f} mm"
+        words = (
+            f"the simulation on the ground {stands}, and its center of mass deviates by {1e3 * off:.0f} mm"
+        )
         near = off <= STRAYS * self.who.leg
         check = Check(share, 1.0, share >= 1.0 - 1e-9 and near, "1", words)
         return replace(result, audit={**result.audit, "tracked": check})

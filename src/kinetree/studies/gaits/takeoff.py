@@ -1,7 +1,7 @@
 """Whether a robot can leave the ground upright from feet that rest: how fast its trunk would have to rotate.
 
 A leap that comes down where it began is the same backwards in time, so it has no angular momentum about
-its centre of mass. Legs that stretch have some: the weight they lift is not in one line with their joints;
+its center of mass. Legs that stretch have some: the weight they lift is not in one line with their joints;
 the trunk must take it, and a trunk of little inertia spins.
 """
 
@@ -21,7 +21,7 @@ TURNS = np.pi  # rad: a trunk that would rotate so far before the top of its fli
 
 
 def takeoff_rates(who: Legged, led: list[str], speed: float) -> Array | None:
-    """Rates (n_dof,) of standing on all feet with the centre of mass rising at ``speed`` (m/s).
+    """Rates (n_dof,) of standing on all feet with the center of mass rising at ``speed`` (m/s).
 
     Without angular momentum about it, and with the least rotation of the trunk; ``led`` coordinates move, and
     twins with them. None where there are no such rates.

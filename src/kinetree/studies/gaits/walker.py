@@ -261,7 +261,7 @@ class Legged:
         return low, high
 
     def unheld(self, tau: Array) -> float:
-        """Largest of generalised forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
+        """Largest of generalized forces tau (m, n_dof) at the trunk: beside weight, or weight times leg."""
         sizes = [self.weight * self.leg if x in self.turns else self.weight for x in self.unheld_rows]
         columns = [self.mechanism.joint_index(x) for x in self.unheld_rows]
         return float((np.abs(tau[:, columns]) / sizes).max())
