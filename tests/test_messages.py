@@ -110,6 +110,23 @@ def test_other_ways_into_a_motion_hint_at_degrees_too():
         kt.predict(problem)
 
 
+def test_motions_of_studies_and_pictures_hint_at_degrees_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    robot, words = limited(lower=-3.0, upper=3.0), "90 degrees are 1.571 rad"
+    kt.save(robot, "wrist.toml")
+    study = (
+        '[study]\ntask = "inverse"\n[mechanism]\nfile = "wrist.toml"\n'
+        '[trajectory]\nkind = "cubic"\nstart = [0.0]\nend = [{}]\nduration = 1.0\n'
+    )
+    Path("far.toml").write_text(study.format(90.0))
+    found = kinetree("run", "far.toml")
+    assert found.exit_code == 0 and words in " ".join(found.stderr.split()), found.stderr
+    Path("near.toml").write_text(study.format(1.0))
+    assert "degrees" not in kinetree("run", "near.toml").stderr
+    with pytest.warns(kt.KinetreeWarning, match=words):
+        kt.draw(robot, [90.0])
+
+
 def test_a_motion_that_runs_away_ends_with_joint_speed_and_steps():
     """A light wrist under a constant torque: every step is shorter than the one before, for ever."""
     words = r"joint 'joint6' moves at .* per second at t = .* after \d+ steps"
@@ -213,6 +230,12 @@ def test_pipes_and_devices_are_refused(tmp_path):
                 kt.load(pipe)
     with pytest.raises(kt.KinetreeError, match="is not a regular file"):
         kt.trajectories.read_csv("/dev/null")
+    for replaced in ("pipe.toml", "pipe.nc"):  # nor are they replaced by what is written
+        with pytest.raises(kt.KinetreeError, match="is no regular file and cannot be replaced"):
+            kt.save(ARM, tmp_path / replaced.replace(".nc", ".urdf"), force=True)
+    found = kinetree("run", "gripper_free_fall", "-o", tmp_path / "pipe.nc", "--force")
+    assert found.exit_code == 2 and "cannot be replaced" in found.stderr
+    assert (tmp_path / "pipe.nc").is_fifo()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -80,6 +80,12 @@ def coordinates(mechanism: Mechanism, values: ArrayLike, what: str) -> Array:
     return array
 
 
+def farthest(q: Array) -> Array:
+    """Of states (k, n_dof) the coordinate of every joint that is farthest from zero, (n_dof,)."""
+    found: Array = np.take_along_axis(q, np.abs(q).argmax(axis=0)[None], axis=0)[0]
+    return found
+
+
 def hint_at_degrees(mechanism: Mechanism, q: Array, what: str) -> None:
     """Warn of angles (n_dof,) far beyond the limits of their joints that would be within them as degrees."""
     tree = mechanism.tree

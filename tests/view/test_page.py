@@ -5,6 +5,14 @@ import time
 import numpy as np
 import pytest
 
+pytest.importorskip("selenium")
+
+from selenium.common.exceptions import (
+    ElementClickInterceptedException,
+    ElementNotInteractableException,
+    StaleElementReferenceException,
+)
+
 import kinetree as kt
 from kinetree.viewer.subject import subject_of
 from support.browser import errors, open_browser, requests, screenshot
@@ -33,7 +41,7 @@ def viewer(browser):
         yield page
 
 
-def appears(browser, text, seconds=40):
+def appears(browser, text, seconds=120):
     """Whether the page shows a text before long."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -63,19 +71,32 @@ def test_the_page_shows_the_mechanism_the_plots_and_no_error(browser, viewer, tm
     assert asked == []
 
 
-def clicked(browser, text):
-    """Click on what has a text, once it is there; viser's note of a missing GPU may cover it."""
-    end = time.monotonic() + 20
+def clicked(browser, text, which="//*[normalize-space(text())='{}']"):
+    """Click on what has a text, once it is there, and again if the page was just being drawn.
+
+    Viser's note of a missing GPU may cover it and is closed.
+    """
+    end = time.monotonic() + 60
     while time.monotonic() < end:
-        found = browser.find_elements("xpath", f"//*[normalize-space(text())='{text}']")
-        if found and found[0].is_displayed():
-            for note in browser.find_elements("css selector", "#webgl-software-rendering button"):
-                note.click()
-                time.sleep(0.5)
-            found[0].click()
-            return
+        try:
+            found = browser.find_elements("xpath", which.format(text))
+            if found and found[0].is_displayed() and found[0].is_enabled():
+                for note in browser.find_elements("css selector", "#webgl-software-rendering button"):
+                    note.click()
+                    time.sleep(0.5)
+                found[0].click()
+                return
+        except (
+            StaleElementReferenceException,
+            ElementNotInteractableException,
+            ElementClickInterceptedException,
+        ):
+            pass  # it was drawn again, still moves or is covered by a message
         time.sleep(0.1)
     pytest.fail(f"the page shows no '{text}' to click on")
+
+
+BUTTON = "//button[normalize-space(.)='{}' and not(@role='tab')]"  # not the tab of the same name
 
 
 def test_clicks_run_a_simulation_and_faults_are_told(browser, viewer):
@@ -88,7 +109,7 @@ def test_clicks_run_a_simulation_and_faults_are_told(browser, viewer):
     assert viewer.motion.result is not before and float(viewer.motion.result.time[-1]) == 0.2
     viewer.opening.path.value = "nowhere.toml"
     clicked(browser, "Open")
-    browser.find_elements("xpath", "//button[normalize-space(.)='Open']")[-1].click()
+    clicked(browser, "Open", BUTTON)  # which is there some time after its tab
     assert appears(browser, "nowhere.toml: no such file")
     assert errors(browser) == []
 

@@ -145,12 +145,15 @@ def _outcome(
 
     from kinetree.engine.notice import hushed
     from kinetree.result.netcdf import result_bytes
+    from kinetree.simulation.simulate import AccuracyWarning
+    from kinetree.simulation.verdicts import VerdictWarning
     from kinetree.study.file import parse_settings
     from kinetree.study.run import prepared
 
     silence = hushed() if quiet else nullcontext()
     with silence, progress_bar("running", wanted=not quiet) as progress, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the audit shows it
+        for shown_by_audit in (UserWarning,) if quiet else (AccuracyWarning, VerdictWarning):
+            warnings.simplefilter("ignore", shown_by_audit)
         ready = prepared(study, parse_settings(settings), code, progress)
         outcome = ready.outcome()
     if outcome.result is not None:

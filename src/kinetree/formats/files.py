@@ -274,6 +274,8 @@ def check_writable(path: Path, force: bool) -> None:
     """Whether a file can be written there, before any work is done; with ``force`` in place of another."""
     if os.path.isdir(path):
         raise FileError(f"{path}: is a folder; give the path of a file")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise FileError(f"{path}: is no regular file and cannot be replaced")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileError(f"{path}: cannot be written: the folder {folder} does not exist")

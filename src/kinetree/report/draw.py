@@ -16,6 +16,7 @@ from kinetree.report.canvas import Canvas
 from kinetree.report.looks import looks as described_looks
 from kinetree.report.palette import INK
 from kinetree.report.skeleton import Skeleton, skeleton
+from kinetree.state import coordinates, hint_at_degrees
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +51,8 @@ def draw(
     'gripper'
     """
     expect_mechanism(mechanism)
+    if q is not None:
+        hint_at_degrees(mechanism, coordinates(mechanism, q, "q"), "q")
     shot = skeleton(mechanism, q, described_looks(mechanism, meshes) if looks else None)
     return _drawn(mechanism, [shot], ax, labels=labels, legend=legend, ground=ground, view=view)
 

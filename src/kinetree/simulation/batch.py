@@ -36,7 +36,7 @@ from kinetree.simulation.setup import Surroundings, new_system, surroundings
 from kinetree.simulation.step_check import check_step
 from kinetree.simulation.torque import Law, check_prescribed, read_law
 from kinetree.simulation.verdicts import Verdicts, limit_checks, read_verdicts
-from kinetree.state import coordinates, hint_at_degrees
+from kinetree.state import coordinates, farthest, hint_at_degrees
 
 ROLLOUT = "rollout"
 PIECE = 100_000  # steps between two looks at whether a motion runs away
@@ -85,7 +85,7 @@ def simulate_batch(
         asked = replace(asked, method="dop853" if ground is None else "dopri5")
     options = read_options(asked, duration)
     q, qd = _starts(mechanism, q0, qd0)
-    hint_at_degrees(mechanism, np.take_along_axis(q, np.abs(q).argmax(axis=0)[None], axis=0)[0], "q0")
+    hint_at_degrees(mechanism, farthest(q), "q0")
     check_closed(mechanism, q, qd, options.baumgarte)
     around = surroundings(None, asked.loads, asked.stops, options.duration)
     allowed = read_verdicts(asked.verdicts)

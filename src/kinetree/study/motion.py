@@ -13,7 +13,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.analysis.loops.system import constraints, refuse_open_loops
 from kinetree.errors import InputError, KinetreeWarning, listed
-from kinetree.state import State
+from kinetree.state import State, farthest, hint_at_degrees
 from kinetree.studies.single_support import single_support
 from kinetree.study.assignment import Assignment
 from kinetree.study.inside import file_of
@@ -143,6 +143,7 @@ def trajectory(work: Assignment, duration: float | None = None) -> Trajectory:
             refuse_open_loops(
                 work.mechanism, constraints(work.mechanism, state.q, state.qd, state.qdd), state.qd, state.qdd
             )
+        hint_at_degrees(work.mechanism, farthest(found.at(found.breaks).q), "position")
         return found
 
 
