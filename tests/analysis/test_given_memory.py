@@ -100,7 +100,7 @@ def test_unfit_memory_is_refused(out, words, rng):
             ask(ARM, *x, out=out)
     with pytest.raises(InputError, match="out must"):
         kt.mass_matrix(ARM, x[0], out=out)
-    with pytest.raises(InputError, match="earlier answer"):
+    with pytest.raises(InputError, match="earlier result"):
         kt.inverse_dynamics_derivatives(ARM, *x, out=out)
 
 

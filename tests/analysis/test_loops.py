@@ -115,7 +115,7 @@ def test_memory_of_the_user_is_left_alone_where_a_loop_is_open():
 
 def test_equations_of_motion_refuse():
     pytest.importorskip("sympy")
-    assert "equations_of_motion answers" in refusal(lambda: kt.analysis.equations_of_motion(LINKAGE))
+    assert "equations_of_motion supports" in refusal(lambda: kt.analysis.equations_of_motion(LINKAGE))
     assert kt.analysis.equations_of_motion(LINKAGE.opened()).M.shape == (3, 3)
 
 

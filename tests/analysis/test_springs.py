@@ -198,7 +198,7 @@ def test_points_that_meet_make_no_nan():
         ({"rest_length": -0.1}, "rest_length must be >= 0"),
         ({"stiffness": 0.0}, "neither stiffness"),
         ({"at_a": (0, 0)}, "point_a"),
-        ({"b": "world"}, "ties body 'world' to itself"),
+        ({"b": "world"}, "connects body 'world' to itself"),
         ({"b": "blok"}, "unknown body 'blok'"),
     ],
 )

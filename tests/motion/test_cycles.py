@@ -129,7 +129,7 @@ def test_velocity_alone_can_repeat():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: problem(MIRROR, clamped=True), "not clamped"),
+        (lambda: problem(MIRROR, clamped=True), "not be clamped"),
         (lambda: problem(MIRROR, segments=3), "more segments than its degree 3"),
         (lambda: problem(Periodic(offset={"nose": 1.0})), "unknown joint 'nose'"),
         (lambda: Periodic(rates="jerk"), "unknown quantity 'jerk'"),

@@ -289,9 +289,9 @@ def test_starts_from_a_motion_and_from_another_mesh():
         (
             {"options": {"corrections": 2}},
             kt.errors.InputError,
-            "say which: solver='interior' takes 'corrections'",
+            "need a named solver: solver='interior' takes 'corrections'",
         ),
-        ({"options": {"tol": 2}}, kt.errors.InputError, "say which: none takes 'tol'"),
+        ({"options": {"tol": 2}}, kt.errors.InputError, "need a named solver: none takes 'tol'"),
         (
             {"solver": "uno"},
             kt.errors.InputError,
