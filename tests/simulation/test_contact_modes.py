@@ -222,3 +222,16 @@ def test_events_that_leave_hardly_any_progress_are_an_error(monkeypatch):
     said = r"hardly any progress at t = .* s: contact of 'foot4' changed again and again, \d+ events in"
     with pytest.raises(kt.errors.SimulationError, match=said):
         foot_on_an_edge()
+
+
+def test_a_tick_that_takes_too_many_steps_is_an_error_that_names_the_contact(monkeypatch):
+    """One tick of a sampled law may never hang: with a bound of some steps a falling foot exceeds it."""
+    monkeypatch.setattr("kinetree.simulation.run.TICK_STEPS", 20)
+    build = kt.Builder("ball")
+    ball = build.world.prismatic("height", axis="z", driven=False).body("ball", kt.Inertia.sphere(1.0, 0.1))
+    ball.contact("sole", at=(0, 0, 0))
+    law = kt.control.SampledLaw(lambda t, q, qd: [0.0], period=0.5)
+    options = {"controller": law, "ground": kt.Ground(kt.simulation.Soil(stiffness=1e5)), "method": "radau"}
+    said = r"a tick of 500 ms takes too many steps: \d+ from t = 0 s to .*, cut short by contact of 'sole'"
+    with pytest.raises(kt.errors.SimulationError, match=said):
+        kt.simulate(build.build(), [0.05], duration=1.0, rtol=1e-10, atol=1e-12, **options)

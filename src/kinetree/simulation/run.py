@@ -42,6 +42,7 @@ _SAMPLED = (
 ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
 CUTS = 10_000  # events after which the mean time between two of them is looked at
+TICK_STEPS = 50_000  # of one tick of a sampled law: some hundred are usual where feet touch
 QUICKEST, QUICK_SHARE = 5e-7, 1e-3  # s and share of the duration: events that come faster chatter
 
 
@@ -52,6 +53,8 @@ class Mark(NamedTuple):
     t: float = 0.0
     cuts: int = 0
     t_cuts: float = 0.0
+    tick: int = -1  # of a sampled law, and the steps as it began
+    tick_steps: int = 0
 
 
 @dataclass(eq=False)
@@ -256,13 +259,13 @@ def _advance(integration: Course, charts: Charts, progress: Progress) -> Status:
         mark = moved_on(integration, charts.system, integration.options, mark)
         refuse_runaway(integration, charts.system, integration.options, count)
         seconds = max(perf_counter() - begin, 1e-6)
-        steps, before = int(min(max((count - before) * PIECE / seconds, 16), 1_000_000)), count
+        steps, before = int(min(max((count - before) * PIECE / seconds, 16), TICK_STEPS // 4)), count
 
 
 def moved_on(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
     """From where progress counts; raises if there is none in very many steps, or hardly any for events."""
     t, steps = integration.t, integration.statistics["steps"]
-    mark = _calm(integration, system, options, mark)
+    mark = _within_tick(integration, system, options, _calm(integration, system, options, mark))
     fixed = options.method in FIXED
     if t - mark.t > (options.step if fixed else STUCK_TIME * options.duration):
         return mark._replace(steps=steps, t=t)
@@ -270,6 +273,23 @@ def moved_on(integration: Course | Integration, system: System, options: Options
         raise SimulationError(
             f"no progress at t = {t:.6g} s: {steps - mark.steps} steps went {t - mark.t:.3g} s; "
             f"discontinuous forces may chatter: {remedy(options)}"
+        )
+    return mark
+
+
+def _within_tick(integration: Course | Integration, system: System, options: Options, mark: Mark) -> Mark:
+    """The mark with the present tick of a sampled law; raises where one tick takes very many steps."""
+    if not system.law.is_sampled or options.method in FIXED:
+        return mark
+    t, steps, period = integration.t, integration.statistics["steps"], float(system.law.parts.period)
+    tick = int(t / period + ON_INSTANT)
+    if tick != mark.tick:
+        return mark._replace(tick=tick, tick_steps=steps)
+    if steps - mark.tick_steps > TICK_STEPS:
+        names = event_in_words(system, integration.busiest_event) if integration.cuts else "stiff forces"
+        raise SimulationError(
+            f"a tick of {1e3 * period:g} ms takes too many steps: {steps - mark.tick_steps} from t = "
+            f"{tick * period:.6g} s to {t:.9g} s, cut short by {names}: {remedy(options)}"
         )
     return mark
 
