@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fuzz.api import API
+from fuzz.examples import EXAMPLES
 from fuzz.files import FILES
 from fuzz.long import LONG_RUNS
 from fuzz.parsers import PARSERS
 
-FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *FILES, *LONG_RUNS)}
+FUZZERS = {fuzzer.name: fuzzer for fuzzer in (*PARSERS, *API, *EXAMPLES, *FILES, *LONG_RUNS)}

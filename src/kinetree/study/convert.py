@@ -31,7 +31,7 @@ def convert(
 
     >>> import tempfile, pathlib
     >>> convert("two_link", pathlib.Path(tempfile.mkdtemp(), "two_link.urdf"))[1][0]
-    "URDF cannot hold all of mechanism 'two_link', left out: gravity (0 0 0)"
+    "URDF cannot represent all of mechanism 'two_link'; left out: gravity (0 0 0)"
     """
     place = Path(target)
     if place.suffix.lower() not in INTO:

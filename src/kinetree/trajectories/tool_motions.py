@@ -13,7 +13,7 @@ from kinetree.algebra.arrays import Array, finite, frozen, number, numbers, vect
 from kinetree.algebra.piecewise import PiecewisePolynomial
 from kinetree.algebra.rotation import rotation_matrix, unit_axis
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.errors import InputError, KinetreeWarning, shown, unknown_name
+from kinetree.errors import InputError, KinetreeWarning, expect, shown, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism, check_open
@@ -223,6 +223,7 @@ class _Begin(NamedTuple):
 def _begin(mechanism: Mechanism, tool: str, start: ArrayLike) -> _Begin:
     expect_mechanism(mechanism)
     check_open(mechanism, "a tool's path")
+    expect(tool, str, "tool", "the name of a body or frame")
     if tool == WORLD or mechanism.place_of(tool)[0] == WORLD:
         raise InputError(f"the tool '{tool}' is fixed in the world; name a body or frame that moves")
     q = np.array(coordinates(mechanism, start, "start"))
