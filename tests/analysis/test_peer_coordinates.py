@@ -52,7 +52,7 @@ def test_pinocchio(urdf, floating, named):
     model = pin.buildModelFromUrdf(str(urdf), *root)
     robot = kt.load(urdf, floating_base=floating)
     data, rng = model.createData(), np.random.default_rng(3)
-    names = [name.replace("root_joint", "floating_base") for name in list(model.names)[1:]]
+    names = list(model.names)
     joints = names if named else None
     states = [random(model, pin, rng) for _ in range(4)]
     qpos, qvel = (np.array(x) for x in zip(*states, strict=True))

@@ -26,6 +26,7 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.state import coordinates
 
 PEERS = ("pinocchio", "mujoco")
+ROOT_JOINT = "root_joint"  # as Pinocchio calls the joint that it puts under the root of a file
 IN_A_PLANE = (False, False, True)  # two translations, then a rotation: (x, y, cos, sin) in Pinocchio
 UNIT = 1e-3  # how far the length of a quaternion, or of a cosine and sine, may be from 1
 
@@ -134,6 +135,9 @@ def _shares(
     links = {link.joint.name: link for link in mechanism.links if link.joint.n_dof}
     usual = [link.joint.name for link in _by_name(mechanism)] if peer == "pinocchio" else list(links)
     names = usual if joints is None else [name for name in joints if name != "universe"]
+    base = [link.joint.name for link in mechanism.links if link.floats]
+    if ROOT_JOINT in names and ROOT_JOINT not in links and len(base) == 1 and base[0] not in names:
+        names = [base[0] if name == ROOT_JOINT else name for name in names]
     for name in names:
         if name not in links:
             raise InputError(f"joints: {unknown_name('joint', name, links)}")
