@@ -133,7 +133,7 @@ def _mechanism(robot: Element, folder: MeshFolder, options: UrdfOptions, passed:
     carriers = carriers_of(links, joints, passed=passed)
     root = _root(robot, links, carriers, options.root)
     kept = _reached(root, carriers) if options.root is not None else set(links)
-    carriers = {child: joint for child, joint in carriers.items() if child in kept - {root}}
+    carriers = {child: joint for child, joint in carriers.items() if child in kept and child != root}
     colors = material_colors(robot)
     bodies = {
         name: link_body(x, folder, options.allow_unphysical, passed, colors)

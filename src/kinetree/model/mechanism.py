@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NoReturn
@@ -392,13 +392,14 @@ def faults(
     yield from _repeated([x for link in links for x in link.joint.dof_names], "degree of freedom")
     yield from _repeated([point.name for point in points], "contact point")
     yield from _repeated([spring.name for spring in springs], "spring")
+    touching, places = dict.fromkeys(bodies), dict.fromkeys((WORLD, *bodies))
     for loop in loops:
-        yield from _unattached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), (WORLD, *bodies))
+        yield from _unattached(f"loop '{loop.name}'", (loop.body_a, loop.body_b), places)
         yield from _wrong_cuts(name, loop)
     for point in points:
-        yield from _unattached(f"contact point '{point.name}'", (point.body,), bodies)
+        yield from _unattached(f"contact point '{point.name}'", (point.body,), touching)
     for spring in springs:
-        yield from _unattached(f"spring '{spring.name}'", (spring.body_a, spring.body_b), (WORLD, *bodies))
+        yield from _unattached(f"spring '{spring.name}'", (spring.body_a, spring.body_b), places)
     yield from _wrong_mimics(links)
 
 
@@ -424,8 +425,9 @@ def further_faults(
     """What is wrong with frames, actuators, named states and the floor."""
     bodies = [link.body.name for link in links]
     yield from _repeated([*bodies, *(frame.name for frame in frames)], "body or frame")
+    places = dict.fromkeys((WORLD, *bodies))
     for frame in frames:
-        yield from _unattached(f"frame '{frame.name}'", (frame.body,), (WORLD, *bodies))
+        yield from _unattached(f"frame '{frame.name}'", (frame.body,), places)
     yield from _repeated([actuator.name for actuator in actuators], "actuator")
     dofs = [name for link in links if link.joint.mimic is None for name in link.joint.dof_names]
     for actuator in actuators:
@@ -469,7 +471,7 @@ def _too_far(links: Sequence[Link]) -> Iterator[str]:
                 yield f"{what} must be at most {LONGEST:g} m, or precision is lost; got {place_told}"
 
 
-def _unattached(what: str, bodies: Iterable[str], choices: Sequence[str]) -> Iterator[str]:
+def _unattached(what: str, bodies: Iterable[str], choices: Collection[str]) -> Iterator[str]:
     for body in bodies:
         if body not in choices:
             yield f"{what}: {unknown_name('body', body, choices)}"
