@@ -85,7 +85,9 @@ def chosen_schedule(given: str | Schedule | Mapping[str, object], legs: Sequence
         return given
     known = named_schedules(count)
     if given not in known:
-        wrong = unknown_name("schedule", given, known) if known else f"none is known for {count} legs"
+        wrong = (
+            unknown_name("schedule", given, known).rstrip(".") if known else f"none is known for {count} legs"
+        )
         raise InputError(f"gait: {wrong}; give your own touchdown and duty for the legs {listed(legs)}")
     return known[given]
 
