@@ -1,5 +1,6 @@
 """What users are told: short, with a hint, and never the contents of files that are none of a study's."""
 
+import json
 import os
 import signal
 import subprocess
@@ -63,6 +64,18 @@ def test_the_command_for_an_extra_fits_the_way_the_package_was_installed():
     root = Path(kt.__file__).parents[2]
     assert command == (f"pip install -e '{root}[movie]'" if (root / "pyproject.toml").exists() else
                        "pip install 'kinetree[movie]'")  # fmt: skip
+
+
+def test_the_command_for_an_extra_names_the_folder_that_pip_has_noted(tmp_path, monkeypatch):
+    """An installation from a clone: the package of an index would be another one, or none."""
+    noted = json.dumps({"url": (tmp_path / "a clone").as_uri(), "dir_info": {}})
+    note = type("Note", (), {"read_text": lambda self, name: noted if name == "direct_url.json" else None})
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: note())
+    monkeypatch.setattr("kinetree.errors.__file__", str(tmp_path / "lib" / "site" / "kinetree" / "errors.py"))
+    assert install_command("view") == "pip install 'kinetree[view]'"  # the clone is gone
+    (tmp_path / "a clone").mkdir()
+    (tmp_path / "a clone" / "pyproject.toml").write_text("")
+    assert install_command("view") == f"pip install '{tmp_path / 'a clone'}[view]'"
 
 
 def test_unhashable_conventions_are_refused():

@@ -82,11 +82,25 @@ class MissingExtraError(KinetreeError, ImportError):
 
 
 def install_command(extra: str) -> str:
-    """What installs an extra: of the checkout that the package runs from, or of the package of an index."""
+    """What installs an extra: of the checkout that the package comes from, or of the package of an index."""
     root = Path(__file__).resolve().parents[2]
     if (root / "pyproject.toml").is_file() and (root / "src" / "kinetree").is_dir():
         return f"pip install -e '{root}[{extra}]'"
-    return f"pip install 'kinetree[{extra}]'"
+    return f"pip install '{_installed_from() or 'kinetree'}[{extra}]'"
+
+
+def _installed_from() -> str | None:
+    """The folder that pip installed the package from, as pip has noted it; None if that was no folder."""
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+    from urllib.parse import unquote, urlsplit
+
+    try:
+        noted = json.loads(distribution("kinetree").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return None
+    place = unquote(urlsplit(str(noted.get("url", ""))).path)
+    return place if "dir_info" in noted and (Path(place) / "pyproject.toml").is_file() else None
 
 
 def shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -47,6 +48,11 @@ class Line:
             self._shown[0].stop()
 
 
+def has_live_terminal() -> bool:
+    """Whether a line that changes can be seen: in a notebook's cell it would leave control codes."""
+    return sys.stderr.isatty() and "JPY_PARENT_PID" not in os.environ
+
+
 @contextmanager
 def shown_line(wanted: bool | Tell | None, make: Callable[[Line], Tell]) -> Iterator[Tell | None]:
     """The user's own function, one that ``make`` makes of a line on the terminal, or None.
@@ -55,7 +61,7 @@ def shown_line(wanted: bool | Tell | None, make: Callable[[Line], Tell]) -> Iter
     """
     if callable(wanted):
         yield wanted
-    elif wanted or (wanted is None and sys.stderr.isatty()):
+    elif wanted or (wanted is None and has_live_terminal()):
         line = Line()
         try:
             yield make(line)

@@ -150,7 +150,8 @@ app = PlainTyper(
     name="kinetree",
     cls=Commands,
     help="Dynamics and motion of articulated systems.",
-    epilog="Exit codes: 0 done, 2 the input is wrong, 3 computed but not passed, 130 interrupted.",
+    epilog="Example: kinetree run gripper_free_fall --report fall.html\n\n"
+    "Exit codes: 0 done, 2 the input is wrong, 3 computed but not passed, 130 interrupted.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -275,8 +276,10 @@ def progress_bar(name: str, wanted: bool = True) -> Iterator[Callable[[float], N
     """A function that takes the part that is done, with a bar that only a terminal sees."""
     from rich.progress import Progress
 
+    from kinetree.progress import has_live_terminal
+
     terminal = console(stderr=True)
-    if not wanted or not terminal.is_terminal:
+    if not wanted or not terminal.is_terminal or not has_live_terminal():
         yield None
         return
     with Progress(console=terminal, transient=True) as bar:

@@ -19,7 +19,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
     "Results": {
         "plot": ("results", "Draw a result over time into a picture file."),
         "report": ("report", "Write a result as a page with animation, curves and tables."),
-        "compare": ("results", "Show how two results differ, as a table or picture."),
+        "compare": ("results", "Show how two results differ: a table, a picture or a page."),
         "validate": ("validate", "Compare a result with measured human gait."),
         "show": ("show", "Show a mechanism or a result in the browser."),
         "export": ("export", "Export a result: table, movie, OpenSim files, mechanism."),
@@ -28,7 +28,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "zoo": ("models", "List mechanisms that come with Kinetree or another package."),
         "info": ("models", "Show a mechanism (tree, joints, modules, mobility) or a result."),
         "draw": ("models", "Draw a mechanism into a picture file."),
-        "convert": ("models", "Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF."),
+        "convert": ("models", "Convert TOML, URDF, SDF, MJCF and DH tables to TOML, URDF or MJCF."),
         "verify": ("verify", "Compare all formulations of the dynamics of a mechanism."),
         "derivatives": ("verify", "Compare the exact derivatives with numerical ones."),
         "bench": ("verify", "Time every quantity of a mechanism on this machine."),

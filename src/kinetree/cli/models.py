@@ -115,7 +115,7 @@ def convert(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Convert TOML, URDF, MJCF and DH tables to TOML, URDF or MJCF.
+    """Convert TOML, URDF, SDF, MJCF and DH tables to TOML, URDF or MJCF.
 
     Whatever the other format cannot represent is left out and reported. A DH table in CSV has a header such
     as name,joint,a,alpha_deg,d,theta_deg,mass,cx,cy,cz,ixx,iyy,izz and one row per body; joint is its kind,
@@ -297,10 +297,11 @@ def warmup(quiet: Quiet = False) -> None:
     from rich.progress import Progress
 
     from kinetree.engine.disk_cache import cache_folder
+    from kinetree.progress import has_live_terminal
     from kinetree.study.warmup import warmup as compile_all
 
     terminal = console(stderr=True)
-    hidden = quiet or not terminal.is_terminal
+    hidden = quiet or not terminal.is_terminal or not has_live_terminal()
     with Progress(console=terminal, transient=True, disable=hidden) as bar:
         task = bar.add_task("compiling", total=None)
 

@@ -111,7 +111,7 @@ def compare(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show how two results differ, as a table or picture.
+    """Show how two results differ: a table, a picture or a page.
 
     Example: kinetree compare one.nc other.nc --report both.html
     """

@@ -201,6 +201,12 @@ def dependent_motion(
     ``q`` (samples, k) of the ``independent`` joints, with rates and accelerations of the same shape;
     ``guess`` (n_dof,) selects the branch at the first sample. Returns positions, velocities and accelerations
     of all joints, (samples, n_dof): J_d qd_d = -J_i qd_i, J_d qdd_d = -J_i qdd_i - bias.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> kt.loops.dependent_motion(bar, ["crank_pivot"], [[0.0], [0.1]], guess=q).q.shape
+    (2, 3)
     """
     expect_mechanism(mechanism)
     if isinstance(independent, str):

@@ -67,6 +67,13 @@ def loop_inverse_dynamics(
     With more drives than the motion needs, the sum of weights tau^2 is least; ``weights`` (n_dof,), 1 unless
     given. With G a basis of the velocities that the loops allow, G^T tau = G^T tau_tree. Drives at cut joints
     share the work, as ``drive`` of the forces shows.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> tau, forces = kt.loops.inverse_dynamics(bar, q, still, still)
+    >>> tau.round(6).tolist()
+    [1.957095, 0.0, 0.0]
     """
     expect_mechanism(mechanism)
     q, qd, qdd = broadcast(mechanism, q, qd, qdd)
@@ -143,7 +150,15 @@ def loop_forward_dynamics(
     tau: ArrayLike,
     wrenches: Wrenches = None,
 ) -> tuple[Array, LoopForces]:
-    """Accelerations under given torques on any joint, and the loops' forces; see `loop_accelerations`."""
+    """Accelerations under given torques on any joint, and the loops' forces; see `loop_accelerations`.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> qdd, forces = kt.loops.forward_dynamics(bar, q, still, kt.gravity_torque(bar, q))
+    >>> bool(abs(qdd).max() < 1e-9)
+    True
+    """
     expect_mechanism(mechanism)
     q, qd, tau = broadcast(mechanism, q, qd, tau)
     qdd = loop_accelerations(mechanism, q, qd, tau, wrenches)

@@ -173,6 +173,12 @@ def loop_reaction_derivatives(
 
     Those of the tree's reactions along the motion that follows the independent joints, and those of what the
     cut joints transmit: multipliers change by J^T dlambda = d(J^T lambda) - dJ^T lambda.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> kt.loops.reaction_derivatives(bar, q, still, still).dreaction_dq.shape
+    (3, 6, 1)
     """
     expect_mechanism(mechanism)
     refuse_cut_forces(mechanism, "derivatives of reactions")

@@ -126,6 +126,12 @@ def loop_inverse_dynamics_derivatives(
     """Total derivatives of the drives' torques and of the loops' forces J^T lambda.
 
     ``independent`` names joints that determine all others, those of :func:`structure` unless given.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> kt.loops.inverse_dynamics_derivatives(bar, q, still, still).dtau_dq.shape
+    (3, 1)
     """
     expect_mechanism(mechanism)
     state = tuple(broadcast(mechanism, q, qd, qdd))
@@ -184,6 +190,12 @@ def loop_forward_dynamics_derivatives(
 
     M dqdd - J^T dlambda = dtau - (dtau_tree - dJ^T lambda) and J dqdd = -d(J qdd + dJ/dt qd) at fixed qdd,
     with the matrix of forward dynamics itself.
+
+    >>> import kinetree as kt
+    >>> bar, still = kt.zoo.four_bar(), [0.0] * 3
+    >>> q = kt.loops.assemble(bar, [0.0, 1.0, 4.3], hold=["crank_pivot"])
+    >>> kt.loops.forward_dynamics_derivatives(bar, q, still, still).dqdd_dq.shape
+    (3, 1)
     """
     expect_mechanism(mechanism)
     q, qd, tau = broadcast(mechanism, q, qd, tau)

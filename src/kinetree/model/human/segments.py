@@ -153,6 +153,11 @@ def proportions(
 
     ``segments`` maps names such as "thigh" (both) or "left_thigh" to values that replace those of the table:
     mass (kg), length (m), center and radii (shares of the length).
+
+    >>> import kinetree as kt
+    >>> woman = kt.human.proportions("female", 1.65, 60.0)
+    >>> round(sum(part.mass for part in woman.segments.values()), 6)
+    60.0
     """
     table = TABLE[checked_sex(sex)]
     height, mass = checked_size(height, mass)

@@ -78,7 +78,12 @@ ZOO: dict[str, Callable[..., Mechanism]] = {
 
 
 def names() -> dict[str, str]:
-    """The mechanisms by name, each with one line about it; all can be made without parameters."""
+    """The mechanisms by name, each with one line about it; all can be made without parameters.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.names()["gripper"]
+    'Planar tree with four revolute joints: a palm that carries a finger of two links and one of one link.'
+    """
     return {name: (make.__doc__ or "").splitlines()[0] for name, make in ZOO.items()}
 
 

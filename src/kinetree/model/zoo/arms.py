@@ -33,6 +33,10 @@ def two_link(
     the center of mass from the joint (default: half the length), ``inertia`` the moment about it; drives give
     +-10 N m. Gravity is zero in the minimum-time problems; lifting ([Xiang2009], section 6.4) has (0,
     -9.8062, 0). Open: moments about x and y, which the plane does not feel; chosen equal to that about z.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.two_link()
+    Mechanism('two_link', 2 bodies, 2 degrees of freedom)
     """
     m, a, J = _pair(mass, "mass"), _pair(length, "length"), _pair(inertia, "inertia")
     c = a / 2 if center is None else _pair(center, "center")
@@ -56,6 +60,10 @@ def two_link_prismatic(
     m. Centers of mass lie half a length behind the link's end. Open: whether the angle of Table 4.3 is q2 or
     pi/2 + q2; chosen: q2, and ``theta2`` adds a constant. The sliding coordinate is d1 itself. Moments
     about x and y: chosen equal to that about z.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.two_link_prismatic()
+    Mechanism('two_link_prismatic', 2 bodies, 2 degrees of freedom)
     """
     m, a, J = _pair(mass, "mass"), _pair(length, "length"), _pair(inertia, "inertia")
     slider = {"joint": "prismatic", "theta": pi / 2, "alpha": pi / 2, "center": (0, -a[0] / 2, 0)}
@@ -74,6 +82,10 @@ def two_link_point_masses(
 
     [NCTU], section 6.1; joints about z, x along the rods, gravity along -y. The table of effective inertias
     has all masses and lengths equal to 1. Open: g, chosen 9.81 m/s^2.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.two_link_point_masses()
+    Mechanism('two_link_point_masses', 2 bodies, 2 degrees of freedom)
     """
     m, a = _pair(mass, "mass"), _pair(length, "length")
     rows = [{"a": a[k], "mass": m[k]} for k in range(2)]
@@ -85,6 +97,10 @@ def gripper() -> Mechanism:
 
     [Shah2013], section 6.2.1, Table 10.1; slender rods along x, gravity along -y. The second finger
     (link 4) stands at x = 0.05 m of link 1, as Table 10.1 has it.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.gripper()
+    Mechanism('gripper', 4 bodies, 4 degrees of freedom)
     """
     parent, a, length, mass = (
         ("world", 0, 1, 0),
@@ -107,6 +123,10 @@ def kuka_kr5(com: str = "origin") -> Mechanism:
     the "origin" of the link frames or at the "midpoint" between a frame's origin and the next one's. The
     inertia is read as about the center of mass in link axes. That of link 6 violates the triangle
     inequality as printed and is kept.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.kuka_kr5()
+    Mechanism('kuka_kr5', 6 bodies, 6 degrees of freedom)
     """
     if com not in ("origin", "midpoint"):
         raise InputError(f"kuka_kr5: {unknown_name('com', com, ('origin', 'midpoint'))}")
@@ -134,6 +154,10 @@ def puma(gravity: ArrayLike = EARTH) -> Mechanism:
 
     [Mohan2007], Table 2 and eq. 17; classic DH rows, each body frame at O_i turned by theta_i. Links 4 to 6
     have no mass but a motor's inertia about their axis. Open: the direction of gravity; chosen along -z.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.puma()
+    Mechanism('puma', 6 bodies, 6 degrees of freedom)
     """
     right = pi / 2
     a, b = (0, 0.432, 0.02, 0, 0, 0), (0.2, 0.149, 0, 0.432, 0, 0.056)
@@ -160,6 +184,10 @@ def ur5() -> Mechanism:
     Masses, centers, inertias, places of joints and limits as in the URDF ``ur5_robot`` of the package
     example-robot-data 6.0, the ROS-Industrial description of the arm. Open: armature and friction, which it
     does not have.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.ur5()
+    Mechanism('ur5', 8 bodies, 6 degrees of freedom)
     """
     rows: tuple[tuple[Any, ...], ...] = (  # body, joint, axis, at, tilt, mass, center z, inertia, limits
         ("shoulder_link", "shoulder_pan_joint", "z", (0, 0, 0.089159), 0, 3.7, 0.0, (0.010267495893, 0.00666),

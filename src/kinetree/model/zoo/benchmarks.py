@@ -23,6 +23,10 @@ def andrews_squeezer() -> Mechanism:
     Mazzia and Magherini (2008), names included; no gravity. The motor of ``beta`` gives 0.033 N m, from rest
     at q = (-0.0617138900142764, 0, 0.45527981916307, 0.487364979543843, 0.222668390165886, 1.23054744454982,
     -0.222668390165886). At 0.03 s beta is 15.810771195154; the published 15.81077119629904 differs by 1.1e-9.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.andrews_squeezer()
+    Mechanism('andrews_squeezer', 7 bodies, 7 degrees of freedom)
     """
     build = Builder("andrews_squeezer", gravity=(0, 0, 0))
     k1 = _plate(build.world, "beta", "K1", (0, 0), 0.04325, (0.00092, 0), 2.194e-6, driven=True)
@@ -47,6 +51,10 @@ def flyball_governor() -> Mechanism:
     q = 0; spring-dampers of 8e5 N/m and 4e4 N s/m from the middle of each rod to the side of the slider,
     0.5 m long at the start, q = (0, 0.5, 0, 0) and qd = (2 pi, 0, 0, 0). At 10 s the slider is at
     0.6196229170614 m. Integrate it with ``method="radau"``.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.flyball_governor()
+    Mechanism('flyball_governor', 4 bodies, 4 degrees of freedom)
     """
     build = Builder("flyball_governor")
     shaft = build.world.revolute("spindle").body("shaft", Inertia.box(0.3, (0.01, 0.01, 1.0), (0, 0, 0.5)))

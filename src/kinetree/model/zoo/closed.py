@@ -24,6 +24,10 @@ def four_bar(variant: str = "table10.3") -> Mechanism:
     The coupler is 0.1152 m from pin to pin; ``variant`` "table8.1" makes it a rod of 0.2304 m with the
     rocker's pin in its middle. The rods' thickness in Table 10.3 is left out. Closed at q = (0,
     0.98437306083976, 4.31443918550007) (Table 10.8).
+
+    >>> import kinetree as kt
+    >>> kt.zoo.four_bar()
+    Mechanism('four_bar', 3 bodies, 3 degrees of freedom)
     """
     if variant not in FOUR_BAR_VARIANTS:
         raise InputError(f"four_bar: {unknown_name('variant', variant, FOUR_BAR_VARIANTS)}")
@@ -48,6 +52,10 @@ def robotic_leg() -> Mechanism:
     Crank pivot at the origin, rocker pivot at (-0.05, 0), coupler pinned to the rocker at its middle;
     pantograph hip at (-0.025, -0.04), parallelogram of 0.15 m x 0.075 m with its pins at 0.05 m of the thigh
     and 0.075 m of the shank. Loops are the book's joints 8, 9 and 10.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.robotic_leg()
+    Mechanism('robotic_leg', 7 bodies, 7 degrees of freedom)
     """
     robot = Builder("robotic_leg", gravity=DOWN_Y)
     crank = _bar(robot.world.revolute("crank_pivot"), "crank", 0.01, 0.025)
@@ -76,6 +84,10 @@ def three_rrr() -> Mechanism:
     plate, the angle of rod 3 counted from the platform's second side. Closed at q = (1.0471975511966,
     -0.865071873193253, 3.7334035421686, 1.31275707423612, 2.96258012121735, 4.18879020478639,
     5.75958653158129); the printed angles are rounded and leave gaps of 17 mm.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.three_rrr()
+    Mechanism('three_rrr', 7 bodies, 7 degrees of freedom)
     """
     robot = Builder("three_rrr", gravity=DOWN_Y)
     side = 0.4

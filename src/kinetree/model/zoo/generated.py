@@ -25,6 +25,10 @@ def chain(n: int = 6, length: float = 0.3, mass: float = 1.0, gravity: ArrayLike
 
     Each cylinder lies along x at q = 0 and has the given length (m) and mass (kg) and a tenth of the length
     as radius.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.chain()
+    Mechanism('chain', 6 bodies, 6 degrees of freedom)
     """
     cylinder = Inertia.cylinder(mass, length / 10, length, axis="x", center=(length / 2, 0.0, 0.0))
     robot = Builder("chain", gravity=gravity)
@@ -44,6 +48,10 @@ def random_tree(
     ``kinds`` limits the joint kinds; each occurs once before any comes again, and the first body is not
     welded to the world if it can be helped. Inertias are full and physical, placements arbitrary, and about
     half of the bodies start a branch.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.random_tree()
+    Mechanism('random_tree', 12 bodies, 30 degrees of freedom)
     """
     rng = np.random.default_rng(_count(seed, "seed of random_tree", least=0, most=2**63))
     order = _kind_order(rng, _count(n, "n of random_tree"), kinds)

@@ -29,6 +29,10 @@ def biped_fixed() -> Mechanism:
     and knee to the swinging ankle. Open, chosen: thighs of 0.5 m (Table 6.7 has 0.6, section 7.2.2 has 0.5),
     trunk a cube of 0.1 m with the hips in its sides at +-0.05 m, feet plates of 0.15 m x 0.1 m with their
     center at the ankle, axis orders YXZ at the supporting and ZXY at the swinging hip.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.biped_fixed()
+    Mechanism('biped_fixed', 6 bodies, 12 degrees of freedom)
     """
     robot = Builder("biped_fixed")
     upward = Inertia.rod(1.0, end=(0.0, 0.0, LEG))
@@ -47,6 +51,10 @@ def planar_biped() -> Mechanism:
     of the trunk, gravity along -y, the free joint with all six coordinates. Read as misprints: the length
     0.05 of link 5 (0.5) and the missing mass in the first inertia. Open: where the feet touch; chosen: both
     ends of the foot's rod, whose center the table puts at the ankle.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.planar_biped()
+    Mechanism('planar_biped', 7 bodies, 12 degrees of freedom)
     """
     robot = Builder("planar_biped", gravity=DOWN_Y)
     x, y = 0.5, 0.1
@@ -73,6 +81,10 @@ def spatial_biped() -> Mechanism:
     [Shah2013], section 7.2.2. Leg 1 is the left one. Open, chosen: trunk a cube of 0.1 m with the hips at the
     height of its center, axes ZXY at the hips and YX at the ankles, feet plates of 0.15 m x 0.1 m with
     their center at the ankle, whose four corners may touch the ground ([Shah2013], appendix D).
+
+    >>> import kinetree as kt
+    >>> kt.zoo.spatial_biped()
+    Mechanism('spatial_biped', 7 bodies, 18 degrees of freedom)
     """
     robot = Builder("spatial_biped")
     trunk = robot.world.free("base").body("trunk", TRUNK)
@@ -89,6 +101,10 @@ def quadruped() -> Mechanism:
     [Shah2013], section 7.3. Legs 1 to 4: front left, front right, rear left, rear right. Open, chosen: trunk
     a slender rod of 1 m along x with the hips at x = +-0.5 m and y = +-0.2 m, axes XY at the hips; the feet
     are points ([Shah2013], appendix D).
+
+    >>> import kinetree as kt
+    >>> kt.zoo.quadruped()
+    Mechanism('quadruped', 9 bodies, 18 degrees of freedom)
     """
     robot = Builder("quadruped")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
@@ -108,6 +124,10 @@ def hexapod() -> Mechanism:
     [Shah2013], section 7.4. Legs 1 to 6 in pairs left, right from front to rear. Open, chosen: trunk a
     slender rod of 1 m along x with the hips at x = 0.5, 0, -0.5 m and y = +-0.2 m, all joints about y; the
     feet are points ([Shah2013], appendix D).
+
+    >>> import kinetree as kt
+    >>> kt.zoo.hexapod()
+    Mechanism('hexapod', 13 bodies, 18 degrees of freedom)
     """
     robot = Builder("hexapod")
     trunk = robot.world.free("base").body("trunk", LONG_TRUNK)
@@ -162,6 +182,10 @@ def humanoid() -> Mechanism:
     wrist (2) in each arm; hip (3), knee (2), ankle (2) and toe (1) in each leg. [Barman2020] chapter V, which
     has a human of 55 degrees of freedom, gives no link data: lengths and masses are round numbers of an
     adult.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.humanoid()
+    Mechanism('humanoid', 22 bodies, 55 degrees of freedom)
     """
     build = Builder("humanoid")
 

@@ -85,6 +85,10 @@ def slider_crank(crank: float = 0.1, rod: float = 0.3, offset: float = 0.0) -> M
 
     ``offset`` (m) is the height of the guide above the crank's pivot. With ``rod`` = ``crank`` and no offset
     the slider reaches the pivot, where the rod may turn with the crank or not: a singular position.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.slider_crank()
+    Mechanism('slider_crank', 3 bodies, 3 degrees of freedom)
     """
     _positive("slider_crank", crank=crank, rod=rod)
     if not abs(number(offset, "slider_crank: offset")) < rod:
@@ -103,6 +107,10 @@ def five_bar(base: float = 0.3, proximal: float = 0.3, distal: float = 0.4) -> M
     """Five-bar: two driven arms of 1 kg on the ground carry a common tip by two rods of 0.5 kg.
 
     At q = 0 the arms stand at 120 and 60 degrees.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.five_bar()
+    Mechanism('five_bar', 4 bodies, 4 degrees of freedom)
     """
     _positive("five_bar", base=base, proximal=proximal, distal=distal)
     linkage = Plane("five_bar")
@@ -125,6 +133,10 @@ def n_four_bar(n: int = 2) -> Mechanism:
 
     The motion is that of one pendulum, ((n + 1) / 3 + n) theta" = ((n + 1) / 2 + n) g sin theta, with the
     cranks' angle theta from the upright. Where the cranks lie flat the mechanism has n + 1 freedoms.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.n_four_bar()
+    Mechanism('n_four_bar', 5 bodies, 5 degrees of freedom)
     """
     _count("n_four_bar", n)
     linkage = Plane("n_four_bar")
@@ -148,6 +160,10 @@ def scissor_lift(n: int = 3, bar: float = 1.0) -> Mechanism:
 
     At q = 0 all bars stand at 45 degrees. The first bar is driven at its fixed foot; its partner slides on
     the ground, and the last stage under the platform.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.scissor_lift()
+    Mechanism('scissor_lift', 7 bodies, 7 degrees of freedom)
     """
     _count("scissor_lift", n)
     _positive("scissor_lift", bar=bar)
@@ -179,6 +195,10 @@ def jansen_leg(scale: float = 0.01) -> Mechanism:
 
     Lengths (m) are Jansen's thirteen numbers times ``scale``. The crank's pivot is at the origin, the fixed
     joint at (-a, -l); at q = 0 the crank lies along x. The foot is a contact point.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.jansen_leg()
+    Mechanism('jansen_leg', 7 bodies, 7 degrees of freedom)
     """
     _positive("jansen_leg", scale=scale)
     linkage = Plane("jansen_leg")
@@ -195,6 +215,10 @@ def jansen_walker(pairs: int = 3, scale: float = 0.005) -> Mechanism:
     middle at the shaft, moves in the plane (x, y, rotation). The shaft is driven; its friction, 1 N m s/rad,
     is the slope of the motor's torque over speed; the feet are contact points. Closed at q = 0, where the
     first crank lies along x. Lengths (m) are Jansen's numbers times ``scale``.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.jansen_walker()
+    Mechanism('jansen_walker', 38 bodies, 40 degrees of freedom)
     """
     _positive("jansen_walker", scale=scale)
     _count("jansen_walker", pairs)
@@ -255,6 +279,10 @@ def bricard() -> Mechanism:
 
     It moves with one freedom only thanks to its lengths and angles: four of the five constraints of its loop
     are independent in every pose. Problem A04 of the IFToMM library; gravity along -y.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.bricard()
+    Mechanism('bricard', 5 bodies, 5 degrees of freedom)
     """
     robot = Builder("bricard", gravity=DOWN_Y)
     handle: BodyHandle = robot.world

@@ -18,6 +18,10 @@ def stewart(base: float = 0.35, platform: float = 0.25, height: float = 0.5) -> 
 
     Legs of 0.25 kg and 0.15 kg go in pairs from a circle of radius ``base`` on the ground, by universal
     joints, to one of radius ``platform``, by spherical joints; at q = 0 the plate lies level at ``height``.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.stewart()
+    Mechanism('stewart', 13 bodies, 24 degrees of freedom)
     """
     _positive("stewart", base=base, platform=platform, height=height)
     robot = Builder("stewart")
@@ -48,6 +52,10 @@ def delta(arm: float = 0.2, rod: float = 0.45, base: float = 0.2, platform: floa
     """Delta robot: three driven arms of 0.35 kg move a plate of 0.4 kg by pairs of rods of 0.12 kg.
 
     The plate hangs below the base and keeps its orientation: three freedoms. At q = 0 the arms are level.
+
+    >>> import kinetree as kt
+    >>> kt.zoo.delta()
+    Mechanism('delta', 10 bodies, 21 degrees of freedom)
     """
     _positive("delta", arm=arm, rod=rod, base=base, platform=platform)
     out = base + arm - platform

@@ -240,6 +240,10 @@ class Symmetric(Constraint):
     ``pairs`` maps a joint to its partner; both directions are tied: end of left = start of right and end of
     right = start of left; a joint may be its own partner. ``mirrored`` names joints whose sign changes.
     ``rates``, ``offset`` and ``spline`` as in :class:`Periodic`.
+
+    >>> from kinetree import terms
+    >>> terms.Symmetric({"left_hip": "right_hip"}).family
+    'left-right symmetry'
     """
 
     family = "left-right symmetry"

@@ -238,6 +238,10 @@ class TorqueLimits(SymmetricLimits):
     [Barman2020], eq. 4.17; [Xiang2009], eq. 66.
 
     ``upper`` alone is symmetric: -upper <= tau <= upper. ``at``: "samples", "knots", or values of s.
+
+    >>> from kinetree import terms
+    >>> terms.TorqueLimits({"shoulder": 60.0}).family
+    'torque limit'
     """
 
     family, missing = "torque limit", "the mechanism has no effort limits"
@@ -261,7 +265,12 @@ class TorqueLimits(SymmetricLimits):
 
 
 class TorqueRateLimits(Constraint):
-    """|d tau / dt| <= limit, as the change from sample to sample (N m/s)."""
+    """|d tau / dt| <= limit, as the change from sample to sample (N m/s).
+
+    >>> from kinetree import terms
+    >>> terms.TorqueRateLimits(500.0).family
+    'torque rate limit'
+    """
 
     family = "torque rate limit"
 

@@ -548,6 +548,10 @@ class SquaredForce(Objective):
 
     ``force`` is the name of an :class:`UnknownForce`; ``weights`` one number for all components, one for
     each, or a mapping from letters.
+
+    >>> from kinetree import terms
+    >>> (0.5 * terms.SquaredForce("finger")).weight
+    0.5
     """
 
     family = "squared force"

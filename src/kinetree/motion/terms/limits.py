@@ -20,6 +20,10 @@ class JointLimits(Constraint):
 
     ``at`` as elsewhere, or "points": control points keep within the limits, so that the motion does at every
     instant, for a spline lies between its control points. They become bounds of unknowns: no rows are left.
+
+    >>> from kinetree import terms
+    >>> terms.JointLimits().family
+    'joint limit'
     """
 
     family = "joint limit"
@@ -120,12 +124,22 @@ class _RateLimits(SymmetricLimits):
 
 
 class VelocityLimits(_RateLimits):
-    """lower <= qd <= upper, by default the velocity limits of the mechanism; ``upper`` alone is symmetric."""
+    """lower <= qd <= upper, by default the velocity limits of the mechanism; ``upper`` alone is symmetric.
+
+    >>> from kinetree import terms
+    >>> terms.VelocityLimits(3.0).family
+    'velocity limit'
+    """
 
     family, rate, model, units = "velocity limit", 1, "velocity_limit", ("rad/s", "m/s")
 
 
 class AccelerationLimits(_RateLimits):
-    """lower <= qdd <= upper; ``upper`` alone is symmetric."""
+    """lower <= qdd <= upper; ``upper`` alone is symmetric.
+
+    >>> from kinetree import terms
+    >>> terms.AccelerationLimits(20.0).family
+    'acceleration limit'
+    """
 
     family, rate, model, units = "acceleration limit", 2, None, ("rad/s^2", "m/s^2")

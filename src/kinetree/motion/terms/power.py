@@ -22,6 +22,10 @@ class Power(Objective):
 
     |w| is rounded to sqrt(w^2 + smooth^2) - smooth near zero; ``smooth`` in W. The sharper the corner, the
     longer the search: a hundredth of the largest power is enough, and a sharper one may start from there.
+
+    >>> from kinetree import terms
+    >>> (0.5 * terms.Power()).weight
+    0.5
     """
 
     family = "power"

@@ -33,6 +33,10 @@ class PointPosition(Constraint):
 
     ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper``, (3,)
     or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves others open.
+
+    >>> from kinetree import terms
+    >>> terms.PointPosition("hand", (0.5, 0, 0.3), at="end").family
+    'end-effector position'
     """
 
     family = "end-effector position"
@@ -120,6 +124,10 @@ class Orientation(Constraint):
 
     The turn between both is (y . Z, z . X, x . Y) for small angles, which vanishes for half turns too; so the
     axes must not point away from where they should.
+
+    >>> from kinetree import terms
+    >>> terms.Orientation("hand", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).family
+    'end-effector orientation'
     """
 
     family = "end-effector orientation"
@@ -255,6 +263,10 @@ class GroundClearance(Constraint):
     """Points of a body stay above the plane normal . x = height (m).
 
     ``height``: a number, or one for each of the instants ``at``.
+
+    >>> from kinetree import terms
+    >>> terms.GroundClearance("foot", 0.02).family
+    'ground clearance'
     """
 
     family = "ground clearance"
@@ -290,6 +302,10 @@ class KeepOut(Constraint):
     """Points of a body stay outside a sphere: |x - center| >= radius (m).
 
     The sphere is fixed in the world or, with ``of``, in another body: ``center`` (3,) is in its frame.
+
+    >>> from kinetree import terms
+    >>> terms.KeepOut("hand", (0.5, 0, 0.3), 0.1).family
+    'keep-out sphere'
     """
 
     family = "keep-out sphere"

@@ -85,7 +85,12 @@ class ReactionLimit(Constraint):
 
 
 class SquaredReaction(Objective):
-    """Integral of the squared force or moment that a body's joint transmits, or of one component squared."""
+    """Integral of the squared force or moment that a body's joint transmits, or of one component squared.
+
+    >>> from kinetree import terms
+    >>> (0.5 * terms.SquaredReaction("fore")).weight
+    0.5
+    """
 
     family = "squared joint reaction"
 
@@ -150,6 +155,10 @@ class ZeroMomentPoint(Constraint):
 
     ``polygon`` (k, 2): corners x, y (m) of a convex polygon. What the mechanism asks of the ground must push:
     the vertical force stays positive.
+
+    >>> from kinetree import terms
+    >>> terms.ZeroMomentPoint([(0, 0), (0.2, 0), (0.2, 0.1), (0, 0.1)]).family
+    'zero-moment point'
     """
 
     family = "zero-moment point"

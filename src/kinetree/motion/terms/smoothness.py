@@ -22,6 +22,10 @@ class Jerk(Objective):
     """Integral of sum_j w_j jerk_j^2 dt, the third time derivative of the joints; for degree 3 and more.
 
     In closed loops it is that of the independent joints.
+
+    >>> from kinetree import terms
+    >>> (0.5 * terms.Jerk()).weight
+    0.5
     """
 
     family = "jerk"

@@ -17,7 +17,12 @@ from kinetree.motion.terms.reach import AXES, ORIGIN
 
 
 class PointSpeed(Constraint):
-    """Speed of a point of a body, |v| <= limit (m/s)."""
+    """Speed of a point of a body, |v| <= limit (m/s).
+
+    >>> from kinetree import terms
+    >>> terms.PointSpeed("hand", 0.5).family
+    'end-effector speed limit'
+    """
 
     family = "end-effector speed limit"
 

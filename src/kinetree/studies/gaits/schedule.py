@@ -67,7 +67,12 @@ class Schedule:
 
 
 def named_schedules(legs: int) -> dict[str, Schedule]:
-    """Schedules that are known for so many legs."""
+    """Schedules that are known for so many legs.
+
+    >>> import kinetree as kt
+    >>> sorted(kt.gaits.named_schedules(4))
+    ['pace', 'trot', 'walk']
+    """
     return {name: Schedule(name, *given) for name, given in NAMED.get(legs, {}).items()}
 
 

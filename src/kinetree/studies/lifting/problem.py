@@ -174,7 +174,13 @@ def _bases(names: Any) -> set[str]:
 
 
 def lifter(task: Lifting) -> Lifter:
-    """The human of a task with the box in its hands and the joints that lift."""
+    """The human of a task with the box in its hands and the joints that lift.
+
+    >>> import kinetree as kt
+    >>> who = kt.lifting.lifter(kt.lifting.Lifting())
+    >>> type(who).__name__
+    'Lifter'
+    """
     whole = human(task.sex, task.height, task.mass)
     held = [x for x in whole.joint_names if x not in ROOT and _still(x, task)]
     person = _with_box(whole.frozen(held).fused(), task)
@@ -232,7 +238,13 @@ def _loaded(link: Link, load: Inertia) -> Link:
 
 
 def lifting_problem(task: Lifting | None = None, who: Lifter | None = None) -> Problem:
-    """The problem of one lift; see :func:`kinetree.studies.lifting.lift.lift`."""
+    """The problem of one lift; see :func:`kinetree.studies.lifting.lift.lift`.
+
+    >>> import kinetree as kt
+    >>> problem = kt.lifting.lifting_problem()
+    >>> problem.mechanism.n_dof
+    20
+    """
     task = task or Lifting()
     who = who or lifter(task)
     duration: Any = FREE_TIME if task.duration is None else task.duration

@@ -158,6 +158,11 @@ def document_problem(
 
     ``sharing`` says who carries in double support: "zmp", by where the zero-moment point is between both
     feet, or "time", from the trailing foot to the leading one at a constant rate.
+
+    >>> import kinetree as kt
+    >>> problem = kt.walking.two_step_problem()
+    >>> problem.program.n
+    228
     """
     task = task or DOCUMENT
     who = who or pedestrian(task)

@@ -232,7 +232,13 @@ def person_of(task: Walking) -> Mechanism:
 
 
 def walker(task: Walking) -> Walker:
-    """The human of a task with the 38 degrees of freedom that walk."""
+    """The human of a task with the 38 degrees of freedom that walk.
+
+    >>> import kinetree as kt
+    >>> who = kt.walking.walker(kt.walking.Walking(height=1.8))
+    >>> len(who.joints)
+    32
+    """
     person = person_of(task).frozen(FROZEN_WHILE_WALKING).fused()
     points = {point.name: point for point in person.contact_points}
     heel = points["right_heel"].position - person.link(SUPPORTING).placement.position
@@ -336,6 +342,11 @@ def walking_problem(
 
     A step ``alone`` does not go on mirrored: what comes before and after it is said elsewhere. Limits hold at
     ``more`` instants s, too.
+
+    >>> import kinetree as kt
+    >>> problem = kt.walking.walking_problem(kt.walking.Walking(points=10))
+    >>> problem.mechanism.n_dof
+    38
     """
     task = task or Walking()
     if task.asymmetric and not alone:
