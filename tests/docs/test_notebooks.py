@@ -85,7 +85,7 @@ def test_stored_outputs_are_those_of_the_page(name):
 @pytest.mark.parametrize("name", QUICK)
 def test_a_stored_notebook_prints_again_what_it_has(name, tmp_path, monkeypatch):
     """Where the page leaves a figure open, as those of time, so does the comparison."""
-    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # figures are shown below their cells
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     stored, wanted = read(name), shown_on_the_page(name)
     emptied = copy.deepcopy(stored)
