@@ -245,7 +245,6 @@ def test_added_instants_have_rows_and_no_part_in_integrals():
         ),
         (lambda: Effort(1.5), "exponent of effort must be 2 or more"),
         (lambda: walker(objective=Effort()), "no positive effort limit"),
-        (lambda: walker(objective=TorqueRate(JOINTS, limits=1.0), duration=(0.1, 1.0)), "given duration"),
         (
             lambda: walker(objective=TorqueRate(JOINTS[:1], limits=1.0, pairs=PAIRS)),
             "is not among its joints",

@@ -337,6 +337,10 @@ CONSTRAINTS: tuple[Declared, ...] = (
             Parameter("upper", "corner", "Upper corner of that box", None, "m"),
             _AXES,
             _at("end"),
+            Parameter(
+                "travel", "vector", "Velocity that, times the duration, all of these go on by", ORIGIN, "m/s",
+                "default 0",
+            ),
         ),
     ),
     Declared(

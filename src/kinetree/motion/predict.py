@@ -134,6 +134,20 @@ def _refuse_open_start(problem: Problem, start: Start) -> None:
             ) from None
 
 
+def _from_prediction(problem: Problem, start: Prediction) -> Start:
+    """The same unknowns where splines are equal, with multipliers if all else is; else the nearest motion."""
+    program, same, unknowns = problem.program, start.problem.program, problem.setting.unknowns
+    if not unknowns.same_splines(start.problem.setting.unknowns):
+        return Start(program.reduced(regridded(problem, start.problem, start.x)))
+    if (same.n, same.m) == (program.n, program.m):
+        return start.warm_start
+    duration = float(np.clip(start.duration, *problem.setting.duration))
+    nothing = np.zeros(program.n)  # of multipliers: the motion is near, so no bound pushes it away
+    z = program.reduced(unknowns.with_duration(start.x, duration))
+    y = start.outcome.multipliers if same.m == program.m else np.zeros(program.m)
+    return Start(z, y.copy(), (nothing, nothing.copy()))
+
+
 def _first_start(problem: Problem, start: Given) -> Start:
     program = problem.program
     if start is None:
@@ -141,12 +155,7 @@ def _first_start(problem: Problem, start: Given) -> Start:
     if isinstance(start, Start):
         return start
     if isinstance(start, Prediction):
-        same = start.problem.program
-        if (same.n, same.m) == (program.n, program.m) and problem.setting.unknowns.same_splines(
-            start.problem.setting.unknowns
-        ):
-            return start.warm_start
-        return Start(program.reduced(regridded(problem, start.problem, start.x)))
+        return _from_prediction(problem, start)
     if isinstance(start, Result):
         return Start(program.reduced(result_motion(problem, start)))
     if not isinstance(start, tuple) or len(start) != 2:

@@ -204,6 +204,8 @@ def _term_table(declared: Declared) -> type[Table]:
     if declared.objective:
         about = "Weight in the objective (no unit); default 1."
         fields["weight"] = (Number, Field(1.0, description=about))
+        about = "Whether its mean over the motion counts instead of its time integral; default false."
+        fields["mean"] = (bool, Field(False, description=about))
     about = f"{declared.text[0].upper()}{declared.text[1:]}."
     return create_model(f"{declared.term}Table", __base__=Table, __module__=__name__, __doc__=about, **fields)
 

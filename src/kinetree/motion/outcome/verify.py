@@ -83,7 +83,9 @@ def verified(problem: Problem, x: Array) -> Check:
     setting = problem.setting
     fine = fine_grid(problem)
     sampled = [rows for rows in problem.bounded if not isinstance(rows, LinearRows)]
-    integrands = [(term.weight, term.integrand(setting)) for term in problem.objective]
+    T = setting.unknowns.duration_of(x)
+    weights_of = [(term.weight / T if term.of_mean else term.weight) for term in problem.objective]
+    integrands = [(w, term.integrand(setting)) for w, term in zip(weights_of, problem.objective, strict=True)]
     given = given_samples(problem.arguments["samples"])
     if isinstance(given, GaussSamples):  # phases have nodes of their own, also where they end within segments
         points, weights = given.finer(2).s, given.finer(2).weights
@@ -91,7 +93,7 @@ def verified(problem: Problem, x: Array) -> Check:
         points, weights = quadrature(setting.bases, GAUSS)
     s, parts = distinct_parts([fine, points, *(rows.s for rows in sampled)])
     evaluation = problem.evaluation(s, x)
-    T, everywhere = setting.unknowns.duration_of(x), At(evaluation, parts[0])
+    everywhere = At(evaluation, parts[0])
     mean = sum(
         weight
         * (
@@ -137,7 +139,7 @@ def _changes(problem: Problem, weight: float, changes: Changes, x: Array) -> flo
     s = changes.s
     if changes.after is not None and changes.signs is not None:
         f, s = np.vstack([f, changes.signs * f[0, changes.after]]), np.append(s, 1.0 + s[0])
-    dt = np.diff(s)[:, None] * problem.setting.duration[0]
+    dt = np.diff(s)[:, None] * problem.setting.unknowns.duration_of(x)
     return weight * float((np.diff(f, axis=0) ** 2 / dt * changes.weights).sum())
 
 

@@ -27,7 +27,7 @@ from kinetree.motion.problem.unknowns import Duration, Unknowns
 from kinetree.motion.program.check import DerivativeCheck, checked_derivatives
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.loop_mechanics import mechanics_of
-from kinetree.motion.program.program import Program
+from kinetree.motion.program.program import Program, Weighed
 from kinetree.motion.terms.contract import Acting, Constraint, LinearRows, Objective, PointForce, Term
 from kinetree.motion.terms.undriven import UndrivenJoints
 from kinetree.state import Wrench
@@ -132,7 +132,9 @@ class Problem:
             names = dict.fromkeys(type(x).__name__ for x in terms if x.acting(self.setting))
             raise InputError(f"{closed_loops(mechanism)}: {listed(names)} cannot act on it yet")
         _refuse_further_loads(self.acting)
-        integrands = [(term.weight, term.integrand(self.setting)) for term in self.objective]
+        integrands = [
+            Weighed(term.weight, term.integrand(self.setting), term.of_mean) for term in self.objective
+        ]
         carried = {name for term in terms for name in term.carried(mechanism)}
         conditions = [*self.constraints, UndrivenJoints(carried)]
         self.bounded = [rows for term in conditions for rows in term.bounded(self.setting)]

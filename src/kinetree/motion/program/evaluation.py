@@ -38,8 +38,8 @@ class Evaluation:
         self.grid: Grid = instants.grid
         self.motion = instants.motion(x)
         self.z = x  # the free unknowns of x, set by who made it
-        self.mean: float | None = None  # of the objective's integrands, once it is asked for
-        self.mean_slopes: tuple[Array, float] | None = None
+        self.mean: tuple[float, float] | None = None  # of the objective's integrands, once it is asked for
+        self.mean_slopes: tuple[Array, Array] | None = None
         self._frames: dict[tuple[int, int], Frames] = {}
         self._rows: Array | None = None
         self._curves: dict[str, Array] = {}

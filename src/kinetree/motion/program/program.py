@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -53,25 +54,37 @@ MOST_TABLE = 100  # entries of a table per key that is looked up in it
 Loads = Callable[[Array], Sequence[Wrench]]
 
 
+class Weighed(NamedTuple):
+    """A part of the objective: ``weight`` times the time integral, or mean, of a ``quantity`` (None: 1)."""
+
+    weight: float
+    quantity: Quantity | Changes | None
+    mean: bool = False
+
+
 class Program(NonlinearProgram):
     """The program of a setting: weighted integrands (None: 1) and bounded functions."""
 
     def __init__(
         self,
         setting: Setting,
-        objective: Sequence[tuple[float, Quantity | Changes | None]],
+        objective: Sequence[Weighed],
         bounded: Sequence[Bounded],
         loads: Loads,
         acting: Sequence[Acting] = (),
     ) -> None:
         self.setting, unknowns = setting, setting.unknowns
-        integrands = [(weight, x) for weight, x in objective if isinstance(x, Quantity)]
-        changes = [(weight, x) for weight, x in objective if isinstance(x, Changes)]
-        self.time_weight = sum(weight for weight, function in objective if function is None)
+        T = setting.duration[0]
+        if T == setting.duration[1]:  # then a mean is an integral with another weight
+            objective = [Weighed(w / T if mean else w, x) for w, x, mean in objective]
+        integrands = [(weight, x) for weight, x, _ in objective if isinstance(x, Quantity)]
+        self.means = [mean for _, x, mean in objective if isinstance(x, Quantity)]
+        changes = [(weight, x, mean) for weight, x, mean in objective if isinstance(x, Changes)]
+        self.time_weight = sum(w for w, function, mean in objective if function is None and not mean)
         self.linear_terms = [x for x in bounded if isinstance(x, LinearRows)]
         sampled = [x for x in bounded if not isinstance(x, LinearRows)]
-        grids = [x.s for x in sampled] + [x.s for _, x in changes]
-        functions = [x.function for x in sampled] + [x.function for _, x in changes]
+        grids = [x.s for x in sampled] + [x.s for _, x, _ in changes]
+        functions = [x.function for x in sampled] + [x.function for _, x, _ in changes]
         dynamic = [TORQUE in function.reads for function in functions]
         if integrands:
             grids.append(setting.quadrature[0])
@@ -102,8 +115,10 @@ class Program(NonlinearProgram):
         self.quadrature = setting.quadrature[1]
         self.squares = all(function.of_squares for _, function in integrands)
         own = zip(changes, parts[len(sampled) :], strict=False)
-        T = setting.duration[0]
-        self.changes = [ChangeBlock(weight, x, part, places, T) for (weight, x), part in own]
+        self.changes = [
+            ChangeBlock(weight, x, part, places, None if self.timed else T, mean)
+            for (weight, x, mean), part in own
+        ]
         self.scale = 1.0
         self._lay_out()
         self._evaluation: Evaluation | None = None
@@ -270,17 +285,17 @@ class Program(NonlinearProgram):
         return self.scale * self._objective(self.evaluation(z))
 
     def _objective(self, at: Evaluation) -> float:
-        return at.motion.duration * (self.time_weight + self._mean(at)) + sum(
-            x.value(at) for x in self.changes
-        )
+        integrals, means = self._mean(at)
+        found = at.motion.duration * (self.time_weight + integrals) + means
+        return found + sum(x.value(at) for x in self.changes)
 
-    def _mean(self, at: Evaluation) -> float:
-        """Integral of the integrands over s."""
+    def _mean(self, at: Evaluation) -> tuple[float, float]:
+        """Integrals over s of the integrands: of those of time integrals, and of those of means."""
         if at.mean is None:
-            at.mean = sum(
-                float((weight * self.quadrature) @ sampled.values(at)[:, 0])
-                for weight, sampled in self.integrands
-            )
+            found = [0.0, 0.0]
+            for (weight, sampled), mean in zip(self.integrands, self.means, strict=True):
+                found[mean] += float((weight * self.quadrature) @ sampled.values(at)[:, 0])
+            at.mean = found[0], found[1]
         return at.mean
 
     @override
@@ -289,10 +304,10 @@ class Program(NonlinearProgram):
         at = self.evaluation(z)
         if self.structure is not None:
             return self._block_gradient(at, self.structure)
-        slopes, by_duration = self._mean_slopes(at)
-        T = at.motion.duration
-        found = T * slopes
-        found[self.setting.unknowns.duration_place] = self.time_weight + self._mean(at) + T * by_duration
+        T, (integrals, _) = at.motion.duration, self._mean(at)
+        slopes, means = self._mean_slopes(at)
+        found = T * slopes + means
+        found[self.setting.unknowns.duration_place] += self.time_weight + integrals
         for changes in self.changes:
             found += changes.gradient(at)
         return self.scale * self.linear.carried(found)
@@ -319,21 +334,23 @@ class Program(NonlinearProgram):
             total += np.bincount(self.places.columns[sampled.part].ravel(), share.ravel(), len(total))
         return self.scale * (found + self.linear.carried(total))
 
-    def _mean_slopes(self, at: Evaluation) -> tuple[Array, float]:
-        """Derivatives of the mean integrand: by x at fixed T (with a zero for T), and by T."""
+    def _mean_slopes(self, at: Evaluation) -> tuple[Array, Array]:
+        """Derivatives by x, T included, of the two numbers of `_mean`, (size,) each."""
         if at.mean_slopes is None:
-            total, last = np.zeros(self.setting.unknowns.size), 0.0
-            for weight, sampled in self.integrands:
+            unknowns = self.setting.unknowns
+            found = np.zeros((2, unknowns.size))
+            for (weight, sampled), mean in zip(self.integrands, self.means, strict=True):
+                total = found[int(mean)]
                 slopes = [*zip(sampled.curves, sampled.curve_slopes(at), strict=True)]
                 places = [(self.places.curves[name], by_curve) for name, by_curve in slopes]
                 if sampled.moves:
                     by_point, by_duration = pulled(sampled, at, sampled.part)
                     places.append((self.places.columns, by_point))
-                    last += float((weight * self.quadrature) @ by_duration[:, 0])
+                    total[unknowns.duration_place] += float((weight * self.quadrature) @ by_duration[:, 0])
                 for columns, by_point in places:
                     share = (weight * self.quadrature)[:, None, None] * by_point[:, :, 0]
                     total += np.bincount(columns[sampled.part].ravel(), share.ravel(), len(total))
-            at.mean_slopes = total, last
+            at.mean_slopes = found[0], found[1]
         return at.mean_slopes
 
     @override
@@ -483,12 +500,13 @@ class Program(NonlinearProgram):
         return bool(powers)
 
     def _weigh_objective(self, at: Evaluation, factor: float) -> None:
-        share = factor * self.scale * at.motion.duration
-        if share != 0.0:
-            for weight, sampled in self.integrands:
+        factor *= self.scale
+        if factor != 0.0:
+            for (weight, sampled), mean in zip(self.integrands, self.means, strict=True):
+                share = factor if mean else factor * at.motion.duration
                 sampled.weigh(at, (share * weight * self.quadrature)[:, None])
             for changes in self.changes:
-                changes.weigh(at, factor * self.scale)
+                changes.weigh(at, factor)
 
     def _weigh_rows(self, at: Evaluation, multipliers: Array) -> None:
         for block, start in zip(self.blocks, self.offsets, strict=False):
@@ -513,12 +531,15 @@ class Program(NonlinearProgram):
                 entries[self._change_entries] += factor * squares[self._change_places]
         if not self.timed:
             return entries
-        total[unknowns.duration_place] = twice.sum()
-        if factor != 0.0 and self.integrands:
-            slopes, by_duration = self._mean_slopes(at)
+        last = unknowns.duration_place
+        total[last] = twice.sum()
+        if factor != 0.0:
+            slopes, _ = self._mean_slopes(at)  # time integrals are T times what they integrate over s
             total += factor * slopes
-            total[unknowns.duration_place] += 2.0 * factor * by_duration
-        entries[self._duration_entries] = self.linear.carried(total)
+            total[last] += factor * slopes[last]
+            for changes in self.changes:
+                changes.add_by_duration(at, factor, total)
+        entries[self._duration_entries] += self.linear.carried(total)
         return entries
 
 

@@ -31,6 +31,7 @@ from kinetree.motion.solvers.newton import Newton, Rows
 from kinetree.motion.solvers.restoration import restored
 
 FIRST_BARRIER, WARM_BARRIER = 0.1, 1e-5
+PUSH, WARM_PUSH = 1e-2, 1e-4  # how far inside its bounds an unknown starts, relatively
 FIRST_PULL = 0.3  # multipliers of bounds at the start: the objective is of size 1
 BARRIER_ERROR = 10.0  # times mu: how well a barrier problem is solved before the next one
 LINEAR, SUPERLINEAR = 0.2, 1.5
@@ -68,8 +69,9 @@ class FilterSearch:
         self.mu = WARM_BARRIER if warm else FIRST_BARRIER
         self.least_barrier = max(0.3 * settings.tolerance / max(self.barrier.n_bounds, 3), ROUNDING)
         self.iteration = done
-        z = self.barrier.inside(np.concatenate([start.z, self.barrier.lower[program.n :]]))[: program.n]
-        self.at = self._iterate(z, 1e-4 if warm else 1e-2, start.multipliers)
+        push = WARM_PUSH if warm else PUSH
+        z = self.barrier.inside(np.concatenate([start.z, self.barrier.lower[program.n :]]), push)[: program.n]
+        self.at = self._iterate(z, push, start.multipliers)
         self._evaluate(z)
         self.longest = np.full(program.n, LONGEST_MOVE * max(1.0, 0.5 * float(np.abs(z).max(initial=0.0))))
         self.longest[program.durations] = np.inf

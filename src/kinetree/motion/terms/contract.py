@@ -258,7 +258,7 @@ class Changes:
 
     That is the time integral of w (df/dt)^2 by differences between the instants ``s``. With ``after`` (k,)
     and ``signs`` (k,) the motion goes on, f_k(1 + s) = signs_k f_after_k(s), and the change from the last
-    instant to the first one after it counts, too. Only for motions of given duration.
+    instant to the first one after it counts, too.
     """
 
     function: Function
@@ -297,9 +297,14 @@ class Term:
 
 
 class Objective(Term, ABC):
-    """A term to be minimized: the time integral of its integrand. ``0.01 * term`` weighs it."""
+    """A term to be minimized: the time integral of its integrand. ``0.01 * term`` weighs it.
+
+    ``term.mean()`` is the mean over the motion instead, which matters where the duration is free: an integral
+    rewards short motions, a mean does not, and at a given speed it is the cost of a distance.
+    """
 
     weight: float = 1.0
+    of_mean = False  # whether the integral is divided by the duration
     family = "objective"
     quadrature_error = 1e-3  # relative difference of two quadratures that counts as none
 
@@ -314,6 +319,12 @@ class Objective(Term, ABC):
         return weighted
 
     __mul__ = __rmul__
+
+    def mean(self) -> Self:
+        """This term as a mean over the motion: its time integral divided by the duration."""
+        averaged = copy(self)
+        averaged.of_mean = True
+        return averaged
 
     @abstractmethod
     def integrand(self, setting: Setting) -> Quantity | Changes | None:

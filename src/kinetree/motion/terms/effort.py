@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,11 @@ class Time(Objective):
     """
 
     family = "time"
+
+    @override
+    def mean(self) -> Self:
+        """None: the mean of 1 is 1, whatever the motion."""
+        raise InputError("the mean of time over a motion is 1, whatever the motion: minimize Time() itself")
 
     @override
     def integrand(self, setting: Setting) -> Function | None:
@@ -120,7 +126,7 @@ class TorqueRate(Objective):
     ``limits`` (N m, N) are what torques are measured by, by default the effort limits of the mechanism. The
     instants are those of the objective's quadrature. With ``pairs`` and ``mirrored``, as in
     :class:`Symmetric`, the motion goes on mirrored and the change from its end to its start counts, too; with
-    ``periodic`` it goes on as it is. The duration must be given.
+    ``periodic`` it goes on as it is.
 
     >>> TorqueRate(limits=100.0).family
     'torque rate'
@@ -143,8 +149,6 @@ class TorqueRate(Objective):
     @override
     def integrand(self, setting: Setting) -> Changes:
         """What is integrated over the motion."""
-        if setting.duration[0] != setting.duration[1]:
-            raise InputError(f"{self.family}: as an objective it needs a given duration")
         chosen, weights, limits = weighed_torques(
             self.joints, self.weights, self.limits, setting, self.family
         )

@@ -14,7 +14,7 @@ from kinetree.motion.problem.places import Frames, Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Bounded, Constraint, Function, Rows, row
+from kinetree.motion.terms.contract import Bounded, Chained, Constraint, Function, Quantity, Rows, row
 
 ORIGIN = (0.0, 0.0, 0.0)
 AXES = "xyz"
@@ -32,7 +32,9 @@ class PointPosition(Constraint):
     """A point of a body is at a target, or between two corners of a box, in the world (m).
 
     ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper``, (3,)
-    or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves others open.
+    or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves others open. All of these move
+    by ``travel`` (3,) in m/s times the duration, which may be free, such as the previous footprint at a given
+    speed.
 
     >>> from kinetree import terms
     >>> terms.PointPosition("hand", (0.5, 0, 0.3), at="end").family
@@ -51,8 +53,10 @@ class PointPosition(Constraint):
         upper: ArrayLike | None = None,
         axes: str = AXES,
         at: Where = "end",
+        travel: ArrayLike = ORIGIN,
     ) -> None:
         self.body, self.point, self.at = body, vector(point, 3, f"point of '{body}'"), at
+        self.travel = vector(travel, 3, f"travel of '{body}'")
         if not isinstance(axes, str) or not axes or any(letter not in AXES for letter in axes):
             raise InputError(f"{self.family}: axes must be some of x, y and z, got {shown(axes)}")
         self.axes = [AXES.index(letter) for letter in axes]
@@ -82,7 +86,10 @@ class PointPosition(Constraint):
             )
         labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
         low, high = self.lower[..., self.axes], self.upper[..., self.axes]
-        return [Rows(Position(place, self.axes), s, low, high, self.family, labels, "m", 1.0, "position")]
+        function: Quantity = Position(place, self.axes)
+        if self.travel[self.axes].any():
+            function = _Travelled(place, self.axes, self.travel[self.axes])
+        return [Rows(function, s, low, high, self.family, labels, "m", 1.0, "position")]
 
 
 class Position(Function):
@@ -110,6 +117,31 @@ class Position(Function):
         full = np.zeros((len(weight), 3))
         full[:, self.axes] = weight
         at.add_block(0, 0.5 * self.place.bend(at.frames, full))
+
+
+class _Travelled(Chained):
+    """Coordinates of a place less a velocity times the duration."""
+
+    def __init__(self, place: Place, axes: list[int], velocity: Array) -> None:
+        self.position, self.velocity, self.size = Position(place, axes), velocity, len(axes)
+
+    @override
+    def values(self, at: At) -> Array:
+        """The values at all samples."""
+        return self.position.values(at) - at.duration * self.velocity
+
+    @override
+    def pull(self, at: At) -> tuple[Array, Array]:
+        """Their derivatives by control points and duration."""
+        grid = at.evaluation.grid.part(at.part)
+        slopes = at.evaluation.reduced(self.position.slopes(at), at.part)
+        by_point, by_duration = grid.pull(slopes, at.motion)
+        return by_point, by_duration - self.velocity
+
+    @override
+    def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives: of poses alone, and linear in the duration."""
+        self.position.bend(at, weight)
 
 
 def _by_position(J: Array) -> Array:

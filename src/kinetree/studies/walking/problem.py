@@ -42,6 +42,7 @@ from kinetree.motion.terms import (
     SquaredSum,
     Support,
     Symmetric,
+    Time,
     TorqueCombination,
     TorqueLimits,
     TorqueRate,
@@ -351,6 +352,10 @@ def walking_problem(
     task = task or Walking()
     if task.asymmetric and not alone:
         raise InputError("walking: left and right differ, so steps are not mirror images; use walk()")
+    if task.double_range is not None:
+        raise InputError(
+            "walking: double support is sought by walk(); a problem needs it as a number, double"
+        )
     who = who or walker(task)
     plan = Schedule(task, more)
     x, y, z, yaw, roll, _ = ROOT
@@ -364,7 +369,7 @@ def walking_problem(
             *_supporting(task, who, plan),
             *_landmarks(task, who, plan),
         ],
-        duration=task.duration,
+        duration=_duration(task),
         segments=task.points,
         clamped=False,
         samples=plan.samples,
@@ -373,14 +378,26 @@ def walking_problem(
     )
 
 
+def _duration(task: Walking) -> float | tuple[float, float]:
+    """Of the step (s): given, or between two bounds where step or speed are sought."""
+    if task.step_range is not None:
+        low, high = task.step_range
+        return low / task.speed, high / task.speed
+    if task.speed_range is not None:
+        low, high = task.speed_range
+        return task.step / high, task.step / low
+    return task.duration
+
+
 def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
     """Means over the step: effort, accelerations, posture, an upright trunk, rates of torques and of loading.
 
+    Where the speed is sought, it is the cost of a meter: their integrals and the price of time, by the step.
     Weights of rates go with powers of leg length, so that people of all sizes walk alike at like speeds,
     v / sqrt(g leg). While the sole rests, the ground holds hind foot and toes: what passes through the joint
     between them is no effort.
     """
-    share, size = 1.0 / task.duration, task.leg / LEG
+    size = task.leg / LEG
     mine = [name for name in who.joints if name != TOE]
     steady = [name for name in who.joints if _base(name) != "toe"]
     pairs = {name: who.pairs[name] for name in steady}
@@ -400,7 +417,10 @@ def _objective(task: Walking, who: Walker, alone: bool) -> list[Objective]:
         (size * task.rate, TorqueRate(steady, limits=sizes(who.norms, steady), **goes_on)),
         (size * LOADING * task.rate, TorqueRate([z], limits={z: who.weight})),
     ]
-    return [share * weight * term for weight, term in terms if weight]
+    if task.speed_range is None:
+        return [weight * term.mean() for weight, term in terms if weight]
+    per_meter = 1.0 / task.step
+    return [per_meter * task.time * Time(), *(per_meter * weight * term for weight, term in terms if weight)]
 
 
 def _motion(task: Walking, who: Walker, plan: Schedule, alone: bool) -> list[Constraint]:
@@ -438,13 +458,15 @@ def _trailing(task: Walking, who: Walker, plan: Schedule) -> list[Constraint]:
     yaw = np.array(
         [[np.cos(task.toe_out), -np.sin(task.toe_out)], [np.sin(task.toe_out), np.cos(task.toe_out)]]
     )
-    heel = np.array([-task.step, task.width / 2.0])
+    sought = task.step_range is not None  # then the step is as long as its duration says, at the speed
+    travel = (-task.speed if sought else 0.0, 0.0, 0.0)
+    heel = np.array([0.0 if sought else -task.step, task.width / 2.0])
     places = {name: np.append(heel + yaw @ [who.sole[name], 0.0], 0.0) for name in ("ball", "tip")}
     carries = plan.closure <= plan.ball_off
     first, later = plan.closure[carries], plan.closure[~carries]
     common: dict[str, Any] = {"degree": FORCE_DEGREE, "segments": 1, "size": weight, "at": "points"}
     found: list[Constraint] = [
-        PointPosition(TRAILING, places["tip"], point=tip, at=plan.closure),
+        PointPosition(TRAILING, places["tip"], point=tip, at=plan.closure, travel=travel),
         PointPosition(TRAILING, places["ball"], point=ball, axes="y", at=plan.closure),
         PointPosition(TRAILING, places["ball"], point=ball, axes="z", at=first),
         PointPosition(TRAILING, places["ball"], point=side, axes="z", at=first),

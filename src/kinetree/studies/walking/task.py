@@ -18,6 +18,7 @@ LONGEST = 1.15  # step over leg length: further apart the feet of a walker do no
 LARGEST_SLOPE = 15.0  # degrees
 STRENGTHS = ("constant", "angle and velocity")
 FRICTIONS = ("box", "octagon", "cone")
+RANGE = "_range"  # of what may be sought: its least and its largest value
 MAY_BE_LEFT_OUT = ("knee_strike", "knee_off", "pitch_strike")
 GRAVITY = 9.81  # m/s^2
 # Double support, a share of the step: at usual speeds v / sqrt(g leg) about a quarter, as stance of 63 %; the
@@ -49,6 +50,8 @@ def check_kinds(task: Any) -> None:
                 )
             for key, factor in value.items():
                 number(factor, f"walking: strength of '{key}'")
+        elif value is not None and name.endswith(RANGE):
+            _check_range(value, what)
         elif value is None and default is None:
             continue
         elif isinstance(default, bool):
@@ -77,6 +80,14 @@ def check_kinds(task: Any) -> None:
             raise InputError(f"walking: {name}: {unknown_name('choice', getattr(task, name), choices)}")
 
 
+def _check_range(value: Any, what: str) -> None:
+    """An error where what is sought has no two ascending bounds."""
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    ends = [number(x, what) for x in value] if pair else []
+    if not pair or not np.isfinite(ends).all() or not ends[0] < ends[1]:
+        raise InputError(f"{what} must be two ascending numbers, the least and the largest, got {value!r}")
+
+
 @dataclass(frozen=True)
 class Walking:
     """Who walks and how; lengths in m, masses in kg, speeds in m/s, angles in rad but for the slope (deg).
@@ -90,9 +101,16 @@ class Walking:
 
     Shares of the step: ``double`` support (by default shorter in fast steps), ``flat`` (from when on the foot
     is flat), ``heel_off``; ``ball`` is the share of double support in which the ball of the trailing foot
-    still carries. ``points`` are
-    control points of each joint in a step, ``nodes`` Gauss nodes in heel roll, flat double support, flat
-    single support, and heel off.
+    still carries.
+
+    With ``step_range`` the length of the step is sought at the given speed: the duration is an unknown beside
+    the motion, and what is least is the cost of a second, and so of a meter. With ``speed_range`` the speed
+    is sought for the given step, and what is least is the cost of a meter, where each second costs ``time``
+    beside effort and the rest. With ``double_range`` double support is sought, around these. Each is
+    the least and the largest value; ``step``, ``speed`` and ``double`` are where the search begins then.
+
+    ``points`` are control points of each joint in a step, ``nodes`` Gauss nodes in heel roll, flat double
+    support, flat single support, and heel off.
 
     >>> task = Walking(speed=1.0, step=0.5)
     >>> task.duration, task.changed(points=10).points
@@ -116,6 +134,9 @@ class Walking:
     friction: float = 0.6
     friction_shape: str = "box"
     double: float | None = None  # 0.26 at 1.2 m/s, less the faster
+    step_range: tuple[float, float] | None = None
+    speed_range: tuple[float, float] | None = None
+    double_range: tuple[float, float] | None = None
     flat: float = 0.18  # rounded to a knot
     heel_off: float = 0.70
     ball: float = 0.60
@@ -139,14 +160,63 @@ class Walking:
     posture: float = 1.0
     upright: float = 1.0
     rate: float = 3e-4
+    time: float = 0.45  # what a second costs where the speed is sought
     arms: bool = False  # whether arms must swing with the opposite legs
     wrist: float = 0.0  # m, least sideways distance of the wrists from the middle of the hips
 
     def __post_init__(self) -> None:
         check_kinds(self)
+        if self.sought:
+            self._check_sought()
+            return
         self._check_pace()
         self._check_loads()
         self._check_schedule()
+
+    @property
+    def sought(self) -> dict[str, tuple[float, float]]:
+        """What is sought, each between its least and its largest value.
+
+        >>> Walking(step_range=(0.5, 0.8)).sought
+        {'step': (0.5, 0.8)}
+        """
+        given = {name: getattr(self, name + RANGE) for name in ("step", "speed", "double")}
+        return {name: (bounds[0], bounds[1]) for name, bounds in given.items() if bounds is not None}
+
+    def settled(self, **values: float) -> Walking:
+        """The same with nothing sought: with these values, or where the search begins.
+
+        >>> task = Walking(step_range=(0.7, 0.8))
+        >>> task.settled().step, task.settled(step=0.75).duration
+        (0.7, 0.625)
+        """
+        changes: dict[str, Any] = {
+            name: float(np.clip(self.double_support if name == "double" else getattr(self, name), *bounds))
+            for name, bounds in self.sought.items()
+        }
+        changes |= {name + RANGE: None for name in self.sought}
+        return replace(self, **{**changes, **values})
+
+    def _check_sought(self) -> None:
+        """An error where a bound of what is sought cannot be walked, or where too much is sought."""
+        if "speed" in self.sought and "step" in self.sought:
+            raise InputError(
+                "walking: of speed and step one is given and the other may be sought, got step_range = "
+                f"{list(self.sought['step'])} and speed_range = {list(self.sought['speed'])}"
+            )
+        if self.time < 0.0:
+            raise InputError(f"walking: time must be 0 or more, got {self.time:g}")
+        for k in (0, 1):
+            try:
+                self.settled(**{name: bounds[k] for name, bounds in self.sought.items()})
+            except InputError as error:
+                stated = ", ".join(f"{name}{RANGE} = {list(x)}" for name, x in self.sought.items())
+                raise InputError(f"{error} ({stated})") from None
+        if self.asymmetric:
+            raise InputError(
+                "walking: where left and right differ, two different steps of one given length and duration "
+                f"are predicted: leave out {' and '.join(name + RANGE for name in self.sought)}"
+            )
 
     @property
     def duration(self) -> float:
@@ -244,7 +314,11 @@ class Walking:
     @property
     def asymmetric(self) -> bool:
         """Whether one side differs from the other, so that steps do."""
-        return self.left_hand != self.right_hand or self.mirrored().strength != self.strength
+        return self.left_hand != self.right_hand or self._mirrored_strength != self.strength
+
+    @property
+    def _mirrored_strength(self) -> dict[str, float]:
+        return {_other_side(name): x for name, x in self.strength.items()}
 
     def mirrored(self) -> Walking:
         """The same with left and right exchanged.
@@ -252,8 +326,9 @@ class Walking:
         >>> Walking(strength={"left_knee": 0.5}).mirrored().strength
         {'right_knee': 0.5}
         """
-        strength = {_other_side(name): x for name, x in self.strength.items()}
-        return replace(self, left_hand=self.right_hand, right_hand=self.left_hand, strength=strength)
+        return replace(
+            self, left_hand=self.right_hand, right_hand=self.left_hand, strength=self._mirrored_strength
+        )
 
     def changed(self, **changes: Any) -> Walking:
         """The same with some of it replaced."""

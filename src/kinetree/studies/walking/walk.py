@@ -23,6 +23,7 @@ from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import FEET, Ground, Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
+from kinetree.studies.walking.sought import Sought, sought_step
 from kinetree.studies.walking.stride import Stride, plain, stride
 from kinetree.studies.walking.task import Walking
 from kinetree.studies.walking.verified import Verified
@@ -36,10 +37,11 @@ class Walk(Verified):
     prediction: Prediction
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
+    sought: Sought | None = None  # where length, speed or double support were sought
 
     @property
     def task(self) -> Walking:
-        """What was asked."""
+        """What was asked; what was sought is as it was found."""
         return self.walker.task
 
     @cached_property
@@ -54,7 +56,14 @@ class Walk(Verified):
 
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
-        return with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        if self.sought is None:
+            return result
+        return replace(
+            result,
+            settings={**result.settings, "sought": self.sought.stated()},
+            messages=(*self.sought.sentences(), *result.messages),
+        )
 
     def __repr__(self) -> str:
         task, word = self.task, self.prediction.word
@@ -145,6 +154,8 @@ def walk(
     }  # fmt: skip
     if task.asymmetric:
         return stride(task, simulated=simulated, start=start, **search)
+    if task.sought:
+        return _sought_walk(task, start, search, simulated=simulated)
     who = walker(task)
     problem = walking_problem(task, who)
     made = perf_counter()
@@ -160,3 +171,21 @@ def walk(
     checks = checked(who, prediction, simulated=simulated)
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
     return Walk(who, prediction, checks, seconds)
+
+
+def _sought_walk(task: Walking, start: Any, search: dict[str, Any], *, simulated: bool) -> Walk:
+    """A step whose length, speed or double support is sought, verified as it was found."""
+    begun = perf_counter()
+    sought = sought_step(task, start, search)
+    who = sought.walker
+
+    def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
+        return sought.again(more[0], start=start[0], **own)
+
+    prediction = with_further_instants(sought.prediction, [who], again, search)
+    if prediction is not sought.prediction:
+        sought = sought.found_again(prediction)
+    found = perf_counter()
+    checks = checked(sought.walker, prediction, simulated=simulated)
+    seconds = {"problem": 0.0, "search": found - begun, "checks": perf_counter() - found}
+    return Walk(sought.walker, prediction, checks, seconds, sought)

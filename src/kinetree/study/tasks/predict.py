@@ -199,11 +199,9 @@ def _objective(work: Assignment, table: MotionTable) -> Any:
     from kinetree.motion import terms
     from kinetree.motion.declared import OBJECTIVES
 
-    listed = [
-        row.weight * declared.made(**_arguments(work, declared, row))
-        for declared in OBJECTIVES
-        for row in getattr(table, declared.key)
-    ]
+    rows = [(declared, row) for declared in OBJECTIVES for row in getattr(table, declared.key)]
+    made = [(declared.made(**_arguments(work, declared, row)), row) for declared, row in rows]
+    listed = [row.weight * (term.mean() if row.mean else term) for term, row in made]
     if table.objective == "terms" and not listed:
         raise InputError("the objective 'terms' needs at least one of them, such as [[predict.time]]")
     if (table.objective == "function") != (table.function is not None):
@@ -241,7 +239,7 @@ def _constraints(
 
 def _arguments(work: Assignment, declared: Declared, row: Any) -> dict[str, Any]:
     """What a term is made of: functions and files that the study names are looked up."""
-    given = {key: value for key, value in row if key != "weight"}
+    given = {key: value for key, value in row if key not in ("weight", "mean")}
     for parameter in declared.parameters:
         value, place = given[parameter.name], f"predict.{declared.key}.{parameter.name}"
         if parameter.kind == "function" and value is not None:

@@ -20,6 +20,7 @@ SOLVERS = ("auto", "interior", "ipopt")
 STRENGTHS, FRICTIONS = ("constant", "angle and velocity"), ("box", "octagon", "cone")
 FORMULATIONS, SHARINGS = ("foot", "two_step"), ("zmp", "time")
 HOW = ("formulation", "sharing")
+SOUGHT = ("step_range", "speed_range", "double_range")
 SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
 
 
@@ -48,6 +49,16 @@ class WalkTable(Table):
     double: Positive | None = Field(
         None, description="Fraction of the step in double support (no unit); default by speed."
     )
+    step_range: Numbers | None = Field(
+        None, description="Least and largest length of the step, which is sought at the given speed (m)."
+    )
+    speed_range: Numbers | None = Field(
+        None, description="Least and largest speed, which is sought for the given step (m/s)."
+    )
+    double_range: Numbers | None = Field(
+        None, description="Least and largest fraction of double support, which is sought (no unit)."
+    )
+    time: Number = Field(0.45, description="Cost of a second where the speed is sought (1/s).")
     heel_off: Positive = Field(0.70, description="Fraction of the step after which the heel lifts (no unit).")
     points: Whole = Field(12, description="Control points of each joint in a step.")
     nodes: Numbers = Field(
@@ -89,6 +100,7 @@ def prepare(work: Assignment) -> Work:
     asked |= person(work, "walk")
     asked["nodes"] = tuple(int(x) for x in asked["nodes"])
     asked["strength"] = asked["strength"] or {}
+    asked |= {name: tuple(asked[name]) for name in SOUGHT if asked[name] is not None}
     if table.formulation == "two_step":
         return _two_step(work, table, asked)
     with work.origin.blamed("walk"):
@@ -124,6 +136,8 @@ def _two_step(work: Assignment, table: WalkTable, asked: dict[str, Any]) -> Work
             "friction_shape",
             "strength_by",
             "simulated",
+            *SOUGHT,
+            "time",
         ):
             if name in table.model_fields_set:
                 raise InputError(f'{name} is for formulation = "foot": [Barman2020], chapter V, has its own')
