@@ -234,6 +234,21 @@ def test_softness_by_solref_is_listed(numbers, mixed, recwarn):
     assert "softness of equalities by solref (connect 'rope')" in said
 
 
+@pytest.mark.parametrize(("numbers", "soft"), [("0.02 1", False), ("0.3 1", True), ("-50 -5", True)])
+def test_softness_of_joint_limits_is_listed(numbers, soft, recwarn):
+    """MuJoCo lets a weight of 1 kg at 1 m hang 20 times lower or more beyond a soft limit."""
+    text = f"""<mujoco><compiler angle="radian"/><worldbody><body>
+    <joint name="hinge" axis="0 1 0" range="-0.1 0.1" limited="true" solreflimit="{numbers}" damping="1"/>
+    <geom pos="1 0 0" size="0.05" mass="1"/></body></worldbody></mujoco>"""
+    _, model = _loaded(text)
+    d = mujoco.MjData(model)
+    for _ in range(2000):
+        mujoco.mj_step(model, d)
+    assert (d.qpos[0] - 0.1 > 5e-3) == soft  # rad; 4e-4 by default
+    said = "\n".join(str(x.message) for x in recwarn)
+    assert ("softness of the limit by solreflimit of hinge joint 'hinge'" in said) == soft
+
+
 @pytest.mark.parametrize(("numbers", "mixed"), [("0.015 1 0.036", 0.4575), ("0.3 0.95 0.001", 0.6)])
 def test_contacts_that_the_file_makes_soft_are_listed(numbers, mixed, recwarn):
     """The numbers of both geoms are mixed; a foot with the first sinks in by a centimeter in MuJoCo."""

@@ -23,6 +23,7 @@ from kinetree.formats.mjcf_compiled import (
     CompiledModel,
     Drive,
     drives,
+    is_soft,
     newer_value,
     note_physics_left_out,
     placement_from,
@@ -221,6 +222,8 @@ def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
         lost += [f"rotational {part}" for part in found] if free else found
         lost += ["spring"] if m.jnt_stiffness[j] else []
         lost += ["limit"] if m.jnt_limited[j] else []
+    elif m.jnt_limited[j] and is_soft(m.jnt_solref[j]):
+        lost.append("softness of the limit by solreflimit")
     if lost:
         name = f"{compiled.joint_type(j)} joint '{compiled.joints[j]}'"
         compiled.left_out.append(f"{', '.join(lost)} of {name}")
