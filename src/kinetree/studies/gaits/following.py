@@ -137,7 +137,7 @@ class Following:
         """How much every foot carries, relative to the weight."""
         found = np.zeros(len(self.who.feet))
         for k, foot in enumerate(self.who.feet):
-            for name in foot.names:
+            for name in [x.name for x in self.who.mechanism.contact_points if x.body == foot.body]:
                 found[k] += contact.of(name)[self._up] / self.who.weight
         return found
 
