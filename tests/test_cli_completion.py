@@ -45,7 +45,7 @@ def test_variables_of_the_result_in_the_command(folder, shell):
 
 def test_templates_are_those_of_the_kind_of_file(folder):
     assert asked(folder, "bash", "kinetree new study x --template ").split() == [
-        "simulate", "inverse", "control", "predict", "stand", "walk", "gait",
+        "simulate", "inverse", "control", "predict", "stand", "walk", "gait", "lift",
     ]  # fmt: skip
     assert "predict" not in asked(folder, "bash", "kinetree new mechanism x --template ").split()
 

@@ -232,6 +232,20 @@ def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
     assert refused.exit_code == 2 and "has no --duration" in _said(refused)
 
 
+def test_a_study_of_lifting_checks_runs_and_takes_its_settings(tmp_path):
+    assert kinetree("new", "study", "lift").exit_code == 0
+    assert check_file("lift.toml") == []
+    result = kinetree("run", "lift.toml", "--set", "lift.box=12", "--set", "lift.back_force=700", "--json")
+    assert json.loads(result.stdout.splitlines()[-1])["status"] == "ok", result.output
+    found = kt.load_result("lift.nc")
+    assert found.settings["lifting"]["box"] == 12.0
+    assert float(found["lifting_force"].sel(lifting_joint="back").max()) < 707.0
+    refused = kinetree("new", "study", "other", "--template", "lift", "--model", "gripper")
+    assert refused.exit_code == 2 and "'human'" in _said(refused)
+    timed = kinetree("new", "study", "timed", "--template", "lift", "--duration", 1.6)
+    assert timed.exit_code == 0 and "\nduration = 1.6" in Path("timed.toml").read_text()
+
+
 def test_a_urdf_of_an_installed_package_gets_a_free_joint(tmp_path, monkeypatch):
     places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
     legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())

@@ -94,6 +94,18 @@ def test_heavier_boxes_and_higher_shelves_cost_more_and_load_the_back_more():
     assert cost == sorted(cost) and back == sorted(back)
 
 
+def test_a_heavy_box_does_not_pass_through_the_upper_trunk():
+    """Weak shoulders would bring 20 kg up to 1.2 m through chest and neck."""
+    found = kt.lifting.lift(box=20.0, shelf=1.2)
+    assert found.passed, str(found)
+    places, box = found.course.places(), found.course.poses["box"]
+    low = box[1][:, [0, 2]] - [0.15, 0.15]
+    for share in np.linspace(0.0, 1.0, 7):
+        point = ((1.0 - share) * places["chest"] + share * places["neck"])[:, [0, 2]]
+        inside = ((point > low) & (point < low + 0.3)).all(axis=1)
+        assert not inside.any(), f"{share:.2f} of the way from chest to neck at {np.flatnonzero(inside)}"
+
+
 def test_limits_of_joint_forces_are_kept(lifted):
     most = lifted.joint_forces["back"].max()
     spared = kt.lifting.lift(back_force=0.9 * most, knee_force=500.0)

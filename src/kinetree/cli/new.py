@@ -16,7 +16,7 @@ from kinetree.errors import InputError, unknown_name
 KINDS = ("mechanism", "study")
 TEMPLATES = {
     "mechanism": ("arm", "pendulum", "cart", "dh", "legged", "biped", "planar_biped", "quadruped", "hexapod"),
-    "study": ("simulate", "inverse", "control", "predict", "stand", "walk", "gait"),
+    "study": ("simulate", "inverse", "control", "predict", "stand", "walk", "gait", "lift"),
 }  # of each kind of file; a test compares them with those that are made
 
 
@@ -37,7 +37,7 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
-            "Study: simulate, inverse, control, predict, stand, walk, gait; default: NAME, if it is one.",
+            "Study: simulate, inverse, control, predict, stand, walk, gait, lift; default: NAME, if it is one.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
@@ -134,18 +134,20 @@ def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> st
     from kinetree.formats.installed import installed_path, is_installed_name
     from kinetree.model import zoo
     from kinetree.study.models import mechanism_of
-    from kinetree.study.new_study import GAIT, LEGGED, TEMPLATES, StudyAnswers, study_file
+    from kinetree.study.new_study import GAIT, LEGGED, LIFT, TEMPLATES, StudyAnswers, study_file
 
     usual = path.stem if path.stem in TEMPLATES else "simulate"
     task = ask(given["task"], f"Template ({', '.join(TEMPLATES)})", usual)
     model = ask(
         given["model"],
         "Mechanism (name in the zoo, or file)",
-        "spatial_biped" if task in LEGGED else "gripper",
+        "human" if task == LIFT else "spatial_biped" if task in LEGGED else "gripper",
     )
     if task == GAIT:
         _refuse("study of the task gait", duration=given["duration"])
         duration = 1.0
+    elif task == LIFT:
+        duration = given["duration"]
     else:
         duration = ask(given["duration"], "Duration (s)", 5.0 if task in LEGGED else 1.0)
     installed = is_installed_name(model)

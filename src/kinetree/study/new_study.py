@@ -15,6 +15,7 @@ from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism, check_open
 from kinetree.state import independent_axes
 from kinetree.study.models import FOREIGN
+from kinetree.study.new_lift import lifting_lines
 
 TASKS = {
     "simulate": "the motion without torques or under given torques",
@@ -23,10 +24,12 @@ TASKS = {
     "predict": "the optimal motion: the fastest within torque limits, or the smoothest",
 }
 STAND, WALK, GAIT = LEGGED = ("stand", "walk", "gait")
+LIFT = "lift"
 TEMPLATES = TASKS | {
     STAND: "a robot that stands on the ground, with its own servos or PD control",
     WALK: "a legged robot under the walking law",
     GAIT: "the gait of a legged robot with the least effort",
+    LIFT: "how a human best lifts a box to a shelf",
 }
 REACH = 0.5  # rad or m: how far the motion goes where limits let it
 
@@ -38,13 +41,15 @@ class StudyAnswers:
     name: str
     model: str = "gripper"
     task: str = "simulate"
-    duration: float = 1.0
+    duration: float | None = 1.0  # s; None is free, where the task lets it be
     options: Mapping[str, Any] = field(default_factory=dict)  # with which the model's file is read
 
     def __post_init__(self) -> None:
         if self.task not in TEMPLATES:
             raise InputError(unknown_name("template", self.task, TEMPLATES))
-        if not 0.0 < self.duration < 1e6:
+        if self.duration is None and self.task != LIFT:
+            raise InputError(f"a study of the task '{self.task}' needs a duration (s)")
+        if self.duration is not None and not 0.0 < self.duration < 1e6:
             raise InputError(f"duration must be a number > 0 (s), got {self.duration:g}")
 
 
@@ -54,6 +59,8 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
     >>> print(study_file(StudyAnswers("fall"), zoo.gripper()).splitlines()[3])
     [study]
     """
+    if answers.task == LIFT:
+        return "\n".join(lifting_lines(answers.name, answers.model, answers.duration)) + "\n"
     if answers.task == STAND and mechanism.states and mechanism.actuators:
         answers = replace(answers, task="simulate")
     if answers.task in LEGGED:
@@ -114,6 +121,7 @@ def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
     if answers.task == GAIT:
         lines = gait_lines(answers.name, answers.model, mechanism, added, options)
     else:
+        assert answers.duration is not None
         make = standing_lines if answers.task == STAND else walking_lines
         lines = make(answers.name, answers.model, answers.duration, mechanism, added, options)
     return "\n".join(lines) + "\n"
@@ -146,6 +154,7 @@ def _key(name: str) -> str:
 
 
 def _duration(answers: StudyAnswers, mechanism: Mechanism) -> list[str]:
+    assert answers.duration is not None
     free = answers.task == "predict" and _is_limited(mechanism)
     return (
         [f"# duration = {answers.duration:g}  # s; free, as short as possible"]

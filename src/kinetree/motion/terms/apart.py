@@ -9,7 +9,7 @@ follow from psi_z = 0: V_qq = L_qq - L_qz L_zz^-1 L_zq over those z that are not
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -371,19 +371,35 @@ def nearest_to_box(y: Array, half: Array, nu: float) -> tuple[Array, Flags]:
     """
     d = y[:, 1] - y[:, 0]
 
-    def slope(t: Array) -> Array:
-        _, g, _ = signed_distance(y[:, 0] + t[:, None] * d, half)
-        change: Array = np.einsum("mi,mi->m", g, d) + 2.0 * nu * (t - 0.5)
+    def slope(t: Array, k: Any) -> Array:
+        g = _slope_from_box(y[k, 0] + t[:, None] * d[k], half)
+        change: Array = np.einsum("mi,mi->m", g, d[k]) + 2.0 * nu * (t - 0.5)
         return change
 
     low, high = np.zeros(len(y)), np.ones(len(y))
-    at_start, at_end = slope(low) >= 0.0, slope(high) <= 0.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        rises = slope(middle) > 0.0
-        low, high = np.where(rises, low, middle), np.where(rises, middle, high)
-    t = np.where(at_start, 0.0, np.where(at_end, 1.0, 0.5 * (low + high)))
-    return t, ~(at_start | at_end)
+    at_start, at_end = slope(low, slice(None)) >= 0.0, slope(high, slice(None)) <= 0.0
+    free = ~(at_start | at_end)
+    t = np.where(at_start, 0.0, 1.0)
+    inside = np.flatnonzero(free)
+    if inside.size:
+        low, high = low[inside], high[inside]
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            rises = slope(middle, inside) > 0.0
+            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+        t[inside] = 0.5 * (low + high)
+    return t, free
+
+
+def _slope_from_box(y: Array, half: Array) -> Array:
+    """Slopes (m, 3) of the signed distance alone."""
+    beyond = np.maximum(np.abs(y) - half, 0.0)
+    outside = np.sqrt(np.einsum("mi,mi->m", beyond, beyond))
+    is_out = outside > 0.0
+    found = beyond * np.sign(y) / np.where(is_out, outside, 1.0)[:, None]
+    if not is_out.all():
+        found[~is_out] = signed_distance(y[~is_out], half)[1]
+    return np.asarray(found)
 
 
 def signed_distance(y: Array, half: Array) -> tuple[Array, Array, Array]:

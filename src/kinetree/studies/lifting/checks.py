@@ -77,7 +77,7 @@ class Course:
 
     def places(self) -> dict[str, Array]:
         """Joints that limbs end in, (m, 3) each in the world."""
-        parts, poses = self.who.task.parts, self.poses
+        poses = self.poses
         found = {name: poses[name][1] for name in ("lumbar", "waist", "chest")}
         for side in ("right", "left"):  # the right leg is passed upwards, the left one downwards
             bodies = ("shank", "thigh", "pelvis") if side == "right" else ("foot", "shank", "thigh")
@@ -85,7 +85,7 @@ class Course:
                 name = body if body == "pelvis" else f"{side}_{body}"
                 found[f"{side}_{joint}"] = poses[name][1]
         R, p = poses["chest"]
-        found["neck"] = p + R @ np.array([0.0, 0.0, 0.9 * parts["upper_trunk"].length])
+        found["neck"] = p + R @ self.who.neck
         return found
 
 

@@ -64,7 +64,7 @@ class Lift(Verified):
         found = with_ground(
             self.prediction.to_result(), self.course.ground(), asdict(self.task), self.checks, "lifting", 0
         )
-        found = replace(found, messages=(*found.messages, *self.conflicts))
+        found = replace(found, messages=(*self.conflicts, *found.messages))
         return _with_forces(found, self.joint_forces)
 
     def __repr__(self) -> str:
@@ -137,9 +137,12 @@ def lift(
         "solver": solver, "starts": starts, "seed": seed, "max_iterations": max_iterations,
         "time_limit": time_limit, "progress": progress,
     }  # fmt: skip
+    both = None
     if start is None and not task.symmetric:
-        start = _from_both_hands(task, who, search)
+        start = both = _from_both_hands(task, who, search)
     prediction = predict(problem, start=start, tolerance=tolerance, **search)
+    if both is not None and not prediction.solved_at_samples:
+        prediction = _by_way_of_its_time(prediction, who, both, tolerance, search)
     checks = checked(who, prediction)
     for _ in range(REFINED):  # what fails between the instants of the rows is looked for on a finer mesh
         points = round(FINER * who.task.points)
@@ -160,18 +163,29 @@ def lift(
     return Lift(who, prediction, checks, seconds, tuple(why))
 
 
-def _from_both_hands(task: Lifting, who: Lifter, search: dict[str, Any]) -> Prediction | None:
-    """The lift with one hand in the time that both hands take; None if neither was found."""
-    plain = {**search, "starts": 1}
+def _from_both_hands(task: Lifting, who: Lifter, search: dict[str, Any]) -> tuple[Array, Array]:
+    """Times (m,) and positions (m, n) of the lift by both hands, which one with one hand begins with."""
     symmetric = task.changed(hand="both", strength={})
-    both = predict(lifting_problem(symmetric), tolerance=ROUGH, **plain)
+    both = predict(lifting_problem(symmetric), tolerance=ROUGH, **{**search, "starts": 1})
     q = np.zeros((len(both.t), who.mechanism.n_dof))
     theirs = both.problem.mechanism
     for k, name in enumerate(who.mechanism.joint_names):
         source = BOX if name == f"{BOX}.pitch" else name
         if source in theirs.joint_names:
             q[:, k] = both.q[:, theirs.joint_index(source)]
-    timed = task.changed(duration=both.duration)
-    return predict(
-        lifting_problem(timed, replace(who, task=timed)), start=(both.t, q), tolerance=ROUGH, **plain
-    )
+    return both.t, q
+
+
+def _by_way_of_its_time(
+    first: Prediction, who: Lifter, both: tuple[Array, Array], tolerance: float, search: dict[str, Any]
+) -> Prediction:
+    """The lift, begun with one in the time that both hands take; the first answer if that leads nowhere."""
+    timed = who.task.changed(duration=float(both[0][-1]))
+    begun = predict(
+        lifting_problem(timed, replace(who, task=timed)), start=both, tolerance=ROUGH,
+        **{**search, "starts": 1},
+    )  # fmt: skip
+    if not begun.solved_at_samples:
+        return first
+    second = predict(first.problem, start=begun, tolerance=tolerance, **search)
+    return second if second.solved_at_samples else first

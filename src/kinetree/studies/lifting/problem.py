@@ -31,7 +31,7 @@ from kinetree.motion.terms import (
     GroundReaction,
     JointCombination,
     JointLimits,
-    KeepOut,
+    KeepOutBox,
     PointPosition,
     Posture,
     ReactionLimit,
@@ -57,7 +57,8 @@ TURNED = 2.6  # rad, at most, of the box in the hand
 SIDEWAYS_COSTS = 0.2  # of the weight of posture: bending and rotating beside bending of the back
 LEVEL = 0.05  # rad, about which a box in one hand may be off the horizontal
 KNEE, BELLY = 0.06, 0.10  # m, half thickness of knee and trunk before their joints
-CHEST = 0.13  # m, radius of what the box keeps away from, about the joint of the chest
+CHEST = 0.12  # m, half thickness of the trunk from the joint of the chest to the neck
+NECK = 0.9  # of the length of the upper trunk: where the neck begins
 TRUNK = {  # what adds up to the forward lean of the chest
     "right_ankle.flexion": 1.0, "right_knee": -1.0, "right_hip.flexion": 1.0, "lumbar.flexion": 1.0,
     "waist.flexion": 1.0, "chest.flexion": 1.0,
@@ -161,12 +162,15 @@ class Lifter:
         """y of the middle of the box in its own frame, whose origin is the hold of the hand (m)."""
         return float(self.task.parts.shoulder) if self.task.symmetric else 0.0
 
-    def corners(self, *, rear: bool) -> Array:
-        """Points (3, 3) of the middle of the box's rear or front face in its frame: bottom, hold, top (m)."""
-        task = self.task
-        x = (-0.5 if rear else 0.5) * task.depth
-        heights = (-task.grip, 0.5 * task.tall - task.grip, task.tall - task.grip)
-        return np.array([[x, self.lateral, z] for z in heights])
+    @property
+    def middle(self) -> Array:
+        """Middle of the box in its own frame (3,) (m)."""
+        return np.array([0.0, self.lateral, 0.5 * self.task.tall - self.task.grip])
+
+    @property
+    def neck(self) -> Array:
+        """Where the trunk ends, in the frame of the chest (3,) (m)."""
+        return np.array([0.0, 0.0, NECK * self.task.parts["upper_trunk"].length])
 
 
 def _bases(names: Any) -> set[str]:
@@ -316,7 +320,7 @@ def _box(task: Lifting, who: Lifter) -> list[Constraint]:
     )
     low[:, 2], above[:, 2] = lowest, over
     high[:, 0] = edge - c - 0.5 * task.depth
-    rear = who.corners(rear=True)
+    middle, size = who.middle, (task.depth, task.wide, task.tall)
     sides = ("right",) if task.symmetric else ("right", "left")
     half = 0.5 * task.depth
     knee = {"right": ("right_shank", _knee(who)), "left": ("left_shank", np.zeros(3))}
@@ -330,7 +334,7 @@ def _box(task: Lifting, who: Lifter) -> list[Constraint]:
             for side in sides
         ),
         *(RelativePosition(BOX, name, lower=(half + BELLY, 0, 0), axes="x") for name in ("lumbar", "waist")),
-        KeepOut(BOX, (0.0, 0.0, 0.05), CHEST, rear, of="chest"),
+        KeepOutBox("chest", middle, size, end=who.neck, radius=CHEST, of=BOX),
     ]
 
 
