@@ -8,12 +8,13 @@
 from typing import TYPE_CHECKING
 
 from kinetree.renamed import moved_names
+from kinetree.studies.lifting.cyclic import LiftCycle, cycle
 from kinetree.studies.lifting.lift import Lift, lift
 from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
 from kinetree.studies.lifting.repeated import repeat
 from kinetree.studies.lifting.task import Lifting
 
-__all__ = ["Lift", "Lifter", "Lifting", "lift", "lifter", "lifting_problem", "repeat"]
+__all__ = ["Lift", "LiftCycle", "Lifter", "Lifting", "cycle", "lift", "lifter", "lifting_problem", "repeat"]
 
 if not TYPE_CHECKING:  # a type checker knows the new names only
     __getattr__ = moved_names(__name__)

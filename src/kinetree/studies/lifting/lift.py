@@ -57,7 +57,7 @@ class Lift(Verified):
 
         Net forces are what passes from segment to segment; muscles press bones together beside them.
         """
-        return {name: self.course.joint_force(body) for name, body in JOINTS.items()}
+        return joint_forces(self.course)
 
     def to_result(self) -> Result:
         """Motion, torques, reactions, joint forces of back and knees, the ground's reactions, the audit."""
@@ -65,7 +65,7 @@ class Lift(Verified):
             self.prediction.to_result(), self.course.ground(), asdict(self.task), self.checks, "lifting", 0
         )
         found = replace(found, messages=(*self.conflicts, *found.messages))
-        return _with_forces(found, self.joint_forces)
+        return with_forces(found, self.joint_forces)
 
     def __repr__(self) -> str:
         word = self.prediction.word
@@ -76,6 +76,11 @@ class Lift(Verified):
 
     def __str__(self) -> str:
         return "\n".join([super().__str__(), *(f"  {line}" for line in self.conflicts)])
+
+
+def joint_forces(course: Course) -> dict[str, Array]:
+    """Size of the net force in the joints of back and knees, (m,) each in N."""
+    return {name: course.joint_force(body) for name, body in JOINTS.items()}
 
 
 def joint_force_variables(
@@ -90,7 +95,7 @@ def joint_force_variables(
     )
 
 
-def _with_forces(result: Result, forces: dict[str, Array]) -> Result:
+def with_forces(result: Result, forces: dict[str, Array]) -> Result:
     """The result with the net forces in back and knees as one variable."""
     more, labels = joint_force_variables(np.stack(list(forces.values()), axis=1), list(forces))
     coordinates = coordinates_of(result.dataset) | labels

@@ -33,6 +33,7 @@ from kinetree.motion.terms import (
     JointLimits,
     KeepOutBox,
     PointPosition,
+    PointVelocity,
     Posture,
     ReactionLimit,
     RelativePosition,
@@ -63,6 +64,7 @@ TRUNK = {  # what adds up to the forward lean of the chest
     "right_ankle.flexion": 1.0, "right_knee": -1.0, "right_hip.flexion": 1.0, "lumbar.flexion": 1.0,
     "waist.flexion": 1.0, "chest.flexion": 1.0,
 }  # fmt: skip
+LIFT, UP, DOWN = "lift", "up", "down"  # a lift by itself, or what a cycle is made of
 STRONG_GRIP = 200.0  # N m, of hands about the box
 
 
@@ -73,6 +75,7 @@ class Lifter:
     task: Lifting
     person: Mechanism  # rooted at the pelvis
     mechanism: Mechanism  # the same, rooted at the right foot
+    part: str = LIFT  # from rest to rest, or UP or DOWN: half of a cycle, in which only the box comes to rest
 
     @property
     def weight(self) -> float:
@@ -155,7 +158,7 @@ class Lifter:
         y = 0.0 if task.symmetric else (-task.aside if task.hand == "right" else task.aside)
         floor = np.array([self.tips + task.gap + 0.5 * task.depth, y, task.grip])
         shelf = np.array([self.tips + task.from_toes + task.onto, y, task.shelf + task.grip])
-        return floor, shelf
+        return (shelf, floor) if self.part == DOWN else (floor, shelf)
 
     @property
     def lateral(self) -> float:
@@ -279,9 +282,13 @@ def _objective(task: Lifting, who: Lifter) -> list[Objective]:
 def _body(task: Lifting, who: Lifter) -> list[Constraint]:
     """Rest at both ends, ranges, strength, balance, forces in back and knees."""
     moving = [x for x in who.mechanism.joint_names if x not in ROOT]
+    rest: list[Constraint] = []
+    if who.part == LIFT:
+        rest += [Boundary(end, velocity=dict.fromkeys(moving, 0.0)) for end in ("start", "end")]
+    elif who.part == UP:  # the way down goes on from its ends
+        rest += [PointVelocity(BOX, np.zeros(3), axes="xz", at=end) for end in ("start", "end")]
     found: list[Constraint] = [
-        Boundary("start", velocity=dict.fromkeys(moving, 0.0)),
-        Boundary("end", velocity=dict.fromkeys(moving, 0.0)),
+        *rest,
         JointLimits(joints=who.joints, at="points"),
         TorqueLimits(
             {name: high for name, (_, high) in who.torques.items()},
@@ -307,28 +314,28 @@ def knees(task: Lifting) -> tuple[str, ...]:
 
 def _box(task: Lifting, who: Lifter) -> list[Constraint]:
     """From the floor to the shelf, past knees and trunk, over the edge of the shelf."""
-    floor, shelf = who.ends
+    first, last = who.ends
     axes = "xz" if task.symmetric else "xyz"
     s = np.linspace(0.0, 1.0, 3 * task.points + 1)[1:-1]
-    before, after = s[s < task.inside], s[s >= task.inside]
+    way = 1.0 - s if who.part == DOWN else s  # 0 at the floor, 1 at the shelf
+    before, after = way < task.inside, way >= task.inside
     edge, c = who.tips + task.from_toes, task.clearance
     inf = np.inf
-    lowest = task.grip + c * np.minimum(1.0, 8.0 * before)
-    over = shelf[2] + c * np.minimum(1.0, 8.0 * (1.0 - after))
     low, above, high = (
-        np.full((len(x), 3), side * inf) for x, side in ((before, -1), (after, -1), (before, 1))
+        np.full((int(x.sum()), 3), side * inf) for x, side in ((before, -1), (after, -1), (before, 1))
     )
-    low[:, 2], above[:, 2] = lowest, over
+    low[:, 2] = task.grip + c * np.minimum(1.0, 8.0 * way[before])
+    above[:, 2] = task.shelf + task.grip + c * np.minimum(1.0, 8.0 * (1.0 - way[after]))
     high[:, 0] = edge - c - 0.5 * task.depth
+    ends = [PointPosition(BOX, first, axes=axes, at="start"), PointPosition(BOX, last, axes=axes, at="end")]
     middle, size = who.middle, (task.depth, task.wide, task.tall)
     sides = ("right",) if task.symmetric else ("right", "left")
     half = 0.5 * task.depth
     knee = {"right": ("right_shank", _knee(who)), "left": ("left_shank", np.zeros(3))}
     return [
-        PointPosition(BOX, floor, axes=axes, at="start"),
-        PointPosition(BOX, shelf, axes=axes, at="end"),
-        PointPosition(BOX, lower=low, upper=high, axes="xz", at=before),
-        PointPosition(BOX, lower=above, upper=np.full((len(after), 3), inf), axes="z", at=after),
+        *(ends if who.part != DOWN else []),
+        PointPosition(BOX, lower=low, upper=high, axes="xz", at=s[before]),
+        PointPosition(BOX, lower=above, upper=np.full(above.shape, inf), axes="z", at=s[after]),
         *(
             RelativePosition(BOX, knee[side][0], of_point=knee[side][1], lower=(half + KNEE, 0, 0), axes="x")
             for side in sides

@@ -27,8 +27,7 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
 
     The result has q, qd, qdd, tau, the forces in back and knees and the ground's reactions of all of it.
     """
-    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
-        raise InputError(f"the number of repetitions must be an integer from 1 to {MOST}, got {shown(count)}")
+    checked_count(count)
     if not (np.isfinite(rest) and 0.0 <= rest <= 60.0):
         raise InputError(f"a rest between repetitions must be from 0 to 60 s, got {rest:g}")
     t, T = lift.prediction.t, lift.prediction.duration
@@ -53,6 +52,12 @@ def repeat(lift: Lift, count: int = 3, rest: float = 0.0) -> Result:
     return _result(
         lift, course, count, rest, np.concatenate(times), {k: np.concatenate(x) for k, x in parts.items()}
     )
+
+
+def checked_count(count: int) -> None:
+    """Raise unless it is a number of repetitions."""
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST:
+        raise InputError(f"the number of repetitions must be an integer from 1 to {MOST}, got {shown(count)}")
 
 
 def _result(lift: Lift, course: Course, count: int, rest: float, time: Any, found: dict[str, Any]) -> Result:

@@ -18,7 +18,9 @@ from kinetree.study.values import Gains, Positive, Seed, Whole, choice
 
 HANDS = ("both", "right", "left")
 SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit", "simulated")
-AGAIN = ("repetitions", "rest")
+AGAIN = ("repetitions", "rest", "cycle")
+CYCLED = ("tolerance", "solver", "max_iterations", "time_limit", "simulated")
+CYCLES = ("lower", "return")
 
 
 class LiftTable(Table):
@@ -54,6 +56,11 @@ class LiftTable(Table):
     points: Whole = Field(10, description="Segments of the splines.")
     repetitions: Whole = Field(1, description="Number of lifts; the box is lowered again between them.")
     rest: Number = Field(0.0, description="Rest at floor and shelf between repetitions (s).")
+    cycle: choice("cycle", lambda: CYCLES) | None = Field(  # type: ignore[valid-type]
+        None,
+        description="Lift and way back as one periodic motion: 'lower' with the box, 'return' without it for "
+        "the next one; repetitions are cycles then (default: lifts by themselves).",
+    )
     tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     starts: Whole = Field(1, description="Number of starts; those after the first are random.")
     seed: Seed = Field(0, description="Seed of the random starts.")
@@ -81,8 +88,13 @@ def prepare(work: Assignment) -> Work:
         lifter(task).torques  # noqa: B018
         if not 0.0 <= table.rest <= 60.0:
             raise InputError(f"rest must be from 0 to 60 s, got {table.rest:g}")
+        if table.cycle is not None and table.rest:
+            raise InputError(f"a cycle goes on without a rest, got rest = {table.rest:g} s")
+        if table.cycle is not None and not task.symmetric:
+            raise InputError(f"lifts with both hands can be cyclic, got hand = '{task.hand}'")
 
     def run() -> Result:
+        from kinetree.studies.lifting.cyclic import cycle
         from kinetree.studies.lifting.lift import lift
         from kinetree.studies.lifting.repeated import repeat
 
@@ -90,6 +102,10 @@ def prepare(work: Assignment) -> Work:
         search = {name: getattr(table, name) for name in SEARCH}
         with work.origin.blamed("lift"):
             found = lift(task, progress=history, **search)
+        if table.cycle is not None and found.solved:
+            again = {name: search[name] for name in CYCLED}
+            round_trip = cycle(found, table.cycle, progress=history, **again)
+            return history.within(round_trip.to_result(table.repetitions))
         if table.repetitions > 1 and found.solved:
             return repeat(found, table.repetitions, table.rest)
         return history.within(found.to_result())
