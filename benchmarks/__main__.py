@@ -16,7 +16,7 @@ from benchmarks.hybrid import hybrid
 from benchmarks.loops import loops
 from benchmarks.machine import description, fused_peak, thread_gain, write_peak
 from benchmarks.plan import PLANS, Plan
-from benchmarks.prediction import predictions
+from benchmarks.prediction import predictions_apart
 from benchmarks.report import print_report
 from benchmarks.simulation import simulations
 from benchmarks.startup import startup
@@ -59,7 +59,7 @@ def run(plan: Plan, say: measure.Say) -> dict[str, Any]:
     extremes = measure.extremes(plan, say)
     partly = hybrid(plan.hybrid, plan.hybrid_states, plan.seconds, say)
     simulated = simulations(plan, say)
-    predicted = predictions(plan.predictions, plan.prediction_rounds, plan.prediction_starts, say)
+    predicted = predictions_apart(plan.predictions, plan.prediction_rounds, plan.prediction_starts, KEPT, say)
     looped = loops(plan, say)
     say("new processes")
     started = startup(plan.starts, plan.cold)

@@ -23,7 +23,7 @@ QUANTITIES = (
     "inverse dynamics gradients",
     "forward dynamics gradients",
 )
-BESIDE = ("pinocchio", "pinocchio parallel", "mujoco", "drake", "robotics-toolbox")
+BESIDE = ("pinocchio", "pinocchio parallel", "mujoco", "drake", "opensim", "robotics-toolbox")
 TABLES, PICTURES = "assets/benchmarks", "images/benchmarks"
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 
@@ -277,7 +277,7 @@ def with_measured(text: str, results: dict[str, Any]) -> str:
 
 
 def measured_table(results: dict[str, Any]) -> str:
-    """A few figures beside Pinocchio, MuJoCo and Drake, the least in bold; OpenSim was not measured."""
+    """A few figures beside Pinocchio, MuJoCo, Drake and OpenSim, the least in bold."""
     figures = Results(results)
 
     def row(what: str, values: dict[str, float | None], unit: str, digits: str = ".2g") -> list[str]:
@@ -287,9 +287,9 @@ def measured_table(results: dict[str, Any]) -> str:
             f"**{cell}**" if x is not None and x == least else cell
             for x, cell in zip(values.values(), cells, strict=True)
         ]
-        return [what, *bold, "not measured"]
+        return [what, *bold]
 
-    names = ("kinetree", "pinocchio", "mujoco", "drake")
+    names = ("kinetree", "pinocchio", "mujoco", "drake", "opensim")
 
     def timed(quantity: str, model: str, batch: int | None) -> dict[str, float | None]:
         found = {name: figures.time(model, quantity, batch, name) for name in names}

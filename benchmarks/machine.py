@@ -21,7 +21,10 @@ from kinetree.engine.lanes.blocks import lanes_at, stream
 from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import LANES
 
-PACKAGES = ("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "roboticstoolbox-python")
+PACKAGES = (
+    *("kinetree", "numpy", "numba", "llvmlite", "pin", "mujoco", "drake", "opensim"),
+    "roboticstoolbox-python",
+)
 CHAINS = 12  # independent sums: enough to keep two units with a latency of four or five cycles busy
 layout: Any = Layout
 FACTORS = layout(world=False, x=CHAINS, a=1, b=1)

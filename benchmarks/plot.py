@@ -13,7 +13,15 @@ from benchmarks.targets import Results
 
 BATCH = 1024
 COLOURS = {"kinetree": "black"} | {name: f"C{k}" for k, name in enumerate(PEERS)}
-SHOWN = ("pinocchio", "pinocchio parallel", "mujoco", "mujoco rollout", "drake", "robotics-toolbox")
+SHOWN = (
+    "pinocchio",
+    "pinocchio parallel",
+    "mujoco",
+    "mujoco rollout",
+    "drake",
+    "opensim",
+    "robotics-toolbox",
+)
 
 
 def save_ratio_plot(results: dict[str, Any], path: Path) -> None:

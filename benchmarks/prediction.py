@@ -9,7 +9,9 @@ import argparse
 import importlib.util
 import json
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,6 +25,7 @@ from benchmarks.measure import Say
 from benchmarks.peers import casadi_motion
 from benchmarks.prediction_tables import prediction_tables
 from benchmarks.terminal import rich_table
+from kinetree.engine.buffers import keep
 from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.refinement import events, refine
@@ -166,6 +169,21 @@ def predictions(names: tuple[str, ...], rounds: int, starts: int, say: Say) -> d
         "refined": [_refined(*row) for row in REFINED if row[0] in names],
         "starts": [_starts(*row[:2], starts) for row in REFINED if row[0] in names and starts > 1],
     }
+
+
+def predictions_apart(
+    names: tuple[str, ...], rounds: int, starts: int, kept: float, say: Say
+) -> dict[str, Any]:
+    """The same; where OpenSim took part, in a process of its own, since it brings another CasADi along."""
+    if importlib.util.find_spec("opensim") is None or not names:
+        return predictions(names, rounds, starts, say)
+    say("predictions, in a process of their own")
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=keep, initargs=(kept,)) as pool:
+        return pool.submit(predictions, names, rounds, starts, _silent).result()
+
+
+def _silent(_: str) -> None:
+    """Say nothing: another process has another clock."""
 
 
 def _case(case: Case, rounds: int) -> dict[str, Any]:

@@ -73,6 +73,10 @@ def _points(case: Case, plan: Plan) -> list[Point]:
     if (pinocchio_simulation := _peer("pinocchio_simulation")) is not None:
         for line in pinocchio_simulation.runners(case, plan.tolerances).values():
             found += curve(case, line, sharp)
+    for name in ("drake_simulation", "opensim_simulation"):
+        if (peer := _peer(name)) is not None:
+            for line in peer.runners(case, plan.tolerances).values():
+                found += curve(case, line, sharp)
     if (mujoco_simulation := _peer("mujoco_simulation")) is not None:
         filled = padded(case.mechanism)
         sharp = case.reference(filled)

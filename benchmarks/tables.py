@@ -21,6 +21,7 @@ PEERS = (
     "mujoco mj_rne",
     "mujoco rollout",
     "drake",
+    "opensim",
     "robotics-toolbox",
 )
 

@@ -36,16 +36,24 @@ def person(result: kt.Result) -> Page:
     return Page(panels, result.q.values[len(result.time) // 3], rows)
 
 
-def lifter(result: kt.Result) -> Page:
+STOOPS = {
+    "right_hip.flexion": "hip", "right_knee": "knee", "right_ankle.flexion": "ankle",
+    "lumbar.flexion": "lumbar", "right_elbow.flexion": "elbow",
+}  # fmt: skip
+TWISTS = {
+    "right_hip.flexion": "right hip", "left_hip.flexion": "left hip", "lumbar.bending": "lumbar, sideways",
+    "lumbar.rotation": "lumbar, rotation", "chest.rotation": "chest, rotation",
+}  # fmt: skip
+
+
+def twisting(result: kt.Result) -> Page:
+    """The same as of a lift in front, with what bends sideways and rotates."""
+    return lifter(result, TWISTS)
+
+
+def lifter(result: kt.Result, shown: dict[str, str] = STOOPS) -> Page:
     """Angles and torques of leg, back and arm, net forces in back and knees, the ground's push."""
-    names = (
-        "right_hip.flexion",
-        "right_knee",
-        "right_ankle.flexion",
-        "lumbar.flexion",
-        "right_elbow.flexion",
-    )
-    labels = ("hip", "knee", "ankle", "lumbar", "elbow")
+    names, labels = tuple(shown), tuple(shown.values())
     panels = [over_time(result, what, x, names, labels) for what, x in (("angles", "q"), ("torques", "tau"))]
     t, force = result.time.values, result["lifting_force"].values
     joints = [str(x) for x in result["lifting_joint"].values]
@@ -111,6 +119,8 @@ MORE: dict[str, Callable[[kt.Result], Page]] = {
     "walking_speed_step": person,
     "lifting": lifter,
     "lifting_one_hand": lifter,
+    "lifting_beside": twisting,
+    "lifting_cycle": lifter,
     "lifting_repeated": lifter,
     "quadruped_predicted_trot": gait,
     "planar_biped_jump": gait,

@@ -32,6 +32,8 @@ GOALS = {
             "walking",
             "lifting",
             "lifting_one_hand",
+            "lifting_beside",
+            "lifting_cycle",
             "lifting_repeated",
             "walking_speed_step",
             "walking_two_step",

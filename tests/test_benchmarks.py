@@ -1,6 +1,7 @@
 """The benchmarks run, and what they save has the shape that reports are made from. No speed is asserted."""
 
 import csv
+import importlib.util
 import json
 import re
 import subprocess
@@ -73,8 +74,41 @@ def test_peers_agree_or_are_left_out_with_a_reason(run):
     results = run[0]
     assert all(row["error"] < 1e-9 for row in results["agreement"])
     racing = {row["contestant"].split()[0] for row in results["timings"]}
-    for peer in ("pinocchio", "mujoco", "drake", "robotics-toolbox"):
+    for peer in ("pinocchio", "mujoco", "drake", "opensim", "robotics-toolbox"):
         assert (peer in racing) != (peer in results["left_out"])
+
+
+GRADIENTS = """
+from benchmarks.kinetree_calls import answers
+from benchmarks.mechanisms import arm
+from benchmarks.peers import relative_error
+from benchmarks.states import random_states
+from benchmarks.peers.{peer} import {maker} as Peer
+
+name, robot = "inverse dynamics gradients", arm()
+states = random_states(robot, 5)
+peer = Peer(robot, states)
+theirs = peer.answers([name]).get(name)
+if theirs is None:
+    theirs = peer.answer(name)
+pairs = zip(theirs, answers(robot, states, [name])[name], strict=True)
+print("WORST", max(relative_error(found, expected) for found, expected in pairs))
+"""
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize(
+    ("peer", "maker", "module", "most"),
+    [("drake", "Drake", "pydrake", 1e-9), ("opensim", "OpenSim", "opensim", 1e-8)],
+)
+def test_gradients_of_other_libraries_are_those_of_kinetree(peer, maker, module, most):
+    """By dual numbers and by central differences, in a process of its own: OpenSim brings another CasADi."""
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    command = [sys.executable, "-c", GRADIENTS.format(peer=peer, maker=maker)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split("WORST")[1]) < most
 
 
 def test_the_share_of_the_peak_is_a_share(run):

@@ -95,6 +95,7 @@ def _makers() -> Iterable[tuple[str, Maker]]:
     yield "pinocchio 1-DOF", _pinocchio_one_axis
     yield "mujoco", _mujoco
     yield "drake", _drake
+    yield "opensim", _opensim
     yield "robotics-toolbox", _toolbox
 
 
@@ -121,6 +122,12 @@ def _drake(mechanism: kt.Mechanism, states: States) -> Peer:
     from benchmarks.peers.drake import Drake
 
     return Drake(mechanism, states)
+
+
+def _opensim(mechanism: kt.Mechanism, states: States) -> Peer:
+    from benchmarks.peers.opensim import OpenSim
+
+    return OpenSim(mechanism, states)
 
 
 def _toolbox(mechanism: kt.Mechanism, states: States) -> Peer:

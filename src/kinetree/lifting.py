@@ -12,9 +12,23 @@ from kinetree.studies.lifting.cyclic import LiftCycle, cycle
 from kinetree.studies.lifting.lift import Lift, lift
 from kinetree.studies.lifting.problem import Lifter, lifter, lifting_problem
 from kinetree.studies.lifting.repeated import repeat
+from kinetree.studies.lifting.squat import SquatRow, SquatScore, squat_score
 from kinetree.studies.lifting.task import Lifting
 
-__all__ = ["Lift", "LiftCycle", "Lifter", "Lifting", "cycle", "lift", "lifter", "lifting_problem", "repeat"]
+__all__ = [
+    "Lift",
+    "LiftCycle",
+    "Lifter",
+    "Lifting",
+    "SquatRow",
+    "SquatScore",
+    "cycle",
+    "lift",
+    "lifter",
+    "lifting_problem",
+    "repeat",
+    "squat_score",
+]
 
 if not TYPE_CHECKING:  # a type checker knows the new names only
     __getattr__ = moved_names(__name__)

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.motion.problem.phases import PhasedProblem
+from kinetree.motion.terms import Boundary, PointVelocity
+from kinetree.studies.lifting import cyclic
 from kinetree.studies.lifting.checks import Course
 
 MASS, HEIGHT = 75.0, 1.75
@@ -125,6 +128,86 @@ def test_one_hand_is_solved_and_its_mirror_image_has_mirrored_torques():
     assert np.abs(own - other).max() < 0.05 * np.abs(own).max()
 
 
+def test_from_the_side_both_hands_stay_on_the_box_and_mirror_images_cost_the_same():
+    """The tree is rooted at the right foot and the right hand carries the box; neither may matter."""
+    left, right = (
+        kt.lifting.lift(beside=x, points=8, duration=1.3, box=3.0, shelf=0.7) for x in (45.0, -45.0)
+    )
+    assert left.passed and right.passed, f"{left}\n{right}"
+    assert left.prediction.objective == pytest.approx(right.prediction.objective, rel=2e-3)
+    own, other = left.course.column("left_elbow.flexion"), right.course.column("right_elbow.flexion")
+    assert np.abs(own - other).max() < 0.05 * np.abs(own).max()
+    R, p = left.course.poses["box"]
+    d = left.task.parts.shoulder
+    across = np.degrees(np.arctan2(-R[[0, -1], 0, 1], R[[0, -1], 1, 1]))  # from hand to hand, seen from above
+    assert across == pytest.approx([45.0, 0.0], abs=0.1)
+    hold = left.course.poses["left_forearm"]
+    hand = hold[1] + hold[0] @ left.lifter.left_hold
+    assert np.allclose(np.linalg.norm(hand - p, axis=1), 2.0 * d, atol=1e-3)
+
+
+def test_a_way_back_with_empty_hands_is_periodic_and_costs_less_than_with_rests(lifted):
+    found = kt.lifting.cycle(lifted, "return")
+    assert found.passed, str(found)
+    up, down = found.prediction.parts
+    for name in ("q", "qd", "qdd"):
+        first, last = getattr(up, name)[0], getattr(down, name)[-1]
+        assert np.allclose(first, last, atol=1e-3), name
+    assert np.abs(up.qd[0]).max() > 0.05  # the body does not stand still
+    points = found.ways[0].task.points
+    _, phases = cyclic._phases(lifted, "return", points)
+    first, last = phases.problems
+    moving = [x for x in found.ways[0].joints if not x.startswith("left")]
+    still = [Boundary(end, velocity=dict.fromkeys(moving, 0.0)) for end in ("start", "end")]
+    others = [
+        x for x in first.constraints if not isinstance(x, PointVelocity)
+    ]  # the box rests with the joints
+    rests = PhasedProblem(
+        [first.changed(constraints=[*others, *still]), last], phases.junctions, cycle=phases.cycle
+    )
+    slower = kt.motion.predict_phases(rests, start=cyclic._start(lifted, rests), tolerance=1e-3)
+    assert slower.solved_at_samples and found.prediction.objective < 0.998 * slower.objective
+    weight = [75.0 + 10.0, 75.0]
+    for course, part, mass in zip(found.courses, found.prediction.parts, weight, strict=True):
+        force = course.ground().force.sum(axis=1)
+        point = kt.center_of_mass(course.mechanism, part.q)
+        # momentum gained between the ends, by velocities of the centre of mass apart from dynamics
+        v = np.gradient(point, part.t, axis=0, edge_order=2)[[0, -1]]
+        gained = np.trapezoid(force + mass * course.mechanism.gravity, part.t, axis=0)
+        assert np.allclose(gained, mass * (v[1] - v[0]), atol=0.02 * mass)
+    twice = found.to_result(2)
+    assert float(twice.time.values[-1]) == pytest.approx(2.0 * found.prediction.duration)
+    assert twice.passed and set(twice["phase"].values.tolist()) == {1, 2}
+
+
+def test_with_the_box_in_the_hands_the_cheapest_way_down_is_the_way_up_run_backwards(lifted):
+    found = kt.lifting.cycle(lifted, "lower")
+    assert found.passed, str(found)
+    up, down = found.prediction.parts
+    s = np.linspace(0.0, 1.0, 21)
+    ways = up.at(s * up.duration)[0], down.at((1.0 - s) * down.duration)[0]
+    assert np.abs(ways[0] - ways[1]).max() < 2e-3
+    assert found.prediction.objective == pytest.approx(2.0 * lifted.prediction.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("given", "back", "message"),
+    [
+        (None, "lower", "needs a Lift"),
+        ("lift", "down", "unknown way back 'down'"),
+        ("hand", "lower", "symmetric"),
+    ],
+)
+def test_bad_cycles_are_refused(lifted, given, back, message):
+    from dataclasses import replace
+
+    one_hand = replace(lifted, lifter=replace(lifted.lifter, task=lifted.task.changed(hand="right")))
+    with pytest.raises(kt.errors.InputError, match=message):
+        kt.lifting.cycle({"lift": lifted, "hand": one_hand}.get(given), back)
+    with pytest.raises(kt.errors.InputError, match="repetitions"):
+        kt.lifting.cycle(lifted).to_result(0)
+
+
 def test_whole_time_of_repetitions_and_torques_on_the_way_down(lifted):
     result = kt.lifting.repeat(lifted, 2, rest=0.25)
     T = lifted.prediction.duration
@@ -195,6 +278,35 @@ def test_measured_squat_is_in_the_range_of_a_squatting_lift():
         assert abs(mine - mean) < 2.0 * deviation + 10.0, f"{joint} {mine:.0f}, measured {mean:.0f}"
 
 
+def test_score_beside_squats_has_ranges_and_moments_of_the_motion_itself(lifted, tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from kinetree.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    score = kt.lifting.squat_score(lifted.to_result())
+    hip = score["hip_flexion"]
+    q = np.degrees(lifted.course.q[:, lifted.lifter.mechanism.joint_index("left_hip.flexion")])
+    assert (hip.least, hip.largest) == pytest.approx((q.min(), q.max()), abs=1e-6)
+    assert (hip.least_measured, hip.largest_measured, hip.sd) == pytest.approx(
+        (17.916, 106.77, 6.454), abs=1e-3
+    )
+    assert hip.away == pytest.approx((hip.largest - 106.77) / 6.454, abs=1e-3)
+    weight = score["ground_force"]
+    assert 0.8 < weight.least < (MASS + 10.0) / MASS < weight.largest  # it accelerates person and box
+    assert score.forces["back"] == pytest.approx(lifted.joint_forces["back"].max())
+    lifted.to_result().save("lift.nc")
+    for command in (["validate", "lift", "lift.nc"], ["validate", "lift", "lift.nc", "--output", "lift.csv"]):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0 and "knee flexion" in done.output, done.output
+    assert (tmp_path / "lift_lift.json").exists()
+    assert (tmp_path / "lift.csv").read_text().splitlines()[1].startswith("hip_flexion,")
+    with pytest.raises(kt.errors.InputError, match="needs a result of lifting"):
+        kt.lifting.squat_score(kt.run("two_link_minimum_time"))
+    with pytest.raises(kt.errors.InputError, match="has no 'toe'"):
+        score["toe"]
+
+
 def test_what_cannot_be_lifted_names_what_stands_in_the_way():
     found = kt.lifting.lift(box=45.0, solver="interior", max_iterations=60)
     assert not found.solved and not found.passed
@@ -223,6 +335,8 @@ def test_what_cannot_be_lifted_names_what_stands_in_the_way():
         ({"strength": {"knee": -1.0}}, "must be positive"),
         ({"time": 0.0, "effort": 0.0}, "nothing to minimize"),
         ({"sex": "robot"}, "unknown sex"),
+        ({"beside": 120.0}, "beside must be from -90 to 90"),
+        ({"beside": 30.0, "hand": "left"}, "beside is for both hands"),
     ],
 )
 def test_bad_input_is_refused_before_any_search(changes, message):

@@ -20,7 +20,7 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "plot": ("results", "Draw a result over time into a picture file."),
         "report": ("report", "Write a result as a page with animation, curves and tables."),
         "compare": ("results", "Show how two results differ: a table, a picture or a page."),
-        "validate": ("validate", "Compare a result with measured human gait."),
+        "validate": ("validate", "Compare a result with measured human gait or squats."),
         "show": ("show", "Show a mechanism or a result in the browser."),
         "export": ("export", "Export a result: table, movie, OpenSim files, mechanism."),
     },

@@ -26,9 +26,9 @@ SCORES = (".json", ".csv")
 
 @validate_app.callback()
 def validate() -> None:
-    """Compare a result with measured human gait.
+    """Compare a result with measured human gait or squats.
 
-    Example: kinetree validate gait walk.nc
+    Example: kinetree validate gait walk.nc; kinetree validate lift lifting.nc
     """
 
 
@@ -104,6 +104,60 @@ def validate_gait(
                 say(f"Wrote {file}")
 
 
+@validate_app.command("lift")
+def validate_lift(
+    result: ResultFile,
+    output: Annotated[
+        Path | None, output_option("Scores to write: .json or .csv; RESULT_lift.json unless given.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put a result of lifting beside people who squat without a box.
+
+    Least and largest angles of hip, knee, ankle and spine, moments and the ground's force, with how many
+    standard deviations of people the largest ones are from the mean squat; the largest net forces in back
+    and knees, which were not measured.
+
+    Example: kinetree validate lift lifting.nc --output lift.csv
+    """
+    from kinetree.report.output import check_output
+
+    path = Path(f"{result.stem}_lift.json") if output is None else output
+    again = output is None and _own_lift(path)
+    if path.suffix.lower() not in SCORES:
+        raise FileError(f"{path}: scores can be written as {' or '.join(SCORES)}")
+    check_output([] if again else [path], force)
+
+    from kinetree.formats.files import write_text
+    from kinetree.report.terminal_gait import squat_report
+    from kinetree.studies.lifting.squat import squat_score
+
+    lifted = read_result(result)
+    score = squat_score(lifted)
+    stated = score.as_dict()
+    text = json.dumps(stated, indent=2) + "\n"
+    if path.suffix.lower() == ".csv":
+        text = _rows_csv(stated["quantities"])
+    write_text(path, text, force or again)
+    _warn_of_failed(lifted)
+    if as_json:
+        typer.echo(json.dumps(stated))
+    elif not quiet:
+        console().print(squat_report(score))
+        say(f"Wrote {path}")
+
+
+def _own_lift(path: Path) -> bool:
+    """Whether a file has nothing but a score of a lift, as this command writes it."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and set(found) == {"source", "quantities", "forces"}
+
+
 def _warn_of_failed(result: Result) -> None:
     """A result that failed its own checks may look human, and is no walk all the same."""
     failed = [name for name, check in result.audit.items() if not check.passed]
@@ -142,8 +196,12 @@ def _draw(cycle: Any, data: str, path: Path) -> None:
 
 def _csv(scores: dict[str, Any]) -> str:
     """One row for each data set and curve."""
+    return _rows_csv([{"data": name, **row} for name, score in scores.items() for row in score["curves"]])
+
+
+def _rows_csv(rows: list[dict[str, Any]]) -> str:
+    """One line for each row, below the names of its columns."""
     text = StringIO()
-    rows = [{"data": name, **row} for name, score in scores.items() for row in score["curves"]]
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

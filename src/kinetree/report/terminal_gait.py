@@ -1,4 +1,4 @@
-"""Scores of a gait for the terminal."""
+"""Scores of a gait and of a lift for the terminal."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.text import Text
 from kinetree.report.terminal import NAME, QUIET, plain_table
 from kinetree.studies.gait.curves import ALL
 from kinetree.studies.gait.score import CurveScore, GaitScore
+from kinetree.studies.lifting.squat import SquatScore
 
 GOOD, BAD = "green", "red"
 
@@ -50,6 +51,29 @@ def score_report(score: GaitScore) -> Group:
     else:
         parts.append(Text(text, style=GOOD))
     return Group(*parts)  # type: ignore[arg-type]
+
+
+def squat_report(score: SquatScore) -> Group:
+    """A lift beside the measured squat: least and largest values, and the forces in back and knees."""
+    table = plain_table("quantity", "lift", "squat, mean", "range", "SD away")
+    for row in score.rows:
+        digits = 0 if row.unit == "deg" else 2
+        cells = (
+            f"{row.least:.{digits}f} to {row.largest:.{digits}f}",
+            f"{row.least_measured:.{digits}f} to {row.largest_measured:.{digits}f}",
+            f"x{row.ratio:.2f}",
+        )
+        away = Text(f"{row.away:+.1f}", style=GOOD if row.within else BAD)
+        table.add_row(Text(f"{row.title} ({row.unit})", style=NAME), *map(Text, cells), away)
+    for column in table.columns:
+        column.no_wrap = True
+    forces = ", ".join(f"{name.replace('_', ' ')} {x:.0f} N" for name, x in score.forces.items())
+    return Group(
+        Text(score.source, style=NAME),
+        table,
+        Text(f"largest net forces: {forces} (not measured)"),
+        Text("SD away: the largest value, in standard deviations of people. Legs are averaged.", style=QUIET),
+    )
 
 
 def _at(value: float, percent: float) -> str:

@@ -19,7 +19,9 @@ def lifting_lines(name: str, model: str, duration: float | None = None) -> list[
         raise InputError(
             f"a lift is by the zoo's '{PERSON}', of any sex, height and mass, got the model '{model}'"
         )
-    timed = "# duration = 1.5  # s; default what is best" if duration is None else f"duration = {duration:g}  # s"
+    timed = (
+        "# duration = 1.5  # s; default what is best" if duration is None else f"duration = {duration:g}  # s"
+    )
     return [
         f"# {name}: how someone best lifts a box from the floor to a shelf.",
         "# SI units; angles in degrees. Every key: kinetree schema --study",

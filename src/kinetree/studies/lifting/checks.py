@@ -204,31 +204,41 @@ def _box(who: Lifter, course: Course) -> dict[str, Check]:
         "ends": Check.within(off, PLACED, "m", "the box starts and ends at the given positions"),
         "level": Check.within(tilt, allowed, "rad", "the box stays level"),
         "floor_and_shelf": Check.within(
-            _into_shelf(who, middle), MEETS, "m", "the box touches neither floor nor shelf"
+            _into_shelf(who, middle, R), MEETS, "m", "the box touches neither floor nor shelf"
         ),
         "limbs": Check.within(
-            _into_limbs(who, course, middle), MEETS, "m", "the box touches neither legs nor trunk"
+            (_into_limbs_at_any_angle if task.twisted else _into_limbs)(who, course, middle),
+            MEETS,
+            "m",
+            "the box touches neither legs nor trunk",
         ),
     }
-    if task.symmetric:
+    if task.two_handed:
         found["hands"] = _hands(who, course)
     return found
 
 
 def _hands(who: Lifter, course: Course) -> Check:
     """Both hands hold the box: the left one where the mirror image of the right one is."""
-    parts = who.task.parts
-    hold = np.array([0.0, 0.0, -parts["left_forearm"].length - parts["left_hand"].length])
+    hold = who.left_hold
+    if who.task.twisted:
+        R, p = course.poses["left_forearm"]
+        turn, origin = course.poses[BOX]
+        off = p + R @ hold - origin - turn @ np.array([0.0, 2.0 * who.lateral, 0.0])
+        return Check.within(float(np.abs(off).max()), PLACED, "m", "both hands stay on the box")
     places = [p + R @ hold for R, p in (course.poses[f"{side}_forearm"] for side in ("right", "left"))]
     apart = float(np.abs(places[0] * [1.0, -1.0, 1.0] - places[1]).max())
     return Check.within(apart, 1e-9, "m", "both hands stay on the box")
 
 
-def _into_shelf(who: Lifter, middle: Array) -> float:
+def _into_shelf(who: Lifter, middle: Array, turn: Array) -> float:
     """How deep the box, as a level rectangle in the sagittal plane, is in the floor or in the shelf (m)."""
     task = who.task
     bottom = middle[:, 2] - task.grip
-    front = middle[:, 0] + 0.5 * task.depth
+    reach = np.full(len(middle), task.depth)
+    if task.twisted:
+        reach = np.abs(turn[:, 0, 0]) * task.depth + np.abs(turn[:, 0, 1]) * task.wide
+    front = middle[:, 0] + 0.5 * reach
     floor = float(np.maximum(-bottom, 0.0).max())
     edge = who.tips + task.from_toes
     depth = np.minimum(np.maximum(task.shelf - bottom, 0.0), np.maximum(front - edge, 0.0))
@@ -248,6 +258,21 @@ def _into_limbs(who: Lifter, course: Course, middle: Array) -> float:
             point = (1.0 - share) * places[begin] + share * places[end]
             away = np.maximum(np.abs(point[:, [0, 2]] - center) - half, 0.0)
             worst = max(worst, float((radius - np.linalg.norm(away, axis=1)).max()))
+    return worst
+
+
+def _into_limbs_at_any_angle(who: Lifter, course: Course, middle: Array) -> float:
+    """How deep legs and trunk, as capsules, are in the box, whichever way it points (m)."""
+    task, places, worst = who.task, course.places(), 0.0
+    half = 0.5 * np.array([task.depth, task.wide, task.tall])
+    turn = course.poses[BOX][0]
+    center = middle + turn @ np.array([0.0, 0.0, 0.5 * task.tall - task.grip])
+    for (begin, end), radius in LIMBS.items():
+        for share in np.linspace(0.0, 1.0, SLICES):
+            point = (1.0 - share) * places[begin] + share * places[end]
+            own = np.einsum("mji,mj->mi", turn, point - center)
+            away = np.linalg.norm(np.maximum(np.abs(own) - half, 0.0), axis=1)
+            worst = max(worst, float((radius - away).max()))
     return worst
 
 

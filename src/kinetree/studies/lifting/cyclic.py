@@ -66,10 +66,12 @@ class LiftCycle(Verified):
         return {name: np.concatenate([up[name], down[name]]) for name in up}
 
     def to_result(self, repetitions: int = 1) -> Result:
-        """So many cycles as one result, with what :meth:`Lift.to_result` has; ``phase`` is 1 up and 2 back."""
+        """So many cycles as one result, with what that of a lift has; ``phase`` is 1 up and 2 back."""
         checked_count(repetitions)
         up, down = (course.ground() for course in self.courses)
-        both = (np.concatenate([getattr(x, name) for x in (up, down)]) for name in ("force", "point", "moment"))
+        both = (
+            np.concatenate([getattr(x, name) for x in (up, down)]) for name in ("force", "point", "moment")
+        )
         force, point, moment = both
         settings = asdict(self.ways[0].task) | {"cycle": self.back, "repetitions": repetitions}
         found = with_ground(
@@ -138,7 +140,7 @@ def _check(lift: Any, back: Any, simulated: Any) -> None:
     if not isinstance(simulated, bool):
         raise InputError(f"cycle: simulated must be true or false, got {shown(simulated)}")
     if not lift.task.symmetric:
-        raise InputError(f"cycle: lifts with both hands can be cyclic, got one with the {lift.task.hand} hand")
+        raise InputError(f"cycle: only lifts that are symmetric can be cyclic, got {described(lift.task)}")
     if not lift.solved:
         raise InputError(f"cycle needs a lift that was found, got {lift!r}")
 
@@ -205,6 +207,4 @@ def _tiled(result: Result, count: int) -> Result:
         name: x._replace(values=again(x.values)) if x.dims[:1] == ("time",) else x
         for name, x in numbers.items()
     }
-    return replace(
-        result, dataset=labelled_dataset(known | {"time": time._replace(values=times)}, variables)
-    )
+    return replace(result, dataset=labelled_dataset(known | {"time": time._replace(values=times)}, variables))

@@ -170,7 +170,7 @@ def lift(
 
 def _from_both_hands(task: Lifting, who: Lifter, search: dict[str, Any]) -> tuple[Array, Array]:
     """Times (m,) and positions (m, n) of the lift by both hands, which one with one hand begins with."""
-    symmetric = task.changed(hand="both", strength={})
+    symmetric = task.changed(hand="both", beside=0.0, strength={})
     both = predict(lifting_problem(symmetric), tolerance=ROUGH, **{**search, "starts": 1})
     q = np.zeros((len(both.t), who.mechanism.n_dof))
     theirs = both.problem.mechanism

@@ -23,7 +23,7 @@ from kinetree.model.human.strength import constant_torques, scaled_torques
 from kinetree.model.inertia import Inertia
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.model.zoo.human import human
+from kinetree.model.zoo.human import BEHIND_ANKLE, human
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import (
     Boundary,
@@ -64,7 +64,13 @@ TRUNK = {  # what adds up to the forward lean of the chest
     "right_ankle.flexion": 1.0, "right_knee": -1.0, "right_hip.flexion": 1.0, "lumbar.flexion": 1.0,
     "waist.flexion": 1.0, "chest.flexion": 1.0,
 }  # fmt: skip
+CAPSULES = (  # from the joint of a body to that of the next, with a half thickness (m)
+    ("right_shank", "right_thigh", KNEE), ("right_thigh", "pelvis", KNEE), ("left_thigh", "left_shank", KNEE),
+    ("left_shank", "left_foot", KNEE), ("lumbar", "waist", BELLY), ("waist", "chest", BELLY),
+)  # fmt: skip
 LIFT, UP, DOWN = "lift", "up", "down"  # a lift by itself, or what a cycle is made of
+CORNER = 1.5  # instants for which a box is both before the shelf and above it, so that it cuts no corner
+SLACK = 5e-4  # m, of the left hand on the box where both sides do not move alike
 STRONG_GRIP = 200.0  # N m, of hands about the box
 
 
@@ -155,20 +161,44 @@ class Lifter:
     def ends(self) -> tuple[Array, Array]:
         """Where the hold of the box is at first and at last, in the world (3,) each (m)."""
         task = self.task
-        y = 0.0 if task.symmetric else (-task.aside if task.hand == "right" else task.aside)
+        y = 0.0 if task.two_handed else (-task.aside if task.hand == "right" else task.aside)
         floor = np.array([self.tips + task.gap + 0.5 * task.depth, y, task.grip])
+        if task.twisted:  # about the vertical between the ankles
+            (c, sine), ankle = self.facing, BEHIND_ANKLE * task.parts.scale
+            ahead = floor[0] - ankle
+            floor[:2] = ankle + c * ahead, sine * ahead
         shelf = np.array([self.tips + task.from_toes + task.onto, y, task.shelf + task.grip])
         return (shelf, floor) if self.part == DOWN else (floor, shelf)
 
     @property
+    def facing(self) -> tuple[float, float]:
+        """Cosine and sine of the direction in which the box stands at first."""
+        angle = np.radians(self.task.beside)
+        return float(np.cos(angle)), float(np.sin(angle))
+
+    @property
     def lateral(self) -> float:
         """y of the middle of the box in its own frame, whose origin is the hold of the hand (m)."""
-        return float(self.task.parts.shoulder) if self.task.symmetric else 0.0
+        return float(self.task.parts.shoulder) if self.task.two_handed else 0.0
+
+    @property
+    def left_hold(self) -> Array:
+        """Where the left hand holds, in the frame of its forearm (3,) (m)."""
+        parts = self.task.parts
+        return np.array([0.0, 0.0, -parts["left_forearm"].length - GRIP * parts["left_hand"].length])
 
     @property
     def middle(self) -> Array:
         """Middle of the box in its own frame (3,) (m)."""
         return np.array([0.0, self.lateral, 0.5 * self.task.tall - self.task.grip])
+
+    def capsules(self) -> list[tuple[str, Array, float]]:
+        """What the box keeps away from: bodies, where their capsules end (3,) and radii (m)."""
+        poses, found = forward_kinematics(self.mechanism, np.zeros(self.mechanism.n_dof)), []
+        for body, after, radius in CAPSULES:
+            R, p = poses[body]
+            found.append((body, np.asarray(R.T @ (poses[after][1] - p)), radius))
+        return [*found, ("chest", self.neck, CHEST)]
 
     @property
     def neck(self) -> Array:
@@ -203,6 +233,8 @@ def _still(name: str, task: Lifting) -> bool:
         return True
     if task.symmetric:
         return base.endswith(SIDEWAYS)
+    if task.twisted:
+        return base in ONE_HANDED
     idle = side not in ("", task.hand)
     return base in ONE_HANDED or (idle and f"idle.{base}" in ONE_HANDED)
 
@@ -214,8 +246,8 @@ def _with_box(person: Mechanism, task: Lifting) -> Mechanism:
     parts = task.parts
     hold = np.array([0.0, 0.0, -parts[f"{side}_forearm"].length - GRIP * parts[f"{side}_hand"].length])
     size = np.array([task.depth, task.wide, task.tall])
-    share = 0.5 if task.symmetric else 1.0
-    y = parts.shoulder if task.symmetric else 0.0
+    share = 0.5 if task.two_handed else 1.0
+    y = parts.shoulder if task.two_handed else 0.0
     middle = np.array([0.0, y, 0.5 * task.tall - task.grip])
     solid = Inertia.box(max(share * task.box, 1e-3), size)
     center = middle * [1.0, 0.0, 1.0]  # both hands carry alike: half of it in the plane of each arm
@@ -223,6 +255,10 @@ def _with_box(person: Mechanism, task: Lifting) -> Mechanism:
     shape = Shape("box", size, Placement.at(middle))
     if task.symmetric:
         swivel = Joint.of_kind(BOX, "revolute", axes=[(0.0, 1.0, 0.0)], effort_limit=STRONG_GRIP)
+    elif task.twisted:
+        swivel = Joint.of_kind(
+            BOX, "spherical", sequence="YXZ", labels=("pitch", "roll", "yaw"), effort_limit=STRONG_GRIP
+        )
     else:
         swivel = Joint.of_kind(
             BOX,
@@ -232,7 +268,7 @@ def _with_box(person: Mechanism, task: Lifting) -> Mechanism:
             effort_limit=STRONG_GRIP,
         )
     links = list(person.links)
-    if task.symmetric and task.box:
+    if task.two_handed and task.box:
         other = np.array([0.0, 0.0, hold[2]])
         half = Inertia(share * task.box, other, 1e-6 * np.eye(3))
         links = [_loaded(link, half) if link.body.name == "left_forearm" else link for link in links]
@@ -313,6 +349,41 @@ def knees(task: Lifting) -> tuple[str, ...]:
 
 
 def _box(task: Lifting, who: Lifter) -> list[Constraint]:
+    """How the box goes, whichever way it is held."""
+    return _box_beside(task, who) if task.twisted else _box_ahead(task, who)
+
+
+def _box_beside(task: Lifting, who: Lifter) -> list[Constraint]:
+    """From the floor at one side to the shelf, past legs and trunk, over the edge of the shelf."""
+    s = np.linspace(0.0, 1.0, 3 * task.points + 1)[1:-1]
+    before = s < task.inside
+    after = s >= task.inside - CORNER * (s[1] - s[0])
+    edge, c, inf = who.tips + task.from_toes, task.clearance, np.inf
+    size, hold = np.array([task.depth, task.wide, task.tall]), np.array([0.0, who.lateral, 0.0])
+    low, above, high = (
+        np.full((int(x.sum()), 3), side * inf) for x, side in ((before, -1), (after, -1), (before, 1))
+    )
+    low[:, 2] = task.grip + c * np.minimum(1.0, 8.0 * s[before])
+    above[:, 2] = task.shelf + task.grip + c * np.minimum(1.0, 8.0 * (1.0 - s[after]))
+    high[:, 0] = edge - c
+    found: list[Constraint] = [
+        PointPosition(BOX, lower=low, upper=np.full(low.shape, inf), point=hold, axes="z", at=s[before]),
+        PointPosition(BOX, lower=above, upper=np.full(above.shape, inf), point=hold, axes="z", at=s[after]),
+    ]
+    for side in (-0.5, 0.5):  # front corners before the shelf
+        corner = np.array([0.5 * task.depth, who.lateral + side * task.wide, 0.0])
+        free = np.full(high.shape, -inf)
+        found.append(PointPosition(BOX, lower=free, upper=high, point=corner, axes="x", at=s[before]))
+    for end, place, (cosine, sine) in zip(("start", "end"), who.ends, (who.facing, (1.0, 0.0)), strict=True):
+        found.append(PointPosition(BOX, place, point=hold, axes="xyz", at=end))
+        right = place + who.lateral * np.array([sine, -cosine, 0.0])
+        found.append(PointPosition(BOX, right, axes="x" if cosine > abs(sine) else "y", at=end))
+    for body, tip, radius in who.capsules():
+        found.append(KeepOutBox(body, who.middle, size, end=tip, radius=radius, of=BOX))
+    return found
+
+
+def _box_ahead(task: Lifting, who: Lifter) -> list[Constraint]:
     """From the floor to the shelf, past knees and trunk, over the edge of the shelf."""
     first, last = who.ends
     axes = "xz" if task.symmetric else "xyz"
@@ -365,11 +436,21 @@ def _sides(task: Lifting, who: Lifter) -> list[Constraint]:
     names = ("left_heel", "left_ball_medial", "left_ball_lateral")
     place = {name: np.append(xy, 0.0) for name, xy in zip(names, who.soles["left_foot"][:3], strict=True)}
     s = np.linspace(0.0, 1.0, task.points + 1)
-    held = [
+    held: list[Constraint] = [
         PointPosition(points[name].body, place[name], point=points[name].position, axes=axes, at=s)
         for name, axes in zip(names, ("xyz", "yz", "z"), strict=True)
     ]
     upright = RelativePosition(
         BOX, BOX, point=(0, 0, 1), lower=(-LEVEL, -LEVEL, 0), upper=(LEVEL, LEVEL, 0), axes="xy"
     )
+    if task.twisted:
+        held.append(_left_hand(task, who, np.linspace(0.0, 1.0, 2 * task.points + 1)))
     return [*held, upright, JointLimits(-TURNED, TURNED, who.swivels, at="points")]
+
+
+def _left_hand(task: Lifting, who: Lifter, at: Array) -> Constraint:
+    """It holds the box where the mirror image of the right one is."""
+    across, slack = (0.0, 2.0 * who.lateral, 0.0), np.full(3, SLACK)
+    return RelativePosition(
+        "left_forearm", BOX, point=who.left_hold, of_point=across, lower=-slack, upper=slack, at=at
+    )

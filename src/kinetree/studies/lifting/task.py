@@ -22,6 +22,7 @@ NOT_NEGATIVE = (
     "box", "gap", "onto", "aside", "margin", "time", "effort", "acceleration", "posture", "clearance",
 )  # fmt: skip
 MOST_POINTS = 60
+SIDE = 90.0  # degrees: further to the side no one gets without a step
 BEYOND = 0.02  # m, by which a shelf begins beyond the box unless said otherwise
 
 
@@ -34,7 +35,8 @@ class Lifting:
     handle on its top. It stands on the floor ``gap`` before the tips of the toes, one-handed ``aside`` of the
     middle towards that hand, and comes to stand on a ``shelf`` of that height: ``edge`` is how far before the
     toes the shelf begins (None: just beyond the box), ``onto`` how far beyond its edge the middle of the box
-    comes. Feet stay flat; ``margin`` is kept from the edge of what they stand on.
+    comes. With both hands it may stand to one side, ``beside`` degrees from straight ahead (left is positive)
+    and rotated towards who lifts. Feet stay flat; ``margin`` is kept from the edge of what they stand on.
 
     ``duration``: of the lift; None seeks it. The objective is effort, the integral of (torque / strength)^2,
     weighed by ``effort``, plus ``time`` times the duration, plus a little of accelerations and ``posture``.
@@ -61,6 +63,7 @@ class Lifting:
     edge: float | None = None
     onto: float = 0.05
     aside: float = 0.15
+    beside: float = 0.0
     duration: float | None = None
     time: float = 0.3
     effort: float = 1.0
@@ -85,12 +88,22 @@ class Lifting:
     @property
     def symmetric(self) -> bool:
         """Whether both sides move alike."""
+        return self.two_handed and self.beside == 0.0
+
+    @property
+    def two_handed(self) -> bool:
+        """Whether both hands hold the box."""
         return self.hand == "both"
+
+    @property
+    def twisted(self) -> bool:
+        """Whether both hands bring the box from one side to the front."""
+        return self.two_handed and not self.symmetric
 
     @property
     def sides(self) -> tuple[str, ...]:
         """Sides whose hands hold the box."""
-        return ("right", "left") if self.symmetric else (self.hand,)
+        return ("right", "left") if self.two_handed else (self.hand,)
 
     @property
     def parts(self) -> Proportions:
@@ -100,7 +113,7 @@ class Lifting:
     @property
     def grip(self) -> float:
         """Height of the hands above the bottom of the box (m)."""
-        return 0.5 * self.tall if self.symmetric else self.tall
+        return 0.5 * self.tall if self.two_handed else self.tall
 
     @property
     def arm(self) -> float:
@@ -115,7 +128,18 @@ class Lifting:
     @property
     def from_toes(self) -> float:
         """How far before the toes the shelf begins (m)."""
-        return self.gap + self.depth + BEYOND if self.edge is None else self.edge
+        if self.edge is not None:
+            return self.edge
+        return max(self.ahead, self.gap + self.depth) + BEYOND
+
+    @property
+    def ahead(self) -> float:
+        """How far before the toes the box on the floor reaches (m)."""
+        if not self.beside:
+            return self.gap + self.depth
+        c, s = np.cos(np.radians(self.beside)), abs(np.sin(np.radians(self.beside)))
+        middle = c * (self.foot + self.gap + 0.5 * self.depth)
+        return float(middle + 0.5 * (c * self.depth + s * self.wide) - self.foot)
 
     @property
     def shoulder(self) -> float:
@@ -159,6 +183,16 @@ class Lifting:
             value = getattr(self, name)
             if value is not None and value <= 0.0:
                 raise InputError(f"lifting: {name} must be positive, got {value:g}")
+        if abs(self.beside) > SIDE:
+            raise InputError(
+                f"lifting: beside must be from -{SIDE:g} to {SIDE:g} degrees on feet that do not step, got "
+                f"{self.beside:g}"
+            )
+        if self.beside and not self.two_handed:
+            raise InputError(
+                f"lifting: beside is for both hands, got {self.beside:g} degrees with the {self.hand} hand; "
+                "aside says where its box stands"
+            )
         if not 0.2 <= self.inside <= 0.95:
             raise InputError(f"lifting: inside must be from 0.2 to 0.95 of the lift, got {self.inside:g}")
         if not 5 <= self.points <= MOST_POINTS:
@@ -184,11 +218,11 @@ class Lifting:
                 f"of {self.height:g} m bring this box up to {highest:.2f} m at most"
             )
         furthest = self.shoulder - self.parts.ankle + self.arm
-        if self.from_toes < self.gap + self.depth + self.clearance:
-            least = self.gap + self.depth + self.clearance
+        if self.from_toes < self.ahead + self.clearance:
+            least = self.ahead + self.clearance
             raise InputError(
                 f"lifting: the box would stand under the shelf, which begins {self.from_toes:g} m ahead of "
-                f"the toes; edge must be at least gap + depth + clearance, {least:g} m"
+                f"the toes; edge must be at least {least:g} m"
             )
         far = self.foot + self.from_toes + self.onto
         if np.hypot(far, self.shelf + self.grip - self.parts.ankle) > furthest:
@@ -206,5 +240,11 @@ class Lifting:
 
 def described(task: Lifting) -> str:
     """One line: what is lifted, by whom, where to."""
-    hands = "both hands" if task.symmetric else f"the {task.hand} hand"
-    return f"{task.box:g} kg with {hands} to {task.shelf:g} m, {task.sex} {task.height:g} m {task.mass:g} kg"
+    hands = "both hands" if task.two_handed else f"the {task.hand} hand"
+    side = (
+        f" from {abs(task.beside):g} degrees {'left' if task.beside > 0.0 else 'right'}"
+        if task.beside
+        else ""
+    )
+    who = f"{task.sex} {task.height:g} m {task.mass:g} kg"
+    return f"{task.box:g} kg with {hands}{side} to {task.shelf:g} m, {who}"

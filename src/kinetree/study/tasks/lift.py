@@ -42,6 +42,9 @@ class LiftTable(Table):
     aside: Number = Field(
         0.15, description="With one hand: sideways distance from the midline to the box (m)."
     )
+    beside: Number = Field(
+        0.0, description="With both hands: direction of the box from straight ahead (degrees, left +)."
+    )
     duration: Positive | None = Field(None, description="Duration of the lift (s; default optimal).")
     time: Number = Field(0.3, description="Weight of the duration in the objective (1/s).")
     effort: Number = Field(1.0, description="Weight of the squared torques over their limits (1/s).")
@@ -77,7 +80,7 @@ class LiftTable(Table):
 def prepare(work: Assignment) -> Work:
     """The problem of one lift, made and checked before any search."""
     from kinetree.studies.lifting.problem import lifter
-    from kinetree.studies.lifting.task import Lifting
+    from kinetree.studies.lifting.task import Lifting, described
 
     table = work.tables.lift or LiftTable.model_validate({})
     asked: dict[str, Any] = {x: y for x, y in dict(table).items() if x not in SEARCH + AGAIN}
@@ -91,7 +94,7 @@ def prepare(work: Assignment) -> Work:
         if table.cycle is not None and table.rest:
             raise InputError(f"a cycle goes on without a rest, got rest = {table.rest:g} s")
         if table.cycle is not None and not task.symmetric:
-            raise InputError(f"lifts with both hands can be cyclic, got hand = '{task.hand}'")
+            raise InputError(f"only lifts that are symmetric can be cyclic, got {described(task)}")
 
     def run() -> Result:
         from kinetree.studies.lifting.cyclic import cycle
