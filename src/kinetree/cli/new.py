@@ -37,7 +37,7 @@ def new(
         str | None,
         typer.Option(
             help="Mechanism: arm, pendulum, cart, dh, legged, biped, planar_biped, quadruped, hexapod. "
-            "Study: simulate, inverse, control, predict, stand, walk, gait, lift; default: NAME, if it is one.",
+            "Study: simulate, inverse, control, predict, stand, walk, gait, lift; default: NAME if known.",
             metavar="NAME",
             autocompletion=complete_template,
         ),
