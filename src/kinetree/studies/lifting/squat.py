@@ -77,7 +77,7 @@ class SquatScore:
 
 
 def squat_score(lifted: Result) -> SquatScore:
-    """A result of lifting beside people who squat without a box; see :func:`kinetree.gait_analysis.measured_squat`.
+    """A result of lifting beside people who squat without a box (`kinetree.gait_analysis.measured_squat`).
 
     >>> import kinetree as kt
     >>> score = kt.lifting.squat_score(kt.lifting.lift(box=1.0, shelf=0.7, lean=60.0).to_result())
