@@ -111,3 +111,35 @@ def test_errors_of_the_library_itself_are_not_hidden(monkeypatch):
     for ask in (kt.inverse_dynamics, kt.forward_dynamics, kt.inverse_dynamics_derivatives):
         with pytest.raises(AttributeError, match=r"fault of ours|attribute of a Mechanism 'tree'"):
             ask(broken, [0.0] * 2, [0.0] * 2, [0.0] * 2)
+
+
+GRIPPER, BIPED = kt.zoo.gripper(), kt.zoo.planar_biped()
+
+
+@pytest.mark.parametrize(
+    ("call", "wrong", "meant"),
+    [
+        (lambda: kt.simulate(GRIPPER, np.zeros(4), duraton=1.0), "duraton", "duration"),
+        (lambda: kt.simulation.Simulator(GRIPPER, 0.1, contoller=None), "contoller", "controller"),
+        (lambda: kt.simulation.Settings(rtoll=1e-6), "rtoll", "rtol"),
+        (lambda: kt.zoo.by_name("chain", m=3), "m", "n"),
+        (lambda: kt.gaits.gait(BIPED, sped=0.3), "sped", "speed"),
+        (lambda: kt.gaits.jump(BIPED, tolerence=1e-3), "tolerence", "tolerance"),
+        (lambda: kt.lifting.lift(bx=3.0), "bx", "box"),
+        (lambda: kt.walking.walk(sped=1.2), "sped", "speed"),
+        (lambda: kt.run("gripper_free_fall", studdy={"duration": 1.0}), "studdy", "study"),
+        (
+            lambda: kt.sweep("gripper_free_fall", {"study.duration": [0.1, 0.2]}, wrkers=1),
+            "wrkers",
+            "workers",
+        ),
+        (lambda: kt.Problem(GRIPPER, objectives=()), "objectives", "objective"),
+        (lambda: kt.model.Mimic("a", multipler=2.0), "multipler", "multiplier"),
+    ],
+)
+def test_keywords_that_no_function_has_are_named(call, wrong, meant):
+    """Those that functions collect are not swallowed; Python refuses the others, and suggests since 3.13."""
+    with pytest.raises((kt.KinetreeError, TypeError)) as stop:
+        call()
+    assert wrong in str(stop.value)
+    assert not isinstance(stop.value, kt.KinetreeError) or meant in str(stop.value)

@@ -7,13 +7,14 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
 
-from kinetree.errors import FileError, InputError
+from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.files import PathLike
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.expected import expect_mechanism
@@ -87,6 +88,10 @@ def sweep(
     >>> found.value.dims
     ('angle',)
     """
+    for name in table:
+        if name not in SweepTable.model_fields:
+            own = [p.name for p in signature(sweep).parameters.values() if p.kind is not p.VAR_KEYWORD]
+            raise InputError(unknown_name("argument of sweep", name, [*own, *SweepTable.model_fields]))
     plan, pickled = planned(
         study, axes, mechanism=mechanism, allow_code=allow_code, settings=settings, most=most, **table
     )
