@@ -22,9 +22,9 @@ class PiecewisePolynomial:
     """Values x(t) (n,) from a polynomial on each of k intervals.
 
     x(t) = sum_j coefficients[i, j] (t - breaks[i])^j for breaks[i] <= t < breaks[i + 1]; the last interval
-    owns its end. ``breaks`` (k + 1,) ascend; two equal ones express a jump, and at a jump the value is that
-    from the right. ``coefficients`` (k, order, n), lowest power first. Before and after its span x keeps the
-    end value, and all derivatives are zero. Both arrays are float64, C-contiguous and read-only.
+    includes its end. ``breaks`` (k + 1,) ascend; two equal ones express a jump, and at a jump the value is
+    that from the right. ``coefficients`` (k, order, n), lowest power first. Outside its range x keeps the
+    value at the end, and all derivatives are zero. Both arrays are float64, C-contiguous and read-only.
 
     >>> ramp = PiecewisePolynomial.linear([0.0, 1.0, 3.0], [[0.0], [2.0], [2.0]])
     >>> ramp.at([0.5, 1.0, 9.0])[:, 0].tolist()
@@ -54,7 +54,7 @@ class PiecewisePolynomial:
 
     @property
     def order(self) -> int:
-        """Number of coefficients of each polynomial: its degree and one."""
+        """Number of coefficients of each polynomial: its degree plus one."""
         return int(self.coefficients.shape[1])
 
     def at(self, t: ArrayLike, derivative: int = 0) -> Array:
@@ -74,7 +74,7 @@ class PiecewisePolynomial:
 
     @property
     def kinks(self) -> Array:
-        """Times where values or their first two derivatives jump, the ends included.
+        """Times where values or their first two derivatives jump, including the ends.
 
         >>> PiecewisePolynomial.linear([0.0, 1.0, 2.0, 3.0], [[0.0], [1.0], [2.0], [0.0]]).kinks.tolist()
         [0.0, 2.0, 3.0]
@@ -116,7 +116,7 @@ class PiecewisePolynomial:
 
     @classmethod
     def hold(cls, times: ArrayLike, values: ArrayLike) -> PiecewisePolynomial:
-        """Each of the values (k, n) from its time (k,) until the next one; the last one ever after.
+        """Each of the values (k, n) holds from its time (k,) until the next; the last one from then on.
 
         >>> PiecewisePolynomial.hold([0.0, 1.0], [[3.0], [4.0]]).at([0.9, 1.0, 5.0])[:, 0].tolist()
         [3.0, 4.0, 4.0]
@@ -129,8 +129,7 @@ class PiecewisePolynomial:
     def cubic(cls, times: ArrayLike, values: ArrayLike) -> PiecewisePolynomial:
         """The cubic spline through the values (k + 1, n): two continuous derivatives, no knot at the ends.
 
-        Equal times make a jump and start a new spline. Two values alone are joined by a line, three by a
-        parabola.
+        Equal times make a jump and start a new spline. Two values are joined by a line, three by a parabola.
 
         >>> t = np.linspace(0.0, 1.0, 5)
         >>> round(float(PiecewisePolynomial.cubic(t, t[:, None] ** 3).at(0.3)[0]), 12)
@@ -151,7 +150,7 @@ class PiecewisePolynomial:
 
     @classmethod
     def quintic(cls, times: ArrayLike, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> PiecewisePolynomial:
-        """Polynomials of degree 5 that meet positions, velocities and accelerations (k + 1, n) at times.
+        """Polynomials of degree 5 through positions, velocities and accelerations (k + 1, n) at times.
 
         Equal times make a jump.
 

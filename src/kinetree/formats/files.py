@@ -43,17 +43,16 @@ def load(
     """Read a mechanism from a .toml, .urdf (.xacro), .sdf (.world) or .xml (MJCF) file.
 
     A URDF's root link is fixed to the world, or carried by a free joint if ``floating_base``; a model of an
-    SDF file that nothing ties to the world floats, unless ``floating_base=False``. ``root`` names the link
-    to start from where several have no parent, or the model of an SDF world. Shapes keep the paths of mesh
-    files relative to ``folder``, by default the file's own; ``packages`` are folders by the name behind
-    package:// and model://. ``armature`` (kg m^2, kg) is given to joints that have none, one number for all
-    or by name, so that joints which move no inertia have forward dynamics. Collisions of bodies that a free
-    joint carries become contact points, where the file has a floor those of all bodies that move;
-    ``contacts`` are names of the bodies that do instead, True for all that move, False for none. Extensions
-    of a URDF, SDF or MJCF file, and unphysical inertias, are accepted with a warning; ``allow_unphysical``
-    accepts the inertias without it, ``strict`` refuses both. A TOML file states all this itself. Instead of a
-    path, "example-robot-data:panda" is a file of an installed package; see
-    :func:`kinetree.zoo.installed_models`.
+    SDF file without a joint to the world floats, unless ``floating_base=False``. ``root`` names the root link
+    if several have no parent, or the model of an SDF world. Shapes keep the paths of mesh files relative to
+    ``folder``, by default the file's own; ``packages`` maps the names after package:// and model:// to
+    folders. ``armature`` (kg m^2, kg) is assigned to joints that have none, one number for all or by name, so
+    that forward dynamics exists for joints that move no inertia. Collision shapes of bodies on a free joint
+    become contact points, and those of all moving bodies if the file has a floor; ``contacts`` names the
+    bodies instead, True for all that move, False for none. Extensions of a URDF, SDF or MJCF file, and
+    unphysical inertias, are accepted with a warning; ``allow_unphysical`` accepts the inertias without it,
+    ``strict`` refuses both. A TOML file contains all of this. Instead of a path, "example-robot-data:panda"
+    names a file of an installed package; see :func:`kinetree.zoo.installed_models`.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp(), "arm.toml")
@@ -92,9 +91,9 @@ def load(
 
 
 def save(mechanism: Mechanism, path: PathLike, force: bool = False) -> None:
-    """Write a mechanism to a .toml, .urdf or .xml (MJCF) file; with ``force``, in place of another.
+    """Write a mechanism to a .toml, .urdf or .xml (MJCF) file; ``force`` replaces an existing file.
 
-    A .toml file loads back as an equal mechanism; what URDF or MJCF cannot hold is named in a warning.
+    A .toml file loads back as an equal mechanism; a warning lists what URDF or MJCF cannot represent.
 
     >>> import kinetree as kt, tempfile, pathlib
     >>> kt.save(kt.zoo.kuka_kr5(), pathlib.Path(tempfile.mkdtemp(), "arm.urdf"))

@@ -87,8 +87,8 @@ def from_dh(
 def distal_frames(rows: Sequence[Mapping[str, Any]], convention: str = "classic") -> list[Placement]:
     """The link frame of each row in the body frame that :func:`from_dh` gives it.
 
-    Classic: Tz(d) Tx(a) Rx(alpha), at the far end of the link; modified: the body frame itself. They carry
-    reactions to where documents state them (:func:`kinetree.analysis.wrenches_in_frames`).
+    Classic: Tz(d) Tx(a) Rx(alpha), at the far end of the link; modified: the body frame itself. Use them to
+    express reactions in the frames of the documents (:func:`kinetree.analysis.wrenches_in_frames`).
 
     >>> import kinetree as kt
     >>> kt.model.distal_frames([{"a": 0.5, "mass": 1.0}])[0].position.tolist()
@@ -269,9 +269,9 @@ _EULER_ROWS: dict[str, tuple[tuple[int, int, int], ...]] = {
 def euler_dh_rows(sequence: str) -> tuple[EulerDhRow, ...]:
     """The modified DH rows whose product is the rotation of an Euler sequence.
 
-    [Shah2013], Tables 3.6 and 3.8. The joint with these Euler angles is then a string of revolute joints
-    about z with empty links between. Twelve sequences of three axes and six of two; rows missing from the
-    printed tables are completed.
+    [Shah2013], Tables 3.6 and 3.8. The joint with these Euler angles is then a chain of revolute joints about
+    z with massless links between them. There are twelve sequences of three axes and six of two; rows missing
+    from the printed tables are added.
 
     >>> [row.angle for row in euler_dh_rows("ZXY")]
     [0, 1, 2, None]

@@ -42,10 +42,11 @@ def from_graph(
     """A mechanism from bodies and all joints between them, whatever loops they form.
 
     Each joint is a :class:`Loop`: its frame sits at ``placement_a`` in body a and, moved by the joint, at
-    ``placement_b`` in body b. A spanning tree on the world is found, the other joints are cut; or ``cut``
-    names them. A body reached from its other side is carried by the joint the other way round, whose
-    coordinates keep names and signs. In the mechanism the frame of a body is that of the joint which carries
-    it; shapes, springs and points are moved along. A free joint on the world lets a body float.
+    ``placement_b`` in body b. A spanning tree from the world is built and the other joints are cut; ``cut``
+    names the joints to cut instead. A joint that is traversed from body b to body a is reversed; its
+    coordinates keep their names and signs. In the mechanism the frame of a body is that of the joint that
+    carries it; shapes, springs and points are transformed accordingly. A free joint to the world makes a body
+    float.
 
     >>> import kinetree as kt
     >>> bar = kt.Inertia.rod(1.0, end=(1, 0, 0))

@@ -31,12 +31,12 @@ class Surface(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class HeightField:
-    """Heights (n, m) in meters above a plane, over a grid of n places along forward and m along side.
+    """Heights (n, m) in meters above a plane, on a grid of n points along forward and m along side.
 
-    ``forward`` and ``side`` say from where to where (m) the grid reaches along the plane's two directions.
-    The surface goes through all heights: natural cubic splines in both directions, so that its slope and its
-    curvature are continuous everywhere; beyond the grid it goes on straight. A jump from one grid point to
-    the next makes ripples of a tenth of it beside it; steps are for :class:`kinetree.simulation.Region`.
+    ``forward`` and ``side`` are the intervals (m) of the grid along the plane's two directions. The surface
+    interpolates all heights with natural cubic splines in both directions, so that slope and curvature are
+    continuous everywhere; beyond the grid it continues linearly. A jump from one grid point to the next
+    causes ripples of a tenth of its height; use :class:`kinetree.simulation.Region` for steps.
 
     >>> hill = HeightField([[0, 0, 0], [0, 0.1, 0], [0, 0, 0]], forward=(-1, 1), side=(-1, 1))
     >>> np.abs(hill.at([0.0, -1.0], [0.0, 0.3])).round(9).tolist()
@@ -94,13 +94,13 @@ class HeightField:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many places the grid has along forward and along side."""
+        """Number of grid points along forward and along side."""
         n, m = np.shape(self.heights)
         return int(n), int(m)
 
     @property
     def spacing(self) -> tuple[float, float]:
-        """Distance (m) of neighbors along forward and along side."""
+        """Grid spacing (m) along forward and along side."""
         (n, m), (a, b), (c, d) = self.shape, self.forward, self.side
         return (b - a) / (n - 1), (d - c) / (m - 1)
 
@@ -129,7 +129,7 @@ class HeightField:
         return found
 
     def surface(self, forward: ArrayLike, side: ArrayLike) -> Surface:
-        """The height at places of the plane with its first and second derivatives."""
+        """The height at points of the plane with its first and second derivatives."""
         what = "points on a height field"
         x, y = (finite(numbers(given, what), what) for given in (forward, side))
         try:
@@ -152,9 +152,9 @@ class HeightField:
         return Surface(*(sum_of(u, v) for u, v in ((0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2))))
 
     def nearest(self, places: ArrayLike) -> tuple[Array, Array]:
-        """The nearest places of the surface and their normals, (..., 3), for places (forward, side, up).
+        """The nearest points of the surface and their normals, (..., 3), for points (forward, side, up).
 
-        By Newton's method from the place below; where that fails, far from the surface, the place below.
+        By Newton's method from the point below; where that fails, far from the surface, the point below.
         """
         what = "points near a height field"
         given = finite(numbers(places, what), what)

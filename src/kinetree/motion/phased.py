@@ -43,12 +43,12 @@ def predict_phases(
     save: PathLike | None = None,
     force: bool = False,
 ) -> PhasedPrediction:
-    """The best motion through several problems in a row, found as one; see :class:`PhasedProblem`.
+    """The best motion through a sequence of problems, solved as one; see :class:`PhasedProblem`.
 
-    Positions and velocities go on from phase to phase unless a `Junction` says otherwise; everything else
-    (terms, loads, limits, frozen joints, durations, meshes) is each phase's own. What boundary conditions
-    leave open at the junctions is free. ``start`` may be a prediction for each phase, too. Other arguments
-    are those of `predict`.
+    Positions and velocities are continuous from phase to phase unless a `Junction` says otherwise; each phase
+    has its own terms, loads, limits, frozen joints, durations and meshes. What boundary conditions do not
+    prescribe at the junctions is free. ``start`` may also be a prediction for each phase. Other arguments are
+    those of `predict`.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits

@@ -45,22 +45,21 @@ def predict(
     save: PathLike | None = None,
     force: bool = False,
 ) -> Prediction:
-    """The motion that solves a problem, verified apart from the solver and explained.
+    """The motion that solves a problem, verified independently of the solver and explained.
 
-    ``solver``: "auto", "interior", "ipopt" or "slsqp". The search begins at ``start``: an earlier prediction
-    or result, or (times, positions), or "random", or by default a straight line; with ``starts`` > 1 also
-    from random motions, and the best counts. ``tolerance`` is for optimality and for violations relative to
-    the bounds.
+    ``solver``: "auto", "interior", "ipopt" or "slsqp". ``start`` is the initial guess: an earlier prediction
+    or result, (times, positions), "random", or by default a straight line; with ``starts`` > 1 random motions
+    are tried, too, and the best solution is kept. ``tolerance`` is for optimality and for violations relative
+    to the bounds.
 
-    Constraints are enforced at samples and verified between them, too. Where a bound is exceeded there by
-    more than ``between`` of its size, samples are added and the search goes on, at most three times
-    (:func:`tighten` goes further); None leaves the samples as they are. The first sentence of the outcome
-    says what holds where.
+    Constraints are enforced at samples and also verified between them. Where a bound is exceeded there by
+    more than the fraction ``between``, samples are added and the search continues, at most three times
+    (:func:`tighten` goes further); None adds no samples. The first sentence of the outcome states what holds
+    where.
 
-    ``progress``: a function that is called with every iteration, or whether to show a line on the terminal
-    (default: if there is one). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for
-    the best motion so far, written every half minute and at the end; one that is there already is replaced
-    only with ``force``.
+    ``progress``: a function that is called in every iteration, or whether to show a progress line (default:
+    on a terminal). Ctrl-C stops and keeps the best motion so far. ``save`` names a .nc file for the best
+    motion so far, written every half minute and at the end; an existing file is replaced only with ``force``.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.problem.problem import Problem

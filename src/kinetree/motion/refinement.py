@@ -48,10 +48,10 @@ def refine(
     samples: int = 3,
     **arguments: Any,
 ) -> Prediction:
-    """Solve again on better meshes until the objective changes by less than ``tolerance``, relatively.
+    """Solve again on better meshes until the objective's relative change is below ``tolerance``.
 
-    Knots go to the switching times of the solution before, and segments are doubled while the objective
-    still changes. ``degree`` is raised to 5 by default. Other arguments are passed on to `predict`.
+    Knots are moved to the switching times of the previous solution, and segments are doubled while the
+    objective still changes. ``degree`` is raised to 5 by default. Other arguments are passed on to `predict`.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.problem.problem import Problem
@@ -93,7 +93,7 @@ def tighten(
 ) -> Prediction:
     """Add samples where constraints are violated between samples, and solve again, until none is.
 
-    ``tolerance`` is relative to the bounds. Constraints that are enforced at knots only are left alone.
+    ``tolerance`` is relative to the bounds. Constraints that are enforced only at knots are not changed.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.problem.problem import Problem

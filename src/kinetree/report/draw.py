@@ -37,12 +37,12 @@ def draw(
     """Draw a mechanism in the pose q (n_dof,) and return the matplotlib 3-D axes.
 
     Without ``q`` the allowed pose nearest to zero is drawn; without ``ax`` a new pyplot figure is made.
-    Bodies are drawn as their description shows them, with meshes (.stl, .obj; .dae and .glb need the extra
-    ``meshes``) and shapes in their colors; ``meshes`` is a folder to read mesh files from instead of where
-    the description had them. Bodies without shapes, or all if ``looks`` is False, are lines between their
-    joints, plates if attached in three points or more, and where they float the box of equal inertia, in the
-    colors of their modules ([Shah2013], section 4.1). ``labels`` writes the joints' names; ``view`` is
-    elevation and azimuth (deg). A planar mechanism is seen along its normal.
+    Bodies are drawn as described in their file, with meshes (.stl, .obj; .dae and .glb need the extra
+    ``meshes``) and shapes in their colors; ``meshes`` is a folder to read mesh files from, instead of the
+    paths in the description. Bodies without shapes, or all if ``looks`` is False, are drawn as lines between
+    their joints, as plates if they are attached at three or more points, and as boxes of equal inertia if
+    they float, in the colors of their modules ([Shah2013], section 4.1). ``labels`` shows the names of the
+    joints; ``view`` is elevation and azimuth (deg). A planar mechanism is viewed along its normal.
 
     >>> from matplotlib.figure import Figure
     >>> import kinetree as kt

@@ -23,7 +23,7 @@ OF_NUMPY = np.ndarray | np.generic
 
 
 class Event(NamedTuple):
-    """Something that happened: when (s), what kind of thing, and to what."""
+    """An event: its time (s), its kind, and the name of what it happened to."""
 
     time: float
     kind: str
@@ -32,7 +32,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """One line of an audit: a value, the most that is allowed, and the verdict in a sentence.
+    """One line of an audit: a value, its tolerance, and the verdict in a sentence.
 
     >>> Check.within(2e-9, 1e-6, "J", "work done and energy gained agree").passed
     True
@@ -46,19 +46,19 @@ class Check:
 
     @classmethod
     def within(cls, value: float, tolerance: float, unit: str = "1", sentence: str = "") -> Check:
-        """Passed if the value's size is at most the tolerance; NaN never passes."""
+        """Passed if the absolute value is at most the tolerance; NaN never passes."""
         value, tolerance = float(value), float(tolerance)
         return cls(value, tolerance, bool(abs(value) <= tolerance), unit, sentence)
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Check:
-        """The check that :func:`plain_check` made plain."""
+        """The check that :func:`plain_check` converted to a table."""
         texts = str(table["unit"]), str(table["sentence"])
         return cls(float(table["value"]), float(table["tolerance"]), bool(table["passed"]), *texts)
 
     @property
     def figures(self) -> str:
-        """The value and what is allowed, with their unit if they have one."""
+        """The value and its tolerance, with their unit if they have one."""
         unit = "" if self.unit == "1" else f" {self.unit}"
         return f"{self.value:.3g}{unit}, allowed {self.tolerance:.3g}{unit}"
 

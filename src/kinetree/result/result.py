@@ -26,12 +26,12 @@ EVENT = "event"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What a task found.
+    """The result of a task: labeled arrays, settings, audit and provenance.
 
     ``dataset`` holds the arrays with their labels, units and meanings; each is also an attribute of the
-    result. ``settings`` are what was asked for, ``audit`` the checks of the outcome, ``statistics`` the
-    effort, ``messages`` the warnings, ``provenance`` the versions, platform and date. A task that ended early
-    has the time ``stopped_at`` (s) and a ``stop_reason``.
+    result. ``settings`` are the inputs of the task, ``audit`` the checks of the outcome, ``statistics`` the
+    computing effort, ``messages`` the warnings, ``provenance`` the versions, platform and date. A task that
+    ended early has the time ``stopped_at`` (s) and a ``stop_reason``.
 
     >>> import kinetree as kt
     >>> from kinetree.result.build import build_result
@@ -113,7 +113,7 @@ class Result:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """What happened and when, in order."""
+        """Events in order of time."""
         if EVENT not in self.dataset.dims:
             return ()
         columns = (self.dataset[name].values.tolist() for name in _event_arrays())
@@ -121,23 +121,23 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether the task came to its end."""
+        """Whether the task ran to its end."""
         return self.stopped_at is None
 
     @property
     def passed(self) -> bool:
-        """Whether the task came to its end and every check of the audit passed."""
+        """Whether the task ran to its end and every check of the audit passed."""
         return self.complete and all(check.passed for check in self.audit.values())
 
     def equals(self, other: object) -> bool:
-        """Whether all is the same: arrays bit for bit, names, units, mechanism, settings, audit, events.
+        """Whether both results are equal: arrays bitwise, names, units, mechanism, settings, audit, events.
 
-        Provenance, which says when and where, does not count.
+        Provenance (date, versions, platform) is not compared.
         """
         return isinstance(other, Result) and not self.differences(other)
 
     def differences(self, other: Result) -> list[str]:
-        """What is not the same in another result, in words; see :meth:`equals`."""
+        """The differences from another result, in words; see :meth:`equals`."""
         from kinetree.result.comparison import differences
 
         return differences(self, other)
@@ -156,7 +156,7 @@ class Result:
     def to_csv(self, path: PathLike, force: bool = False) -> None:
         """Write that table as a .csv file, its columns named as "q.joint1 [rad]".
 
-        Numbers have as many digits as it takes to read the same floats again: ``pandas.read_csv(path,
+        Numbers have enough digits to read back the same floats: ``pandas.read_csv(path,
         index_col=0)``, with ``float_precision="round_trip"`` before pandas 3.1. An existing file is replaced
         only with ``force``.
         """
@@ -165,7 +165,7 @@ class Result:
         write_csv(self, path, force)
 
     def save(self, path: PathLike, force: bool = False) -> None:
-        """Write all to a .nc file (NetCDF-4), completely or not at all; ``kinetree.load_result`` reads it.
+        """Write everything to a .nc file (NetCDF-4), atomically; ``kinetree.load_result`` reads it.
 
         An existing file is replaced only with ``force``.
         """
@@ -181,7 +181,7 @@ class Result:
         show: bool = False,
         kind: str | None = None,
     ) -> Figure:
-        """Plot variables over time, the most telling ones unless named, and return the matplotlib Figure.
+        """Plot variables over time, by default the most important ones, and return the matplotlib Figure.
 
         ``joints`` selects some of the degrees of freedom; ``ax`` draws one variable into given axes;
         ``show`` opens a window. A sweep is drawn as its kind suggests, or as ``kind`` says: "heat_map",
@@ -202,18 +202,18 @@ class Result:
     ) -> None:
         """Write the motion as a movie, .gif or (with ``kinetree[movie]`` or ffmpeg) .mp4.
 
-        ``fps`` pictures per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
-        twice as long; unless it is given, motions of less than 1.5 s are shown in slow motion. ``meshes``
-        is as in :meth:`report`. An existing file is replaced only with ``force``.
+        ``fps`` frames per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
+        twice as long; by default, motions of less than 1.5 s are shown in slow motion. ``meshes`` is as in
+        :meth:`report`. An existing file is replaced only with ``force``.
         """
         upstairs("write_movie")(self, path, fps, size, speed, force=force, meshes=meshes)
 
     def report(self, path: PathLike, force: bool = False, meshes: PathLike | None = None) -> None:
-        """Write a page (.html) with animation, linked curves, tables, audit and origin, all in one file.
+        """Write a page (.html) with animation, linked curves, tables, audit and provenance, all in one file.
 
-        It opens with a double click, without any network. An existing file is replaced only with ``force``.
-        Bodies look as their description shows them; ``meshes`` is a folder to read mesh files from, if they
-        are no longer where the description had them. Meshes are made coarser so that they add less than 1 MB.
+        It opens with a double click, without a network connection. An existing file is replaced only with
+        ``force``. Bodies are drawn as described in their file; ``meshes`` is a folder to read mesh files from
+        if their paths have changed. Meshes are simplified so that they add less than 1 MB.
         """
         upstairs("write_report")(self, path, force, meshes)
 

@@ -60,19 +60,19 @@ def simulate_batch(
     """Many motions of a mechanism, from states ``q0`` and ``qd0`` (m, n_dof), one for each row.
 
     ``torque``: as for :func:`kinetree.simulate`, or constant torques (m, n_dof) that differ from motion to
-    motion; ``controller`` and ``ground``: one for all, or a list of m. ``masses`` (m, n_bodies) in kg: those
-    of the bodies in each motion, whose moments of inertia change with them; models inside controllers keep
-    the mechanism's own. The answer has the dimensions rollout, time, joint, with energies and an audit of
-    the worst among the motions: balance of energy, and how well loops stay closed. Four motions share their
-    steps, so a motion's last digits depend on its neighbors, never on the number of threads; with closed
-    loops each has steps of its own. No events are watched for, no Euler sequences switched: a motion must
-    not start within a degree of gimbal lock; the nearer it comes to it, the smaller its steps, and with
-    fixed steps it is an error there, which is watched for one motion at a time.
+    motion; ``controller`` and ``ground``: one for all, or a list of m. ``masses`` (m, n_bodies) in kg: the
+    masses of the bodies in each motion, with which their moments of inertia scale; models inside controllers
+    keep the mechanism's own. The result has the dimensions rollout, time, joint, with energies and an audit
+    of the worst motion: energy balance, and how well loops stay closed. Four motions share their steps, so
+    the last digits of a motion depend on its neighbors, never on the number of threads; with closed loops
+    each motion has its own steps. Events are not detected and Euler sequences not switched: a motion must not
+    start within a degree of gimbal lock. Steps become smaller near the lock; with fixed steps it is an error,
+    which is detected for each motion separately.
 
-    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself, as for
-    :func:`kinetree.simulate`; the method "auto" is always explicit: ask for "radau" where the system is
-    stiff. ``threads``: how many are used, all cores unless given. Of the verdicts those on positions and
-    velocities are given, in the audit and in the messages.
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument, as for
+    :func:`kinetree.simulate`; the method "auto" is always explicit: choose "radau" for stiff systems.
+    ``threads``: their number, by default all cores. The audit and the messages contain only the verdicts on
+    positions and velocities.
 
     >>> import kinetree as kt, numpy as np
     >>> falls = kt.simulation.simulate_batch(kt.zoo.gripper(), np.zeros((8, 4)), duration=0.1, times=3)

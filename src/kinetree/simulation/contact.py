@@ -24,11 +24,11 @@ TURNS = 25  # at most, until place and normal of a round point on uneven ground 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(Shown):
-    """What happens at p contact points, arrays (..., p) and (..., p, 3).
+    """Forces and motion at p contact points, arrays (..., p) and (..., p, 3).
 
     ``force`` of the ground on the point (N) and its ``position`` (m), both in the world; ``height`` (m) above
-    the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side. Of spheres and
-    ellipsoids all this is given for the place nearest to the ground; ``center`` (m) is in their middle.
+    the ground, negative below; ``velocity`` (m/s) out of the ground, forward and to the side. For spheres and
+    ellipsoids these refer to the point nearest to the ground; ``center`` (m) is their center.
     """
 
     names: tuple[str, ...]
@@ -52,7 +52,7 @@ class ContactForces(Shown):
 
     @property
     def touching(self) -> Flags:
-        """Which points the ground pushes."""
+        """Which points are in contact."""
         return np.asarray(self.force.any(axis=-1))
 
     def wrenches(self, mechanism: Mechanism) -> list[Wrench]:
@@ -68,7 +68,7 @@ class ContactForces(Shown):
 
 
 def contact_forces(mechanism: Mechanism, ground: Ground, q: ArrayLike, qd: ArrayLike) -> ContactForces:
-    """Forces of the ground on the contact points of a mechanism in states q, qd (..., n_dof).
+    """Ground forces on the contact points of a mechanism in states q, qd (..., n_dof).
 
     >>> import kinetree as kt
     >>> robot = kt.zoo.quadruped()

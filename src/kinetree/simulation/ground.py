@@ -28,18 +28,18 @@ CREEP = 1e-3  # m/s: how fast a point slips there that the weight pushes along
 
 @dataclass(frozen=True)
 class Soil:
-    """How the ground answers to a point that enters it ([Shah2013], D.1-D.6, Table 10.10).
+    """Contact law of the ground ([Shah2013], D.1-D.6, Table 10.10).
 
     Normal force k d - c v, never pulling, at the depth d (m) and the speed v (m/s) out of the ground.
-    ``stiffness`` k (N/m). ``damping`` c (N s/m); unless given it is over-damped by ``overdamping``:
-    c = 2 overdamping sqrt(k m), m the mass of the mechanism. While the point rises, c is multiplied by
-    x^2 (3 - 2 x), x = d / ``ramp`` up to 1; unless given, the ramp (m) is how deep the mechanism's weight
-    rests in the springs of one point, m g / k (the book gives no value).
-    ``dust`` (m) is the thickness of a layer without a spring: a point that sinks meets only the damper there,
-    and one that rises no damper at all. Below the dust the spring acts with the whole depth, as D.6 has it
-    once its inequalities are exchanged, or, with ``lowered_spring``, with the depth below the dust, which
-    gives no energy back that was not put in. ``friction`` mu, and ``slipping`` (N s/m), the slope of the
-    friction force at rest, make -mu N (2/pi) atan(pi slipping v / (2 mu N)) along each direction.
+    ``stiffness`` k (N/m). ``damping`` c (N s/m); by default it follows from ``overdamping``: c = 2
+    overdamping sqrt(k m), m the mass of the mechanism. While the point rises, c is multiplied by x^2 (3 - 2
+    x), x = d / ``ramp`` up to 1; by default, the ramp (m) is the static depth of the mechanism's weight on
+    one point, m g / k (the book gives no value). ``dust`` (m) is the thickness of a layer without a spring:
+    only the damper acts on a point that sinks there, and nothing on one that rises. Below the dust the spring
+    acts with the whole depth, as in D.6 with its inequalities exchanged, or, with ``lowered_spring``, with
+    the depth below the dust, which never returns more energy than was put in. ``friction`` mu, and
+    ``slipping`` (N s/m), the slope of the friction force at rest, give -mu N (2/pi) atan(pi slipping v / (2
+    mu N)) along each direction.
 
     >>> Soil(stiffness=5e4, friction=0.9).dust
     0.0
@@ -87,10 +87,10 @@ class Soil:
 
 @dataclass(frozen=True)
 class Region:
-    """A rectangle of the ground with a soil and a height of its own: a step, a patch of ice.
+    """A rectangle of the ground with its own soil and height: a step, a patch of ice.
 
-    ``forward`` and ``side``: from where to where (m) along the plane's two directions; infinite ends are
-    allowed. ``height`` (m) above the plane.
+    ``forward`` and ``side``: intervals (m) along the plane's two directions; infinite ends are allowed.
+    ``height`` (m) above the plane.
 
     >>> Region(forward=(1.0, 2.0), height=0.1).side
     (-inf, inf)
@@ -117,14 +117,14 @@ class Region:
 
 @dataclass(frozen=True)
 class Ground:
-    """A plane, or a surface above it, that contact points of a mechanism cannot pass without a force.
+    """A plane, or a surface above it, that exerts forces on contact points of a mechanism.
 
-    The plane goes through ``origin`` (3,) with the ``normal`` (3,) out of the ground; unless given, against
-    gravity. ``forward`` (3,), projected on the plane, is the first of its two directions; unless given,
-    along x. ``points`` are the names of the contact points that touch; unless given, all. ``terrain`` are
-    heights above the plane (:class:`HeightField`): depth and force of a contact point are along the normal of
-    the surface where it is nearest to the point, or to the sphere or ellipsoid around it, and regions have
-    soils but no heights of their own.
+    The plane goes through ``origin`` (3,) with the ``normal`` (3,) out of the ground, by default against
+    gravity. ``forward`` (3,), projected onto the plane, is the first of its two directions, by default x.
+    ``points`` names the contact points that can touch, by default all. ``terrain`` are heights above the
+    plane (:class:`HeightField`): depth and force of a contact point are along the normal of the surface at
+    its nearest point to the contact point, or to the sphere or ellipsoid around it; regions then have soils
+    but no heights.
 
     >>> Ground(normal=(0.1, 0, 1), soil=Soil(stiffness=1e4)).regions
     ()
@@ -169,9 +169,9 @@ class Ground:
     def of(cls, mechanism: Mechanism, soil: Soil | None = None, **others: Any) -> Ground:
         """The floor of a mechanism's scene as ground, level at the world's origin if it has none.
 
-        Unless a ``soil`` is given it is as firm as the mechanism needs: its weight on one point sinks in by
-        2 mm, critically damped, and a foot that pushes sideways with the whole weight creeps by 1 mm/s. The
-        floor's friction goes with it; contact points that have their own keep that. ``others`` are further
+        By default the ``soil`` is chosen for the mechanism: its weight on one point sinks in by 2 mm,
+        critically damped, and a foot that pushes sideways with the whole weight creeps by 1 mm/s. The
+        friction is that of the floor; contact points that have their own keep it. ``others`` are further
         arguments.
 
         >>> import kinetree as kt
@@ -187,7 +187,7 @@ class Ground:
         return cls(firm_soil(mechanism) if soil is None else soil, **others)
 
     def contact_names(self, mechanism: Mechanism) -> tuple[str, ...]:
-        """The contact points of a mechanism that may touch; an error if there are none."""
+        """The contact points of a mechanism that can touch; an error if there are none."""
         known = tuple(point.name for point in mechanism.contact_points)
         if not known:
             raise InputError(
@@ -225,7 +225,7 @@ class Ground:
         return plane, np.concatenate(rows)
 
     def heights(self, mechanism: Mechanism, places: Array) -> Array:
-        """Heights (...) of places (..., 3) above the ground below them; later regions lie on earlier ones."""
+        """Heights (...) of points (..., 3) above the ground below them; later regions cover earlier ones."""
         up, ahead, side = self.frame(mechanism)
         relative = places - np.asarray(self.origin)
         x, y = relative @ ahead, relative @ side
@@ -238,7 +238,7 @@ class Ground:
         return height
 
     def settings(self, mechanism: Mechanism) -> dict[str, Any]:
-        """What was used, in plain numbers and texts."""
+        """The settings as plain numbers and strings."""
         up, ahead, _ = self.frame(mechanism)
         terrain = {} if self.terrain is None else {"terrain": _stated(self.terrain)}
         return terrain | {

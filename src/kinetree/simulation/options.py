@@ -29,7 +29,7 @@ Gimbal = Literal["switch", "error"]
 
 @dataclass(frozen=True)
 class Trigger:
-    """Something to watch for: ``function(t, q, qd)`` crossing zero.
+    """An event to detect: ``function(t, q, qd)`` crosses zero.
 
     ``direction`` +1 or -1 counts only rising or falling values; ``stop`` ends the simulation there.
 
@@ -55,7 +55,7 @@ class Trigger:
 
 @dataclass(frozen=True)
 class Stops:
-    """Springs and dampers that meet joints at their limits.
+    """Springs and dampers that act on joints beyond their limits.
 
     ``stiffness`` (N m/rad or N/m) and ``damping`` (N m s/rad or N s/m).
 

@@ -37,24 +37,24 @@ class SettingsKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Settings:
-    """How a motion is computed: loads, times of the output, method and accuracy, stops, what is judged.
+    """Settings of a simulation: loads, output times, method and accuracy, stops, verdicts.
 
     ``loads``: a wrench, or a list of wrenches and of pairs (times (k,), wrench) with force and moment (k, 3)
-    and straight lines between (equal times make a jump), or a function of t (s) that returns wrenches.
-    ``times`` of the output: a vector (s), or how many (201).
+    and linear interpolation (equal times make a jump), or a function of t (s) that returns wrenches.
+    ``times`` of the output: a vector (s), or their number (201).
 
     ``method``: "dop853" and "dopri5" (explicit, adaptive), "radau" (adaptive, for stiff contact and laws),
     "rk4" and "semi_implicit_euler" (fixed ``step`` in s); "auto" takes dop853, or dopri5 on the ground, and
-    changes to radau where stability asks for far shorter steps than accuracy. ``rtol`` and ``atol`` (that of
-    rtol unless given) bound the error of a step, ``max_step`` (s) its length.
+    changes to radau where stability requires much shorter steps than accuracy. ``rtol`` and ``atol`` (by
+    default equal to rtol) bound the error of a step, ``max_step`` (s) its length.
 
-    ``stops`` meet joints at their limits. Dry friction is a straight line up to ``friction_speed`` (rad/s or
-    m/s). ``baumgarte`` (rate a, 1/s) closes loops by accelerations, J qdd + dJ/dt qd + 2 a J qd + a^2 gap = 0
-    (Baumgarte 1972), instead of by projection: the second choice, see the page on closed loops.
-    ``verdicts`` sets what is allowed of the motion (:class:`Verdicts`, or a table of some of them); False
-    judges nothing.
+    ``stops`` act on joints at their limits. Dry friction is linear up to ``friction_speed`` (rad/s or m/s).
+    ``baumgarte`` (rate a, 1/s) closes loops by accelerations, J qdd + dJ/dt qd + 2 a J qd + a^2 gap = 0
+    (Baumgarte 1972), instead of by projection, which is usually better; see the page on closed loops.
+    ``verdicts`` sets the limits that the motion is checked against (:class:`Verdicts`, or a table of some of
+    them); False checks nothing.
 
-    Each field may be given to a call by itself, where it goes before that of ``settings``:
+    Each field may also be given as an argument, which overrides ``settings``:
 
     >>> import kinetree as kt
     >>> fine = kt.simulation.Settings(rtol=1e-10, times=11)

@@ -68,25 +68,25 @@ def simulate(
 
     ``q0`` and ``qd0`` (n_dof,); at rest unless ``qd0`` is given. ``duration`` (s). ``torque``: a vector
     (n_dof,), a table (times, torques), a :class:`PiecewisePolynomial`, a function of (t, q, qd), or a
-    dictionary from names of joints, driven cut ones included, to numbers, tables (times, values), a PD of one
-    coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, among them joints
-    that move as prescribed (:class:`kinetree.control.Prescribed`), or such a function; beside it ``torque``
-    may name cut joints. ``ground`` meets the contact points.
+    dictionary from names of joints, including driven cut joints, to numbers, tables (times, values), a PD of
+    one coordinate or functions of (t, q, qd); ``controller``: one of :mod:`kinetree.control`, including
+    prescribed joints (:class:`kinetree.control.Prescribed`), or such a function; ``torque`` may be given in
+    addition for cut joints. ``ground`` is what the contact points touch.
 
-    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself: ``loads``,
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument: ``loads``,
     ``times`` of the output, ``method``, ``rtol``, ``atol``, ``step``, ``max_step``, ``stops``,
-    ``friction_speed``, ``baumgarte``, ``verdicts``. ``events`` and the names in
-    ``stop_at`` ("touch_down", "lift_off", "joint_limit", or of events) are watched for. ``gimbal``: joints
-    with three Euler angles that come near their lock "switch" to another sequence, which the result does not
-    show (its angles go on from sample to sample, by less than half a turn), or an "error" is raised one
-    degree from the lock; so it is where springs, friction, stops or a built-in law act on the angles.
-    ``reactions`` adds the joint reaction wrenches to the result.
+    ``friction_speed``, ``baumgarte``, ``verdicts``. ``events`` and the names in ``stop_at`` ("touch_down",
+    "lift_off", "joint_limit", or of events) are detected. ``gimbal``: joints with three Euler angles "switch"
+    to another sequence near gimbal lock, which the result does not show (its angles change by less than half
+    a turn from sample to sample), or an "error" is raised one degree from the lock; the latter always applies
+    where springs, friction, stops or a built-in law act on the angles. ``reactions`` adds the joint reaction
+    wrenches to the result.
 
-    Raises :class:`SimulationError`, whose ``result`` holds what was computed, when the motion diverges or a
-    torque function fails after the start; Ctrl-C returns what was computed. Warns with
+    Raises :class:`SimulationError`, whose ``result`` is the motion so far, when the motion diverges or a
+    torque function fails after the start; Ctrl-C returns the motion so far. Warns with
     :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative), and
     with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a controller falls,
-    bodies pass through the ground or the error of control grows.
+    bodies penetrate the ground or the control error grows.
 
     >>> import kinetree as kt
     >>> fall = kt.simulate(kt.zoo.gripper(), [-1.2, 0, 0, 0], duration=0.1)

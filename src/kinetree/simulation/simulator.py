@@ -42,14 +42,13 @@ class Rollout(NamedTuple):
 
 
 class Simulator:
-    """Everything of a simulation but its initial state, prepared once; see :func:`kinetree.simulate`.
+    """A simulation prepared once, for any number of initial states; see :func:`kinetree.simulate`.
 
-    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields by itself.
-    ``run`` returns plain arrays: no audit, no labels. For inner loops: sampling, optimization, real time.
-    ``audit`` judges the last run on request, by the ``verdicts`` of :func:`kinetree.simulate`.
-    Euler sequences are not switched: a joint within a degree of gimbal lock is an error. With the method
-    "auto" a run that turns out to be stiff begins again with radau, as do all later ones; ``method`` names
-    the one in use.
+    ``settings`` (:class:`kinetree.simulation.Settings`), or any of its fields as an argument. ``run`` returns
+    plain arrays: no audit, no labels. For inner loops: sampling, optimization, real time. ``audit`` checks
+    the last run on request, with the ``verdicts`` of :func:`kinetree.simulate`. Euler sequences are not
+    switched: a joint within a degree of gimbal lock is an error. With the method "auto" a run that turns out
+    to be stiff restarts with radau, which all later runs use; ``method`` names the current one.
 
     >>> import kinetree as kt
     >>> fall = kt.simulation.Simulator(kt.zoo.gripper(), duration=0.1, times=3)
@@ -142,8 +141,8 @@ class Simulator:
     def audit(self) -> dict[str, Check]:
         """Verdicts on the last run at its output times: limits, falls, bodies in the ground, control.
 
-        The names and sentences are those in the audit of :func:`kinetree.simulate`; the energy balance is
-        not among them. A run that diverges raises an error and leaves nothing to judge.
+        The names and sentences are those in the audit of :func:`kinetree.simulate`; the energy balance is not
+        included. A run that diverges raises an error and cannot be audited.
 
         >>> import kinetree as kt
         >>> arm = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.1, torque=[11.0, 0.0])

@@ -25,18 +25,19 @@ SMALL_ERROR = 0.1  # rad or m: an error of control below this is not large, what
 
 
 class VerdictWarning(KinetreeWarning):
-    """A simulated motion that is computed well is one that the mechanism cannot or should not make."""
+    """A simulated motion is computed accurately, but the mechanism cannot or should not perform it."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What is allowed of a simulated motion before its audit fails; None: not judged.
+    """Limits beyond which the audit of a simulated motion fails; None: not checked.
 
     ``position`` (rad, m) beyond the joints' limits, ``position_at_stops`` where stops meet the joints there;
-    ``velocity`` and ``effort`` as parts of the limit beyond it. Of a floating base under a controller on the
-    ground: ``tilt`` (rad) and ``height``, the part of its height above the feet that it loses, both beyond
-    the reference motion. ``depth`` (m) of bodies in the ground below the deepest contact point. ``growth``:
-    the error of control at the end beside the motion that was asked for, or beside the error at the start.
+    ``velocity`` and ``effort`` beyond their limits, as fractions of the limit. For a floating base under a
+    controller on the ground: ``tilt`` (rad) and ``height``, the loss of height as a fraction of its height
+    above the feet, both relative to the reference motion. ``depth`` (m) of bodies in the ground below the
+    deepest contact point. ``growth``: the control error at the end relative to the reference motion, or to
+    the error at the start.
 
     >>> Verdicts(tilt=0.5, effort=None).position
     0.01

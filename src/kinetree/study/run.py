@@ -73,11 +73,11 @@ def run(
     progress: Progress | None = None,
     **tables: Mapping[str, Any],
 ) -> Result:
-    """Run a study file, or a shipped example by its name, and return its result.
+    """Run a study file, or an included example by name, and return its result.
 
-    Further arguments are tables of the study with keys to be set otherwise. ``allow_code`` names the Python
-    files beside the study that may be run; ``only_inside`` holds all files that the study names to its
-    folder, for studies of strangers. ``progress`` is called with the part that is done, from 0 to 1. A
+    Further arguments are tables of the study with keys to override. ``allow_code`` names the Python files in
+    the study's folder that may be run; ``only_inside`` restricts all files that the study names to its
+    folder, for untrusted studies. ``progress`` is called with the fraction that is done, from 0 to 1. A
     simulation that diverges raises :class:`SimulationError` with what was computed.
 
     >>> fall = run("gripper_free_fall", study={"duration": 0.1})

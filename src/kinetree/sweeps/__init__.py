@@ -1,4 +1,4 @@
-"""What to make of a sweep: quantiles and their convergence, distinct optima, fronts, sensitivities, cases.
+"""Evaluation of a sweep: quantiles and convergence, distinct optima, Pareto fronts, sensitivities, cases.
 
 >>> import kinetree as kt
 >>> def height(arm, angle):

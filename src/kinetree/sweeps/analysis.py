@@ -60,7 +60,7 @@ def _checked(result: Result, name: str | None) -> str:
 
 
 def quantiles(result: Result, name: str | None = None, q: Sequence[float] | None = None) -> DataArray:
-    """Quantiles of a measure, or of a variable that was kept, over the samples; failed cases do not count.
+    """Quantiles of a measure or a stored variable over the samples; failed cases are ignored.
 
     >>> quantiles(result, "peak_tau", [0.05, 0.95])  # doctest: +SKIP
     """
@@ -81,14 +81,14 @@ class Convergence:
 
     @property
     def relative_error(self) -> float:
-        """Standard error of the last mean, beside that mean."""
+        """Standard error of the last mean, relative to that mean."""
         return float(self.error[-1] / abs(self.mean[-1])) if self.mean[-1] != 0.0 else float("inf")
 
 
 def convergence(result: Result, name: str | None = None) -> Convergence:
-    """How the mean of a measure settles as samples come; its error is that of independent samples.
+    """Convergence of the mean of a measure with the number of samples; its error assumes independent samples.
 
-    Low-discrepancy samples are usually better than this error.
+    The error of low-discrepancy samples is usually smaller.
 
     >>> convergence(result, "peak_tau").relative_error  # doctest: +SKIP
     """
@@ -129,8 +129,8 @@ class Optimum:
 def optima(result: Result, name: str | None = None, tolerance: float = DIFFERENT) -> list[Optimum]:
     """The distinct optima among solved cases, the best first.
 
-    Two are the same if their objectives differ by less than the relative ``tolerance``, and the variables
-    that were kept, such as the motions q, by less than ten times that, beside their range.
+    Two are the same if their objectives differ by less than the relative ``tolerance``, and the stored
+    variables, such as the motions q, by less than ten times that, relative to their range.
 
     >>> [(x.objective, x.count) for x in optima(result)]  # doctest: +SKIP
     """
@@ -175,7 +175,7 @@ def _same_motion(motions: list[Array], a: int, b: int, tolerance: float) -> bool
 
 
 def pareto_front(result: Result, names: Sequence[str] | None = None) -> list[int]:
-    """Cases that no other solved case beats in all measures, which are to be small; by the first measure.
+    """Cases that no other solved case dominates, for measures to minimize, sorted by the first measure.
 
     >>> pareto_front(result, ["duration", "effort"])  # doctest: +SKIP
     """
@@ -201,7 +201,7 @@ def pareto_front(result: Result, names: Sequence[str] | None = None) -> list[int
 class Sensitivity:
     """Sobol indices of a measure by axis: shares of its variance, alone and with all interactions.
 
-    ``first_range`` and ``total_range`` (axes, 2) are intervals that hold the index with 95 % confidence.
+    ``first_range`` and ``total_range`` (axes, 2) are intervals that contain the index with 95 % confidence.
     """
 
     axes: tuple[str, ...]

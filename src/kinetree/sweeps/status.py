@@ -19,7 +19,7 @@ FAILED = 4  # statuses from here on are failures
 
 @dataclass(frozen=True)
 class SweepStatus:
-    """Counts of cases by status, what the process at work says, and some messages of failed cases."""
+    """Counts of cases by status, the state of the running process, and some messages of failed cases."""
 
     title: str
     counts: dict[str, int]
@@ -53,7 +53,7 @@ class SweepStatus:
 
 
 def sweep_status(store: PathLike) -> SweepStatus:
-    """How far the sweep of a store is; it may be running.
+    """Progress of the sweep of a store, which may still be running.
 
     >>> print(sweep_status("walk.zarr"))  # doctest: +SKIP
     """

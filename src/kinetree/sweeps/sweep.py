@@ -65,20 +65,20 @@ def sweep(
 ) -> Result:
     """Run all cases of a sweep and return one result, with the axes as dimensions.
 
-    ``study`` is a study file or the name of an example; its [sweep] says what varies, and ``axes`` what
-    varies instead: values by path, ``{"walk.speed": [1.0, 1.2]}``, or tables as [[sweep.axis]] has them.
+    ``study`` is a study file or the name of an example; its [sweep] defines what varies, and ``axes``
+    replaces that: values by path, ``{"walk.speed": [1.0, 1.2]}``, or tables as [[sweep.axis]] has them.
     Further arguments are keys of [sweep], such as ``kind``, ``samples``, ``measures``, ``keep``; ``settings``
-    are tables of the study with keys to be set otherwise. Or ``study`` is a function of a ``mechanism``,
+    are tables of the study with keys to override. Or ``study`` is a function of a ``mechanism``,
     which the axes "mechanism. ..." change; other axes are its arguments, and it returns a number, an array,
     or several by name.
 
     Cases run in ``workers`` processes of this machine, or on the Dask cluster of a ``scheduler``, as jobs of
-    the ``slurm`` partition, or in an ``executor`` that keeps the protocol of concurrent.futures. A case that
-    takes longer than ``case_timeout`` (s) is ended. Failed cases keep their message and do not stop others.
+    the ``slurm`` partition, or in an ``executor`` with the interface of concurrent.futures. A case that takes
+    longer than ``case_timeout`` (s) is terminated. Failed cases keep their message and do not stop others.
 
-    ``store`` is a folder, .zarr, that is written as results come and stays; ``resume`` goes on with one that
-    was interrupted, ``retry`` with its failed cases, too. The result is the same, bit for bit, wherever and
-    in whatever order cases run. More cases than ``most`` are refused.
+    ``store`` is a permanent folder, .zarr, that is written as results arrive; ``resume`` continues an
+    interrupted one, ``retry`` also repeats its failed cases. The result is the same, bit for bit, wherever
+    and in whatever order cases run. More cases than ``most`` are refused.
 
     >>> def height(arm, angle):
     ...     import kinetree as kt
@@ -296,7 +296,7 @@ def resumed(store: ZarrStore, plan: Plan) -> dict[str, Any]:
 
 
 def case_result(store: PathLike, case: int) -> Result:
-    """The whole result of one case of a sweep's store, run again: as it was, bit for bit.
+    """The full result of one case of a sweep's store, computed again and equal bit for bit.
 
     >>> case_result("walk.zarr", 12).report("case12.html")  # doctest: +SKIP
     """

@@ -356,12 +356,12 @@ def view(
 
     ``shown``: a mechanism, a result, a prediction, the path of a file or a name of the zoo. The page has
     sliders for the joints with the torques that hold them against gravity, plays and plots results, runs
-    simulations, and in its tab Push one that goes on while bodies are pulled with the mouse; both use
-    ``controller`` and ``ground``, as :func:`kinetree.simulate` takes them, if they are given.
-    The page is served to this machine alone; another ``host`` needs ``public=True``, and the page then
-    neither reads nor writes files by path. ``port`` 0 takes any free one. ``wait``: serve until Ctrl-C; by
-    default in scripts, while interactive sessions get the viewer at once; end it with ``close()``. The
-    motion of a result plays at once if ``play``.
+    simulations, and in its tab Push a live simulation in which bodies are pulled with the mouse; both use
+    ``controller`` and ``ground``, as in :func:`kinetree.simulate`, if they are given. The page is served only
+    to this machine; another ``host`` needs ``public=True``, and the page then neither reads nor writes files
+    by path. ``port`` 0 takes any free one. ``wait``: serve until Ctrl-C; the default in scripts, while
+    interactive sessions get the viewer at once; close it with ``close()``. ``play`` starts the motion of a
+    result at once.
 
     >>> import kinetree as kt
     >>> with kt.view(kt.zoo.gripper(), port=0, open_browser=False, wait=False) as viewer:

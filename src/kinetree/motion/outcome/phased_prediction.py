@@ -69,7 +69,7 @@ class PhasedPrediction(Ended):
 
     @property
     def gaps(self) -> dict[str, float]:
-        """What is left of the difference at each junction, by name (rad, m, per s)."""
+        """Residual difference at each junction, by name (rad, m, per s)."""
         program = self.phases.program
         return dict(zip(program.labels, program.gaps(self.outcome.z).tolist(), strict=True))
 
@@ -90,7 +90,7 @@ class PhasedPrediction(Ended):
 
     @property
     def objective(self) -> float:
-        """The sum over the phases, recomputed apart from the solver."""
+        """The sum over the phases, recomputed independently of the solver."""
         return sum(part.objective for part in self.parts)
 
     @property
@@ -106,7 +106,7 @@ class PhasedPrediction(Ended):
 
     @property
     def t(self) -> Array:
-        """Times (s) of all phases in a row, (m,); the junctions are there twice."""
+        """Times (s) of all phases in sequence, (m,); junctions appear twice."""
         begins = zip(self.parts, self.boundaries, strict=False)
         return np.concatenate([part.t + begin for part, begin in begins])
 
@@ -180,7 +180,7 @@ class PhasedPrediction(Ended):
             yield 'Allow jumps at the junctions: Junction("position").'
 
     def to_result(self) -> Result:
-        """A labelled result of the whole motion; its variable ``phase`` numbers the phases."""
+        """A labeled result of the whole motion; its variable ``phase`` numbers the phases."""
         names = ("q", "qd", "qdd", "tau", "reaction")
         stop: dict[str, Any] = {}
         if self.outcome.status in STOPPED:
@@ -252,7 +252,7 @@ class PhasedPrediction(Ended):
         }
 
     def save(self, path: PathLike, force: bool = False) -> None:
-        """Write the result to a .nc file; ``predict_phases(phases, start=load_result(path))`` goes on."""
+        """Write the result to a .nc file; ``predict_phases(phases, start=load_result(path))`` resumes."""
         self.to_result().save(path, force)
 
     def plot(self, *variables: str, show: bool = False) -> Figure:

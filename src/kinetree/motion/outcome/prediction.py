@@ -42,7 +42,7 @@ class Prediction(Ended):
     """A predicted motion; see :func:`kinetree.motion.predict.predict`.
 
     ``q``, ``qd``, ``qdd``, ``tau`` (m, n_dof) at times ``t`` (m,) of a fine grid. ``objective`` and all
-    violations are recomputed there, apart from the solver. ``asked`` are the settings of the search.
+    violations are recomputed there, independently of the solver. ``asked`` holds the settings of the search.
     """
 
     problem: Problem
@@ -127,7 +127,7 @@ class Prediction(Ended):
 
     @property
     def curves(self) -> dict[str, Array]:
-        """What else was sought, by name: samples (m, k) of further blocks, such as "force:left_foot" (N)."""
+        """Other unknowns by name: samples (m, k) of further blocks, such as "force:left_foot" (N)."""
         return self.check.curves
 
     @property
@@ -159,7 +159,7 @@ class Prediction(Ended):
         return self.to_result()
 
     def to_result(self) -> Result:
-        """A result with motion, torques, joint reactions and splines, what was asked, and an audit.
+        """A result with motion, torques, joint reactions, splines, settings and an audit.
 
         >>> import kinetree as kt
         >>> from kinetree.motion.terms import Boundary, SquaredTorque
@@ -174,13 +174,13 @@ class Prediction(Ended):
         return prediction_result(self)
 
     def save(self, path: PathLike, force: bool = False) -> None:
-        """Write the result to a .nc file; ``predict(problem, start=load_result(path))`` goes on from it."""
+        """Write the result to a .nc file; ``predict(problem, start=load_result(path))`` continues from it."""
         self.result.save(path, force)
 
     def plot(self, *parts: str, show: bool = False) -> Figure:
         """Plot positions and torques with their limits, prices of the limits, and forces in the joints.
 
-        ``parts`` selects some: "q", "qd", "tau", "sought" (forces that were sought), "price", "force".
+        ``parts`` selects some: "q", "qd", "tau", "sought" (unknown forces), "price", "force".
         ``show`` opens a window.
         """
         plot = upstairs("plot_prediction")

@@ -20,8 +20,8 @@ MOST = 1000  # nodes in one phase
 class GaussSamples:
     """Gauss-Legendre nodes between ``ends`` from 0 to 1, ``counts`` of them in each phase.
 
-    Constraints hold there, and objectives are integrated with the weights of the nodes: where contact begins
-    or ends, what is integrated may have corners and jumps. With ``start`` s = 0 is an instant, too, without
+    Constraints hold there, and objectives are integrated with the weights of the nodes: the integrand may
+    have corners and jumps where contact begins or ends. With ``start``, s = 0 is also an instant, without
     weight; :class:`AddedSamples` adds others.
 
     >>> samples = GaussSamples((0.0, 0.25, 1.0), (2, 3))
@@ -70,11 +70,11 @@ class GaussSamples:
 
     @property
     def weights(self) -> Array:
-        """Their weights in integrals over s, which add up to 1."""
+        """Their weights in integrals over s; the sum is 1."""
         return self._nodes[1]
 
     def finer(self, factor: int) -> GaussSamples:
-        """The same phases with so many times the nodes."""
+        """The same phases with a multiple of the nodes."""
         return GaussSamples(self.ends, [factor * k for k in self.counts], self.start)
 
 
@@ -87,13 +87,13 @@ def _gauss(count: int) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class AddedSamples:
-    """Samples as they were ``given``, and ``more`` instants s (m,) at which constraints hold, too.
+    """The ``given`` samples, and ``more`` instants s (m,) at which constraints also hold.
 
     Objectives are integrated as with the given samples alone; changes from instant to instant, as in
     :class:`kinetree.terms.TorqueRate`, are taken between all instants where :class:`GaussSamples` are given.
-    ``given`` is what ``samples`` of a :class:`kinetree.Problem` takes: so many per segment, instants from 0
-    to 1, or :class:`GaussSamples`.
-    Use it for corners that no sample may miss; :func:`tighten` adds instants at which bounds were exceeded.
+    ``given`` is what ``samples`` of a :class:`kinetree.Problem` takes: a number per segment, instants from 0
+    to 1, or :class:`GaussSamples`. Use this class for corners that must be sampled; :func:`tighten` adds
+    instants at which bounds were exceeded.
 
     >>> samples = AddedSamples(GaussSamples((0.0, 1.0), (2,)), [0.3])
     >>> samples.with_more([0.3, 0.7]).more
@@ -112,7 +112,7 @@ class AddedSamples:
         object.__setattr__(self, "more", tuple(np.unique(more).tolist()))
 
     def with_more(self, s: ArrayLike) -> AddedSamples:
-        """The same with further instants s (m,)."""
+        """The same samples with further instants s (m,)."""
         return AddedSamples(self.given, (*self.more, *np.asarray(s).tolist()))
 
 

@@ -24,11 +24,11 @@ from kinetree.motion.terms.boundary import NAMES
 
 @dataclass(frozen=True)
 class Junction:
-    """What goes on from one phase to the next: positions, velocities and, if ``upto`` says so, accelerations.
+    """Continuity between phases: of positions, velocities and, depending on ``upto``, accelerations.
 
-    ``upto``: "position", "velocity" or "acceleration"; what comes after it may jump. ``jumps`` names
-    exceptions: {"velocity": {"joint1": -0.5}} is 0.5 less after the junction than before, None is open.
-    ``joints`` are those that go on, all unless given. With ``pairs`` a joint goes on as its partner, and
+    ``upto``: "position", "velocity" or "acceleration"; higher derivatives may jump. ``jumps`` names
+    exceptions: {"velocity": {"joint1": -0.5}} is 0.5 less after the junction than before, None is free.
+    ``joints`` are the continuous ones, by default all. With ``pairs`` a joint continues as its partner, and
     the partner as the joint; ``mirrored`` names joints whose sign changes, as in :class:`terms.Symmetric`.
 
     >>> Junction("position").rates
@@ -54,11 +54,11 @@ class Junction:
 
     @property
     def rates(self) -> int:
-        """How many of position, velocity and acceleration go on."""
+        """How many of position, velocity and acceleration are continuous."""
         return NAMES.index(self.upto) + 1
 
     def partners(self, mechanism: Mechanism) -> dict[int, tuple[int, float]]:
-        """Joints that go on, each with the joint that takes over and a sign."""
+        """Continuous joints, each with the joint that continues it and a sign."""
         names = mechanism.joint_names
         chosen = names if self.joints is None else self.joints
         other = {**{b: a for a, b in self.pairs.items()}, **self.pairs}
@@ -86,11 +86,11 @@ class Junction:
 
 
 class PhasedProblem:
-    """A motion in phases: problems in a row, each with terms, loads, duration and splines of its own.
+    """A motion in phases: a sequence of problems, each with its own terms, loads, duration and splines.
 
-    ``junctions``: one for all, or one for each place where two phases meet. Objectives are added. With a
-    ``cycle``, a junction too, the last phase goes on into the first, so that the motion repeats itself. The
-    phases together may have to take a ``duration`` (s): a number, or (lowest, highest).
+    ``junctions``: one for all, or one for each pair of successive phases. Objectives are added. With
+    ``cycle``, also a junction, the last phase continues into the first, so that the motion is periodic.
+    ``duration`` (s) prescribes the total duration: a number, or (lowest, highest).
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
@@ -127,20 +127,20 @@ class PhasedProblem:
 
     @property
     def n_variables(self) -> int:
-        """How many numbers are free, in all phases together."""
+        """Number of free unknowns of all phases."""
         return self.program.n
 
     @property
     def n_constraints(self) -> int:
-        """Number of scalar conditions, those at the junctions included."""
+        """Number of scalar constraints, including those at the junctions."""
         return self.program.m
 
     def conflicts(self) -> list[str]:
-        """What cannot work in one of the phases."""
+        """Reasons why a phase is infeasible."""
         return [f"phase {k}: {stated}" for k, x in enumerate(self.problems, 1) for stated in x.conflicts()]
 
     def check_derivatives(self, seed: int = 0) -> DerivativeCheck:
-        """Compare all derivatives with differences, near a straight motion."""
+        """Compare all derivatives with finite differences, near a straight motion."""
         return checked_derivatives(self.program, self.random_start(np.random.default_rng(seed)), seed)
 
     def describe(self) -> str:

@@ -42,22 +42,23 @@ LoadsGiven = Wrench | Sequence[Wrench] | Callable[[Array], Sequence[Wrench]] | N
 class Problem:
     """The motion of a mechanism that minimizes an objective and satisfies constraints.
 
-    ``duration`` (s): a number, or (lowest, highest) if it is free, or None if it is free and not bounded.
-    Joint profiles are B-splines with ``segments`` equal segments, or own ``breaks`` from 0 to 1, of a
-    ``degree``. Constraints hold at ``samples``: so many per segment, or given values of s = t / T in [0, 1],
-    or :class:`GaussSamples` by phase, which objectives are integrated with, too; :class:`AddedSamples` adds
-    instants to any of these.
-    ``frozen`` maps joints that do not move to where they stay. ``loads`` act all the time; a function of
-    s (m,) that returns wrenches with forces (m, 3) makes them vary. ``sizes`` maps joints to what counts as
-    1 of them for solvers (rad, m), such as 0.1 for one that slides by centimeters.
+    ``duration`` (s): a number, (lowest, highest) if it is free, or None if it is free and unbounded. Joint
+    profiles are B-splines of a ``degree`` with ``segments`` equal segments, or with your own ``breaks`` from
+    0 to 1. Constraints hold at ``samples``: a number per segment, values of s = t / T in [0, 1], or
+    :class:`GaussSamples` by phase, which are also used to integrate objectives; :class:`AddedSamples` adds
+    instants to any of these. ``frozen`` maps joints that do not move to their positions. ``loads`` act
+    throughout the motion; a function of s (m,) that returns wrenches with forces (m, 3) makes them vary.
+    ``sizes`` maps joints to the scale that solvers use for them (rad, m), such as 0.1 for a prismatic joint
+    that moves by centimeters.
 
     ``limits``: "model" enforces the effort, velocity and position limits of the mechanism for all joints that
     no constraint of the same kind names; "none" waives them; a list such as ["velocity"] enforces these and
-    waives the others. If nothing is said, none is enforced, and those that the motion exceeds fail its audit.
+    waives the others. If ``limits`` is not given, none is enforced, and the audit fails for those that the
+    motion exceeds.
 
-    In closed loops only the ``independent`` joints have splines, as many as the mobility: given ones, or
-    driven ones first. The others follow on the branch of ``guess`` (n_dof,), by default the pose with closed
-    loops nearest to the position at the start, or to zero.
+    In closed loops only the ``independent`` joints have splines, as many as the mobility: those given, or by
+    default driven joints first. The others follow on the assembly branch of ``guess`` (n_dof,), by default
+    the closed pose nearest to the initial position, or to zero.
 
     >>> import kinetree as kt
     >>> from kinetree.motion.terms import Boundary, Time, TorqueLimits
@@ -146,7 +147,7 @@ class Problem:
     def changed(self, **arguments: Any) -> Self:
         """This problem with some arguments replaced: ``problem.changed(segments=40)``.
 
-        A subclass gives a problem of its own kind, and adds to ``arguments`` what its constructor takes.
+        A subclass returns a problem of its own class and adds its constructor's parameters to ``arguments``.
         """
         return type(self)(**{**self.arguments, **arguments})
 
@@ -156,25 +157,25 @@ class Problem:
         return self.setting.profiles.basis
 
     def evaluation(self, s: Array, x: Array) -> Evaluation:
-        """All that terms read of the unknowns x at instants s (m,) of any grid."""
+        """Everything that terms read from the unknowns x, at instants s (m,) of any grid."""
         setting = self.setting
         mechanics = mechanics_of(setting, self.loads(s), self.acting)
         return Evaluation(setting.unknowns.at(s), mechanics, x)
 
     def loads_of(self, s: Array, x: Array) -> list[Wrench]:
-        """All loads at instants s (m,), those that depend on the unknowns x included."""
+        """All loads at instants s (m,), including those that depend on the unknowns x."""
         if not self.acting:
             return list(self.loads(s))
         return [*self.loads(s), *self.evaluation(s, x).pushes]
 
     @property
     def n_variables(self) -> int:
-        """How many numbers are free: unknowns of all blocks that nothing fixes."""
+        """Number of free unknowns, over all blocks."""
         return self.program.n
 
     @property
     def n_constraints(self) -> int:
-        """Number of scalar conditions, without those that merely fix control points."""
+        """Number of scalar constraints, without those that only fix control points."""
         return self.program.m
 
     @cached_property
@@ -183,7 +184,7 @@ class Problem:
         return {family: len(rows) for family, rows in self.program.families().items()}
 
     def known_positions(self) -> dict[int, list[tuple[float, float]]]:
-        """Where boundary conditions put each moving coordinate: (s, value) pairs by column."""
+        """Positions that boundary conditions give to each moving coordinate: (s, value) pairs by column."""
         found: dict[int, list[tuple[float, float]]] = {}
         for rows in self.bounded:
             if isinstance(rows, LinearRows) and rows.family == "boundary condition":
@@ -194,11 +195,11 @@ class Problem:
         return {column: sorted(points) for column, points in found.items()}
 
     def conflicts(self) -> list[str]:
-        """What cannot work: targets out of reach, too little time for the speed, poses too heavy to hold."""
+        """Why the problem is infeasible: unreachable targets, too little time, poses too heavy to hold."""
         return conflicts(self)
 
     def check_derivatives(self, x: Array | None = None, seed: int = 0) -> DerivativeCheck:
-        """Compare all derivatives with differences, at x or near a straight motion.
+        """Compare all derivatives with finite differences, at x or near a straight motion.
 
         >>> import kinetree as kt
         >>> from kinetree.motion.terms import Boundary, SquaredTorque

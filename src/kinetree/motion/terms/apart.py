@@ -83,11 +83,11 @@ class KeepApart(Constraint):
 class KeepOutBox(Constraint):
     """A capsule of a body stays out of a box (m).
 
-    The box has edges ``size`` (3,) along the axes of ``rotation`` (3, 3) round its ``center`` (3,), in the
+    The box has edges ``size`` (3,) along the axes of ``rotation`` (3, 3) about its ``center`` (3,), in the
     world or in the frame of the body ``of``. The capsule goes from ``start`` to ``end`` in the frame of
     ``body``, with a ``radius``; without an end it is a sphere or a point. ``clearance`` is what must be left
-    between them. The distance outside is never overestimated, and underestimated by 0.1 mm at most; inside,
-    a smooth measure of depth leads out.
+    between them. Outside, the distance is never overestimated, and underestimated by 0.1 mm at most; inside,
+    a smooth measure of depth leads the search out.
 
     >>> KeepOutBox("fore", (0.5, 0, 0.2), (0.2, 0.4, 0.4), end=(0.4, 0, 0), radius=0.05).family
     'keep-out box'

@@ -26,7 +26,7 @@ UNITS = (("rad", "m"), ("rad/s", "m/s"), ("rad/s^2", "m/s^2"))  # of revolute an
 class Boundary(Constraint):
     """Position, velocity and acceleration at an instant: "start", "end" or s from 0 to 1.
 
-    Each of them one number per joint, or a mapping from joint names (others stay open), or None (open).
+    Each is one number per joint, a mapping from joint names (others are free), or None (free).
 
     >>> Boundary("start", position=[0.0, -2.0], velocity=0.0).family
     'boundary condition'
@@ -204,11 +204,11 @@ def _chosen_rates(rates: Rates, family: str) -> list[int]:
 
 
 class Periodic(Constraint):
-    """The motion ends as it starts: position, velocity and, if asked for, acceleration.
+    """The motion ends as it starts: position, velocity and, on request, acceleration.
 
-    ``rates``: the first so many of these, or names, such as "velocity" alone. ``offset`` maps joints to how
-    far they get meanwhile (rad, m), as what walks does. With ``spline`` the spline itself goes on, so that
-    all its derivatives do, and nothing of this is left as a condition: for splines that are not clamped.
+    ``rates``: how many of these, in this order, or names, such as "velocity" alone. ``offset`` maps joints to
+    their travel during one period (rad, m), as in walking. With ``spline`` the spline itself is periodic,
+    with all its derivatives, and no constraints are needed: for splines that are not clamped.
 
     >>> Periodic(rates="velocity").family
     'periodicity'
@@ -237,9 +237,9 @@ class Periodic(Constraint):
 class Symmetric(Constraint):
     """One half cycle mirrors the other: each joint ends as its partner starts.
 
-    ``pairs`` maps a joint to its partner; both directions are tied: end of left = start of right and end of
-    right = start of left; a joint may be its own partner. ``mirrored`` names joints whose sign changes.
-    ``rates``, ``offset`` and ``spline`` as in :class:`Periodic`.
+    ``pairs`` maps a joint to its partner; both directions are constrained: end of left = start of right and
+    end of right = start of left; a joint may be its own partner. ``mirrored`` names joints whose sign
+    changes. ``rates``, ``offset`` and ``spline`` as in :class:`Periodic`.
 
     >>> from kinetree import terms
     >>> terms.Symmetric({"left_hip": "right_hip"}).family
@@ -342,8 +342,8 @@ class Hold(Constraint):
     """Joints do not move during a part of the motion, from s = ``during``[0] to ``during``[1].
 
     ``position`` (rad, m): one number for all, one for each of the joints, or a mapping from names. All
-    control points with influence in that part are fixed, so it is widened to the ends of the segments that
-    it touches, and the joint leaves it as smoothly as its splines are.
+    control points with influence in that part are fixed, so it is extended to the ends of its segments, and
+    the joint leaves it as smoothly as its splines allow.
 
     >>> Hold("joint1", 0.0, during=(0.0, 0.4)).family
     'hold'

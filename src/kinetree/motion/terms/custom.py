@@ -28,8 +28,8 @@ STEP, WIDE_STEP = 1e-6, 1e-3  # for first and second derivatives, relative to th
 class CustomObjective(Objective):
     """Integral of f(s, q, qd, qdd, tau) dt for a function of all samples: (m,), four (m, n_dof) -> (m,).
 
-    ``slopes`` with the same arguments returns its derivatives by q, qd, qdd and tau, (m, n_dof) each, None
-    for zero; they are compared with differences. Without it differences are used.
+    ``slopes`` with the same arguments returns its derivatives with respect to q, qd, qdd and tau, (m, n_dof)
+    each, None for zero; they are compared with finite differences. Without it finite differences are used.
 
     >>> def effort(s, q, qd, qdd, tau):
     ...     return (tau**2).sum(axis=1)

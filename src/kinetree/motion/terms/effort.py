@@ -82,12 +82,12 @@ class SquaredTorque(Objective):
 
 
 class Effort(Objective):
-    """Integral of sum_i w_i |tau_i / limit_i|^p dt: what muscles tire of.
+    """Integral of sum_i w_i |tau_i / limit_i|^p dt: a measure of muscle fatigue.
 
-    ``exponent`` p >= 2: about 3 and more for muscles at endurance (Crowninshield and Brand 1981), 2 for the
+    ``exponent`` p >= 2: about 3 or more for muscle endurance (Crowninshield and Brand 1981), 2 for the
     squared torques of [Barman2020], eq. 5.1. ``limits`` (N m, N) are what torques are measured by, by default
-    the effort limits of the mechanism. It counts from s = ``during``[0] to ``during``[1]; where that is not
-    all of the motion, both should be ends of phases of :class:`GaussSamples`, which integrate up to them.
+    the effort limits of the mechanism. The integral runs from s = ``during``[0] to ``during``[1]; if that is
+    not the whole motion, both should be ends of phases of :class:`GaussSamples`, which integrate up to them.
 
     >>> (1.4 * Effort(2.5)).weight
     1.4
@@ -125,8 +125,8 @@ class TorqueRate(Objective):
 
     ``limits`` (N m, N) are what torques are measured by, by default the effort limits of the mechanism. The
     instants are those of the objective's quadrature. With ``pairs`` and ``mirrored``, as in
-    :class:`Symmetric`, the motion goes on mirrored and the change from its end to its start counts, too; with
-    ``periodic`` it goes on as it is.
+    :class:`Symmetric`, the motion continues mirrored and the change from its end to its start is included;
+    with ``periodic`` it continues unmirrored.
 
     >>> TorqueRate(limits=100.0).family
     'torque rate'
@@ -269,7 +269,7 @@ class TorqueLimits(SymmetricLimits):
 
 
 class TorqueRateLimits(Constraint):
-    """|d tau / dt| <= limit, as the change from sample to sample (N m/s).
+    """|d tau / dt| <= limit (N m/s), from the change between samples.
 
     >>> from kinetree import terms
     >>> terms.TorqueRateLimits(500.0).family

@@ -18,8 +18,9 @@ POINTS = "points"  # as a place: the control points
 class JointLimits(Constraint):
     """lower <= q <= upper, by default the limits of the mechanism (rad, m).
 
-    ``at`` as elsewhere, or "points": control points keep within the limits, so that the motion does at every
-    instant, for a spline lies between its control points. They become bounds of unknowns: no rows are left.
+    ``at`` as elsewhere, or "points": control points stay within the limits and thus the motion at every
+    instant, since a spline lies within the range of its control points. The limits become bounds of unknowns,
+    without constraint rows.
 
     >>> from kinetree import terms
     >>> terms.JointLimits().family

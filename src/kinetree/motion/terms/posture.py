@@ -28,7 +28,7 @@ from kinetree.motion.terms.limits import POINTS
 
 
 class SquaredAcceleration(Objective):
-    """Integral of sum_j w_j qdd_j^2 dt: keeps light joints from flapping.
+    """Integral of sum_j w_j qdd_j^2 dt: damps erratic motions of light joints.
 
     >>> (1e-5 * SquaredAcceleration()).weight
     1e-05
@@ -113,10 +113,10 @@ def _each(setting: Setting, joints: Names, given: Values, family: str) -> tuple[
 
 
 class JointCombination(Constraint):
-    """A weighted sum of joints keeps between bounds: lower <= sum_j c_j q_j <= upper (rad, m).
+    """A weighted sum of joints stays within bounds: lower <= sum_j c_j q_j <= upper (rad, m).
 
     The angles of a chain in one plane add up, so that equal bounds keep a hand level, and ``{"left": 1.0,
-    "right": -1.0}`` lets one joint follow another. ``at`` as elsewhere, or "points": what holds for control
+    "right": -1.0}`` makes one joint follow another. ``at`` as elsewhere, or "points": what holds for control
     points holds at every instant, and two joints with equal bounds become one unknown.
 
     >>> JointCombination({"left_knee": 1.0, "right_knee": -1.0}, 0.0, 0.0, at="points").family
@@ -170,10 +170,10 @@ class JointCombination(Constraint):
 
 
 class JointProduct(Constraint):
-    """The product of two coordinates, each from its own rest, keeps between bounds.
+    """The product of two coordinates, each measured from its own rest position, stays within bounds.
 
-    (q_a - rest_a) (q_b - rest_b) >= 0 makes joints swing together, as an arm with the opposite leg
-    ([Barman2020], chapter V); <= 0 against each other.
+    (q_a - rest_a) (q_b - rest_b) >= 0 makes joints swing in the same direction, such as an arm with the
+    opposite leg ([Barman2020], chapter V); <= 0 in opposite directions.
 
     >>> JointProduct("left_shoulder", "right_hip").family
     'product of joints'

@@ -18,10 +18,11 @@ from kinetree.motion.terms.effort import Names
 
 
 class Power(Objective):
-    """Integral of sum_j |tau_j qd_j| dt: what drives give and brakes take (J).
+    """Integral of sum_j |tau_j qd_j| dt: mechanical work of drives and brakes (J).
 
     |w| is rounded to sqrt(w^2 + smooth^2) - smooth near zero; ``smooth`` in W. The sharper the corner, the
-    longer the search: a hundredth of the largest power is enough, and a sharper one may start from there.
+    longer the search: a hundredth of the largest power is enough; use its solution as the initial guess for a
+    sharper one.
 
     >>> from kinetree import terms
     >>> (0.5 * terms.Power()).weight
@@ -96,7 +97,7 @@ class _AbsolutePower(Function):
 class StrengthLimit(Constraint):
     """direction * tau <= strength(q, qd) of a joint, from a table that is interpolated smoothly.
 
-    ``strength`` (len(angles), len(velocities)) in N m; ``direction`` +1 or -1: which way the joint pushes.
+    ``strength`` (len(angles), len(velocities)) in N m; ``direction`` +1 or -1: the direction of the torque.
     """
 
     family = "strength limit"

@@ -32,9 +32,9 @@ class PointPosition(Constraint):
     """A point of a body is at a target, or between two corners of a box, in the world (m).
 
     ``target`` (3,), or (m, 3) along a path with as many instants in ``at``; or ``lower`` and ``upper``, (3,)
-    or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves others open. All of these move
-    by ``travel`` (3,) in m/s times the duration, which may be free, such as the previous footprint at a given
-    speed.
+    or (m, 3), infinite where a direction is free. ``axes`` such as "xy" leaves the others free. All of these
+    move by ``travel`` (3,) in m/s times the duration, which may be free, such as the previous footprint at a
+    given speed.
 
     >>> from kinetree import terms
     >>> terms.PointPosition("hand", (0.5, 0, 0.3), at="end").family
@@ -152,10 +152,10 @@ def _by_position(J: Array) -> Array:
 
 
 class Orientation(Constraint):
-    """A body is turned as ``rotation`` (3, 3) says: x_world = rotation x_body.
+    """A body has the orientation ``rotation`` (3, 3): x_world = rotation x_body.
 
-    The turn between both is (y . Z, z . X, x . Y) for small angles, which vanishes for half turns too; so the
-    axes must not point away from where they should.
+    For small angles the rotation error is (y . Z, z . X, x . Y), which also vanishes for half turns; so the
+    axes must not point away from their targets.
 
     >>> from kinetree import terms
     >>> terms.Orientation("hand", [[1, 0, 0], [0, 1, 0], [0, 0, 1]]).family

@@ -45,8 +45,8 @@ class PointSpeed(Constraint):
 class PointVelocity(Constraint):
     """Velocity of a point of a body in the world (m/s): to throw, to hit, to hand over, to rest.
 
-    ``velocity`` (3,), or what it is between by axes: ``lower`` and ``upper`` (3,), infinite where a direction
-    is free. ``axes`` such as "xy" leaves others open; each component may differ by ``slack`` (m/s).
+    ``velocity`` (3,), or bounds by axis: ``lower`` and ``upper`` (3,), infinite where a direction is free.
+    ``axes`` such as "xy" leaves the others free; each component may differ by ``slack`` (m/s).
 
     >>> up = PointVelocity("foot", lower=(0.0, 0.0, 0.1), axes="z")
     >>> up.lower.tolist(), up.upper.tolist()

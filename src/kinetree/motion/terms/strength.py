@@ -71,10 +71,10 @@ class StrengthLimits(Constraint):
 
 
 class HumanStrength(StrengthLimits):
-    """Torques of a human's joints keep within strength that depends on angle and velocity.
+    """Torques of a human's joints stay within the strength at their angle and velocity.
 
     Anderson et al. (2007): flexion of hip, knee and ankle by angle and velocity, other joints constant; see
-    :class:`kinetree.human.Strength`. ``factors`` make joints or sides weaker or stronger, such as
+    :class:`kinetree.human.Strength`. ``factors`` scale the strength of joints or sides, such as
     {"left_knee": 0.7, "right": 0.9}.
 
     >>> HumanStrength(["left_knee"], sex="female", height=1.63, mass=60.0).strength.names

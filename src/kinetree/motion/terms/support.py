@@ -32,10 +32,10 @@ UPRIGHT = 1e-6  # by how much axes of a root may be off the axes of the world
 
 
 class TorqueCombination(Constraint):
-    """A weighted sum of torques keeps between bounds: lower <= sum_j c_j tau_j <= upper.
+    """A weighted sum of torques stays within bounds: lower <= sum_j c_j tau_j <= upper.
 
-    ``coefficients`` map joints to numbers, or to one number for each of the instants ``at``. ``size`` is what
-    counts as 1 for tolerances.
+    ``coefficients`` map joints to numbers, or to one number for each of the instants ``at``. ``size`` is the
+    scale for tolerances.
 
     >>> TorqueCombination({"root_z": 0.6, "root_x": -1.0}, lower=0.0).family
     'combination of torques'
@@ -199,7 +199,7 @@ class Support(Constraint):
 
 
 class JointSprings(Constraint):
-    """Springs beside those of the mechanism, which count anyway: tau = ID(q, qd, qdd) + k (q - rest).
+    """Springs in addition to those of the mechanism: tau = ID(q, qd, qdd) + k (q - rest).
 
     ``stiffness`` (N m/rad, N/m) and ``rest`` (rad, m): one number for all of the joints, one for each, or a
     mapping.

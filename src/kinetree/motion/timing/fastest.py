@@ -48,20 +48,20 @@ def fastest_timing(
     grid: int = 400,
     progress: bool | Progress | None = None,
 ) -> FastestTiming:
-    """How fast a path can be passed from rest to rest: each place as fast as the limits allow.
+    """The fastest motion along a path from rest to rest within limits of torque, velocity and acceleration.
 
-    ``path`` is any trajectory, whose own timing does not count, or joint positions (m, n_dof), through which
-    a cubic spline goes. ``torque`` (N m, N), ``velocity`` and ``acceleration`` are the largest of each
-    joint: "model" for the mechanism's, one number, one for each, some by name, or None for no limit.
-    Friction, armature and ``wrenches`` count. At corners of the path the motion stops.
+    ``path`` is any trajectory, whose own timing is ignored, or joint positions (m, n_dof), which a cubic
+    spline interpolates. ``torque`` (N m, N), ``velocity`` and ``acceleration`` are the limits of each joint:
+    "model" for the mechanism's, one number, one for each, some by name, or None for no limit. Friction,
+    armature and ``wrenches`` are included. At corners of the path the motion stops.
 
     Reachability analysis on ``grid`` intervals (Pham and Pham 2018), repeated with limits tightened where a
-    finer grid shows that they are exceeded in between. The acceleration jumps, as the fastest motion's does;
-    ``smoothing`` (s) averages the timing over such a time, so that it does not, and slows it down until all
-    limits are kept: that is not the fastest smooth motion, but one that is near to it.
+    finer grid shows that they are exceeded in between. The acceleration of the fastest motion jumps;
+    ``smoothing`` (s) averages the timing over this interval to remove the jumps, and slows it down until all
+    limits are satisfied: not the fastest smooth motion, but close to it.
 
-    The answer has the ``trajectory``, ``duration``, a ``result`` with an audit, and what holds the motion
-    back.
+    The returned object has the ``trajectory``, ``duration``, a ``result`` with an audit, and the limits that
+    are active.
 
     >>> import kinetree as kt
     >>> cart = kt.Builder("cart")

@@ -59,7 +59,7 @@ class Use:
 class FastestTiming:
     """The fastest motion along a path; see :func:`kinetree.fastest_timing`.
 
-    ``trajectory`` is the motion, ``use`` what it takes at times of a fine grid, recomputed by inverse
+    ``trajectory`` is the motion, ``use`` what it needs at times of a fine grid, recomputed by inverse
     dynamics.
     """
 
@@ -82,17 +82,17 @@ class FastestTiming:
 
     @property
     def s(self) -> Array:
-        """Places of the path at which the speed was sought, (k + 1,)."""
+        """Grid points of the path at which the speed is computed, (k + 1,)."""
         return self.course.s
 
     @property
     def speed(self) -> Array:
-        """ds/dt of the fastest timing at these places, before any smoothing, (k + 1,)."""
+        """ds/dt of the fastest timing at these grid points, before any smoothing, (k + 1,)."""
         return np.sqrt(np.maximum(self.found.x, 0.0))
 
     @property
     def limit_speed(self) -> Array:
-        """The largest ds/dt that limits allow at these places for an instant, (k + 1,)."""
+        """The largest ds/dt that limits allow at each of these grid points alone, (k + 1,)."""
         return np.sqrt(np.maximum(self.found.limit_curve, 0.0))
 
     @cached_property
@@ -176,7 +176,7 @@ class FastestTiming:
         self.result.save(path, force)
 
     def plot(self, show: bool = False) -> Figure:
-        """Plot speed over the path below its limit curve, and parts of the limits over time."""
+        """Plot speed over the path below its limit curve, and the used fraction of each limit over time."""
         figure: Figure = upstairs("plot_timing")(self, show=show)
         return figure
 
