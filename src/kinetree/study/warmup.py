@@ -14,7 +14,7 @@ Piece = tuple[str, Callable[[], object]]
 
 
 def warmup(progress: Callable[[str, int, int], None] | None = None) -> float:
-    """Compile every kernel in every shape and all that simulations run; returns the seconds it took.
+    """Compile all kernels and all code of simulations, controllers and predictions; returns the seconds.
 
     What is in the disk cache is read from there. ``progress(name, k, total)`` is called before piece
     k = 1 ... total; notices on the terminal are left to it.
@@ -47,6 +47,8 @@ def pieces() -> Iterator[Piece]:
         if kernel.output_widths is not None:
             yield f"{kernel.name}, single state", partial(single_state, kernel)
     yield from _simulation_pieces()
+    yield from _loop_pieces()
+    yield from _prediction_pieces()
 
 
 def _simulation_pieces() -> Iterator[Piece]:
@@ -56,7 +58,10 @@ def _simulation_pieces() -> Iterator[Piece]:
     from kinetree.simulation.compiled.coupled import coupled_motion
     from kinetree.simulation.compiled.jacobian import jacobian
     from kinetree.simulation.compiled.observe import observe
+    from kinetree.simulation.compiled.prescribed import prescribed_motion, prescribed_rates
     from kinetree.simulation.compiled.rates import events, rates, sample, switch
+    from kinetree.simulation.compiled.servos import servo_jacobian, servo_torques
+    from kinetree.simulation.compiled.springs import spring_forces, spring_jacobian
 
     for lanes in (1, LANES):
         many = "one at a time" if lanes == 1 else f"{lanes} at once"
@@ -64,10 +69,45 @@ def _simulation_pieces() -> Iterator[Piece]:
         yield f"sampled control, {many}", partial(sample, lanes)
         yield f"mimic joints, {many}", partial(coupled_motion, lanes)
         yield f"actuators, {many}", partial(drive_rates, lanes)
+        yield f"servos, {many}", partial(servo_torques, lanes)
+        yield f"springs, {many}", partial(spring_forces, lanes)
+        yield f"prescribed joints, {many}", partial(prescribed_rates, lanes)
     yield "events of simulations", events
     yield "contact in simulations", switch
     yield "slopes of simulations", jacobian
     yield "slopes of actuators", drive_jacobian
+    yield "slopes of servos", servo_jacobian
+    yield "slopes of springs", spring_jacobian
+    yield "motion of prescribed joints", prescribed_motion
     yield "forces in simulations", observe
     for name in METHODS:
         yield f"integration by {name}", partial(advancing, name)
+
+
+def _loop_pieces() -> Iterator[Piece]:
+    """Accelerations of closed loops, and what their simulations run."""
+    from kinetree.engine.loop_code import loop_states
+    from kinetree.simulation.compiled.cut_joints import cut_joint_events, cut_joint_forces
+    from kinetree.simulation.compiled.loops import loop_motion, loop_projection
+    from kinetree.simulation.compiled.prescribed import prescribed_in_loops
+
+    for lanes in (1, LANES):
+        many = "one at a time" if lanes == 1 else f"{lanes} at once"
+        yield f"closed loops, {many}", partial(loop_states, lanes)
+        yield f"simulations of closed loops, {many}", partial(loop_motion, lanes)
+        yield f"forces of cut joints, {many}", partial(cut_joint_forces, lanes)
+        yield f"prescribed joints in closed loops, {many}", partial(prescribed_in_loops, lanes)
+    yield "events of cut joints", cut_joint_events
+    yield "closing loops in simulations", loop_projection
+
+
+def _prediction_pieces() -> Iterator[Piece]:
+    """The inner functions of predictions and of their solver, and the walking law."""
+    from kinetree.control.walking.compiled.tick import compiled_tick
+    from kinetree.motion.compiled import assembly, blocks, condensed, points
+
+    for room in (assembly, blocks, condensed, points):
+        place = room.__name__.rpartition(".")[2]
+        for function in room.SIGNATURES:
+            yield f"predictions, {place}, {function.__name__}", partial(room.compiled, function)
+    yield "walking law", compiled_tick
