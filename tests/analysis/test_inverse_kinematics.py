@@ -242,7 +242,7 @@ HERE = Target(LAST, (0.3, 0.2, 0.1))
         (lambda: inverse_kinematics(ARM, HERE, free=[], frozen=[]), "not both"),
         (lambda: inverse_kinematics(ARM, HERE, tolerance=0.0), "tolerance must be > 0, got 0"),
         (lambda: inverse_kinematics(ARM, HERE, max_iterations=0), "max_iterations must be an integer"),
-        (lambda: inverse_kinematics(ARM, HERE, restarts=-1), "restarts must be an integer of at least 0"),
+        (lambda: inverse_kinematics(ARM, HERE, restarts=-1), "restarts must be an integer from 0 to 1000000"),
         (
             lambda: inverse_kinematics(ARM, Target(LAST, np.zeros((2, 3))), q0=np.zeros((3, 6))),
             "batch axes of targets and q0 do not fit together",

@@ -248,7 +248,7 @@ def test_progress_counts_up(solver):
 
 
 def test_limits_of_time_and_iterations():
-    assert "limit of iterations" in predict(minimum_time(), solver="ipopt", max_iterations=3).status
+    assert "iteration limit" in predict(minimum_time(), solver="ipopt", max_iterations=3).status
     assert "time limit" in predict(kuka(), solver="ipopt", time_limit=1e-4).status
 
 

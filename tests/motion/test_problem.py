@@ -108,7 +108,7 @@ def test_contradictions_are_found_before_solving(also, message):
     [
         (
             [Boundary("end", velocity={"joint2": 1.0})],
-            "velocity of joint2 at s = 1 asks for 1 rad/s, but another one asks for 0",
+            "velocity of joint2 at s = 1 must be 1 rad/s, but another one requires 0",
         ),
         ([Boundary(0.5, velocity={"joint1": x}) for x in (1.0, 2.0)], "velocity of joint1 at s = 0.5"),
         (
@@ -117,7 +117,7 @@ def test_contradictions_are_found_before_solving(also, message):
         ),
         (
             [Boundary(0.5, velocity={"joint1": 3.0}), VelocityLimits(2.0)],
-            "velocity of joint1 at s = 0.5 asks for 3 rad/s, but the velocity limit allows -2 to 2",
+            "velocity of joint1 at s = 0.5 must be 3 rad/s, but the velocity limit allows -2 to 2",
         ),
     ],
 )

@@ -348,7 +348,7 @@ def test_bad_surroundings(make, message):
 
 
 def test_diverging_motion_names_time_and_joint():
-    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = .*joint 'rail'") as caught:
+    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = .*joint is 'rail'") as caught:
         kt.simulate(slider(), [1.0], [1.0], duration=10.0, torque=lambda t, q, qd: 1e3 * q * q * np.abs(q))
     assert caught.value.result.stopped_at < 10.0
 

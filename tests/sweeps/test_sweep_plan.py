@@ -98,7 +98,7 @@ def test_two_plans_are_compared():
         ({"predict.seed": {"uniform": [0, 1]}}, {"samples": 10**9}, "1,000,000,000 cases.*--yes"),
         ({"study.title": {"values": ["a"], "relative": True}}, {}, "relative: values must be numbers"),
         ({"study.duration": {"values": [2.0], "relative": True}}, {}, "no number there"),
-        ({"predict.seed": [1], "predict.tolerance": {"values": [1e-5], "name": "seed"}}, {}, "there twice"),
+        ({"predict.seed": [1], "predict.tolerance": {"values": [1e-5], "name": "seed"}}, {}, "is used twice"),
         ({"predict.seed": [1]}, {"measures": {"x": "peek tau"}}, "unknown reduction 'peek'.*'peak'"),
         ({"predict.seed": [1]}, {"kind": "pareto"}, "objectives"),
         ({"predict.seed": [1]}, {"kind": "pareto", "objectives": ["a"]}, "2 objectives"),
