@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 import kinetree as kt
 from kinetree.cli import app
+from kinetree.model.human.strength import scaled_torques
+from kinetree.studies.gait.score import vertical_peaks
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -409,3 +411,20 @@ def test_a_pickle_is_never_opened(tmp_path, monkeypatch):
     with pytest.raises(kt.errors.FileError, match="not a NetCDF-4 file"):
         kt.load_result("run.nc")
     assert not Path("touched").exists()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: kt.analysis.equations_of_motion(kt.zoo.two_link(), np.ones(3)),
+            "unknown choice of parameters",
+        ),
+        (lambda: vertical_peaks(np.ones(101), 10**400), "stance must be between 0 and 100 %"),
+        (lambda: vertical_peaks(np.ones(101), -1.0), "stance must be between 0 and 100 %"),
+        (lambda: scaled_torques({1: (-1.0, 1.0)}, {"left": 0.5}), "names of torques must be a list of names"),
+    ],
+)
+def test_odd_arguments_of_examples_are_refused(call, message):
+    with pytest.raises(kt.errors.InputError, match=message):
+        call()

@@ -118,7 +118,7 @@ def equations_of_motion(
     I_2zz + c_2x**2*m_2
     """
     expect_mechanism(mechanism)
-    if parameters not in CHOICES:
+    if not isinstance(parameters, str) or parameters not in CHOICES:
         raise InputError(unknown_name("choice of parameters", parameters, CHOICES))
     check_open(mechanism, "equations_of_motion")
     if mechanism.tree.n > LARGEST:

@@ -207,6 +207,7 @@ def scaled_torques(
     expect(torques, Mapping, "torques", "two torques by names of joints")
     expect(factors, Mapping, "factors", "numbers by names of joints or sides")
     found = dict(torques)
+    texts(list(found), "names of torques")
     for part, factor in factors.items():
         if not number(factor, f"strength of '{part}'") > 0.0:
             raise InputError(f"strength of '{part}' must be positive, got {factor}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from kinetree.algebra.arrays import Array
-from kinetree.errors import InputError, expect
+from kinetree.errors import InputError, expect, shown
 from kinetree.studies.gait.curves import ALL
 from kinetree.studies.gait.cycle import GaitCycle, checked_curve
 from kinetree.studies.gait.measured import Measured, measured_walking
@@ -156,7 +157,12 @@ def vertical_peaks(force: Array, stance: float) -> tuple[tuple[tuple[float, floa
     force = checked_curve(force, "force")
     expect(stance, float | int, "stance", "a share of the cycle (%), or NaN where it is not known")
     n = len(force) - 1
-    end = min(n - 1, round((60.0 if not np.isfinite(stance) else stance) / 100.0 * n))
+    known = 0.0 <= stance <= 100.0
+    if not known and not math.isnan(stance):
+        raise InputError(
+            f"stance must be between 0 and 100 %, or NaN where it is not known, got {shown(stance)}"
+        )
+    end = min(n - 1, round((stance if known else 60.0) / 100.0 * n))
     inner = np.arange(1, end)
     tops = inner[(force[inner] >= force[inner - 1]) & (force[inner] > force[inner + 1])]
     found = []
