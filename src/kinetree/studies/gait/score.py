@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -158,7 +157,7 @@ def vertical_peaks(force: Array, stance: float) -> tuple[tuple[tuple[float, floa
     expect(stance, float | int, "stance", "a share of the cycle (%), or NaN where it is not known")
     n = len(force) - 1
     known = 0.0 <= stance <= 100.0
-    if not known and not math.isnan(stance):
+    if not known and stance == stance:  # not NaN
         raise InputError(
             f"stance must be between 0 and 100 %, or NaN where it is not known, got {shown(stance)}"
         )
