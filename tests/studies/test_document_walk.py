@@ -40,7 +40,7 @@ def test_it_walks_and_agrees_with_the_tree_on_its_foot(result):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"slope": 3.0}, "on level ground"),
+        ({"slope": 3.0}, "needs level ground"),
         ({"sharing": "fair"}, "sharing must be one of zmp, time"),
         ({"task": 3}, "needs a Walking"),
         ({"points": 3}, "points must be an integer"),
