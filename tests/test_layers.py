@@ -52,6 +52,7 @@ FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAG
 
 UNREADABLE = "a text that cannot be read"
 DOORKEEPERS = (  # use the doors upwards
+    "kinetree.algebra.shown",
     "kinetree.model.mechanism",
     "kinetree.motion.outcome.phased_prediction",
     "kinetree.motion.outcome.prediction",

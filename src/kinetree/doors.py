@@ -11,6 +11,8 @@ from typing import Any
 
 UPWARD = {  # function: the module in which it stands
     "mechanism_html": "kinetree.report.notebook",  # a mechanism as the last line of a notebook's cell
+    "result_html": "kinetree.report.notebook",
+    "matrices_html": "kinetree.report.notebook",  # derivatives
     "problem_html": "kinetree.report.notebook",
     "prediction_html": "kinetree.report.notebook",
     "phased_problem_html": "kinetree.report.notebook",

@@ -9,6 +9,7 @@ import pytest
 
 import kinetree as kt
 from kinetree.algebra.shown import Shown
+from kinetree.result.build import build_result
 
 ENDS = [kt.terms.Boundary("start", [0, 0], 0.0), kt.terms.Boundary("end", [1, 1], 0.0)]
 
@@ -50,13 +51,46 @@ def test_names_are_escaped():
     assert "&lt;script&gt;" in text
 
 
-def test_a_problem_shows_its_families():
-    problem = kt.Problem(
-        kt.zoo.two_link(), objective=kt.terms.Time(), constraints=[*ENDS, kt.terms.TorqueLimits()]
-    )
-    text = " ".join(parsed(problem._repr_html_()).itertext())
+def test_a_problem_shows_its_families_and_the_initial_guess():
+    problem = minimum_time()
+    tree = parsed(problem._repr_html_())
+    text = " ".join(tree.itertext())
     assert all(family in text for family in problem.families)
-    assert repr(problem) in text
+    assert repr(problem) in text and len(pictures(tree)) == 1
+
+
+@pytest.mark.parametrize("samples", [1, 5])
+def test_a_result_shows_its_variables_and_a_small_picture(samples):
+    arm = kt.zoo.two_link()
+    time = np.linspace(0.0, 1.0, samples)
+    motion = {"time": time, "q": np.outer(time + 1.0, [1.0, 2.0]), "qd": np.ones((samples, 2))}
+    result = build_result("simulate", arm, motion)
+    tree = parsed(result._repr_html_())
+    assert {"q", "qd"} <= {cell.text for cell in tree.iter("td")}
+    [picture] = pictures(tree)
+    assert len(picture) < 60_000
+    moved = build_result("simulate", arm, motion | {"q": motion["q"] + [[0.0, 0.5]]})
+    assert pictures(parsed(moved._repr_html_())) != [picture]  # it shows this motion
+
+
+def test_a_sweep_shows_its_usual_picture():
+    found = kt.sweep("gripper_inverse_dynamics", {"trajectory.duration": [1.0, 2.0]}, workers=1)
+    tree = parsed(found._repr_html_())
+    assert len(pictures(tree)) == 1
+
+
+def test_derivatives_of_closed_loops_are_drawn_also_where_they_are_undetermined():
+    bars = kt.zoo.four_bar()
+    q = kt.loops.assemble(bars, np.full(bars.n_dof, 0.5))
+    slopes = kt.analysis.joint_reaction_derivatives(bars, q, 0.0 * q, 0.0 * q)
+    assert np.isnan(slopes.slopes).any()
+    assert len(pictures(parsed(slopes._repr_html_()))) == 1
+
+
+def test_an_empty_batch_of_derivatives_is_shown():
+    none = np.zeros((0, 6))
+    slopes = kt.inverse_dynamics_derivatives(kt.zoo.kuka_kr5(), none, none, none)
+    assert len(pictures(parsed(slopes._repr_html_()))) == 1
 
 
 def test_a_prediction_shows_words_and_curves():
@@ -74,7 +108,8 @@ def test_answers_print_shapes(batch):
     slopes = kt.inverse_dynamics_derivatives(arm, zero, zero, zero)
     assert f"dtau_dq {slopes.dtau_dq.shape}" in repr(slopes)
     assert len(repr(slopes)) < 200
-    assert len(list(parsed(slopes._repr_html_()).iter("tr"))) == 5
+    tree = parsed(slopes._repr_html_())
+    assert len(list(tree.iter("tr"))) == 5 and len(pictures(tree)) == 1
 
 
 def test_data_that_are_no_arrays_are_left_out():

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from inspect import get_annotations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+
+from kinetree.doors import upstairs
 
 
 class Shown:
     """An answer that prints the names and shapes of its arrays; in a notebook as a table.
 
     Public attributes that are arrays, numbers or names are shown, in the order in which the class has them.
+    Notebooks also draw the ``_matrices`` of a class, arrays whose last ``_core`` axes are those of a matrix.
     Data classes that inherit from it are made with ``repr=False``.
     """
 
     __slots__ = ()
+    _matrices: ClassVar[tuple[str, ...]] = ()
+    _core: ClassVar[int] = 2
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(' '.join(row) for row in self._rows())})"
@@ -26,6 +31,8 @@ class Shown:
         rows = "".join(
             f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in self._rows()
         )
+        if self._matrices:
+            return str(upstairs("matrices_html")(self, f"<table>{rows}</table>", self._matrices, self._core))
         return f"<div><b>{escape(type(self).__name__)}</b><table>{rows}</table></div>"
 
     def _rows(self) -> Iterator[tuple[str, str]]:

@@ -30,6 +30,7 @@ class TorqueHessian(Shown):
     """
 
     __slots__ = ("first", "second")
+    _matrices = ("q_q", "q_qd", "qd_qd", "q_qdd")
 
     def __init__(self, first: Array, second: Array) -> None:
         self.first, self.second = first, second

@@ -58,6 +58,7 @@ class HybridDynamicsDerivatives(Shown):
     dtau_dqd: Array
     dtau_dqdd: Array
     dtau_dtau: Array
+    _matrices = ("dqdd_dq", "dqdd_dqd", "dtau_dq", "dtau_dqd")
 
 
 def hybrid_dynamics(

@@ -36,6 +36,8 @@ class JointReactionDerivatives(Shown):
     """
 
     __slots__ = ("reaction", "slopes")
+    _matrices = ("dreaction_dq", "dreaction_dqd", "dreaction_dqdd")
+    _core = 3
 
     def __init__(self, reaction: Array, slopes: Array) -> None:
         self.reaction, self.slopes = reaction, slopes

@@ -38,6 +38,7 @@ class InverseDynamicsDerivatives(Shown):
     """
 
     __slots__ = ("dtau_dq", "dtau_dqd", "dtau_dqdd", "matrices", "tau")
+    _matrices = ("dtau_dq", "dtau_dqd", "dtau_dqdd")
 
     def __init__(self, tau: Array, matrices: Array) -> None:
         self.tau, self.matrices = tau, matrices
@@ -135,6 +136,7 @@ class ForwardDynamicsDerivatives(Shown):
     """
 
     __slots__ = ("dqdd_dq", "dqdd_dqd", "dqdd_dtau", "matrices", "qdd")
+    _matrices = ("dqdd_dq", "dqdd_dqd", "dqdd_dtau")
 
     def __init__(self, qdd: Array, matrices: Array) -> None:
         self.qdd, self.matrices = qdd, matrices

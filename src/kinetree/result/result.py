@@ -223,9 +223,7 @@ class Result:
         return summary(self)
 
     def _repr_html_(self) -> str:
-        from kinetree.result.summary import summary_html
-
-        return summary_html(self)
+        return str(upstairs("result_html")(self))
 
 
 def event_variables(events: Sequence[Event]) -> dict[str, tuple[np.ndarray, str, str]]:

@@ -20,7 +20,7 @@ REACHED = re.compile(r"^[^:]+: .*\breached\b")  # a limit that a motion makes us
 
 def summary(result: Result) -> str:
     """The result in some lines: what, how long, which variables, what the audit says."""
-    lines = [f"Result: {_head(result)}", *_notes(result)]
+    lines = [f"Result: {headline(result)}", *_notes(result)]
     lines += [f"  {line}" for line in _aligned(_variable_rows(result))]
     if result.audit:
         rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
@@ -30,8 +30,8 @@ def summary(result: Result) -> str:
 
 
 def summary_html(result: Result) -> str:
-    """The summary of a result as HTML."""
-    blocks = [f"<b>{escape(_head(result))}</b>", *(f"<div>{escape(note)}</div>" for note in _notes(result))]
+    """The summary of a result as HTML, without its headline."""
+    blocks = [f"<div>{escape(note)}</div>" for note in _notes(result)]
     blocks.append(_table(("variable", "dimensions", "unit", "meaning"), _variable_rows(result)))
     if result.audit:
         rows = [(name, str(check), check.sentence) for name, check in result.audit.items()]
@@ -40,7 +40,8 @@ def summary_html(result: Result) -> str:
     return "<div>" + "".join(blocks) + "</div>"
 
 
-def _head(result: Result) -> str:
+def headline(result: Result) -> str:
+    """What a result is, in one line: task, mechanism, samples and time."""
     if result.task == "sweep":
         sizes = " x ".join(f"{n} {dim}" for dim, n in result.dataset["status"].sizes.items())
         return f"sweep of '{result.settings['study']['title']}', {sizes}"
