@@ -24,6 +24,7 @@ QUANTITIES = (
     "forward dynamics gradients",
 )
 BESIDE = ("pinocchio", "pinocchio parallel", "mujoco", "drake", "opensim", "robotics-toolbox")
+PEER_NAMES = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "drake": "Drake", "opensim": "OpenSim"}
 TABLES, PICTURES = "assets/benchmarks", "images/benchmarks"
 BEGIN, END = "<!-- measured -->", "<!-- end of measured -->"
 
@@ -38,19 +39,20 @@ HOW = """\
   matrices tree-sparse; **kinetree kernel** is the compiled kernel alone.
 - **pinocchio** is called from Python, in a loop for batches; **pinocchio parallel** is its own loop in
   C++, on one thread. **mujoco** is `mj_inverse` or `mj_forward` without contacts and constraints; its
-  gradients are finite differences.
+  gradients are finite differences. **drake** and **opensim** are called from Python, in a loop for batches;
+  gradients are by automatic differentiation and by central differences, for up to 16 states.
 - MuJoCo refuses bodies without extent. These get 1e-6 of their largest second moment, and Kinetree is
   compared on the padded mechanism.
-- Simulations are compared at equal error of the final positions, beside a reference at tolerance 1e-12 or
+- Simulations are compared at equal error of the final positions, from a reference at tolerance 1e-12 or
   tighter. Time is CPU time of the thread. **kinetree** is `Simulator.run`; **kinetree simulate** also
-  audits the energy and labels 201 samples. Pinocchio runs in SciPy's `solve_ivp`, MuJoCo by its own
-  steps. On the ground all use the same contact law.
+  audits the energy and labels 201 samples. Pinocchio runs in SciPy's `solve_ivp`, the others by their own
+  integrators. On the ground, all that take part use the same contact law.
 - Predictions are timed from the statement of the problem to the verified motion.
 
 [The program](../benchmarks/README.md) has the details. This page, its pictures and its tables are written by
 
 ```sh
-python -m benchmarks --json benchmarks/results.json --site docs   # measure, about ten minutes
+python -m benchmarks --json benchmarks/results.json --site docs   # measure, about a quarter of an hour
 python -m benchmarks --from benchmarks/results.json --site docs   # write them again from saved figures
 ```
 """
@@ -92,6 +94,15 @@ def as_csv(table: Table) -> str:
     return text.getvalue()
 
 
+def rounded(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, and without an exponent where it is large.
+
+    >>> rounded(0.0512), rounded(1441.8), rounded(9.96, 2)
+    ('0.0512', '1,440', '10')
+    """
+    return f"{float(f'{value:.{digits}g}'):,g}"
+
+
 def as_markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of a page; all but the first column are numbers."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
@@ -105,8 +116,8 @@ def page(results: dict[str, Any]) -> str:
     tables = all_tables(results)
     parts = [
         "# Benchmarks",
-        "How long answers take beside Pinocchio and MuJoCo, on one machine and in one run. "
-        "Ratios above 1 mean that Kinetree is faster.",
+        f"Times of Kinetree, {_all_peers(results)}, measured on one machine in one run. A ratio above 1 "
+        "means that Kinetree is faster.",
         *_dynamics(results),
         *_simulations(results),
         *_loops(results),
@@ -120,6 +131,13 @@ def page(results: dict[str, Any]) -> str:
         "\n".join(f"- [{table.title}]({TABLES}/{file_name(table)}.csv)" for table in tables),
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _all_peers(results: dict[str, Any]) -> str:
+    """The other libraries that took part, in words."""
+    present = {row["contestant"] for row in results["timings"]}
+    *most, last = [name for key, name in PEER_NAMES.items() if key in present]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _left_out(results: dict[str, Any]) -> list[str]:
@@ -138,14 +156,14 @@ def _dynamics(results: dict[str, Any]) -> list[str]:
             if ours is None:
                 continue
             theirs = [figures.time(model, quantity, batch, name) for name in peers]
-            cells = [NOTHING if time is None else f"{time / ours:.3g}" for time in theirs]
+            cells = [NOTHING if time is None else rounded(time / ours) for time in theirs]
             size = "one call" if batch is None else f"{batch:,}"
             rows.append([f"{quantity}, {model} ({n_dof} DOF)", size, f"{ours:,.0f}", *cells])
     head = ["quantity", "states", "Kinetree, ns per state", *(f"{name} / Kinetree" for name in peers)]
     return [
         "## Dynamics and derivatives",
-        "In batches Kinetree computes four states at once in the lanes of one core. A single call saves the "
-        "overhead of the call.",
+        "In batches, Kinetree computes four states at once, in the vector lanes of one core. Single calls "
+        "gain by the short way from Python to machine code.",
         f"![Time of other libraries beside Kinetree's, by quantity and model]({PICTURES}/dynamics.png)",
         as_markdown(head, rows),
         f"Time over the length of a chain, with growth exponents of {_exponents(results)}:",
@@ -161,11 +179,13 @@ def _exponents(results: dict[str, Any]) -> str:
 def _simulations(results: dict[str, Any]) -> list[str]:
     figures = Results(results)
     cases = dict.fromkeys(row["case"] for row in results.get("simulation_times", ()))
-    names = ("kinetree", "kinetree simulate", "pinocchio", "mujoco")
+    names = ["kinetree", "kinetree simulate", "pinocchio", "mujoco"]
+    present = {row["contestant"] for row in results.get("simulation_times", ())}
+    names += [name for name in ("drake", "opensim") if name in present]
     rows = []
     for case in cases:
         times = [figures.simulation_time(case, name) for name in names]
-        rows.append([case, *("not reached" if time is None else f"{time:.3g}" for time in times)])
+        rows.append([case, *("not reached" if time is None else rounded(time) for time in times)])
     if not rows:
         return []
     return [
@@ -190,7 +210,7 @@ def _loops(results: dict[str, Any]) -> list[str]:
                 if (row["case"], row["contestant"], row["wanted"]) == (case, name, 1e-6)
                 and row["milliseconds"] is not None
             ]
-            cells.append(f"{min(times):.3g}" if times else NOTHING)
+            cells.append(rounded(min(times)) if times else NOTHING)
         rows.append([case, *cells])
     if not rows:
         return []
@@ -227,8 +247,8 @@ def _predictions(results: dict[str, Any]) -> list[str]:
     rows = []
     for row in results.get("predictions", ()):
         peers = [row.get(name) for name in ("ipopt", "casadi")]
-        cells = [NOTHING if peer is None else f"{1e3 * peer['total']:.3g}" for peer in peers]
-        rows.append([row["case"], f"{1e3 * row['total']:.3g}", *cells])
+        cells = [NOTHING if peer is None else rounded(1e3 * peer["total"]) for peer in peers]
+        rows.append([row["case"], rounded(1e3 * row["total"]), *cells])
     if not rows:
         return []
     return [
@@ -280,9 +300,9 @@ def measured_table(results: dict[str, Any]) -> str:
     """A few figures beside Pinocchio, MuJoCo, Drake and OpenSim, the least in bold."""
     figures = Results(results)
 
-    def row(what: str, values: dict[str, float | None], unit: str, digits: str = ".2g") -> list[str]:
+    def row(what: str, values: dict[str, float | None], unit: str) -> list[str]:
         least = min((x for x in values.values() if x is not None), default=None)
-        cells = ["not measured" if x is None else f"{x:{digits}} {unit}" for x in values.values()]
+        cells = ["not measured" if x is None else f"{rounded(x, 2)} {unit}" for x in values.values()]
         bold = [
             f"**{cell}**" if x is not None and x == least else cell
             for x, cell in zip(values.values(), cells, strict=True)

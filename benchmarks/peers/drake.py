@@ -55,7 +55,7 @@ def plant_of(tree: Tree) -> Any:
 
 
 def _inertia(tree: Tree, i: int) -> Any:
-    """Mass, centre and moments about the axis frame's origin, taken as they are."""
+    """Mass, center and moments about the axis frame's origin, taken as they are."""
     mass, first, S = float(tree.mass[i]), np.array(tree.first_moment[i]), np.array(tree.second_moment[i])
     if not mass:
         return elements.SpatialInertia.Zero()
@@ -73,7 +73,6 @@ class Drake:
         tree = mechanism.tree
         self.plant = plant_of(tree)
         self.context = self.plant.CreateDefaultContext()
-        self._restore_inertias(mechanism)
         self.loads = elements.MultibodyForces(self.plant)
         self.twin = self.plant.ToAutoDiffXd()
         self.twin_context = self.twin.CreateDefaultContext()
@@ -81,22 +80,6 @@ class Drake:
         joints = [self.plant.GetJointByName(name) for name in tree.axis_names]
         self.place = np.array([joint.velocity_start() for joint in joints])
         self.states = {name: self._ordered(getattr(states, name)) for name in ("q", "qd", "qdd", "tau")}
-
-    def _restore_inertias(self, mechanism: kt.Mechanism) -> None:
-        """Give bodies the inertias that the parser replaced by those of spheres, as no body can have them."""
-        for link in mechanism.links:
-            inertia = link.body.inertia
-            if not (inertia.allow_unphysical and inertia.mass):
-                continue
-            center = np.asarray(inertia.center)
-            about_origin = np.asarray(inertia.moment) / inertia.mass
-            about_origin = about_origin + (center @ center) * np.eye(3) - np.outer(center, center)
-            xx, yy, zz = np.diag(about_origin)
-            xy, xz, yz = about_origin[0, 1], about_origin[0, 2], about_origin[1, 2]
-            unit = elements.UnitInertia(xx, yy, zz, xy, xz, yz)
-            exact = elements.SpatialInertia(inertia.mass, center, unit, skip_validity_check=True)
-            body = self.plant.GetBodyByName(link.body.name)
-            body.SetSpatialInertiaInBodyFrame(self.context, exact)
 
     def _ordered(self, rows: Array) -> Array:
         """Coordinates in Drake's order."""
