@@ -41,6 +41,18 @@ def test_a_start_beyond_all_bounds_is_refused():
         kt.simulate(build.build(), np.zeros(6), [1e200, 0, 0, 0, 0, 0], 0.01)
 
 
+@pytest.mark.parametrize("method", ["dopri5", "radau"])
+@pytest.mark.parametrize("way", ["Simulator", "simulate_batch"])
+def test_a_start_beyond_all_bounds_ends_every_kind_of_simulation(method, way):
+    """An arm of 1e10 rad/s would otherwise be followed for millions of revolutions."""
+    arm, fast = kt.zoo.gripper(), np.full(4, 10.0 * FASTEST)
+    with pytest.raises(kt.errors.SimulationError, match=r"diverged at t = .*per second"):
+        if way == "Simulator":
+            kt.simulation.Simulator(arm, 1.0, method=method).run(np.zeros(4), fast)
+        else:
+            kt.simulation.simulate_batch(arm, np.zeros((3, 4)), np.tile(fast, (3, 1)), 1.0, method=method)
+
+
 UNSTABLE = "diverges: .* its law is sampled every 4 ms, and such feedback may be unstable"
 
 

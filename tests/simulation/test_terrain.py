@@ -1,10 +1,12 @@
 """Uneven ground: height fields beside analytic surfaces, planes, closed forms and conserved energy."""
 
+import numba
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
 import kinetree as kt
+from kinetree.simulation.compiled.terrain import _weights
 
 FIRM = kt.simulation.Soil(stiffness=2e4, friction=0.0, damping=0.0)
 
@@ -209,3 +211,14 @@ def test_regions_on_terrain_have_soils_and_no_heights():
     run = kt.simulate(robot, *sliding, 0.01, ground=ground)
     assert run.contact_force.values[0, 0, 1] == 0.0
     assert kt.simulation.contact_forces(robot, ground, [-0.5, *sliding[0][1:]], sliding[1]).force[0, 1] < 0.0
+
+
+def test_no_index_comes_from_what_is_not_a_number():
+    """A motion that overflows reaches the search for the ground below it before anyone looks at the state."""
+
+    @numba.njit
+    def first(u, n):
+        return _weights(u, n)[0]
+
+    found = [first(u, 9) for u in (np.nan, -np.inf, np.inf, -1e300, 1e300, 0.0, 3.5, 8.0)]
+    assert found == [0, 0, 7, 0, 7, 0, 3, 7]

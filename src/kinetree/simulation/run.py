@@ -309,7 +309,9 @@ def _calm(integration: Course | Integration, system: System, options: Options, m
 
 
 def refuse_runaway(integration: Course | Integration, system: System, options: Options, steps: int) -> None:
-    """Raise where very many steps have been spent on a joint that rotates faster than machines do."""
+    """Raise where a state has diverged, or where very many steps went to a joint faster than machines are."""
+    if has_diverged(system, integration.y):
+        raise SimulationError(diverged(system, options, integration.t, integration.y))
     sampled = system.law.is_sampled
     if options.method in FIXED or steps < (RUNAWAY_STEPS // 10 if sampled else RUNAWAY_STEPS):
         return

@@ -46,7 +46,8 @@ def terrain_numbers(field: HeightField, origin: Any, frame: tuple[Array, Array, 
 @part
 def _weights(u, n):
     """First of four coefficients, and the weights of value, slope and bend; straight outside."""
-    inside = min(max(u, 0.0), n - 1.0)
+    inside = u if u > 0.0 else 0.0  # also where u is not a number: no index may come from that
+    inside = inside if inside < n - 1.0 else n - 1.0
     i = min(int(inside), n - 2)
     t, e = inside - i, u - inside
     s = 1.0 - t
