@@ -103,9 +103,7 @@ def random_robot(kind: str, seed: int) -> kt.Mechanism:
         return x * (1 + 0.3 * rng.uniform(-1, 1))
 
     if kind in USUAL:
-        sizes = {name: vary(x) for name, x in USUAL[kind].items()}
-        text = "\n".join([f'name = "{kind}_{seed}"', *walker_lines(kind, sizes)])
-        return mechanism_from_toml(text)
+        return of_template(kind, f"{kind}_{seed}", {name: vary(x) for name, x in USUAL[kind].items()})
     if kind == "five_link":
         lengths = [vary(x) for x in (0.4, 0.4, 0.6)]
         return five_link(*lengths, tuple(vary(x) for x in (6.8, 3.2, 18.0)))  # type: ignore[arg-type]
@@ -114,12 +112,18 @@ def random_robot(kind: str, seed: int) -> kt.Mechanism:
     return spatial(*lengths, masses, (vary(0.15), vary(0.1)))  # type: ignore[arg-type]
 
 
+def of_template(kind: str, name: str = "", sizes: dict[str, float] | None = None) -> kt.Mechanism:
+    """The robot that `kinetree new mechanism --template` writes."""
+    return mechanism_from_toml("\n".join([f'name = "{name or kind}"', *walker_lines(kind, sizes)]))
+
+
 ROBOTS: dict[str, tuple[Callable[[], kt.Mechanism], float]] = {
     "five_link": (five_link, 5e4),
     "planar_biped": (kt.zoo.planar_biped, 2e4),
     "spatial_biped": (kt.zoo.spatial_biped, 2e4),
     "quadruped": (kt.zoo.quadruped, 2e4),
     "hexapod": (kt.zoo.hexapod, 2e4),
+    "own_hexapod": (lambda: of_template("hexapod"), 1e5),  # legs of three joints; those of the zoo's have two
 }
 TEMPLATES = {f"template {name}": name for name in USUAL}  # robots of `kinetree new mechanism`, seeds 0 to 9
 

@@ -235,3 +235,11 @@ def test_a_tick_that_takes_too_many_steps_is_an_error_that_names_the_contact(mon
     said = r"a tick of 500 ms takes too many steps: \d+ from t = 0 s to .*, cut short by contact of 'sole'"
     with pytest.raises(kt.errors.SimulationError, match=said):
         kt.simulate(build.build(), [0.05], duration=1.0, rtol=1e-10, atol=1e-12, **options)
+
+
+def test_a_run_as_short_as_a_tick_has_the_same_bound_under_constant_torque(monkeypatch):
+    monkeypatch.setattr("kinetree.simulation.run.TICK_STEPS", 20)
+    monkeypatch.setattr("kinetree.simulation.simulator.CUTS", 20)
+    said = r"a run of 4 ms takes too many steps: \d+ from t = 0 s to .*, cut short by contact of 'foot4'"
+    with pytest.raises(kt.errors.SimulationError, match=said):
+        foot_on_an_edge()
