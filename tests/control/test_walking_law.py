@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.walkers import five_link, random_robot
+from benchmarks.walkers import Trial, five_link, random_robot, walk
 from walking_reference import ReferenceLaw
 
 import kinetree as kt
@@ -273,3 +273,14 @@ def test_it_is_a_sampled_law():
     assert running.period == 0.004 and isinstance(
         WalkingLaw(0.2)._sampled_law(lambda t, q, qd: 0), SampledLaw
     )
+
+
+def test_legs_that_move_in_planes_only_are_not_asked_to_step_sideways():
+    """Six such legs still stand on three feet at a time: a push to the right of 0.1 sqrt(g L) is survived."""
+    robot = kt.zoo.hexapod()
+    walker = walker_of(robot)
+    assert not walker.steps_sideways and walker_of(kt.zoo.quadruped()).steps_sideways
+    jump = -0.1 * math.sqrt(G * walker.leg) * walker.lateral
+    pushed = walk(Trial("push to the right", robot, SOIL, steps=14, push=(0.0, jump)))
+    assert not pushed.fell and pushed.steps == 14, pushed.why
+    assert pushed.share < 0.6

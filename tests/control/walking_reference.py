@@ -242,6 +242,9 @@ class ReferenceLaw:
         if not walker.is_biped:
             aim = self.w**2 * (self.c[:-1] - self.pressure(stance)) - self.drift_c[:-1]
             task(self.Jc[:-1], aim, S.ON_CENTER)
+        P = np.eye(len(E))  # directions in which legs move feet
+        if len(E) == 3 and not walker.steps_sideways:
+            P = np.array([[math.cos(self.heading), math.sin(self.heading), 0.0], [0.0, 0.0, 1.0]])
         k = S.FOOT * self.rate0
         for i in moving:
             foot = self.feet[i]
@@ -249,13 +252,13 @@ class ReferenceLaw:
             wanted = a + k**2 * (x - foot.x) + 2 * k * (v - foot.v)
             if i in self.landed:
                 wanted = -S.STILL * self.w * foot.v
-            task(E @ foot.J[:3], wanted - E @ foot.drift[:3], S.ON_FOOT)
+            task(P @ E @ foot.J[:3], P @ (wanted - E @ foot.drift[:3]), S.ON_FOOT)
             if walker.has_soles:
                 task(*self.rotating(foot, turned @ self.soles[i], k), S.ON_LEVEL)
         still = S.STILL * self.w
         for i in stance:
             foot = self.feet[i]
-            rows = [(E @ foot.J[:3], -(E @ foot.drift[:3]) - still * foot.v)]
+            rows = [(P @ E @ foot.J[:3], -P @ (E @ foot.drift[:3] + still * foot.v))]
             if walker.has_soles:
                 rows.append((turns @ foot.J[3:], turns @ (-foot.drift[3:] - still * foot.w)))
             for J, aim in rows:

@@ -80,6 +80,7 @@ class Balance:
             "clearance": gait.clearance * L, "speed": speed, "command": speed, "rate": 1.0,
             "width": max(gait.width * L, walker.hip_width) if walker.is_biped else 0.0,
             "in_plane": walker.is_planar, "biped": walker.is_biped, "soles": walker.has_soles,
+            "sideways": walker.steps_sideways,
             "feet": len(walker.feet), "n": len(walker.moving), "n_base": walker.n_base,
             "others": len(self._fixed[7]),
         }  # fmt: skip

@@ -69,6 +69,7 @@ class Walker:
     leg: float  # m: stretched, hip to ankle
     hip_width: float  # m
     upright: Array  # (n_dof,) legs hang down
+    steps_sideways: bool  # whether joints of the legs move feet to the side
 
     @property
     def is_planar(self) -> bool:
@@ -141,6 +142,7 @@ def walker_of(
         leg,
         max(across) - min(across),
         upright,
+        not _legs_are_flat(mechanism, upright, left, feet),
     )
 
 
@@ -307,6 +309,13 @@ def _upright(mechanism: Mechanism, base: Link, chains: Sequence[LegChain], up: A
     )
 
 
+def _legs_are_flat(mechanism: Mechanism, upright: Array, left: Array, feet: Sequence[Foot]) -> bool:
+    """Whether all joints of the legs rotate about the lateral axis, so that feet stay in planes."""
+    z, names = _axis_directions(mechanism, upright), mechanism.tree.axis_names
+    inside = [names.index(name) for foot in feet for name in foot.joints]
+    return all(abs(abs(z[i] @ left) - 1.0) < ALIGNED for i in inside)
+
+
 def _directions(
     mechanism: Mechanism,
     base: Link,
@@ -321,9 +330,7 @@ def _directions(
     z = _axis_directions(mechanism, upright)
     slides = [k for k in range(joint.n_dof) if not tree.turns[k]]
     turns = [k for k in range(joint.n_dof) if tree.turns[k]]
-    inside = [tree.axis_names.index(name) for foot in feet for name in foot.joints]
-    planar = all(abs(abs(z[i] @ left) - 1.0) < ALIGNED for i in inside)
-    planar = planar and (len(feet) == 2 or not joint.is_free)
+    planar = _legs_are_flat(mechanism, upright, left, feet) and (len(feet) == 2 or not joint.is_free)
     axes = np.array([ahead, up] if planar else [ahead, left, up])
     wanted = 3 if planar else 6
     slides_kept, turns_kept = slides, turns

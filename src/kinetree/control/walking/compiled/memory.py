@@ -25,7 +25,7 @@ _WALK_FLOATS = (
     "asked", "slip", "load",  # largest share of a torque limit; m/s of a standing foot; N on all feet
 )  # fmt: skip
 _WALK_INTEGERS = (
-    "in_plane", "biped", "soles",  # of the robot
+    "in_plane", "biped", "soles", "sideways",  # of the robot
     "feet", "n", "n_base", "others",  # numbers of feet, moving coordinates, those of the base, of no leg
     "group", "steps", "begun", "passed_once", "settled_once",
     "joint", "slipping",  # which is asked most, which slips

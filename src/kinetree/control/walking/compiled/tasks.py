@@ -104,15 +104,17 @@ def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
     """A swing foot follows its way, or stands still once it has landed; soles stay level."""
     rate = FOOT * unit
     for i in range(3):
-        if walk.in_plane and i == 1:
+        if not walk.sideways and i == 1:
             continue
+        c, s = directed(walk, i)
         if foot.landed:
-            aim = -STILL * walk.w * foot.v[i]
+            aim = -STILL * walk.w * (c * foot.v[i] + s * foot.v[1])
         else:
-            aim = foot.aim_a[i] + rate * rate * (foot.aim_x[i] - foot.x[i])
-            aim += 2.0 * rate * (foot.aim_v[i] - foot.v[i])
-        drift = E[i, 0] * foot.drift[0] + E[i, 1] * foot.drift[1] + E[i, 2] * foot.drift[2]
-        count = add_row(rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim - drift, ON_FOOT)
+            e, ed = foot.aim_x[i] - foot.x[i], foot.aim_v[i] - foot.v[i]
+            e1, ed1 = foot.aim_x[1] - foot.x[1], foot.aim_v[1] - foot.v[1]
+            aim = c * foot.aim_a[i] + s * foot.aim_a[1] + rate * rate * (c * e + s * e1)
+            aim += 2.0 * rate * (c * ed + s * ed1)
+        count = point_row(foot, who, c, s, i, E, aim, ON_FOOT, rows, count)
     if walk.soles:
         turned(E, walk.heading, foot.first, wanted)
         count = level_rows(foot, who, turns, wanted, rate, ON_LEVEL, rows, count)
@@ -120,15 +122,35 @@ def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
 
 
 @helper
+def directed(walk, i):
+    """Shares (c, s) of the axes i and left in a direction in which legs move their feet.
+
+    Legs without a joint that moves them sideways have two directions, ahead of the robot and up. Sideways
+    they follow the trunk, and asking for anything else asks for huge torques.
+    """
+    if walk.sideways or i != 0:
+        return 1.0, 0.0
+    return math.cos(walk.heading), math.sin(walk.heading)
+
+
+@helper
+def point_row(foot, who, c, s, i, E, aim, weight, rows, count):
+    """The row of the point of a foot along c times the axis i and s times the axis to the left."""
+    x, y, z = c * E[i, 0] + s * E[1, 0], c * E[i, 1] + s * E[1, 1], c * E[i, 2] + s * E[1, 2]
+    drift = x * foot.drift[0] + y * foot.drift[1] + z * foot.drift[2]
+    return add_row(rows, count, who, TRANSLATION, x, y, z, aim - drift, weight)
+
+
+@helper
 def stance_rows(walk, foot, who, turns, E, rows, count):
     """A foot that stands comes to rest."""
     still, weight = STILL * walk.w, 0.0 if walk.biped else ON_STANCE
     for i in range(3):
-        if walk.in_plane and i == 1:
+        if not walk.sideways and i == 1:
             continue
-        drift = E[i, 0] * foot.drift[0] + E[i, 1] * foot.drift[1] + E[i, 2] * foot.drift[2]
-        aim = -drift - still * foot.v[i]
-        count = add_row(rows, count, who, TRANSLATION, E[i, 0], E[i, 1], E[i, 2], aim, weight)
+        c, s = directed(walk, i)
+        aim = -still * (c * foot.v[i] + s * foot.v[1])
+        count = point_row(foot, who, c, s, i, E, aim, weight, rows, count)
     if walk.soles:
         for i in range(turns.shape[0]):
             x, y, z = turns[i, 0], turns[i, 1], turns[i, 2]
