@@ -32,11 +32,26 @@ _SHORT.maxlevel = 3
 
 
 class KinetreeError(Exception):
-    """Base of every error that Kinetree raises on purpose."""
+    """Base of every error that Kinetree raises on purpose.
+
+    >>> import kinetree as kt
+    >>> try:
+    ...     kt.gravity_torque(kt.zoo.two_link(), [0.0, 0.0, 0.0])
+    ... except kt.KinetreeError as error:
+    ...     print(error)
+    q must have shape (..., 2), one value for each of the joints joint1, joint2; got shape (3,)
+    """
 
 
 class KinetreeWarning(UserWarning):
-    """Base of every warning of Kinetree: the result is usable, and the text states the uncertainty."""
+    """Base of every warning of Kinetree: the result is usable, and the text states the uncertainty.
+
+    >>> import warnings
+    >>> import kinetree as kt
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", kt.KinetreeWarning)  # raise where a result would be uncertain
+    ...     fall = kt.simulate(kt.zoo.two_link(), [0, 0], duration=0.1)
+    """
 
 
 class ModelError(KinetreeError, ValueError):
@@ -60,7 +75,17 @@ class SingularityError(KinetreeError, ArithmeticError):
 
 
 class SimulationError(KinetreeError, RuntimeError):
-    """A simulation could not continue; ``result`` is the motion so far, or None."""
+    """A simulation could not continue; ``result`` is the motion so far, or None.
+
+    >>> import kinetree as kt
+    >>> def law(t, q, qd):
+    ...     return [0.0, 0.0] if t < 0.5 else [float("nan"), 0.0]
+    >>> try:
+    ...     kt.simulate(kt.zoo.two_link(), [0, 0], duration=1.0, torque=law)
+    ... except kt.errors.SimulationError as error:
+    ...     print(f"{error}; kept: {len(error.result.time)} samples")
+    the torque function 'law' returns nan for joint 'joint1' at t = 0.5... s; kept: ... samples
+    """
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -68,7 +93,16 @@ class SimulationError(KinetreeError, RuntimeError):
 
 
 class StopSimulation(KinetreeError):
-    """Raised by a law to end the simulation with a reason; this is not a failure."""
+    """Raised by a law to end the simulation with a reason; this is not a failure.
+
+    >>> import kinetree as kt
+    >>> def law(t, q, qd):
+    ...     if q[0] > 0.5:
+    ...         raise kt.errors.StopSimulation("joint 1 is where it should be")
+    ...     return [1.0, 0.0]
+    >>> kt.simulate(kt.zoo.two_link(), [0, 0], duration=5.0, torque=law).stop_reason
+    'joint 1 is where it should be'
+    """
 
 
 class MissingExtraError(KinetreeError, ImportError):

@@ -50,7 +50,13 @@ class Wrench:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Positions, velocities and accelerations, each (..., n_dof), of one state or of a batch of them."""
+    """Positions, velocities and accelerations, each (..., n_dof), of one state or of a batch of them.
+
+    >>> import kinetree as kt
+    >>> motion = kt.trajectories.cycloid([0, 0], [1, 2], duration=1.0).at(0.5)
+    >>> motion.q.tolist(), motion.qd.tolist()
+    ([0.5, 1.0], [2.0, 4.0])
+    """
 
     q: Array
     qd: Array = field(default_factory=lambda: np.zeros(0))

@@ -39,6 +39,11 @@ class Controller(ABC):
     takes the mechanism's effort limits. ``period`` (s): the torque is computed at multiples of it and held
     between; None: at all times. Gains and limits are numbers for all joints, arrays (n_dof, or without the
     floating base and joints that are not driven), or dictionaries by joint name.
+
+    >>> import kinetree as kt
+    >>> law = kt.control.PD([0.5, 0.5], kp=100.0, kd=20.0, limits="model", period=0.002)
+    >>> law.torque(kt.zoo.two_link(), 0.0, [0.0, 0.45], [0.0, 0.0]).round(9).tolist()
+    [10.0, 5.0]
     """
 
     _: KW_ONLY

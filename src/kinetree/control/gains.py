@@ -24,7 +24,13 @@ LIMITS_OF_MODEL = "model"
 
 
 class Gains(NamedTuple):
-    """Gains of position and velocity errors, as controllers take them."""
+    """Gains of position and velocity errors, as controllers take them.
+
+    >>> import kinetree as kt
+    >>> found = kt.control.gains(bandwidth=7.0)
+    >>> found.kp, found.kd
+    (49.0, 14.0)
+    """
 
     kp: Any
     kd: Any

@@ -25,6 +25,10 @@ class ContactReading(NamedTuple):
 
     ``force`` (p, 3) of the ground on the points in the world (N), ``penetration`` (p,) in the ground (m),
     ``velocity`` (p, 3) out of the ground, forward and to the side (m/s).
+
+    >>> heel = ContactReading(("heel",), np.array([[0.0, 0.0, 9.0]]), np.array([0.001]), np.zeros((1, 3)))
+    >>> float(heel.force[0, 2])
+    9.0
     """
 
     names: tuple[str, ...]

@@ -53,6 +53,11 @@ class Shape:
     mesh, has the colors of its file. ``folder`` is where a relative ``file`` is found and ``digest`` the
     SHA-256 of what it held when a result was written; both say where a shape comes from, not what it is, so
     equality leaves them out.
+
+    >>> import kinetree as kt
+    >>> bar = kt.model.Shape("capsule", (0.03, 0.5), kt.Placement.at((0, 0, 0.25)), color=(1, 0, 0, 1))
+    >>> bar.kind, bar.size.tolist()
+    ('capsule', [0.03, 0.5])
     """
 
     kind: str
@@ -104,6 +109,11 @@ class Body:
 
     ``gravity_compensation`` is the fraction of its weight that an external force at its center of mass
     compensates: 1 is full compensation, like a massless counterweight.
+
+    >>> import kinetree as kt
+    >>> rod = kt.Body("rod", kt.Inertia.rod(2.0, end=(0.6, 0, 0)))
+    >>> rod.inertia.mass, rod.inertia.center.tolist()
+    (2.0, [0.3, 0.0, 0.0])
     """
 
     name: str

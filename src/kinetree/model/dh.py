@@ -236,7 +236,12 @@ def _moment(values: ArrayLike) -> Array:
 
 
 class EulerDhRow(NamedTuple):
-    """Q = Rx(alpha) Rz(q[angle] + theta), or Rx(alpha) Rz(theta) if angle is None (rad)."""
+    """Q = Rx(alpha) Rz(q[angle] + theta), or Rx(alpha) Rz(theta) if angle is None (rad).
+
+    >>> import kinetree as kt
+    >>> kt.model.euler_dh_rows("ZYZ")[1]
+    EulerDhRow(alpha=-1.5707963267948966, angle=1, theta=0.0)
+    """
 
     alpha: float
     angle: int | None

@@ -113,6 +113,13 @@ class Joint:
     ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``. ``driven``
     shows for each axis whether it has a drive; without one its torque is zero but for spring and friction.
     ``labels`` name the degrees of freedom of a joint that has several, where their axes shall not.
+
+    >>> import kinetree as kt
+    >>> elbow = kt.Joint.of_kind("elbow", "revolute", axis="y", lower=-0.1, upper=2.5, effort_limit=40.0)
+    >>> elbow.axes.tolist(), elbow.n_dof
+    ([[0.0, 1.0, 0.0]], 1)
+    >>> kt.Joint.of_kind("hip", "spherical", sequence="ZYX").dof_names
+    ('hip.rz', 'hip.ry', 'hip.rx')
     """
 
     name: str

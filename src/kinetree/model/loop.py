@@ -19,6 +19,14 @@ class Loop:
     by the joint, at ``placement_b`` in body b. A revolute cut joint leaves one of six relative motions free.
     A spherical one with a ``length`` (m) is a massless rod with a ball at each end: it keeps the distance.
     In a graph (:func:`kinetree.model.from_graph`) it is any joint, and a free one lets a base float.
+
+    >>> from dataclasses import replace
+    >>> import kinetree as kt
+    >>> tree = kt.zoo.two_link()
+    >>> pin = kt.Joint.of_kind("pin", "revolute", axis="z")
+    >>> end = kt.model.Loop(pin, "world", "link2", kt.Placement.at((0.5, 0, 0)), kt.Placement.at((0.4, 0, 0)))
+    >>> kt.loops.structure(replace(tree, loops=(end,))).mobility
+    0
     """
 
     joint: Joint

@@ -39,6 +39,14 @@ class Link:
 
     ``placement`` is the joint frame in the parent body's frame; the body frame is the joint frame after the
     joint has moved, so both coincide at q = 0.
+
+    >>> import kinetree as kt
+    >>> pin = kt.Joint.of_kind("pin", "revolute", axis="y")
+    >>> rod = kt.model.Link(kt.Body("rod", kt.Inertia.rod(1.0, end=(0, 0, -1))), pin)
+    >>> bob = kt.model.Link(kt.Body("bob", kt.Inertia(0.5)), kt.Joint.of_kind("weld", "fixed"), "rod",
+    ...                     kt.Placement.at((0, 0, -1)))
+    >>> kt.Mechanism("pendulum", [rod, bob]).mass
+    1.5
     """
 
     body: Body

@@ -21,6 +21,15 @@ class Spring:
     ``stiffness`` k (N/m), ``rest_length`` l0 (m), ``damping`` c (N s/m). Where the points meet, the line has
     no direction, and the force is zero. ``turn_damping`` (N m s/rad) opposes the angular velocity w of b as
     seen from a, with the moment -turn_damping w on b and the opposite on a: what slows a ball joint down.
+
+    >>> from dataclasses import replace
+    >>> import kinetree as kt
+    >>> arm = kt.zoo.two_link()
+    >>> lift = kt.Spring("lift", "world", "link1", (0, 0.3, 0), (0.2, 0, 0), stiffness=100.0, rest_length=0.3)
+    >>> held, still = replace(arm, springs=(lift,)), [0.0, 0.0]
+    >>> less = kt.inverse_dynamics(held, still, still, still) - kt.inverse_dynamics(arm, still, still, still)
+    >>> less.round(3).tolist()
+    [-1.008, 0.0]
     """
 
     name: str

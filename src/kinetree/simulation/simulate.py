@@ -83,7 +83,8 @@ def simulate(
     wrenches to the result.
 
     Raises :class:`SimulationError`, whose ``result`` is the motion so far, when the motion diverges or a
-    torque function fails after the start; Ctrl-C returns the motion so far. Warns with
+    torque function returns unusable values after the start; an exception of the function itself is raised
+    with a note of the time. Ctrl-C returns the motion so far. Warns with
     :class:`AccuracyWarning` when the energy balance is off by more than ``energy_tolerance`` (relative), and
     with :class:`VerdictWarning` when limits of the mechanism are exceeded, a robot under a controller falls,
     bodies penetrate the ground or the control error grows.

@@ -34,7 +34,13 @@ LOOK = 1000  # steps before a look at stiffness
 
 
 class Rollout(NamedTuple):
-    """Times (k,), positions and velocities (k, n_dof)."""
+    """Times (k,), positions and velocities (k, n_dof).
+
+    >>> import kinetree as kt
+    >>> run = kt.simulation.Simulator(kt.zoo.two_link(), duration=0.1, times=3).run([0.1, 0.2])
+    >>> run.time.tolist(), run.qd.shape
+    ([0.0, 0.05, 0.1], (3, 2))
+    """
 
     time: Array
     q: Array

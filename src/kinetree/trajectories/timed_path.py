@@ -23,6 +23,12 @@ class TimedPath(Trajectory):
 
     ``path`` is a trajectory whose "time" is the parameter s; ``timing`` one of a single coordinate that never
     goes back. See :func:`retime`.
+
+    >>> import kinetree as kt
+    >>> path = kt.trajectories.cycloid([0, 0], [1, 2], duration=1.0)
+    >>> slow = TimedPath(path, kt.trajectories.cubic([0.0], [1.0], duration=4.0))
+    >>> slow.duration, slow.at(2.0).q.tolist()
+    (4.0, [0.5, 1.0])
     """
 
     path: Trajectory

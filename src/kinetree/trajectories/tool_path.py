@@ -29,6 +29,12 @@ class ToolPath(Trajectory):
 
     Between the places ``s_known`` (k,) with joints ``q_known`` and slopes (k, n), found one after another
     from the start, Newton's iteration begins at the cubic polynomials through both.
+
+    >>> import kinetree as kt
+    >>> arm, pose = kt.zoo.ur5(), [0.0, -1.57, 1.57, -1.57, -1.57, 0.0]
+    >>> line = kt.trajectories.tool_line(arm, "tool0", by=(0, 0.1, 0), duration=2.0, start=pose)
+    >>> type(line.path).__name__, line.path.n_dof
+    ('ToolPath', 6)
     """
 
     rows: ToolRows

@@ -72,6 +72,11 @@ class Segment:
     """One segment: ``mass`` (kg), ``length`` (m), ``center`` from its first end and ``radii`` of gyration.
 
     Center and the three radii, about the fore-aft, the lateral and the long axis, are shares of the length.
+
+    >>> import kinetree as kt
+    >>> thigh = kt.human.proportions("female", 1.65, 60.0).segments["left_thigh"]
+    >>> round(thigh.mass, 2), round(thigh.length, 3)
+    (8.87, 0.35)
     """
 
     mass: float

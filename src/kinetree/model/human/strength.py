@@ -63,6 +63,11 @@ class TorqueBounds:
 
     ``lower_slopes``, ``upper_slopes`` (..., 2, n) are derivatives by angle and by velocity;
     ``lower_bends``, ``upper_bends`` (..., 3, n) the second ones: by angle twice, by both, by velocity twice.
+
+    >>> import kinetree as kt
+    >>> knee = kt.human.strength(["left_knee"], "male", 1.75, 75.0).limits([1.1], [0.0])
+    >>> knee.lower.shape, knee.upper_slopes.shape
+    ((1,), (2, 1))
     """
 
     lower: Array

@@ -301,6 +301,11 @@ class Objective(Term, ABC):
 
     ``term.mean()`` is the mean over the motion instead, which matters where the duration is free: an integral
     rewards short motions, a mean does not, and at a given speed it is the cost of a distance.
+
+    >>> from kinetree import terms
+    >>> blend = [terms.Time(), 0.01 * terms.Effort()]
+    >>> blend[1].weight
+    0.01
     """
 
     weight: float = 1.0
@@ -332,7 +337,12 @@ class Objective(Term, ABC):
 
 
 class Constraint(Term, ABC):
-    """A condition that the motion must satisfy."""
+    """A condition that the motion must satisfy.
+
+    >>> from kinetree import terms
+    >>> isinstance(terms.TorqueLimits(), terms.Constraint)
+    True
+    """
 
     family = "constraint"
 

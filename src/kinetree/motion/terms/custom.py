@@ -53,6 +53,11 @@ class CustomConstraint(Constraint):
 
     With ``size`` = k, or k bounds, it returns (m, k). Equality of anything with anything: the difference of
     both with ``lower = upper = 0``. ``slopes`` as for :class:`CustomObjective`, but (m, k, n_dof) each.
+
+    >>> def height(s, q, qd, qdd, tau):
+    ...     return np.sin(q[:, 0]) + np.sin(q[:, 0] + q[:, 1])
+    >>> CustomConstraint(height, lower=0.2, name="hand above the table").family
+    'hand above the table'
     """
 
     family = "own constraint"

@@ -98,6 +98,11 @@ class StrengthLimit(Constraint):
     """direction * tau <= strength(q, qd) of a joint, from a table that is interpolated smoothly.
 
     ``strength`` (len(angles), len(velocities)) in N m; ``direction`` +1 or -1: the direction of the torque.
+
+    >>> angles, velocities = [0.0, 1.0, 2.0], [-5.0, 0.0, 5.0]
+    >>> strength = [[90, 80, 40], [120, 100, 50], [90, 80, 40]]  # N m: a row for each angle
+    >>> StrengthLimit("knee", angles, velocities, strength).family
+    'strength limit'
     """
 
     family = "strength limit"

@@ -29,6 +29,11 @@ class Measured:
 
     ``stance`` (% of the cycle), ``speed`` (m/s) and ``cycle`` (s) are means over trials. Curves that are
     ``doubtful`` have known faults and are shown, but count for nothing.
+
+    >>> import kinetree as kt
+    >>> data = kt.gait_analysis.measured_walking("arnold5")
+    >>> data.mean["knee_flexion"].shape, data.stance
+    ((101,), 62.6)
     """
 
     name: str
