@@ -7,7 +7,7 @@ import kinetree as kt
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.terms import Boundary, PointVelocity
 from kinetree.studies.lifting import cyclic
-from kinetree.studies.lifting.checks import Course
+from kinetree.studies.lifting.checks import Course, checked
 
 MASS, HEIGHT = 75.0, 1.75
 
@@ -107,6 +107,33 @@ def test_a_heavy_box_does_not_pass_through_the_upper_trunk():
         point = ((1.0 - share) * places["chest"] + share * places["neck"])[:, [0, 2]]
         inside = ((point > low) & (point < low + 0.3)).all(axis=1)
         assert not inside.any(), f"{share:.2f} of the way from chest to neck at {np.flatnonzero(inside)}"
+
+
+def test_a_box_near_the_limit_of_strength_is_lifted_on_a_finer_mesh():
+    """25 kg: shoulders and back are at their limits where the box is set down."""
+    found = kt.lifting.lift(box=25.0, points=16)
+    assert found.passed and found.lifter.task.points > 16, str(found)
+    course = found.course
+    used = course.column("lumbar.flexion").min() / found.lifter.torques["lumbar.flexion"][0]
+    assert used > 0.99
+    point = kt.analysis.zero_moment_point(course.mechanism, course.q, course.qd, course.qdd)[:, 0]
+    assert point.max() < found.lifter.support[:, 0].max() + 2e-3
+
+
+def test_samples_are_added_where_balance_is_lost_between_the_others():
+    """On a mesh that is not refined any further."""
+    from kinetree.studies.lifting.search import Attempt, Seeker, _with_samples
+
+    who = kt.lifting.lifter(kt.lifting.Lifting(box=23.0))
+    options = {"solver": "interior", "starts": 1, "seed": 0, "max_iterations": 150, "time_limit": None}
+    problem = kt.lifting.lifting_problem(who.task, who)
+    coarse = kt.predict(problem, tolerance=1e-3, between=None, **options)
+    first = Attempt(who, problem, None, coarse, checked(who, coarse))
+    assert coarse.solved_at_samples and not first.checks["balance"].passed
+    tight = _with_samples(first, Seeker(1e-3, {**options, "progress": None}))
+    assert tight.passed, {k: str(x) for k, x in tight.checks.items()}
+    assert tight.prediction.objective > coarse.objective  # more conditions cost more
+    assert len(tight.problem.setting.samples) > len(problem.setting.samples)
 
 
 def test_limits_of_joint_forces_are_kept(lifted):

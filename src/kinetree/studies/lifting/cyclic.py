@@ -27,9 +27,10 @@ from kinetree.result.labelled import coordinates_of, labelled_dataset, variables
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.studies.lifting.checks import Course, checked, simulation
-from kinetree.studies.lifting.lift import FINER, REFINED, Lift, joint_forces, with_forces
+from kinetree.studies.lifting.lift import Lift, joint_forces, with_forces
 from kinetree.studies.lifting.problem import BOX, DOWN, UP, Lifter, lifter, lifting_problem
 from kinetree.studies.lifting.repeated import checked_count
+from kinetree.studies.lifting.search import FINER, REFINED
 from kinetree.studies.lifting.task import MOST_POINTS, described
 from kinetree.studies.walking.ground import Ground
 from kinetree.studies.walking.verified import Verified

@@ -13,22 +13,21 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, shown
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
-from kinetree.motion.solvers.interface import Progress, Status
+from kinetree.motion.search.search import checked_settings
+from kinetree.motion.solvers.interface import Progress
 from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.result.variables import Variable
-from kinetree.studies.lifting.checks import Course, checked, simulation
+from kinetree.studies.lifting.checks import Course, simulation
 from kinetree.studies.lifting.conflict import conflicts
-from kinetree.studies.lifting.problem import BOX, Lifter, lifter, lifting_problem
-from kinetree.studies.lifting.task import MOST_POINTS, Lifting, described
+from kinetree.studies.lifting.problem import Lifter, lifter
+from kinetree.studies.lifting.search import Seeker, sought
+from kinetree.studies.lifting.task import Lifting, described
 from kinetree.studies.walking.verified import Verified
 from kinetree.studies.walking.walk import with_ground
 
 JOINTS = {"back": "lumbar", "right_knee": "right_thigh", "left_knee": "left_shank"}
-FINER, REFINED = 1.6, 2  # segments beside those of a lift that fails a check between samples; how often
-ROUGH = 1e-2  # tolerance of the lift with both hands that one with one hand begins with
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +120,9 @@ def lift(
     Effort and time are least; feet stay flat, the zero-moment point stays within both of them, joints keep
     their ranges and strength, the box stays level and meets neither legs, trunk, floor nor shelf. The search
     begins with poses that reach floor and shelf, found from standing upright, or with ``start``; with one
-    hand it begins with the lift by both hands. Where there is no such lift, ``conflicts`` of the answer say
-    which limits stand in the way. ``simulated`` adds a forward simulation of the free human.
+    hand it begins with the lift by both hands. If a mesh has no lift that passes, finer ones are tried. Where
+    there is no such lift, ``conflicts`` of the answer say which limits stand in the way. ``simulated`` adds a
+    forward simulation of the free human.
 
     >>> import kinetree as kt
     >>> found = kt.lifting.lift(box=5.0, shelf=0.7)
@@ -135,62 +135,21 @@ def lift(
     task = (task or Lifting()).changed(**changes)
     if not isinstance(simulated, bool):
         raise InputError(f"lift: simulated must be true or false, got {shown(simulated)}")
+    checked_settings(tolerance, max_iterations, time_limit, None)
     who = lifter(task)
-    problem = lifting_problem(task, who)
+    seeker = Seeker(
+        tolerance,
+        {
+            "solver": solver, "starts": starts, "seed": seed, "max_iterations": max_iterations,
+            "time_limit": time_limit, "progress": progress,
+        },
+    )  # fmt: skip
     made = perf_counter()
-    search: dict[str, Any] = {
-        "solver": solver, "starts": starts, "seed": seed, "max_iterations": max_iterations,
-        "time_limit": time_limit, "progress": progress,
-    }  # fmt: skip
-    both = None
-    if start is None and not task.symmetric:
-        start = both = _from_both_hands(task, who, search)
-    prediction = predict(problem, start=start, tolerance=tolerance, **search)
-    if both is not None and not prediction.solved_at_samples:
-        prediction = _by_way_of_its_time(prediction, who, both, tolerance, search)
-    checks = checked(who, prediction)
-    for _ in range(REFINED):  # what fails between the instants of the rows is looked for on a finer mesh
-        points = round(FINER * who.task.points)
-        good = prediction.solved and all(x.passed for x in checks.values())
-        if good or not prediction.solved_at_samples or points > MOST_POINTS:
-            break
-        who = replace(who, task=who.task.changed(points=points))
-        problem = lifting_problem(who.task, who)
-        start = None if task.symmetric else (prediction.t, prediction.q)
-        prediction = predict(problem, start=start, tolerance=tolerance, **search)
-        checks = checked(who, prediction)
+    best = sought(who, start, seeker)
+    who, prediction, checks = best.who, best.prediction, best.checks
     found = perf_counter()
-    infeasible = prediction.outcome.status is Status.INFEASIBLE
-    why = conflicts(who, problem, start) if infeasible else []
+    why = conflicts(who, best.problem, best.start) if best.hopeless else []
     if simulated and prediction.solved:
         checks["simulation"] = simulation(who, prediction)
     seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
     return Lift(who, prediction, checks, seconds, tuple(why))
-
-
-def _from_both_hands(task: Lifting, who: Lifter, search: dict[str, Any]) -> tuple[Array, Array]:
-    """Times (m,) and positions (m, n) of the lift by both hands, which one with one hand begins with."""
-    symmetric = task.changed(hand="both", beside=0.0, strength={})
-    both = predict(lifting_problem(symmetric), tolerance=ROUGH, **{**search, "starts": 1})
-    q = np.zeros((len(both.t), who.mechanism.n_dof))
-    theirs = both.problem.mechanism
-    for k, name in enumerate(who.mechanism.joint_names):
-        source = BOX if name == f"{BOX}.pitch" else name
-        if source in theirs.joint_names:
-            q[:, k] = both.q[:, theirs.joint_index(source)]
-    return both.t, q
-
-
-def _by_way_of_its_time(
-    first: Prediction, who: Lifter, both: tuple[Array, Array], tolerance: float, search: dict[str, Any]
-) -> Prediction:
-    """The lift, begun with one in the time that both hands take; the first answer if that leads nowhere."""
-    timed = who.task.changed(duration=float(both[0][-1]))
-    begun = predict(
-        lifting_problem(timed, replace(who, task=timed)), start=both, tolerance=ROUGH,
-        **{**search, "starts": 1},
-    )  # fmt: skip
-    if not begun.solved_at_samples:
-        return first
-    second = predict(first.problem, start=begun, tolerance=tolerance, **search)
-    return second if second.solved_at_samples else first
