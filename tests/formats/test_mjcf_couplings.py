@@ -260,3 +260,94 @@ def test_contacts_that_the_file_makes_soft_are_listed(numbers, mixed, recwarn):
     assert d.contact[0].solimp[0] == pytest.approx(mixed)
     said = [str(x.message) for x in recwarn if "softness of contacts by solimp (foot)" in str(x.message)]
     assert len(said) == (mixed < 0.5)
+
+
+FINGER = """
+<mujoco><compiler angle="radian"/><default><geom contype="0" conaffinity="0"/></default><worldbody>
+<body name="a" pos="0 0 1"><joint name="a" axis="0 1 0" damping="0.02"/>
+ <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="0.6"/>
+ <body name="b" pos=".3 0 0"><joint name="b" axis="0 1 0" armature="0.01" stiffness="2" springref=".1"/>
+  <geom type="capsule" fromto="0 0 0 .2 0 .1" size=".02" mass="0.4"/>
+  <body name="c" pos=".2 0 .1"><joint name="c" axis="1 1 0" ref="0.2"/>
+   <geom type="capsule" fromto="0 0 0 .2 0 .1" size=".02" mass="0.4"/>
+   <body name="w" pos=".2 0 .1"><joint name="w" {wrist}/>
+    <geom type="box" size=".1 .05 .02" pos=".1 0 0" mass="0.4"/></body></body></body></body></worldbody>
+<tendon>
+ <fixed name="t" stiffness="7" damping=".3" springlength=".2" armature=".05">
+  <joint joint="a" coef=".5"/><joint joint="b" coef="-.7"/><joint joint="c" coef=".3"/></fixed>
+ <fixed name="u" stiffness="3" damping=".2" springlength=".1" armature=".02" frictionloss="0" range="-2 1">
+  <joint joint="b" coef="-.7"/></fixed>
+ <fixed name="e">
+  <joint joint="a" coef=".5"/><joint joint="b" coef="1"/><joint joint="c" coef="-.3"/></fixed>
+ {tendons}
+</tendon>{equality}</mujoco>
+"""
+TIE = '<equality><tendon tendon1="e" polycoef="0.1 0 0 0 0"/></equality>'
+BALL = 'type="ball" armature="0.02" damping=".01"'
+
+
+def _accelerations(robot, q, qd, qdd):
+    """Accelerations as MuJoCo has them, by differences of its velocities along the motion."""
+    h = 1e-5
+    ends = [kt.coordinates_to(robot, "mujoco", q + s * qd + s * s / 2 * qdd, qd + s * qdd) for s in (h, -h)]
+    return (ends[0][1] - ends[1][1]) / (2 * h)
+
+
+@pytest.mark.parametrize("equality", ["", TIE])
+def test_fixed_tendons_of_three_joints_and_the_armature_of_a_ball_agree_with_mujoco(equality, recwarn):
+    """Springs, dampers and armature of tendons, their equality by MuJoCo's M and a multiplier."""
+    robot, model = _loaded(FINGER.format(wrist=BALL, tendons="", equality=equality))
+    assert not recwarn.list
+    assert robot.joint_names == (*"abc"[: 2 if equality else 3], "w.ry", "w.rx", "w.rz")
+    assert robot.links[1].joint.lower[0] == pytest.approx(-1 / 0.7)
+    model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    d, M, rng = mujoco.MjData(model), np.zeros((6, 6)), np.random.default_rng(1)
+    rows = np.array([[0.5, 1, -0.3, 0, 0, 0]]) if equality else np.zeros((0, 6))
+    for _ in range(3):
+        q, qd = 0.5 * rng.normal(size=robot.n_dof), rng.normal(size=robot.n_dof)
+        d.qpos[:], d.qvel[:] = kt.coordinates_to(robot, "mujoco", q, qd)
+        if equality:
+            assert rows[0, :3] @ (d.qpos[:3] - [0, 0, 0.2]) == pytest.approx(0.1, abs=1e-14)
+        again = kt.coordinates_from(robot, "mujoco", d.qpos, d.qvel)
+        assert np.allclose(again, (q, qd), atol=1e-12)
+        mujoco.mj_forward(model, d)
+        mujoco.mj_fullM(model, d, M)
+        force = np.r_[d.qfrc_passive - d.qfrc_bias, np.zeros(len(rows))]
+        expected = np.linalg.solve(np.block([[M, rows.T], [rows, np.zeros((len(rows),) * 2)]]), force)[:6]
+        qdd = kt.forward_dynamics(robot, q, qd, np.zeros(robot.n_dof))
+        scale = np.abs(expected).max()
+        assert _accelerations(robot, q, qd, qdd) == pytest.approx(expected, abs=1e-8 * scale)
+        assert kt.inverse_dynamics(robot, q, qd, qdd) == pytest.approx(0.0, abs=1e-9)
+        energy = kt.kinetic_energy(robot, q, qd)
+        assert energy == pytest.approx(0.5 * d.qvel @ M @ d.qvel, rel=1e-12)
+
+
+def test_joints_that_follow_several_others_are_simulated_written_and_held(tmp_path, recwarn):
+    """The compiled course against SciPy with the accelerations of `forward_dynamics`."""
+    stop = '<fixed name="s" range="-.4 .1" frictionloss=".0"><joint joint="a"/><joint joint="w"/></fixed>'
+    robot, _ = _loaded(
+        FINGER.format(wrist='axis="0 0 1"', tendons=stop.replace('"/>', '" coef="1"/>'), equality=TIE)
+    )
+    q, qd, n = np.array([0.1, 0.2, 0.3]), np.array([1.0, -0.5, 0.8]), 3
+
+    def rates(_, y):
+        return np.r_[y[n:], kt.forward_dynamics(robot, y[:n], y[n:], np.zeros(n))]
+
+    expected = solve_ivp(rates, (0, 0.5), np.r_[q, qd], rtol=1e-10, atol=1e-12).y[:n, -1]
+    run = kt.simulate(robot, q, qd, 0.5, rtol=1e-10, atol=1e-12)
+    assert run.q.values[-1] == pytest.approx(expected, abs=1e-8)
+    for suffix in ("toml", "xml"):
+        kt.save(robot, tmp_path / f"finger.{suffix}")
+        again = kt.load(tmp_path / f"finger.{suffix}")
+        assert kt.forward_dynamics(again, q, qd, [0, 0, 0]) == pytest.approx(
+            kt.forward_dynamics(robot, q, qd, [0, 0, 0]), rel=1e-12
+        )
+    stopped = kt.simulate(robot, q, qd, 0.5, stops=kt.simulation.Stops(stiffness=1e4, damping=10.0))
+    length = stopped.q.values[:, 0] + stopped.q.values[:, 2]
+    free = run.q.values[:, 0] + run.q.values[:, 2]
+    assert free.max() > 0.3
+    assert length[5:].max() < 0.45  # it begins beyond its limit
+    held = robot.frozen({"a": 0.1})
+    M, less = kt.mass_matrix(robot, q), kt.mass_matrix(held, q[1:])
+    assert less == pytest.approx(M[1:, 1:], rel=1e-12)
+    assert not recwarn.list

@@ -121,10 +121,15 @@ def test_flags_switch_parts_of_the_physics_off(rng):
 LEFT_OUT = {
     r"contacts with objects other than a floor \(sphere 0\)": ("<geom size='1'/>", "", ""),
     "contacts between bodies": ("<body><joint/><geom size='1'/></body>", "", ""),
-    r"stiffness of fixed tendons \(tendon 0\)": (
+    r"range without force of the spring of fixed tendons \(tendon 0\)": (
         "",
         "",
-        "<tendon><fixed stiffness='1'><joint joint='h' coef='1'/></fixed></tendon>",
+        "<tendon><fixed stiffness='1' springlength='0 1'><joint joint='h' coef='1'/></fixed></tendon>",
+    ),
+    r"softness of limits of fixed tendons \(tendon 0\)": (
+        "",
+        "",
+        "<tendon><fixed range='-1 1' solreflimit='0.3 1'><joint joint='h' coef='1'/></fixed></tendon>",
     ),
     r"limits of spatial tendons \(rope\)": (
         "<site name='s'/>",
@@ -143,7 +148,7 @@ LEFT_OUT = {
         "<actuator><position name='servo' joint='h' timeconst='0.1'/></actuator>",
     ),
     "mocap motion of ghost": ("<body name='ghost' mocap='true'/>", "", ""),
-    "friction, armature, spring, limit of ball joint 'b'": (
+    "friction, spring, limit of ball joint 'b'": (
         "",
         "",
         "<default><joint armature='1' damping='1' frictionloss='1' stiffness='1' range='0 1'/></default>",

@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from kinetree.algebra.arrays import Array, numbers
 from kinetree.algebra.three_turns import ThreeTurns
 from kinetree.errors import InputError, listed, unknown_name
+from kinetree.model.aids import aids
 from kinetree.model.body import WORLD
 from kinetree.model.euler_coordinates import body_rates, euler_coordinates
 from kinetree.model.expected import expect_mechanism
@@ -118,10 +119,11 @@ def _own(mechanism: Mechanism, share: _Share, q: Array, qd: Array) -> tuple[Arra
     if mimic is None:
         return q[..., share.own], qd[..., share.own]
     leader = mechanism.joint_index(mimic.joint)
-    return (
-        mimic.at(q[..., [leader]]),
-        mimic.slope(q[..., [leader]]) * qd[..., [leader]],
-    )
+    place, rate = mimic.at(q[..., [leader]]), mimic.slope(q[..., [leader]]) * qd[..., [leader]]
+    for name, ratio in mimic.others:
+        k = mechanism.joint_index(name)
+        place, rate = place + ratio * q[..., [k]], rate + ratio * qd[..., [k]]
+    return place, rate
 
 
 # ---- order and sizes -----------------------------------------------------------------------------
@@ -134,6 +136,8 @@ def _shares(
         raise InputError(unknown_name("library", peer, PEERS))
     links = {link.joint.name: link for link in mechanism.links if link.joint.n_dof}
     usual = [link.joint.name for link in _by_name(mechanism)] if peer == "pinocchio" else list(links)
+    unknown = {link.joint.name for link in aids(mechanism)}
+    usual = [name for name in usual if name not in unknown]
     names = usual if joints is None else [name for name in joints if name != "universe"]
     base = [link.joint.name for link in mechanism.links if link.floats]
     if ROOT_JOINT in names and ROOT_JOINT not in links and len(base) == 1 and base[0] not in names:

@@ -196,7 +196,7 @@ def _bounds(mechanism: Mechanism) -> tuple[Array, Array]:
         return lower, upper
     for axis in np.setdiff1d(np.arange(tree.n), own):
         row, offset = tree.coupling.matrix[axis], tree.coupling.offset[axis]
-        for k in np.flatnonzero(row).tolist():
+        for k in () if tree.coupling.has_several[axis] else np.flatnonzero(row).tolist():
             ends = np.sort((np.array([tree.lower[axis], tree.upper[axis]]) - offset) / row[k])
             lower[k], upper[k] = max(lower[k], ends[0]), min(upper[k], ends[1])
     if (lower > upper).any():

@@ -91,7 +91,8 @@ def _identity(link: Link) -> tuple[object, ...]:
 
 def _in_words(link: Link) -> str:
     joint = link.joint
-    follows = f", following '{joint.mimic.joint}'" if joint.mimic else ""
+    leaders = () if joint.mimic is None else tuple(f"'{name}'" for name, _ in joint.mimic.leaders)
+    follows = f", following {listed(leaders)}" if leaders else ""
     degrees = f" ({', '.join(joint.dof_names)})" if joint.n_dof > 1 else ""
     carried = f"the {joint.kind} joint '{joint.name}'{degrees}{follows}"
     return f"body '{link.body.name}' on '{link.parent}' by {carried}"

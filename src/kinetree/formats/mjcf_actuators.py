@@ -47,7 +47,7 @@ def actuators(compiled: CompiledModel, mimics: Mapping[int, Mimic]) -> tuple[lis
             continue
         if kinds[0] in LAGS:
             lagging.append(name)
-        made.append(_actuator(compiled, k, name, _independent(compiled, arms, mimics), kinds[2]))
+        made.append(_actuator(compiled, k, name, independent_arms(compiled, arms, mimics), kinds[2]))
         numbers.append(k)
     if strange:
         compiled.left_out.append(
@@ -85,17 +85,16 @@ def tendon_arms(compiled: CompiledModel, t: int) -> dict[int, float] | None:
     return arms
 
 
-def _independent(compiled: CompiledModel, arms: Arms, mimics: Mapping[int, Mimic]) -> Arms:
+def independent_arms(compiled: CompiledModel, arms: Arms, mimics: Mapping[int, Mimic]) -> Arms:
     """The same length by joints that move by themselves."""
     numbers = {name: j for j, name in enumerate(compiled.joints)}
     gears: dict[int, float] = {}
     shift = arms.shift
     for j, gear in arms.gears.items():
         mimic = mimics.get(j)
-        if mimic is not None:
-            shift += gear * mimic.offset
-            j, gear = numbers[mimic.joint], gear * mimic.multiplier
-        gears[j] = gears.get(j, 0.0) + gear
+        shift += 0.0 if mimic is None else gear * mimic.offset
+        for name, ratio in ((compiled.joints[j], 1.0),) if mimic is None else mimic.leaders:
+            gears[numbers[name]] = gears.get(numbers[name], 0.0) + gear * ratio
     return Arms(gears, shift)
 
 

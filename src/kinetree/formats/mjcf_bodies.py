@@ -32,8 +32,8 @@ from kinetree.formats.mjcf_contact import contacts
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.mjcf_states import keyframes, sites
-from kinetree.formats.mjcf_tendons import tendon_springs
-from kinetree.model.body import Body
+from kinetree.formats.mjcf_tendons import OneJoint, tendons
+from kinetree.model.body import WORLD, Body
 from kinetree.model.inertia import Inertia, physical_fault
 from kinetree.model.joint import Joint, Mimic
 from kinetree.model.mechanism import Link, Mechanism
@@ -54,12 +54,18 @@ def mechanism_from_compiled(
     m = compiled.m
     note_physics_left_out(compiled)
     loops, mimics = equalities(compiled)
-    joints = [_joint(compiled, j, drive, mimics.get(j)) for j, drive in enumerate(drives(compiled))]
+    ropes = tendons(compiled, mimics, bool(loops))
+    joints = [
+        _joint(compiled, j, drive, mimics.get(j), ropes.of_joint.get(j, OneJoint()))
+        for j, drive in enumerate(drives(compiled))
+    ]
     links: list[Link] = []
     for b in range(1, m.nbody):
         inertia = _inertia(compiled, b, allow_unphysical)
         body = Body(compiled.bodies[b], inertia, shapes.shapes_of(b), _compensation(compiled, b))
         links += _links(compiled, b, body, joints)
+    dampers = tuple(_dampers(compiled, links))
+    links += [*_rotors(compiled, joints), *ropes.links]
     gravity = m.opt.gravity if compiled.works("GRAVITY") else np.zeros(3)
     points, floor = contacts(compiled, choice)
     made, numbers = actuators(compiled, mimics)
@@ -69,7 +75,7 @@ def mechanism_from_compiled(
         gravity,
         tuple(loops),
         tuple(points),
-        (*tendon_springs(compiled), *_dampers(compiled, links)),
+        (*ropes.springs, *dampers),
         frames=sites(compiled),
         actuators=tuple(made),
         states=keyframes(compiled, links, numbers),
@@ -122,13 +128,13 @@ def _back_to_zero(compiled: CompiledModel, j: int) -> Placement:
     return Placement.at(rotation=rotation_about(axis, -reference))
 
 
-def _joint(compiled: CompiledModel, j: int, drive: Drive, mimic: Mimic | None) -> Joint:
+def _joint(compiled: CompiledModel, j: int, drive: Drive, mimic: Mimic | None, rope: OneJoint) -> Joint:
     """The joint of the same kind; a ball or free joint has Euler angles."""
     _note_joint_left_out(compiled, j)
     name, kind = compiled.joints[j], KINDS[compiled.joint_type(j)]
     if not compiled.is_scalar(j):
         return Joint.of_kind(name, kind, driven=drive.driven, **_translations(compiled, j))
-    axis, parameters = compiled.m.jnt_axis[j], _parameters(compiled, j, drive)
+    axis, parameters = compiled.m.jnt_axis[j], rope.on(_parameters(compiled, j, drive))
     return Joint.of_kind(name, kind, axis=axis, mimic=mimic, driven=drive.driven, **parameters)
 
 
@@ -158,6 +164,32 @@ def _rotor(compiled: CompiledModel, b: int) -> float:
         float(compiled.m.dof_armature[int(compiled.m.jnt_dofadr[j]) + 3 * (compiled.joint_type(j) == "free")])
         for j in _turning_joints(compiled, b)
     )
+
+
+def _rotors(compiled: CompiledModel, joints: list[Joint]) -> Iterator[Link]:
+    """Armature of ball joints on moving bodies: a massless sphere on the world that rotates as they do.
+
+    Its angular velocity is that of the joint relative to the body before it, whatever that one does.
+    """
+    m = compiled.m
+    for j, joint in enumerate(joints):
+        armature = 0.0 if compiled.is_scalar(j) else float(m.dof_armature[_first_turn(compiled, j)])
+        if not armature or j in _turning_joints(compiled, int(m.jnt_bodyid[j])):
+            continue
+        parent = WORLD
+        for k in range(3):
+            name = f"{joint.name}_rotor" + ("" if k == 2 else f"_{k + 1}")
+            moment = armature * np.eye(3) if k == 2 else np.zeros((3, 3))
+            body = Body(compiled.new_body(name), Inertia(0.0, np.zeros(3), moment))
+            turn = Joint.of_kind(
+                compiled.new_joint(name),
+                "revolute",
+                axis=joint.axes[k - 3],
+                mimic=Mimic(joint.dof_names[k - 3]),
+                driven=False,
+            )
+            yield Link(body, turn, parent)
+            parent = body.name
 
 
 def _turning_joints(compiled: CompiledModel, b: int) -> list[int]:
@@ -216,8 +248,6 @@ def _note_joint_left_out(compiled: CompiledModel, j: int) -> None:
         free = compiled.joint_type(j) == "free"
         turns = _first_turn(compiled, j)
         arrays = {"friction": m.dof_frictionloss}
-        if j not in _turning_joints(compiled, int(m.jnt_bodyid[j])):
-            arrays["armature"] = m.dof_armature
         found = [part for part, values in arrays.items() if values[turns : turns + 3].any()]
         lost += [f"rotational {part}" for part in found] if free else found
         lost += ["spring"] if m.jnt_stiffness[j] else []

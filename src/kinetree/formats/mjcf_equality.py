@@ -20,11 +20,16 @@ CUT_JOINTS = {"connect": "spherical", "weld": "fixed"}
 class Tie(NamedTuple):
     """A joint follows another, by number: q is a polynomial of q_leader, the constant first.
 
-    One that is held in place follows any other joint with the constant alone.
+    One that is held in place follows any other joint with the constant alone. One that follows several adds
+    the others, each times its ratio.
     """
 
     leader: int
     polynomial: Polynomial
+    others: tuple[tuple[int, float], ...] = ()
+
+
+NO_TIE = Tie(0, Polynomial([0.0]))
 
 
 def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
@@ -113,8 +118,10 @@ def _tied_tendons(compiled: CompiledModel, e: int, follows: dict[int, Tie]) -> s
         total[j] = total.get(j, 0.0) - slope * arm
     joints = [j for j, arm in total.items() if arm != 0.0]
     constant = float(coefficients[0]) + sum(total[j] * _reference(compiled, j) for j in joints)
-    if not 1 <= len(joints) <= 2:
-        return f"it couples {len(joints)} joints"
+    if len(joints) > 2:
+        return _follow_several(compiled, {j: total[j] for j in joints}, constant, follows)
+    if not joints:
+        return "it couples no joints"
     joints.sort(key=lambda j: j in follows)
     follower, leader = joints[0], joints[1] if len(joints) == 2 else None
     arm = total[follower]
@@ -148,16 +155,57 @@ def _follow(
         leader = free[0]
     if follower in follows:
         return f"joint '{compiled.joints[follower]}' already follows another"
-    last = leader
-    while last in follows:
-        last = follows[last].leader
-    if last == follower:
+    if follower in _leaders(follows, leader):
         return "the joints follow each other in a circle"
+    if follows.get(leader, NO_TIE).others and polynomial.trim().degree() > 1:
+        return "not linear, of a joint that follows several others"
     follows[follower] = Tie(leader, polynomial)
     if max(_degree(follows, j) for j in follows) > HIGHER + 1:
         del follows[follower]
         return f"joints would follow others by a polynomial of a degree above {HIGHER + 1}"
     return ""
+
+
+def _follow_several(
+    compiled: CompiledModel, arms: dict[int, float], constant: float, follows: dict[int, Tie]
+) -> str:
+    """Note that the last of several joints follows the others, sum of arm q = constant; or say why not."""
+    if _has_loops(compiled):
+        return f"it couples {len(arms)} joints, in a file with loops"
+    total: dict[int, float] = {}
+    for j, arm in arms.items():
+        own = _resolved(follows, j)
+        if own.polynomial.trim().degree() > 1:
+            return f"joint '{compiled.joints[j]}' follows another by a polynomial"
+        shift, ratio = (float(x) for x in [*own.polynomial.coef, 0.0][:2])
+        constant -= arm * shift
+        for k, x in ((own.leader, ratio), *own.others):
+            total[k] = total.get(k, 0.0) + arm * x
+    size = max(abs(x) for x in arms.values())
+    joints = sorted(j for j, arm in total.items() if abs(arm) > 1e-12 * size)
+    if not joints:
+        return "the other equalities leave nothing to couple"
+    *leaders, follower = joints
+    if not leaders:
+        return _follow(compiled, follower, None, Polynomial([constant / total[follower]]), follows)
+    ratios = [-total[j] / total[follower] for j in leaders]
+    followed = [j for j, tie in follows.items() if follower in _leaders(follows, j)]
+    if any(follows[j].polynomial.trim().degree() > 1 for j in followed):
+        return f"joint '{compiled.joints[follower]}' leads another by a polynomial"
+    tie = Polynomial([constant / total[follower], ratios[0]])
+    follows[follower] = Tie(leaders[0], tie, tuple(zip(leaders[1:], ratios[1:], strict=True)))
+    return ""
+
+
+def _leaders(follows: dict[int, Tie], j: int) -> set[int]:
+    """All joints that a joint is tied to, directly or by others, and itself."""
+    found, waiting = set[int](), [j]
+    while waiting:
+        j = waiting.pop()
+        found.add(j)
+        if j in follows:
+            waiting += [follows[j].leader, *(k for k, _ in follows[j].others)]
+    return found
 
 
 def _degree(follows: dict[int, Tie], j: int) -> int:
@@ -169,11 +217,29 @@ def _degree(follows: dict[int, Tie], j: int) -> int:
     return degree
 
 
+def _resolved(follows: dict[int, Tie], j: int) -> Tie:
+    """The tie of a joint to joints that move by themselves; its own number, if it does."""
+    if j not in follows:
+        return Tie(j, Polynomial([0.0, 1.0]))
+    tie = follows[j]
+    first = _resolved(follows, tie.leader)
+    polynomial = tie.polynomial(first.polynomial)
+    slope = float([*tie.polynomial.coef, 0.0, 0.0][1])
+    arms = {k: slope * x for k, x in first.others}
+    for other, ratio in tie.others:
+        own = _resolved(follows, other)
+        shift, speed = (float(x) for x in [*own.polynomial.coef, 0.0, 0.0][:2])
+        polynomial = polynomial + ratio * shift
+        for k, x in ((own.leader, speed), *own.others):
+            arms[k] = arms.get(k, 0.0) + ratio * x
+    if first.leader in arms:
+        polynomial = polynomial + Polynomial([0.0, arms.pop(first.leader)])
+    return Tie(first.leader, polynomial, tuple((k, x) for k, x in arms.items() if x != 0.0))
+
+
 def _mimic(compiled: CompiledModel, follows: dict[int, Tie], follower: int) -> Mimic:
-    """The tie to the joint at the end of the chain, which moves by itself."""
-    tie = follows[follower]
-    while tie.leader in follows:
-        other = follows[tie.leader]
-        tie = Tie(other.leader, tie.polynomial(other.polynomial))
+    """The tie to the joints at the end of the chain, which move by themselves."""
+    tie = _resolved(follows, follower)
     c = [float(x) for x in tie.polynomial.trim().coef] + [0.0]
-    return Mimic(compiled.joints[tie.leader], c[1], c[0], tuple(c[2:]))
+    others = tuple((compiled.joints[k], ratio) for k, ratio in tie.others)
+    return Mimic(compiled.joints[tie.leader], c[1], c[0], tuple(c[2:]), others)

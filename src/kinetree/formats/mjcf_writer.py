@@ -78,6 +78,8 @@ class _Writer:
             self.children.setdefault(link.parent, []).append(link)
         self.named = _attached(mechanism)
         self.new_site = name_maker(frame.name for frame in mechanism.frames)
+        self.new_tendon = name_maker(spring.name for spring in mechanism.springs)
+        self.tendons = [link for link in self.children.get(WORLD, []) if self._is_tendon(link)]
         self.sites: dict[str, list[tuple[str, Placement]]] = {}
         self.root = Element("mujoco", model=mechanism.name)
 
@@ -89,8 +91,10 @@ class _Writer:
         for frame in mechanism.frames:
             self.sites.setdefault(frame.body, []).append((frame.name, frame.placement))
         equality, tendon = Element("equality"), Element("tendon")
-        self._equalities(equality)
+        self._equalities(equality, tendon)
         self._springs(tendon)
+        for link in self.tendons:
+            self._tendon(tendon, link.joint)
         actuator = Element("actuator")
         self._actuators(actuator, tendon)
         world = SubElement(root, "worldbody")
@@ -98,7 +102,8 @@ class _Writer:
             self._floor(world)
         self._fill(world, Body("scene"), WORLD)
         for link in self.children.get(WORLD, []):
-            self._body(world, link, Placement(), [])
+            if link not in self.tendons:
+                self._body(world, link, Placement(), [])
         root.extend(part for part in (tendon, equality, actuator) if len(part))
         self._keyframes()
         self._warn()
@@ -302,10 +307,50 @@ class _Writer:
         self.sites.setdefault(body, []).append((name, place))
         return name
 
-    def _equalities(self, equality: Element) -> None:
+    def _is_tendon(self, link: Link) -> bool:
+        """Whether a body is nothing but a length that follows joints, with a spring, friction or limits."""
+        empty = link.body.inertia.is_zero and not link.body.shapes and link.body.name not in self.named
+        alone = empty and not self.children.get(link.body.name)
+        return bool(alone and link.joint.is_slide and link.joint.mimic and not link.joint.mimic.higher)
+
+    def _tendon(self, tendon: Element, joint: Joint) -> None:
+        """A length that follows joints as a fixed tendon; its constant goes to rest and limits."""
+        mimic = joint.mimic
+        assert mimic is not None
+        rest = float(joint.rest[0]) - mimic.offset
+        sign = -1.0 if rest < 0.0 else 1.0  # MuJoCo takes no negative length for one
+        attributes = {"springlength": written(sign * rest)} if joint.stiffness[0] else {}
+        for key, attribute in (
+            ("stiffness", "stiffness"),
+            ("viscous", "damping"),
+            ("coulomb", "frictionloss"),
+            ("armature", "armature"),
+        ):
+            if getattr(joint, key)[0]:
+                attributes[attribute] = written(getattr(joint, key)[0])
+        ends = sign * (np.array([joint.lower[0], joint.upper[0]]) - mimic.offset)
+        if np.isfinite(ends).any():
+            attributes["range"] = spaced(np.clip(np.sort(ends), -NO_LIMIT, NO_LIMIT))
+        leaders = [(name, sign * ratio) for name, ratio in mimic.leaders]
+        self._fixed(tendon, self.new_tendon(joint.name), leaders, attributes)
+
+    def _fixed(
+        self, tendon: Element, name: str, arms: Sequence[tuple[str, float]], attributes: dict[str, str]
+    ) -> None:
+        element = SubElement(tendon, "fixed", {"name": name, **attributes})
+        for dof, arm in arms:
+            SubElement(element, "joint", joint=dof, coef=written(arm))
+
+    def _equalities(self, equality: Element, tendon: Element) -> None:
         for link in self.mechanism.links:
             mimic = link.joint.mimic
-            if mimic is not None:
+            if mimic is not None and mimic.others and link not in self.tendons:
+                name = self.new_tendon(f"{link.joint.name}_follows")
+                arms = [(link.joint.name, 1.0), *((x, -ratio) for x, ratio in mimic.leaders)]
+                self._fixed(tendon, name, arms, {})
+                constant = spaced([mimic.offset, 0.0, 0.0, 0.0, 0.0])
+                SubElement(equality, "tendon", tendon1=name, polycoef=constant)
+            elif mimic is not None and link not in self.tendons:
                 numbers = spaced([*mimic.coefficients, *([0.0] * (3 - len(mimic.higher)))])
                 names = {"joint1": link.joint.dof_names[0], "joint2": mimic.joint}
                 SubElement(equality, "joint", {**names, "polycoef": numbers})
@@ -360,13 +405,12 @@ class _Writer:
                 SubElement(element, "site", site=end)
 
     def _actuators(self, actuator: Element, tendon: Element) -> None:
-        new_tendon = name_maker(spring.name for spring in self.mechanism.springs)
         for one in self.mechanism.actuators:
-            where = self._transmission(one, tendon, new_tendon)
+            where = self._transmission(one, tendon)
             if where is not None:
                 SubElement(actuator, *_actuator(one, where))
 
-    def _transmission(self, one: Actuator, tendon: Element, new_tendon: object) -> dict[str, str] | None:
+    def _transmission(self, one: Actuator, tendon: Element) -> dict[str, str] | None:
         dofs = [dof for dof, _ in one.gears]
         free = [x.joint for x in self.mechanism.links if _is_free(x.joint, x)]
         if any(dof in joint.dof_names for joint in free for dof in dofs):
@@ -375,10 +419,8 @@ class _Writer:
         if len(one.gears) == 1:
             gear = one.gears[0][1]
             return {"joint": dofs[0], **({} if gear == 1.0 else {"gear": written(gear)})}
-        name = new_tendon(one.name)  # type: ignore[operator]
-        element = SubElement(tendon, "fixed", name=name)
-        for dof, gear in one.gears:
-            SubElement(element, "joint", joint=dof, coef=written(gear))
+        name = self.new_tendon(one.name)
+        self._fixed(tendon, name, one.gears, {})
         return {"tendon": name}
 
     # ---- states ------------------------------------------------------------------------------------------
@@ -400,7 +442,11 @@ class _Writer:
         """Positions and velocities of a joint as MuJoCo has them."""
         if joint.mimic is not None:
             k = self.mechanism.joint_index(joint.mimic.joint)
-            return np.array([joint.mimic.at(q[k])]), np.array([joint.mimic.slope(q[k]) * qd[k]])
+            place, rate = joint.mimic.at(q[k]), joint.mimic.slope(q[k]) * qd[k]
+            for name, ratio in joint.mimic.others:
+                k = self.mechanism.joint_index(name)
+                place, rate = place + ratio * q[k], rate + ratio * qd[k]
+            return np.array([place]), np.array([rate])
         places = [self.mechanism.joint_index(name) for name in joint.dof_names]
         own, speed, link = q[places], qd[places], self.places[joint.name]
         if not _is_free(joint, link):

@@ -186,7 +186,8 @@ def joint_of(name: str, keys: JointTable | GraphJointTable, cut: bool = False) -
 
 
 def _mimic(table: MimicTable) -> Mimic:
-    return Mimic(table.joint, float(table.multiplier), float(table.offset), tuple(table.higher))
+    others = tuple((name, float(value)) for name, value in table.others.items())
+    return Mimic(table.joint, float(table.multiplier), float(table.offset), tuple(table.higher), others)
 
 
 def _exact(unit: Any, written: str | list[float] | None) -> Any:

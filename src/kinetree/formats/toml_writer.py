@@ -138,6 +138,8 @@ def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) 
         }
         if joint.mimic.higher:
             table["mimic"]["higher"] = list(joint.mimic.higher)
+        if joint.mimic.others:
+            table["mimic"]["others"] = dict(joint.mimic.others)
     return table
 
 

@@ -1,11 +1,12 @@
-"""Forward dynamics of a tree whose mimic joints follow others by polynomials, q_i = f_i(y_k).
+"""Forward dynamics of a tree whose mimic joints follow others, q_i = f_i(y_k) + sum of r y_l.
 
-With C the matrix of the slopes f', and c_i = f_i'' yd_k^2, C^T M C ydd = C^T (tau - h - M c) and
+With C the matrix of the slopes f' and r, and c_i = f_i'' yd_k^2, C^T M C ydd = C^T (tau - h - M c) and
 qdd = C ydd + c. Composite bodies give M, as in `crba`; the reduced matrix is small and dense.
 """
 
 from kinetree.kernels.axes import WORLD, inward, outward
 from kinetree.kernels.number import accumulate, lanewise
+from kinetree.kernels.torque_law import END
 from kinetree.kernels.vectors import ZERO3, ZERO6, add, cross, cross_plus, dot, dot_plus, full, scale, times
 
 
@@ -39,6 +40,51 @@ def follow_bend(axes, i, y, yd):
 
 
 @lanewise
+def add_force(axes, i, y, x, b):
+    """b += C^T x of a torque x on axis i: to every coordinate that it follows."""
+    k = axes.dof[i]
+    b[k] = b[k] + follow_slope(axes, i, y[k]) * x
+    a = axes.more[i]
+    while a != END:
+        b[axes.dof[a]] = b[axes.dof[a]] + axes.ratio[a] * x
+        a = axes.more[a]
+
+
+@lanewise
+def add_line(axes, j, y, x, k, A):
+    """Line A[k:] += x C_j, for the coordinates that axis j follows."""
+    c = axes.dof[j]
+    A[k + c] = A[k + c] + follow_slope(axes, j, y[c]) * x
+    a = axes.more[j]
+    while a != END:
+        A[k + axes.dof[a]] = A[k + axes.dof[a]] + axes.ratio[a] * x
+        a = axes.more[a]
+
+
+@lanewise
+def add_term(axes, i, j, y, M, n_dof, A):
+    """A += C_i^T M C_j of an element M of the mass matrix of all axes."""
+    k = axes.dof[i]
+    add_line(axes, j, y, follow_slope(axes, i, y[k]) * M, k * n_dof, A)
+    a = axes.more[i]
+    while a != END:
+        add_line(axes, j, y, axes.ratio[a] * M, axes.dof[a] * n_dof, A)
+        a = axes.more[a]
+
+
+@lanewise
+def follower_acceleration(axes, i, y, n_dof, b):
+    """C_i b + c_i: the acceleration of axis i from those of the coordinates."""
+    k = axes.dof[i]
+    x = follow_slope(axes, i, y[k]) * b[k] + follow_bend(axes, i, y[k], y[n_dof + k])
+    a = axes.more[i]
+    while a != END:
+        x = x + axes.ratio[a] * b[axes.dof[a]]
+        a = axes.more[a]
+    return x
+
+
+@lanewise
 def reduced_system(tree, axes, work, n, n_dof, y, total, A, b):
     """A = C^T M C (n_dof, n_dof), line by line, and b = C^T (tau - h - M c), after `composite_bodies`."""
     zero = 0.0 * total[0]
@@ -48,24 +94,23 @@ def reduced_system(tree, axes, work, n, n_dof, y, total, A, b):
         b[k] = zero
     for i in outward(n):
         k, z, s = axes.dof[i], work.z[i], work.s[i]
-        slope, bend = follow_slope(axes, i, y[k]), follow_bend(axes, i, y[k], y[n_dof + k])
+        bend = follow_bend(axes, i, y[k], y[n_dof + k])
         rest = total[i] - dot(z, work.n[i]) - dot(s, work.f[i]) - tree.armature[i] * bend
-        b[k] = b[k] + slope * rest
         h, m = work.h[i], tree.subtree_m[i]
         L = add(times(full(work.I[i]), z), cross(h, s))  # momentum of all beyond for unit speed of the axis
         P = cross_plus(z, h, scale(m, s))
-        A[k * n_dof + k] = A[k * n_dof + k] + slope * slope * tree.armature[i]
+        add_term(axes, i, i, y, tree.armature[i] + 0.0 * rest, n_dof, A)
         j = i
         while j != WORLD:
             c = axes.dof[j]
-            M, other = dot_plus(work.z[j], L, dot(work.s[j], P)), follow_slope(axes, j, y[c])
-            x = slope * other * M
-            A[k * n_dof + c] = A[k * n_dof + c] + x
-            b[k] = b[k] - slope * M * follow_bend(axes, j, y[c], y[n_dof + c])
+            M = dot_plus(work.z[j], L, dot(work.s[j], P))
+            add_term(axes, i, j, y, M, n_dof, A)
+            rest = rest - M * follow_bend(axes, j, y[c], y[n_dof + c])
             if j != i:
-                A[c * n_dof + k] = A[c * n_dof + k] + x
-                b[c] = b[c] - other * M * bend
+                add_term(axes, j, i, y, M, n_dof, A)
+                add_force(axes, j, y, 0.0 - M * bend, b)
             j = tree.parent[j]
+        add_force(axes, i, y, rest, b)
 
 
 @lanewise
@@ -94,5 +139,4 @@ def move_coupled(tree, axes, work, n_dof, y, total, A, b, qdd):
     reduced_system(tree, axes, work, n, n_dof, y, total, A, b)
     solve_symmetric(n_dof, A, b)
     for i in outward(n):
-        k = axes.dof[i]
-        qdd[i] = follow_slope(axes, i, y[k]) * b[k] + follow_bend(axes, i, y[k], y[n_dof + k])
+        qdd[i] = follower_acceleration(axes, i, y, n_dof, b)

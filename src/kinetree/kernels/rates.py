@@ -25,6 +25,7 @@ from kinetree.kernels.piecewise import polynomials_at
 from kinetree.kernels.torque_law import (
     COMPUTED,
     DESIRED,
+    END,
     NO_MODEL,
     beyond_limits,
     joint_torque,
@@ -50,6 +51,11 @@ def split_state(head, axes, y, q, qd):
             c = axes.higher[i]
             q[i] = axes.shift[i] + y[k] * (axes.ratio[i] + y[k] * (c[0] + y[k] * (c[1] + y[k] * c[2])))
             qd[i] = follow_slope(axes, i, y[k]) * y[n_dof + k]
+            a = axes.more[i]
+            while a != END:
+                q[i] = q[i] + axes.ratio[a] * y[axes.dof[a]]
+                qd[i] = qd[i] + axes.ratio[a] * y[n_dof + axes.dof[a]]
+                a = axes.more[a]
 
 
 @lanewise

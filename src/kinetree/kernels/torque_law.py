@@ -18,6 +18,7 @@ AXIS = Layout(
     stopped=int,  # whether the limits are met by stops
     leads=int,  # whether it is one of the coordinates of the state; others follow them
     dof=int,  # the coordinate that it is or follows
+    more=int,  # the row with the next coordinate that it follows, and its ratio; END: no more
     kp=1,
     kd=1,
     ki=1,
@@ -30,6 +31,7 @@ AXIS = Layout(
     stop_k=1,
     stop_c=1,
 )
+END = -1
 NO_MODEL, GRAVITY, COMPUTED, DESIRED = 0, 1, 2, 3  # what a law adds: nothing, g(q), M alpha + h, tau(desired)
 
 

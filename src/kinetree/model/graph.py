@@ -151,7 +151,8 @@ def _is_plain(joint: Loop) -> bool:
 def _cuts(name: str, bodies: Sequence[str], joints: Sequence[Loop]) -> list[str]:
     """Names of joints to cut: those outside the tree of shortest paths, exchanged for plainer ones."""
     tree = _shortest(name, bodies, [joint for joint in joints if _can_carry(joint)])
-    followed = {joint.joint.mimic.joint for joint in joints if joint.joint.mimic is not None}
+    mimics = [joint.joint.mimic for joint in joints if joint.joint.mimic is not None]
+    followed = {name for mimic in mimics for name, _ in mimic.leaders}
     by_name = {joint.name: joint for joint in joints}
     for joint in joints:
         if joint.name in tree or not _can_carry(joint):

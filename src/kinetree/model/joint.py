@@ -8,7 +8,7 @@ stand in :mod:`kinetree.model.joint_kind`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from itertools import pairwise
@@ -53,16 +53,27 @@ class Mimic:
     """This joint follows another: q = offset + multiplier p + higher[0] p^2 + higher[1] p^3 + ..., p its q.
 
     ``higher`` holds up to three coefficients. Derivatives, predictions and loops accept linear mimics only.
+    ``others`` has further joints that it follows, with their multipliers: q = offset + multiplier p + sum of
+    multiplier_k p_k; then there are no higher powers, and no loops. A joint with several degrees of freedom
+    is followed by the name of one of them, such as "hip.rx".
 
     >>> cam = Mimic("crank", 0.5, 0.25, (0.125,))
     >>> cam.at(2.0), cam.slope(2.0), cam.bend(2.0)
     (1.75, 1.0, 0.25)
+    >>> Mimic("pitch", -1.0, others={"knee": -1.0}).leaders
+    (('pitch', -1.0), ('knee', -1.0))
     """
 
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
     higher: tuple[float, ...] = ()
+    others: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def leaders(self) -> tuple[tuple[str, float], ...]:
+        """All joints that it follows, with their multipliers."""
+        return ((self.joint, self.multiplier), *self.others)
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -98,9 +109,34 @@ class Mimic:
                 f"{len(higher)} coefficients beyond the linear one"
             )
         object.__setattr__(self, "higher", higher)
+        object.__setattr__(self, "others", _others(self.joint, self.others))
+        if self.higher and self.others:
+            raise ModelError(
+                f"mimic of '{self.joint}': a joint that follows several others does so linearly, got higher "
+                f"= {shown(self.higher)} with others"
+            )
         checked_name(self.joint, "the joint that is mimicked")
         number(self.multiplier, f"mimic multiplier of '{self.joint}'", ModelError)
         number(self.offset, f"mimic offset of '{self.joint}'", ModelError)
+
+
+def _others(joint: str, given: Any) -> tuple[tuple[str, float], ...]:
+    """Further joints that are mimicked, by name, each once."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    try:
+        found = [(name, value) for name, value in pairs]
+    except (TypeError, ValueError):
+        raise ModelError(
+            f"mimic of '{joint}': others must have a multiplier by name of joint, got {shown(given)}"
+        ) from None
+    names = [joint]
+    for name, value in found:
+        checked_name(name, "the joint that is mimicked")
+        number(value, f"mimic multiplier of '{name}'", ModelError)
+        if name in names:
+            raise ModelError(f"mimic of '{joint}': joint '{name}' is named twice")
+        names.append(name)
+    return tuple((name, float(value)) for name, value in found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,7 +419,7 @@ def _check_mimic(joint: str, kind: str, mimic: Mimic | None) -> None:
         )
     if mimic is not None and ALL_KINDS[kind].n_dof != 1:
         raise ModelError(f"joint '{joint}': only one-DOF joints can mimic, this one is {kind}")
-    if mimic is not None and mimic.joint == joint:
+    if mimic is not None and joint in dict(mimic.leaders):
         raise ModelError(f"joint '{joint}' mimics itself")
 
 

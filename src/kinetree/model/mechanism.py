@@ -409,6 +409,12 @@ def faults(
     for spring in springs:
         yield from _unattached(f"spring '{spring.name}'", (spring.body_a, spring.body_b), places)
     yield from _wrong_mimics(links)
+    several = [x.joint.name for x in links if x.joint.mimic is not None and x.joint.mimic.others]
+    if loops and several:
+        yield (
+            f"joint '{several[0]}' follows several others, which a mechanism with loops does not support; "
+            f"loop '{loops[0].name}' is one"
+        )
 
 
 def _wrong_cuts(mechanism: str, loop: Loop) -> Iterator[str]:
@@ -524,12 +530,13 @@ def _parents_first(links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 
 def _wrong_mimics(links: Sequence[Link]) -> Iterator[str]:
-    """Mimicked joints exist, have one degree of freedom and do not mimic in turn."""
+    """Mimicked joints exist, have one degree of freedom, or are one of several, and do not mimic in turn."""
     joints = {link.joint.name: link.joint for link in links}
-    choices = [name for name, joint in joints.items() if joint.n_dof == 1 and joint.mimic is None]
+    choices = dict.fromkeys(x for joint in joints.values() if joint.mimic is None for x in joint.dof_names)
     for joint in joints.values():
-        if joint.mimic is not None and joint.mimic.joint not in choices:
-            yield (
-                f"joint '{joint.name}' mimics '{joint.mimic.joint}', which is not an independent one-DOF "
-                f"joint; allowed: {listed(choices)}"
-            )
+        for name, _ in () if joint.mimic is None else joint.mimic.leaders:
+            if name not in choices:
+                yield (
+                    f"joint '{joint.name}' mimics '{name}', which is not an independent one-DOF joint; "
+                    f"allowed: {listed(choices)}"
+                )

@@ -13,7 +13,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation import rotation_about
 from kinetree.errors import InputError, texts, unknown_name
 from kinetree.model.body import WORLD, Body
-from kinetree.model.joint import Joint
+from kinetree.model.joint import Joint, Mimic
 from kinetree.model.joint_kind import FIXED
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.named_state import NamedStates
@@ -24,13 +24,27 @@ from kinetree.model.spring import Spring
 def with_held_joints(mechanism: Mechanism, joints: Iterable[str] | Mapping[str, float]) -> Mechanism:
     """The mechanism with degrees of freedom held; see :meth:`kinetree.Mechanism.frozen`."""
     held = _held(mechanism, joints)
-    for link in mechanism.links:
-        mimic = link.joint.mimic
-        if mimic is not None and mimic.joint in held:
-            held[link.joint.name] = mimic.at(held[mimic.joint])
-    links = [new for link in mechanism.links for new in _held_links(link, held)]
+    given = [_following_the_rest(link, held) for link in mechanism.links]
+    links = [new for link in given for new in _held_links(link, held)]
     more = _without_held(mechanism, held)
     return replace(mechanism, links=tuple(links), **more)
+
+
+def _following_the_rest(link: Link, held: dict[str, float]) -> Link:
+    """A link whose joint follows those that are not held; one that follows only held ones is held, too."""
+    mimic = link.joint.mimic
+    if mimic is None or not any(name in held for name, _ in mimic.leaders):
+        return link
+    moving = [(name, ratio) for name, ratio in mimic.leaders if name not in held]
+    if not mimic.others:
+        held[link.joint.name] = mimic.at(held[mimic.joint])
+        return link
+    offset = mimic.offset + sum(ratio * held[name] for name, ratio in mimic.leaders if name in held)
+    if not moving:
+        held[link.joint.name] = offset
+        return link
+    (leader, ratio), *others = moving
+    return replace(link, joint=replace(link.joint, mimic=Mimic(leader, ratio, offset, others=tuple(others))))
 
 
 def _without_held(mechanism: Mechanism, held: Mapping[str, float]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Coupling:
 
     @cached_property
     def leader(self) -> Integers:
-        """(n_axes,): the independent coordinate that an axis is or follows."""
+        """(n_axes,): the independent coordinate that an axis is or follows; of several the heaviest."""
         size = np.abs(self.linear)
         return _frozen(np.argmax(size if self.follows is None else size + self.follows, axis=1), np.int64)
 
@@ -70,9 +70,15 @@ class Coupling:
     def own_axes(self) -> Integers:
         """(n_dof,): the axes that are independent coordinates themselves."""
         alone = np.asarray(self.linear == 1.0) & np.equal(self.offset[:, None], 0.0)
+        alone = alone & ~self.has_several[:, None]
         if self.follows is not None:
             alone = alone & np.equal(self.follows.max(axis=1, keepdims=True), 0.0)
         return _frozen([int(np.flatnonzero(column)[0]) for column in alone.T], np.int64)
+
+    @cached_property
+    def has_several(self) -> Flags:
+        """(n_axes,): whether an axis follows more than one coordinate."""
+        return np.asarray(np.count_nonzero(self.linear, axis=1) > 1)
 
     def at(self, q: Array) -> Array:
         """Coordinates of all axes (..., n_axes) from the independent ones (..., n_dof)."""
@@ -373,9 +379,8 @@ def _coupling(mechanism: Mechanism, axis_names: list[str]) -> Coupling | None:
         if name in locked:
             continue
         mimic = mimics.get(name)
-        matrix[row, mechanism.joint_index(mimic.joint if mimic else name)] = (
-            mimic.multiplier if mimic else 1.0
-        )
+        for leader, ratio in ((name, 1.0),) if mimic is None else mimic.leaders:
+            matrix[row, mechanism.joint_index(leader)] = ratio
         offset[row] = mimic.offset if mimic else 0.0
         if mimic and mimic.higher:
             higher[row, : len(mimic.higher)] = mimic.higher

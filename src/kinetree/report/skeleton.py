@@ -13,6 +13,7 @@ from kinetree.algebra.placement import Placement
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.analysis.loops.assembly import assemble
 from kinetree.errors import InputError, KinetreeError
+from kinetree.model.aids import aids
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
@@ -158,12 +159,14 @@ def skeleton(
     places = _places(forward_kinematics(mechanism, pose))
     module_of = {body: module.number for module in mechanism.modules for body in module.bodies}
     known = looks or {}
+    unseen = {link.body.name for link in aids(mechanism)}
+    links = [link for link in mechanism.links if link.body.name not in unseen] or mechanism.links
     bodies = [
         _body_mark(mechanism, link, places, module_of, known.get(link.body.name), bool(known))
-        for link in mechanism.links
+        for link in links
     ]
     covered = {x.name for x in bodies if known and not (x.faces or len(x.lines))}
-    joints = [_joint_mark(link, places, link.body.name in covered) for link in mechanism.links]
+    joints = [_joint_mark(link, places, link.body.name in covered) for link in links]
     loops = [
         LoopMark(
             loop.name,

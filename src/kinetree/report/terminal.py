@@ -17,7 +17,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.algebra.rotation import AXES
 from kinetree.analysis.loops.structure import structure, subsystems
 from kinetree.derivations.contract import ABILITIES, Formulation
-from kinetree.errors import AssemblyError, InputError
+from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
@@ -179,7 +179,7 @@ def _body_label(link: Link) -> Text:
 
 def _joint_rows(joint: Joint) -> Iterator[list[str | Text]]:
     """The table rows of a joint; the first names its kind and the joint that it follows, if any."""
-    note = "" if joint.mimic is None else f", follows {joint.mimic.joint}"
+    note = "" if joint.mimic is None else f", follows {listed(x for x, _ in joint.mimic.leaders)}"
     if not joint.n_dof:
         yield [Text(joint.name, style=NAME), joint.kind, "none", "", "", ""]
     for k, name in enumerate(joint.dof_names):

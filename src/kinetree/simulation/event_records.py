@@ -38,7 +38,7 @@ def _rules(system: System, options: Options) -> tuple[list[int], list[int]]:
     """What to do about each event, and in which direction it counts."""
     points, guards = len(system.parts.points), (GUARDS - 1) * len(system.parts.points)
     contact = STOP if {TOUCH_DOWN, LIFT_OFF} & set(options.stop_at) else RESTART
-    stopped = system.parts.axes.view(np.int64)[:, AXIS.places["stopped"][0]] != 0
+    stopped = system.parts.axes.view(np.int64)[: system.n_axes, AXIS.places["stopped"][0]] != 0
     at_limit = [RESTART if has_stop else RECORD for has_stop in stopped]
     if JOINT_LIMIT in options.stop_at:
         at_limit = [STOP] * system.n_axes

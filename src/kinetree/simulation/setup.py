@@ -15,8 +15,9 @@ from kinetree.kernels.ground import POINT
 from kinetree.kernels.law_parts import LawParts
 from kinetree.kernels.layout import layout_rows
 from kinetree.kernels.rates import LOCK
-from kinetree.kernels.torque_law import AXIS
+from kinetree.kernels.torque_law import AXIS, END
 from kinetree.model.mechanism import Mechanism
+from kinetree.model.tree import Integers, Tree
 from kinetree.simulation.compiled.component import Component
 from kinetree.simulation.compiled.context import ContextParts
 from kinetree.simulation.cut_law import JointDrive
@@ -246,22 +247,23 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
     bounded = np.isfinite(tree.lower) | np.isfinite(tree.upper)
     lower, upper = np.clip(tree.lower, -ENDLESS, None), np.clip(tree.upper, None, ENDLESS)
     stopped = bounded & (stops is not None)
-    following: dict[str, Any] = {"leads": 1, "dof": np.arange(tree.n), "ratio": 1.0}
+    following: dict[str, Any] = {"leads": 1, "dof": np.arange(tree.n), "ratio": 1.0, "more": END}
     if tree.coupling is not None:
         leads, dof = np.zeros(tree.n, dtype=np.int64), tree.coupling.leader
         leads[independent_axes(mechanism)] = 1
         ratio = tree.coupling.linear[np.arange(tree.n), dof]
-        following = {"leads": leads, "dof": dof, "ratio": ratio, "shift": tree.coupling.offset}
+        following |= {"leads": leads, "dof": dof, "ratio": ratio, "shift": tree.coupling.offset}
         if tree.coupling.higher is not None:
             following["higher"] = tree.coupling.higher
-    return layout_rows(
+    more, rows = _further_leaders(tree)
+    own = layout_rows(
         AXIS,
         tree.n,
         passive=(tree.passive | stopped).astype(np.int64),
         actuated=np.asarray(parts.actuated, dtype=np.int64),
         bounded=bounded.astype(np.int64),
         stopped=stopped.astype(np.int64),
-        **following,
+        **following | {"more": more},
         kp=parts.kp,
         kd=parts.kd,
         ki=parts.ki,
@@ -271,6 +273,22 @@ def axis_rows(mechanism: Mechanism, parts: LawParts, stops: Stops | None) -> Arr
         stop_k=stops.stiffness if stops is not None else 0.0,
         stop_c=stops.damping if stops is not None else 0.0,
     )
+    return np.concatenate([own, rows])
+
+
+def _further_leaders(tree: Tree) -> tuple[Integers, Array]:
+    """For axes that follow several coordinates: the row of the next one, and these rows, after the axes'."""
+    more, chain = np.full(tree.n, END), list[tuple[int, float, int]]()
+    if tree.coupling is not None:
+        for i in np.flatnonzero(tree.coupling.has_several):
+            line = tree.coupling.linear[i]
+            for k in np.flatnonzero(line):
+                if k != tree.coupling.leader[i]:
+                    chain.append((int(k), float(line[k]), int(more[i])))
+                    more[i] = tree.n + len(chain) - 1
+    dof, ratio, next_row = zip(*chain, strict=True) if chain else ((), (), ())
+    rows = layout_rows(AXIS, len(chain), dof=list(dof), ratio=list(ratio), more=list(next_row))
+    return more, rows
 
 
 def point_rows(mechanism: Mechanism, ground: Ground) -> Array:

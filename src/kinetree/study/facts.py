@@ -65,7 +65,7 @@ def _joints(link: Link) -> list[dict[str, Any]]:
             "axis": joint.axes[k].tolist(),
             "unit": "rad" if joint.turns[k] else "m",
             **{key: _finite(getattr(joint, key)[k]) for key in LIMITS},
-            "follows": None if joint.mimic is None else joint.mimic.joint,
+            "follows": None if joint.mimic is None else ", ".join(x for x, _ in joint.mimic.leaders),
         }
         for k, name in enumerate(joint.dof_names)
     ]

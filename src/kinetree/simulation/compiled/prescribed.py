@@ -19,7 +19,12 @@ from kinetree.engine.door import carray, compiled_callback, inline
 from kinetree.engine.lanes import fields, row_at
 from kinetree.engine.loop_compile import loop_views
 from kinetree.kernels import aba
-from kinetree.kernels.coupled import composite_bodies, reduced_system, solve_symmetric
+from kinetree.kernels.coupled import (
+    composite_bodies,
+    follower_acceleration,
+    reduced_system,
+    solve_symmetric,
+)
 from kinetree.kernels.layout import Layout, layout_rows
 from kinetree.kernels.loop import accelerate_loops, factor_loops, solve
 from kinetree.kernels.model_table import TREE
@@ -140,7 +145,7 @@ def prescribed_rates(lanes: int) -> Any:
                 x = x + kept[j * (n_dof + 1) + c] * b[c]
             tau[joints.axis[j]] = x
         for i in range(n):
-            qdd[i] = axes.ratio[i] * b[axes.dof[i]]
+            qdd[i] = follower_acceleration(axes, i, y, n_dof, b)
         return 0
 
     return compiled_callback(run, OF_COMPONENT, f"prescribed-{lanes}")
