@@ -3,12 +3,13 @@
 Against a plane a sphere is a point with a radius, a capsule two of them, a box its corners, an ellipsoid
 itself, all exactly. A cylinder is two flat ellipsoids, as wide as its ends and `FLATNESS` of its radius
 thick, which round its edges off by that much. A mesh is corners of its convex hull, so many that its
-extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`.
+extent in every direction is met within `ROUGHNESS` of its size, at most `CORNERS`. All meshes of a robot
+together have at most `ALL_CORNERS`, so many each that the largest lack (m) is as small as possible.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from kinetree.model.floor import UP
 FLATNESS = 0.02  # thickness of the ends of cylinders, of their radius
 ROUGHNESS = 0.01  # of the size of a mesh
 CORNERS = 32  # of a mesh
+LEAST = 4  # corners of a mesh, however many meshes there are
+ALL_CORNERS = 400  # of all meshes
 DIRECTIONS = 400  # in which the extent of a mesh is compared
 AT_ONCE = 10_000  # corners of a mesh that are looked at together
 
@@ -75,13 +78,25 @@ def corner_balls(points: Array) -> list[Ball]:
 
 
 def few_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS) -> Array:
+    """The corners of :func:`ordered_corners`."""
+    return ordered_corners(points, most, tolerance).points
+
+
+class Corners(NamedTuple):
+    """Points (k, 3), and what of the extent lacked before each of them, then after the last (k + 1,) (m)."""
+
+    points: Array
+    lacks: Array
+
+
+def ordered_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS) -> Corners:
     """Some of the points (n, 3), that reach as far as all of them in every direction, within a tolerance.
 
     The tolerance is relative to the size; at most ``most`` points are taken, one after the other where the
     lack is largest.
 
     >>> cube = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 0.5, 1)], dtype=float)
-    >>> len(few_corners(cube))
+    >>> len(ordered_corners(cube).points)
     8
     """
     turns = np.arange(DIRECTIONS) + 0.5
@@ -97,42 +112,82 @@ def few_corners(points: Array, most: int = CORNERS, tolerance: float = ROUGHNESS
         best[farther] = start + found[farther]
         full = np.maximum(full, reach.max(axis=1))
     size = float(np.ptp(points, axis=0).max())
-    chosen = [int(best[0])]
+    chosen, lacks = [int(best[0])], [np.inf]
     got = directions @ points[chosen[0]]
-    while len(chosen) < most:
+    while True:
         lack = full - got
         d = int(np.argmax(lack))
-        if lack[d] <= tolerance * size:
-            break
+        lacks.append(float(lack[d]))
+        if len(chosen) == most or lack[d] <= tolerance * size:
+            return Corners(points[chosen], np.array(lacks))
         chosen.append(int(best[d]))
         got = np.maximum(got, directions @ points[chosen[-1]])
-    kept: Array = points[chosen]
-    return kept
 
 
-def shape_points(
-    shape: Shape, name: str, body: str, friction: float | None, place: str, passed: PassedOver
-) -> Iterator[ContactPoint]:
-    """The contact points of a collision of a body, called ``name`` with a number if there are several.
+def shared_corners(meshes: Sequence[Corners], most: int = ALL_CORNERS) -> tuple[list[Array], float]:
+    """The first corners of each mesh, ``most`` in all, and the largest lack (m); 0 if all are kept.
 
-    A mesh that cannot be read is mentioned; ``place`` begins the message.
+    >>> fine = Corners(np.zeros((8, 3)), np.array([np.inf, 8, 7, 6, 5, 4, 3, 2, 1.0]))
+    >>> [len(x) for x in shared_corners([fine, fine], 14)[0]], shared_corners([fine, fine], 14)[1]
+    ([7, 7], 2.0)
     """
-    found = _shape_balls(shape, place, passed)
-    where = Placement() if shape.kind == "mesh" else shape.placement
-    for number, ball in enumerate(found, start=1):
-        own = name if len(found) == 1 else f"{name}_{number}"
-        yield ContactPoint(own, body, frozen(ball.position), ball.radius, ball.half_axes, friction).moved(
-            body, where
-        )
+    if sum(len(x.points) for x in meshes) <= most:
+        return [x.points for x in meshes], 0.0
+    later = np.sort(np.concatenate([x.lacks[LEAST:-1] for x in meshes]))[::-1]
+    free = most - sum(min(LEAST, len(x.points)) for x in meshes)
+    limit = float(later[free]) if free > 0 else np.inf
+    kept = [max(min(LEAST, len(x.points)), int((x.lacks[:-1] > limit).sum())) for x in meshes]
+    return [x.points[:k] for x, k in zip(meshes, kept, strict=True)], max(
+        float(x.lacks[k]) for x, k in zip(meshes, kept, strict=True)
+    )
 
 
-def _shape_balls(shape: Shape, place: str, passed: PassedOver) -> list[Ball]:
-    if shape.kind == "mesh":
-        try:
-            return corner_balls(np.concatenate([x.corners for x in mesh_surfaces(shape)]))
-        except (FileError, MissingExtraError) as reason:
-            passed.mention("not-used", "contact of meshes that cannot be read", f"{place}: {reason}")
-            return []
+class Collision(NamedTuple):
+    """A shape of a body that touches: its points are called ``name``, with a number if there are several.
+
+    ``place`` begins messages.
+    """
+
+    shape: Shape
+    name: str
+    body: str
+    friction: float | None
+    place: str
+
+
+def collision_points(collisions: Sequence[Collision], passed: PassedOver) -> Iterator[ContactPoint]:
+    """The contact points of all collisions; meshes that cannot be read, and those thinned, are mentioned."""
+    meshes = {k: x for k, one in enumerate(collisions) if (x := _mesh_corners(one, passed)) is not None}
+    shared, lack = shared_corners(list(meshes.values()))
+    corners = dict(zip(meshes, shared, strict=True))
+    if lack:
+        said = f"finer contact of meshes ({sum(map(len, shared))} corners, up to {lack:.2g} m inside them)"
+        place = next(iter(collisions)).place
+        passed.mention("not-used", said, f"{place}: {said}; contacts= chooses the bodies")
+    taken: set[str] = set()
+    for k, one in enumerate(collisions):
+        is_mesh = one.shape.kind == "mesh"
+        parts = [Ball(x, np.zeros((3, 3))) for x in corners.get(k, ())] if is_mesh else _solid(one.shape)
+        where = Placement() if is_mesh else one.shape.placement
+        for number, ball in enumerate(parts, start=1):
+            own = one.name if len(parts) == 1 else f"{one.name}_{number}"
+            point = ContactPoint(
+                own, one.body, frozen(ball.position), ball.radius, ball.half_axes, one.friction
+            )
+            yield with_new_name(point.moved(one.body, where), taken)
+
+
+def _mesh_corners(one: Collision, passed: PassedOver) -> Corners | None:
+    if one.shape.kind != "mesh":
+        return None
+    try:
+        return ordered_corners(np.concatenate([x.corners for x in mesh_surfaces(one.shape)]))
+    except (FileError, MissingExtraError) as reason:
+        passed.mention("not-used", "contact of meshes that cannot be read", f"{one.place}: {reason}")
+        return None
+
+
+def _solid(shape: Shape) -> list[Ball]:
     values = [float(x) for x in shape.size]
     if shape.kind == "box":
         x, y, z = (0.5 * value for value in values)

@@ -65,7 +65,8 @@ class MimicTable(Table):
     offset: Angle = Field(0.0, description='Coordinate when the other joint is at zero (rad or "90 deg", m).')
     higher: list[Number] = Field([], description="Coefficients of p^2, p^3 and p^4 (SI units); default none.")
     others: dict[str, Number] = Field(
-        {}, description="Further joints that it follows: their multipliers by name, added up."
+        {},
+        description="Further joints that it follows: their multipliers by name (no unit or m, rad).",
     )
 
 

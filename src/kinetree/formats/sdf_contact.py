@@ -12,7 +12,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.placement import Placement
-from kinetree.formats.contact_shapes import shape_points, with_new_name
+from kinetree.formats.contact_shapes import Collision, collision_points
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.sdf_values import flag, number, pose, vector
 from kinetree.formats.xml_file import Element
@@ -28,14 +28,14 @@ def contact_points(
     solids: Mapping[str, Sequence[tuple[Element, Shape]]], floor: Floor | None, passed: PassedOver
 ) -> Iterator[ContactPoint]:
     """The points of the collisions, with their shapes, of links by name."""
-    taken: set[str] = set()
+    collisions: list[Collision] = []
     for name, found in solids.items():
         for k, (collision, shape) in enumerate(found):
             own = f"{name}_{collision.attributes.get('name', '') or k}"
             mu = _friction(collision)
             mu = mu if floor is None else min(mu, floor.friction)
-            for point in shape_points(shape, own, name, mu, collision.place, passed):
-                yield with_new_name(point, taken)
+            collisions.append(Collision(shape, own, name, mu, collision.place))
+    yield from collision_points(collisions, passed)
 
 
 def floor_of(root: Element, gravity: Array) -> Floor | None:

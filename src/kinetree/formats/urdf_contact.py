@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from kinetree.formats.contact_choice import ContactChoice
-from kinetree.formats.contact_shapes import shape_points, with_new_name
+from kinetree.formats.contact_shapes import Collision, collision_points
 from kinetree.formats.mesh_path import MeshFolder
 from kinetree.formats.passed_over import PassedOver
 from kinetree.formats.urdf_elements import shape_of
@@ -29,12 +29,11 @@ def contact_points(
     free, moves = _carried(links)
     names = [link.body.name for link in links if link.body.name in moves]
     wanted = [x for x in names if choice.wants(x, x in free) and elements[x].all("collision")]
-    friction, taken = _frictions(robot) if wanted else {}, set[str]()
-    points = tuple(
-        with_new_name(point, taken)
-        for name in wanted
-        for point in _points(elements[name], name, friction.get(name), folder, passed)
-    )
+    friction = _frictions(robot) if wanted else {}
+    found = [
+        x for name in wanted for x in _collisions(elements[name], name, friction.get(name), folder, passed)
+    ]
+    points = tuple(collision_points(found, passed))
     choice.check_found(points)
     return points
 
@@ -57,16 +56,16 @@ def _carried(links: Sequence[Link]) -> tuple[set[str], set[str]]:
     return free, moves
 
 
-def _points(
+def _collisions(
     link: Element, name: str, friction: float | None, folder: MeshFolder, passed: PassedOver
-) -> Iterator[ContactPoint]:
+) -> Iterator[Collision]:
     quiet = PassedOver(passed.source)  # what is wrong with a shape is said where it is drawn
     collisions = link.all("collision")
     for k, collision in enumerate(collisions, start=1):
         shape = shape_of(collision, folder, quiet)
         if shape is not None:
             own = name if len(collisions) == 1 else f"{name}_{k}"
-            yield from shape_points(shape, own, name, friction, collision.place, passed)
+            yield Collision(shape, own, name, friction, collision.place)
 
 
 def _frictions(robot: Element) -> dict[str, float]:
