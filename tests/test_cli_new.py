@@ -1,6 +1,7 @@
 """Files to begin with: made by options or by answers, clean, and running."""
 
 import json
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,25 @@ def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
     assert check_file("gait.toml") == []
     refused = kinetree("new", "study", "gait", "--model", "dog.urdf", "--duration", 1, "--force")
     assert refused.exit_code == 2 and "has no --duration" in _said(refused)
+
+
+def test_a_urdf_gets_armatures_where_joints_move_no_inertia(tmp_path):
+    """A head without inertia on a neck; the study says so and passes its check."""
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    legs = "".join(LEG.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    neck = """<joint name="neck" type="revolute"><parent link="base"/><child link="head"/>
+      <origin xyz="0.3 0 0.1"/><axis xyz="0 0 1"/>
+      <limit lower="-1" upper="1" effort="5" velocity="5"/></joint>
+      <link name="head"><inertial><mass value="0.5"/>
+      <inertia ixx="1e-18" ixy="0" ixz="0" iyy="1e-18" iyz="0" izz="1e-18"/></inertial></link>"""
+    text = URDF.format(legs=legs + neck)
+    (tmp_path / "dog.urdf").write_text(text, encoding="utf-8")
+    made = kinetree("new", "study", "walk", "--model", "dog.urdf", "--duration", 1)
+    assert made.exit_code == 0, made.output
+    (line,) = [x for x in Path("walk.toml").read_text().splitlines() if x.startswith("parameters")]
+    armature = tomllib.loads(line)["parameters"]["armature"]
+    assert list(armature) == ["neck"] and 1e-6 < armature["neck"] < 1e-2
+    assert check_file("walk.toml") == []
 
 
 def test_a_study_of_lifting_checks_runs_and_takes_its_settings(tmp_path):

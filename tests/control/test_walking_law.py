@@ -12,7 +12,9 @@ from kinetree.control import ContactReading, SampledLaw, WalkingLaw
 from kinetree.control.walking.balance import Balance
 from kinetree.control.walking.compiled.footholds import minimum_jerk, plan
 from kinetree.control.walking.gait import Gait
+from kinetree.control.walking.standing import faces_back
 from kinetree.control.walking.walker import walker_of
+from kinetree.study.new_walk import walking_lines
 
 G = 9.81
 ROBOTS = {"planar": kt.zoo.planar_biped, "spatial": kt.zoo.spatial_biped, "five_link": five_link}
@@ -284,3 +286,60 @@ def test_legs_that_move_in_planes_only_are_not_asked_to_step_sideways():
     pushed = walk(Trial("push to the right", robot, SOIL, steps=14, push=(0.0, jump)))
     assert not pushed.fell and pushed.steps == 14, pushed.why
     assert pushed.share < 0.6
+
+
+def biped(*, rim=False, neck=None, knee=(0.0, 2.6)):
+    """A biped of 0.8 m legs: feet with a rim above the sole, a neck of some inertia, limits of its joints."""
+    build = kt.Builder("own_biped")
+    trunk = build.world.free("base").body(
+        "trunk", kt.Inertia.box(20.0, (0.1, 0.24, 0.5), center=(0, 0, 0.25))
+    )
+    if neck is not None:
+        head = kt.Inertia(1e-9, (0, 0, 0), neck * np.eye(3))
+        trunk.revolute("neck", axis="z", at=(0, 0, 0.5)).body("head", head)
+    for side, y in (("left", 0.1), ("right", -0.1)):
+        thigh = trunk.spherical(f"{side}_hip", sequence="ZXY", at=(0, y, 0)).body(
+            f"{side}_thigh", kt.Inertia.rod(3.0, end=(0, 0, -0.4))
+        )
+        joint = thigh.revolute(f"{side}_knee", axis="y", at=(0, 0, -0.4), lower=knee[0], upper=knee[1])
+        shank = joint.body(f"{side}_shank", kt.Inertia.rod(2.0, end=(0, 0, -0.4)))
+        pitch = shank.revolute(f"{side}_pitch", axis="y", at=(0, 0, -0.4))
+        link = pitch.body(f"{side}_link", kt.Inertia.sphere(0.1, 0.02))
+        foot = link.revolute(f"{side}_roll", axis="x").body(
+            f"{side}_foot", kt.Inertia.box(0.7, (0.2, 0.1, 0.02), center=(0.02, 0, -0.04))
+        )
+        for k, (x, v) in enumerate(((0.12, 0.05), (0.12, -0.05), (-0.08, 0.05), (-0.08, -0.05))):
+            foot.contact(f"{side}_{k}", at=(x, v, -0.05))
+        if rim:  # the edge of a toe cap
+            for k, v in enumerate((-0.05, -0.02, 0.03)):
+                foot.contact(f"{side}_rim{k}", at=(0.13, v, -0.035))
+    return build.build()
+
+
+def test_a_sole_is_the_face_below_a_foot_and_stands_level():
+    plain, rimmed = walker_of(biped()), walker_of(biped(rim=True))
+    for a, b in zip(plain.feet, rimmed.feet, strict=True):
+        np.testing.assert_allclose(b.corners, a.corners)
+    start = WalkingLaw().start(rimmed.mechanism)
+    np.testing.assert_allclose(start, WalkingLaw().start(plain.mechanism), atol=1e-9)
+    pose = kt.forward_kinematics(rimmed.mechanism, start)
+    assert abs(pose.of("left_foot")[0][2, 2] - 1.0) < 1e-12
+
+
+def test_a_joint_that_moves_no_inertia_is_named_before_the_walk():
+    with pytest.raises(kt.errors.ModelError, match=r"joint 'neck' moves no inertia.* neck = [0-9.e-]+ }"):
+        walker_of(biped(neck=1e-17))
+    assert len(walker_of(biped(neck=1e-6)).feet) == 2
+
+
+def test_limits_that_prevent_a_stance_are_named():
+    said = r"joints prevent it: '\w*_knee' would have to be at 0\.9\d*, and its limits are 0 and 0.05"
+    with pytest.raises(kt.errors.ModelError, match=said):
+        WalkingLaw().start(biped(knee=(0.0, 0.05)))
+
+
+def test_a_biped_whose_knees_bend_backwards_faces_that_way():
+    for knee, expected in (((0.0, 2.6), False), ((-2.6, 0.0), True)):
+        robot = biped(knee=knee)
+        assert faces_back(walker_of(robot), WalkingLaw().start(robot)) == expected
+        assert ("forward = [-1, 0, 0]" in "\n".join(walking_lines("a", "a.toml", 1.0, robot))) == expected

@@ -18,6 +18,8 @@ DEEP = 0.6  # of the way to the lowest end, down to which a limb must reach to b
 ANKLES = 5  # degrees of freedom of a leg from which on a biped has soles
 NEAR = 0.02  # m by which a body that is fixed to a limb, such as a foot, may end above it
 SMALLEST = 0.02  # m: half of a sole's length
+LARGEST = 0.5  # of the way down to the sole: a foot whose inertia is that of a longer box has no usable one
+SOLE = (0.14, 0.07)  # of the way down: half sizes of a sole that nothing in the file describes
 
 
 def own_feet(mechanism: Mechanism) -> tuple[str, ...] | None:
@@ -71,7 +73,7 @@ def proposed_feet(mechanism: Mechanism) -> tuple[ContactPoint, ...]:
     for k in chosen:
         moving = limbs[k][0]
         if len(chosen) == 2 and _count(mechanism, moving) >= ANKLES:
-            feet += _sole(mechanism, pose, up, moving, lowest[k])
+            feet += _sole(mechanism, pose, up, moving, lowest[k], root)
         else:
             feet.append(_point(lowest[k]))
     return tuple(feet)
@@ -129,11 +131,13 @@ def _point(link: Link) -> ContactPoint:
     return ContactPoint(name, name, _end(link))
 
 
-def _sole(mechanism: Mechanism, pose: Poses, up: Array, foot: Link, lowest: Link) -> list[ContactPoint]:
+def _sole(
+    mechanism: Mechanism, pose: Poses, up: Array, foot: Link, lowest: Link, root: float
+) -> list[ContactPoint]:
     """Four corners below a foot, level at q = 0."""
     k, low = mechanism.body_index(foot.body.name), mechanism.body_index(lowest.body.name)
     R = pose.rotation[k]
-    middle, half = _box(foot)
+    middle, half = _box(foot, R.T @ up, root - float(up @ pose.position[k]))
     bottom = float(up @ (R @ middle)) - float(np.abs(R.T @ up) @ half)
     if lowest is not foot:
         bottom = min(bottom, float(up @ (pose.position[low] - pose.position[k])))
@@ -148,12 +152,22 @@ def _sole(mechanism: Mechanism, pose: Poses, up: Array, foot: Link, lowest: Link
     return corners
 
 
-def _box(foot: Link) -> tuple[Array, Array]:
-    """Middle and half sizes of the box that is drawn, or that has the inertia of the body."""
+def _box(foot: Link, up: Array, depth: float) -> tuple[Array, Array]:
+    """Middle and half sizes of the box that is drawn, or that has the inertia of the body.
+
+    Where that box is out of proportion to the ``depth`` (m) of the ankle below the trunk, as with a moment of
+    inertia of 1 kg m^2 everywhere, it is a usual sole below the ankle, longest along x.
+    """
     for shape in foot.body.shapes:
         if shape.kind == "box":
             return shape.placement.position, 0.5 * np.abs(shape.placement.rotation @ np.asarray(shape.size))
     inertia = foot.body.inertia
     moments = np.diag(np.asarray(inertia.moment))
     squares = 1.5 * (moments.sum() - 2.0 * moments) / max(inertia.mass, 1e-9)
-    return np.asarray(inertia.center), np.sqrt(np.maximum(squares, SMALLEST**2))
+    half = np.sqrt(np.maximum(squares, SMALLEST**2))
+    if 2.0 * half.max() <= LARGEST * depth:
+        return np.asarray(inertia.center), half
+    level = np.argsort(np.abs(up))[:2]
+    half = np.zeros(3)
+    half[level.min()], half[level.max()] = (x * depth for x in SOLE)
+    return np.zeros(3), half

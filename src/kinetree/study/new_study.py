@@ -102,12 +102,18 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
 
 def legged_study(answers: StudyAnswers, mechanism: Mechanism) -> str:
     """The text of a study of a robot with legs, with feet where its file has none that are known as such."""
+    from kinetree.control.walking.walker import without_inertia
+    from kinetree.model.armature import with_armature
     from kinetree.study.feet import own_feet, proposed_feet
     from kinetree.study.new_stand import standing_lines
     from kinetree.study.new_walk import gait_lines, walking_lines
 
-    options, feet = dict(answers.options), own_feet(mechanism)
-    is_foreign = answers.model.lower().endswith(FOREIGN)
+    options, is_foreign = dict(answers.options), answers.model.lower().endswith(FOREIGN)
+    lacking = without_inertia(mechanism, np.zeros(mechanism.n_dof))
+    if lacking and is_foreign:
+        options["armature"] = lacking
+        mechanism = with_armature(mechanism, lacking)
+    feet = own_feet(mechanism)
     added: tuple[ContactPoint, ...] = ()
     if feet is None and (is_foreign or not mechanism.contact_points):
         added = proposed_feet(mechanism)

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from kinetree.control.walking.law import DEFAULT_SPEED, FASTEST, POINT_FEET_SPEED
+from kinetree.control.walking.law import DEFAULT_SPEED, FASTEST, POINT_FEET_SPEED, WalkingLaw
+from kinetree.control.walking.standing import faces_back
 from kinetree.control.walking.walker import Walker, walker_of
+from kinetree.errors import ModelError
 from kinetree.model import zoo
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
@@ -48,6 +50,7 @@ def walking_lines(
         'kind = "walking"',
         f"speed = {speed:.2g}  # m/s; up to {0.2 * unit:.2g} is easy, the most is {FASTEST * unit:.2g}; or",
         f"# speed = [[0, {speed:.2g}], [3, {speed:.2g}], [4, 0]]  # rows [t, speed]: walk, then stop",
+        *_direction(walker),
         *([] if walker.is_planar else ['# heading = [[1, 0], [4, "90 deg"]]  # rows [t, heading]']),
         f"# height = 0.88  # of the hips, in leg lengths of {walker.leg:.3g} m; lower bends the knees more",
         "# step_time = 1.5  # in sqrt(height / g); clearance = 0.08: how far feet are lifted, in leg lengths",
@@ -143,6 +146,18 @@ def _feet(feet: Sequence[ContactPoint]) -> list[str]:
             "",
         ]
     return lines[:-1]
+
+
+def _direction(walker: Walker) -> list[str]:
+    """Where a biped walks to that was built facing against x: its knees say so."""
+    try:
+        start = WalkingLaw().start(walker.mechanism)
+    except ModelError:  # running the study says why
+        return []
+    if not faces_back(walker, start):
+        return []
+    ahead = ", ".join(f"{x:g}" for x in -walker.axes[0].round(9) + 0.0)
+    return [f"forward = [{ahead}]  # its knees bend to this side; default x"]
 
 
 def two_digits(x: float) -> str:

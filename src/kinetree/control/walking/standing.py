@@ -20,6 +20,8 @@ BENT = (0.6, -0.6, 1.2, -1.2)  # rad: knees from which a standing posture is loo
 SPRAWL, STRETCH = 0.6, 0.9  # how far a foot may stand beside its hip, and how long its leg is then, in L
 LOWER = (1.0, 0.93, 0.86, 0.8)  # of the height that is asked for, where joints are at their limits there
 MARGIN = 0.15  # rad or m from the limits of joints in the legs
+BACKWARDS = 0.1  # in L, of both knees: so far behind the lines from hips to ankles knees bend backwards
+SLACK = 0.02  # rad or m from the limits of other joints, such as those of arms
 SHIFT = 0.2  # in L: by how much feet stand ahead of their hips if the center of mass does
 
 
@@ -37,7 +39,7 @@ def standing(walker: Walker, height: float, width: float, guess: Array | None = 
     if not best:
         raise ModelError(
             f"'{walker.mechanism.name}' cannot stand with its hips {height:.3g} m above its feet, nor "
-            f"{LOWER[-1]:g} of that; give a posture near a standing one"
+            f"{LOWER[-1]:g} of that; {_obstacle(walker, guesses, height, width)}"
         )
     return max(best, key=lambda q: round(_knee_forward(walker, q), 6))
 
@@ -47,12 +49,34 @@ def sole_height(walker: Walker, foot: Foot, rotation: Array) -> float:
     return foot.radius - float(((foot.corners - foot.point) @ rotation.T @ walker.axes[-1]).min())
 
 
+def faces_back(walker: Walker, q: Array) -> bool:
+    """Whether a biped with soles that stands at q bends its knees backwards: it was built to walk that way.
+
+    >>> from kinetree.control.walking.walker import walker_of
+    >>> from kinetree.model import zoo
+    >>> robot = walker_of(zoo.spatial_biped())
+    >>> faces_back(robot, standing(robot, 0.88 * robot.leg, robot.hip_width))
+    False
+    """
+    return walker.is_biped and walker.has_soles and _knee_forward(walker, q) < -BACKWARDS * walker.leg
+
+
 # ---- helpers ---------------------------------------------------------------------------------------------
 
 
 def _bent(walker: Walker, angle: float) -> Array:
-    """The upright posture with bent legs, feet level: each second pitch bends, the others undo it."""
+    """The upright posture with bent legs, feet level: each second pitch bends, the others undo it.
+
+    Joints of no leg are at zero, or as near to it as their limits allow.
+    """
     q = walker.upright.copy()
+    tree, axes = walker.mechanism.tree, independent_axes(walker.mechanism)
+    inside = {name for foot in walker.feet for name in foot.joints}
+    for k, name in enumerate(walker.mechanism.joint_names):
+        if k >= walker.mechanism.links[0].joint.n_dof and name not in inside:
+            low, high = tree.lower[axes][k], tree.upper[axes][k]
+            room = min(SLACK, 0.1 * (high - low))
+            q[k] = min(max(q[k], low + room), high - room)
     for foot in walker.feet:
         bend = (-0.5, 1.0, -0.5) if len(foot.bending) > 2 else (-0.5, 1.0)
         for (k, sign), share in zip(foot.bending[:3], bend, strict=False):
@@ -69,7 +93,27 @@ def _within_limits(walker: Walker, q: Array) -> bool:
     return all(ok for name, ok in zip(names, inside, strict=True) if name in legs)
 
 
-def _stance(walker: Walker, start: Array, height: float, width: float) -> Array | None:
+def _obstacle(walker: Walker, guesses: list[Array], height: float, width: float) -> str:
+    """What prevents a stance: the limits of joints, or the lengths of the legs."""
+    tree, axes = walker.mechanism.tree, independent_axes(walker.mechanism)
+    low, high, best = tree.lower[axes], tree.upper[axes], ""
+    least = math.inf
+    for guess in guesses:
+        q = _stance(walker, guess, height, width, limits=False)
+        if q is None:
+            continue
+        beyond = np.maximum(np.maximum(low - q, q - high), 0.0)
+        k = int(np.argmax(beyond))
+        if 0.0 < beyond[k] < least:
+            least = float(beyond[k])
+            best = (
+                f"limits of its joints prevent it: '{walker.mechanism.joint_names[k]}' would have to be at "
+                f"{q[k]:.3g}, and its limits are {low[k]:.3g} and {high[k]:.3g}"
+            )
+    return best or "its legs do not reach level ground there; give a posture near a standing one"
+
+
+def _stance(walker: Walker, start: Array, height: float, width: float, limits: bool = True) -> Array | None:
     """The stance nearest to a posture, or None."""
     mechanism, up, L = walker.mechanism, walker.axes[-1], walker.leg
     pose = forward_kinematics(mechanism, start)
@@ -97,7 +141,7 @@ def _stance(walker: Walker, start: Array, height: float, width: float) -> Array 
     raised = start + _lift(walker, lowest - _hip_height(walker, start))
     inside = {name for foot in walker.feet for name in foot.joints}
     frozen = [name for name in mechanism.joint_names if name not in inside]
-    found = inverse_kinematics(mechanism, targets, raised, frozen=frozen, strict=False)
+    found = inverse_kinematics(mechanism, targets, raised, frozen=frozen, limits=limits, strict=False)
     return found.q if bool(np.all(found.converged)) else None
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, vector
 from kinetree.analysis.coupling import all_axes
+from kinetree.analysis.inverse import mass_matrix
 from kinetree.analysis.kinematics import axis_motion, forward_kinematics
 from kinetree.control.structure import actuated_joints
 from kinetree.errors import InputError, ModelError, listed
@@ -25,8 +26,10 @@ ALONG = 0.7  # cosine beyond which two axes count as parallel
 POINT = 0.05  # extent of a sole, in L, below which a foot is a point
 CORNERS = 4  # contact points of a foot that are all of its sole; of more, the lowest are
 SOLE = 0.03  # height, in L, within which contact points of a foot belong to its sole
+FACE = 0.005  # distance, in L, from the face of a sole within which contact points of a foot belong to it
 ANKLE = 0.35  # distance, in L, of the last joint from the middle of a sole that it can rotate
 FLAT = 0.2  # height, in L, from which on few contact points of a foot are more than its sole
+ROUNDING, SLIGHT = 1e-13, 0.01  # eigenvalues of mass matrices that are no inertia; armature beside inertias
 ALIKE = 1.5  # by how much the lengths of legs may differ
 
 
@@ -113,6 +116,7 @@ def walker_of(
     chains = leg_chains(mechanism, legs)
     _check_several(mechanism, base, chains, least)
     upright = _upright(mechanism, base, chains, up, left)
+    _check_inertia(mechanism, upright)
     if legs is None:
         chains = reaching_down(mechanism, chains, upright, up)
         _check_several(mechanism, base, chains, least)
@@ -167,6 +171,47 @@ def _check_several(mechanism: Mechanism, base: Link, chains: Sequence[LegChain],
         raise ModelError(
             f"'{mechanism.name}' has one leg with contact points below its trunk '{base.body.name}', to "
             f"'{chains[0].foot}'; walking needs two or more that reach about as far down"
+        )
+
+
+def without_inertia(mechanism: Mechanism, q: Array) -> dict[str, float]:
+    """Joints that move no inertia at q, to rounding, each with an armature (kg m^2) that is small but enough.
+
+    A combination of joints that no inertia resists is an eigenvector of the mass matrix whose eigenvalue is
+    nothing but rounding; the joint with the largest part in it is named.
+
+    >>> from kinetree.model import zoo
+    >>> without_inertia(zoo.quadruped(), np.zeros(18))
+    {}
+    """
+    M = mass_matrix(mechanism, q)
+    first = mechanism.links[0].joint.n_dof
+    usual = float(np.median(np.diag(M)[first:])) if len(M) > first else 0.0
+    armature = float(f"{SLIGHT * usual:.1g}")
+    found: dict[str, float] = {}
+    while armature > 0.0 and len(found) < len(M):
+        sizes, parts = np.linalg.eigh(M)
+        if sizes[0] > ROUNDING * sizes[-1]:
+            break
+        k = int(np.argmax(np.abs(parts[:, 0])))
+        dof = mechanism.joint_names[k]
+        name = next(link.joint.name for link in mechanism.links if dof in link.joint.dof_names)
+        if name in found or k < first:
+            break
+        found[name] = armature
+        M[k, k] += armature
+    return found
+
+
+def _check_inertia(mechanism: Mechanism, q: Array) -> None:
+    missing = without_inertia(mechanism, q)
+    if missing:
+        given = ", ".join(f"{name} = {x:g}" for name, x in missing.items())
+        names = listed([f"'{name}'" for name in missing])
+        raise ModelError(
+            f"'{mechanism.name}': joint {names} moves no inertia, so that any torque accelerates "
+            f"it without bounds; give it an armature (kg m^2) in the file, by load(..., armature=...), or by "
+            f"parameters = {{ armature = {{ {given} }} }} in the study of a URDF"
         )
 
 
@@ -270,6 +315,8 @@ def _foot(
     heights = np.array([point.lowest(upwards) @ upwards for point in chain.points])
     few = len(corners) <= CORNERS and float(np.ptp(heights)) <= FLAT * leg
     lowest = (heights <= heights.min() + SOLE * leg) | few
+    if not few and len(corners) > CORNERS:
+        lowest = lowest & _on_face(np.array([point.lowest(upwards) for point in chain.points]), upwards, leg)
     kept = [point for point, low in zip(chain.points, lowest, strict=True) if low]
     corners = corners[lowest]
     bending = tuple((mechanism.joint_index(name), sign) for name, sign in _bending(mechanism, chain, q, left))
@@ -283,6 +330,23 @@ def _foot(
         radius = float(np.mean([point.radius for point in kept]))
         return Foot(chain.foot, middle, names, middle[None], radius, hip, chain.joints, bending)
     return Foot(chain.foot, np.zeros(3), names, corners, 0.0, hip, chain.joints, bending)
+
+
+def _on_face(points: Array, up: Array, leg: float) -> Array:
+    """Which points (k, 3) belong to the face of their convex hull that is below their middle.
+
+    Of all planes z = a x + b y + c that no point is below, it is the one that is highest there.
+    """
+    from scipy.optimize import linprog
+
+    across = np.linalg.svd(up[None])[2][1:]
+    flat, z = (points - points.mean(axis=0)) @ across.T, (points - points.mean(axis=0)) @ up
+    rows = np.column_stack([flat, np.ones(len(flat))])
+    found = linprog([0.0, 0.0, -1.0], A_ub=rows, b_ub=z, bounds=(None, None))
+    if not found.success:  # all in a line or a vertical plane
+        return np.ones(len(points), bool)
+    chosen: Array = z - rows @ found.x < FACE * leg
+    return chosen
 
 
 def _upright(mechanism: Mechanism, base: Link, chains: Sequence[LegChain], up: Array, left: Array) -> Array:
