@@ -10,10 +10,11 @@ import kinetree as kt
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError
 from kinetree.model.body import Shape
-from kinetree.report.looks import mesh_solids
+from kinetree.report.looks import looks, mesh_solids
 from kinetree.report.palette import module_color
 from kinetree.report.scene import scene
 from kinetree.report.shapes import hull_solid
+from kinetree.report.skeleton import skeleton
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
 
@@ -157,3 +158,15 @@ def test_a_damaged_mesh_is_told(tmp_path, content):
         mesh_solids(Shape("mesh", [1, 1, 1], file="x.obj"), tmp_path)
     with pytest.raises(FileError, match=r"none\.stl"):
         mesh_solids(Shape("mesh", [1, 1, 1], file="none.stl"), tmp_path)
+
+
+def test_a_part_with_a_shape_does_not_hide_an_arm_without():
+    """Links are made up for the arm; frames of a robot that has shapes are not."""
+    part = kt.model.Shape("box", (0.1, 0.1, 0.1))
+    arm = kt.zoo.ur5()
+    loaded = arm.with_payload("tool0", 3.0, shape=part, name="part")
+    with_part = {body.name: body for body in scene(loaded).bodies}
+    for body in scene(arm).bodies:
+        assert len(with_part[body.name].shapes) == len(body.shapes), body.name
+    lines = {mark.name: len(mark.lines) for mark in skeleton(loaded, None, looks(loaded)).bodies}
+    assert lines["upper_arm_link"] and lines["forearm_link"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,15 @@ class Form(NamedTuple):
 
 
 NO_FORM = Form(NO_LINES, (), [])
+
+
+def shown_by_shapes(mechanism: Mechanism, shown: Collection[str]) -> bool:
+    """Whether the bodies ``shown`` as described show the mechanism: half of those with mass, or more.
+
+    Then bodies without shapes are frames inside it. A part on an arm without shapes does not show the arm.
+    """
+    heavy = [link.body.name for link in mechanism.links if link.body.inertia.mass > 0.0]
+    return bool(shown) and 2 * sum(name in shown for name in heavy) >= len(heavy)
 
 
 def body_form(mechanism: Mechanism, link: Link) -> Form:

@@ -17,7 +17,7 @@ from kinetree.formats.files import PathLike
 from kinetree.model.body import WORLD, Shape
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.report.forms import body_form
+from kinetree.report.forms import body_form, shown_by_shapes
 from kinetree.report.looks import Look, is_visible, mesh_looks
 from kinetree.report.palette import module_color
 from kinetree.report.shapes import hull_solid
@@ -121,7 +121,7 @@ def scene(mechanism: Mechanism, meshes: PathLike | None = None, most: int = MOST
     size = extent(np.concatenate([shot.points, shot.corners]))
     module_of = {body: module.number for module in mechanism.modules for body in module.bodies}
     bodies = tuple(
-        _body(mechanism, link, module_of[link.body.name], size, found.get(link.body.name), bool(covered))
+        _body(mechanism, link, module_of[link.body.name], size, found.get(link.body.name), covered)
         for link in mechanism.links
     )
     return Scene(
@@ -154,7 +154,7 @@ def _covered(mechanism: Mechanism, found: Mapping[str, Look]) -> set[str]:
     """Bodies that are shown as they look, and those without shapes among them."""
     shown = {x.body.name for x in mechanism.links if any(map(_is_primitive, x.body.shapes))} | set(found)
     bare = {link.body.name for link in mechanism.links if not link.body.shapes}
-    return shown | bare if shown else set()
+    return shown | bare if shown_by_shapes(mechanism, shown) else shown
 
 
 def _is_primitive(shape: Shape) -> bool:
@@ -190,13 +190,13 @@ def _joint(mechanism: Mechanism, link: Link, covered: bool) -> SceneJoint:
 
 
 def _body(
-    mechanism: Mechanism, link: Link, module: int, size: float, look: Look | None, shown: bool
+    mechanism: Mechanism, link: Link, module: int, size: float, look: Look | None, covered: set[str]
 ) -> SceneBody:
     """A body; a frame without shapes is not made up where others have shapes."""
     body = link.body
     shapes = tuple(filter(_is_primitive, body.shapes))
     solids = () if look is None else look.solids
-    if not shapes and not solids and (body.shapes or not shown):
+    if not shapes and not solids and (body.shapes or body.name not in covered):
         shapes, solids = _made_up(mechanism, link, size)
     return SceneBody(
         body.name, module, module_color(module), shapes, solids, body.inertia.center, body.inertia.mass

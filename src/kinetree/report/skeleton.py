@@ -17,7 +17,7 @@ from kinetree.model.aids import aids
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import KINDS, JointKind
 from kinetree.model.mechanism import Link, Mechanism
-from kinetree.report.forms import NO_FORM, SAME_POINT, body_form
+from kinetree.report.forms import NO_FORM, SAME_POINT, body_form, shown_by_shapes
 from kinetree.report.looks import Look
 from kinetree.report.shapes import shape_faces
 from kinetree.state import coordinates
@@ -159,11 +159,11 @@ def skeleton(
     places = _places(forward_kinematics(mechanism, pose))
     module_of = {body: module.number for module in mechanism.modules for body in module.bodies}
     known = looks or {}
+    others = shown_by_shapes(mechanism, known)
     unseen = {link.body.name for link in aids(mechanism)}
     links = [link for link in mechanism.links if link.body.name not in unseen] or mechanism.links
     bodies = [
-        _body_mark(mechanism, link, places, module_of, known.get(link.body.name), bool(known))
-        for link in links
+        _body_mark(mechanism, link, places, module_of, known.get(link.body.name), others) for link in links
     ]
     covered = {x.name for x in bodies if known and not (x.faces or len(x.lines))}
     joints = [_joint_mark(link, places, link.body.name in covered) for link in links]
