@@ -21,7 +21,7 @@ def test_static_torques_of_a_payload_are_those_of_its_weight():
     J = kt.jacobian(bare, Q, "flange", (0.1, 0.0, 0.2))[:3]
     more = -J.T @ (4.0 * bare.gravity)
     assert np.allclose(kt.gravity_torque(loaded, Q) - kt.gravity_torque(bare, Q), more, atol=1e-11)
-    weight = kt.joint_reactions(loaded, Q, still, still, labelled=True).sel(body="payload")
+    weight = kt.joint_reactions(loaded, Q, still, still, labeled=True).sel(body="payload")
     assert np.allclose(weight.values[:3], R.T @ (-4.0 * bare.gravity), atol=1e-11)
     assert p.shape == (3,)
 

@@ -219,7 +219,7 @@ def joint_reactions(
     frame: Frame = "body",
     *,
     formulation: str | None = None,
-    labelled: Literal[False] = False,
+    labeled: Literal[False] = False,
 ) -> Array: ...
 
 
@@ -233,7 +233,7 @@ def joint_reactions(
     frame: Frame = "body",
     *,
     formulation: str | None = None,
-    labelled: Literal[True],
+    labeled: Literal[True],
 ) -> DataArray: ...
 
 
@@ -246,7 +246,7 @@ def joint_reactions(
     frame: Frame = "body",
     *,
     formulation: str | None = None,
-    labelled: bool = False,
+    labeled: bool = False,
 ) -> Array | DataArray:
     """Wrench that each body's parent exerts on it through the joint, (..., n_bodies, 6): force, moment.
 
@@ -256,23 +256,23 @@ def joint_reactions(
     includes the forces of cut joints; components that redundant constraints leave undetermined are NaN
     (:func:`kinetree.loops.reactions` returns a mask).
 
-    With ``labelled`` the result is an xarray.DataArray with the names of bodies and components.
+    With ``labeled`` the result is an xarray.DataArray with the names of bodies and components.
 
     >>> import kinetree as kt
     >>> still = [0, 0, 0, 0]
     >>> kt.joint_reactions(kt.zoo.gripper(), still, still, still)[0].round(3).tolist()
     [0.0, 9.81, 0.0, 0.0, 0.0, 0.932]
-    >>> named = kt.joint_reactions(kt.zoo.gripper(), still, still, still, labelled=True)
+    >>> named = kt.joint_reactions(kt.zoo.gripper(), still, still, still, labeled=True)
     >>> round(float(named.sel(body="link1", component="fy")), 3)
     9.81
     """
     expect_mechanism(mechanism)
     if frame not in FRAMES:
         raise InputError(unknown_name("frame", frame, FRAMES))
-    if not isinstance(labelled, bool):
-        raise InputError(f"labelled must be True or False, got {shown(labelled)}")
+    if not isinstance(labeled, bool):
+        raise InputError(f"labeled must be True or False, got {shown(labeled)}")
     found = _reactions(mechanism, q, qd, qdd, wrenches, frame, formulation)
-    return labelled_wrenches(mechanism, found, frame) if labelled else found
+    return labelled_wrenches(mechanism, found, frame) if labeled else found
 
 
 def _reactions(

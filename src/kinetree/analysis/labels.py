@@ -1,4 +1,4 @@
-"""Answers as labelled arrays: names of bodies and components instead of places in an array."""
+"""Answers as labeled arrays: names of bodies and components instead of places in an array."""
 
 from __future__ import annotations
 

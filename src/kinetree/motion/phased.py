@@ -19,7 +19,7 @@ from kinetree.motion.problem.problem import Problem
 from kinetree.motion.search.saving import Saver
 from kinetree.motion.search.search import Search, checked_settings, searched_from
 from kinetree.motion.search.start import given_motion, regridded
-from kinetree.motion.solvers.choice import chosen_solvers
+from kinetree.motion.solvers.choice import SolverName, chosen_solvers
 from kinetree.motion.solvers.interface import Outcome, Progress, Start
 from kinetree.motion.tightening import checked_part, tightened_within
 from kinetree.result.result import Result
@@ -30,7 +30,7 @@ Given = PhasedPrediction | Result | Start | Array | Sequence[Prediction] | None
 def predict_phases(
     phases: PhasedProblem | Sequence[Problem],
     *,
-    solver: str = "auto",
+    solver: SolverName = "auto",
     start: Given = None,
     starts: int = 1,
     seed: int = 0,

@@ -1,1 +1,1 @@
-"""What every task returns: labelled arrays with units, the mechanism, the settings and their audit."""
+"""What every task returns: labeled arrays with units, the mechanism, the settings and their audit."""

@@ -1,4 +1,4 @@
-"""The result of a task: labelled arrays, and all that is needed to understand and to repeat it."""
+"""The result of a task: labeled arrays, and all that is needed to understand and to repeat it."""
 
 from __future__ import annotations
 

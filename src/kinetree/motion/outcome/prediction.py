@@ -155,7 +155,7 @@ class Prediction(Ended):
     # ---- the ways out --------------------------------------------------------------------------------
     @cached_property
     def result(self) -> Result:
-        """All of it as a labelled result; see :meth:`to_result`."""
+        """All of it as a labeled result; see :meth:`to_result`."""
         return self.to_result()
 
     def to_result(self) -> Result:

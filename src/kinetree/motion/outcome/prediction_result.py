@@ -1,4 +1,4 @@
-"""A prediction as a result: labelled arrays, what was asked, and an audit apart from the solver."""
+"""A prediction as a result: labeled arrays, what was asked, and an audit apart from the solver."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def holds_throughout(rows: Rows, problem: Problem) -> bool:
 
 
 def _exceeded(rows: Rows | Steps, at: At, T: float, *, between: bool) -> list[Violation]:
-    """The worst violation of each labelled number."""
+    """The worst violation of each labeled number."""
     values, s = rows.function.values(at), at.s
     if isinstance(rows, Steps):
         values = np.diff(values, axis=0) / (T * np.diff(s)[:, None])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, numbers
 from kinetree.algebra.bspline import BSplineBasis, Integers
@@ -20,7 +20,9 @@ from kinetree.motion.problem.reaction_axes import own_rows, reaction_rows
 from kinetree.motion.problem.unknowns import Unknowns
 from kinetree.state import COMPONENTS
 
-Where = str | ArrayLike
+Where = Literal["samples", "knots", "points", "start", "end"] | float | Sequence[float] | Array
+End = Literal["start", "end"]
+ENDS: tuple[End, ...] = ("start", "end")
 PLACES = ("samples", "knots", "start", "end")
 
 

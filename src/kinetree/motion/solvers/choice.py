@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.motion.program.nonlinear import NonlinearProgram
@@ -12,6 +12,7 @@ from kinetree.motion.solvers.interior import InteriorPoint
 from kinetree.motion.solvers.ipopt import Ipopt
 from kinetree.motion.solvers.slsqp import Slsqp
 
+SolverName = Literal["auto", "interior", "ipopt", "slsqp"]
 LARGE = 800  # unknowns from which sparse factors are quicker than dense ones
 SOLVERS: dict[str, Solver] = {"interior": InteriorPoint(), "ipopt": Ipopt(), "slsqp": Slsqp()}
 

@@ -272,7 +272,7 @@ Bounded = Rows | LinearRows | Steps
 
 
 def unit_of(rows: Bounded, k: int) -> str:
-    """Unit of the k-th labelled number."""
+    """Unit of the k-th labeled number."""
     return rows.unit if isinstance(rows.unit, str) else rows.unit[k]
 
 

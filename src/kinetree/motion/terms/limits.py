@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 from typing_extensions import override
 
@@ -12,7 +14,7 @@ from kinetree.motion.terms.contract import Bounded, Constraint, LinearRows, Rows
 from kinetree.motion.terms.effort import Names, SymmetricLimits, Values, limited, magnitude
 from kinetree.motion.terms.functions import Rate
 
-POINTS = "points"  # as a place: the control points
+POINTS: Final = "points"  # as a place: the control points
 
 
 class JointLimits(Constraint):

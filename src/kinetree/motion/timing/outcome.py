@@ -118,7 +118,7 @@ class FastestTiming:
 
     @cached_property
     def result(self) -> Result:
-        """Motion, torques and the path's speed as a labelled result with an audit."""
+        """Motion, torques and the path's speed as a labeled result with an audit."""
         use = self.use
         t, keep = np.unique(use.t, return_index=True)
         when = self.trajectory.timing.at(t)

@@ -24,6 +24,7 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.phased import predict_phases
 from kinetree.motion.problem.phases import Junction, PhasedProblem
 from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.setting import ENDS
 from kinetree.motion.search.start import given_motion
 from kinetree.motion.solvers.choice import SOLVERS
 from kinetree.motion.terms import (
@@ -295,7 +296,7 @@ def _standing(
     """All feet rest, moved by (3,) from where they stand."""
     objective, found = _common(who, who.unheld_rows)
     objective += [FORCE / who.weight**2 * SquaredForce(point) for foot in who.feet for point in foot.names]
-    for at, pose in (("start", start), ("end", end)):
+    for at, pose in zip(ENDS, (start, end), strict=True):
         if pose is not None:
             found.append(Boundary(at, pose, {x: 0.0 for x in pose}))
     knots = np.linspace(0.0, 1.0, n + 1)

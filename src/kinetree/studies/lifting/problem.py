@@ -25,6 +25,7 @@ from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.zoo.human import BEHIND_ANKLE, human
 from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.setting import ENDS
 from kinetree.motion.terms import (
     Boundary,
     Effort,
@@ -374,7 +375,7 @@ def _box_beside(task: Lifting, who: Lifter) -> list[Constraint]:
         corner = np.array([0.5 * task.depth, who.lateral + side * task.wide, 0.0])
         free = np.full(high.shape, -inf)
         found.append(PointPosition(BOX, lower=free, upper=high, point=corner, axes="x", at=s[before]))
-    for end, place, (cosine, sine) in zip(("start", "end"), who.ends, (who.facing, (1.0, 0.0)), strict=True):
+    for end, place, (cosine, sine) in zip(ENDS, who.ends, (who.facing, (1.0, 0.0)), strict=True):
         found.append(PointPosition(BOX, place, point=hold, axes="xyz", at=end))
         right = place + who.lateral * np.array([sine, -cosine, 0.0])
         found.append(PointPosition(BOX, right, axes="x" if cosine > abs(sine) else "y", at=end))

@@ -21,6 +21,7 @@ from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.problem.instants import GaussSamples
 from kinetree.motion.problem.problem import Problem
+from kinetree.motion.problem.setting import End
 from kinetree.motion.terms import (
     Effort,
     GroundClearance,
@@ -268,7 +269,7 @@ def _wrists(who: Pedestrian) -> list[Constraint]:
 def _steps(who: Pedestrian) -> list[Constraint]:
     """Where feet are at the start and one step further at the end (5.10)."""
     L = who.task.step
-    rows = (
+    rows: tuple[tuple[str, str, float, End], ...] = (
         ("right", "heel", 0.0, "start"),
         ("left", "toe_tip", -L, "start"),
         ("left", "heel", L, "end"),

@@ -18,6 +18,7 @@ from kinetree.analysis.rooting import change_root
 from kinetree.errors import InputError
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
+from kinetree.motion.solvers.choice import SolverName
 from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
 from kinetree.result.result import Result
@@ -88,7 +89,7 @@ def two_step_walk(
     start: Any = None,
     starts: int = 1,
     seed: int = 0,
-    solver: str = "auto",
+    solver: SolverName = "auto",
     max_iterations: int = 400,
     time_limit: float | None = None,
     progress: bool | Callable[[Progress], object] | None = None,

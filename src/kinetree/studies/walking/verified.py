@@ -27,7 +27,7 @@ class Verified(ABC):
 
     @abstractmethod
     def to_result(self) -> Result:
-        """All of it as a labelled result with an audit."""
+        """All of it as a labeled result with an audit."""
 
     def __str__(self) -> str:
         width = max([20, *map(len, self.checks)])

@@ -219,9 +219,10 @@ def _constraints(
 ) -> list[Any]:
     from kinetree.motion import terms
     from kinetree.motion.declared import CONSTRAINTS
+    from kinetree.motion.problem.setting import ENDS
 
     found: list[Any] = []
-    for place, end in zip(("start", "end"), ends, strict=True):
+    for place, end in zip(ENDS, ends, strict=True):
         if end is not None:
             q = _positions(work, end, place)
             found.append(terms.Boundary(place, q, _given(work, end.qd), _given(work, end.qdd)))
