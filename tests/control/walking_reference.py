@@ -249,7 +249,9 @@ class ReferenceLaw:
         for i in moving:
             foot = self.feet[i]
             x, v, a = self.swing(i)
-            wanted = a + k**2 * (x - foot.x) + 2 * k * (v - foot.v)
+            miss = x - foot.x
+            miss = miss * min(1.0, S.FAR * walker.leg / max(np.linalg.norm(miss[:-1]), 1e-9))
+            wanted = a + k**2 * miss + 2 * k * (v - foot.v)
             if i in self.landed:
                 wanted = -S.STILL * self.w * foot.v
             task(P @ E @ foot.J[:3], P @ (wanted - E @ foot.drift[:3]), S.ON_FOOT)

@@ -10,6 +10,7 @@ from kinetree.engine.door import helper
 HEIGHT, TRUNK, FOOT = 5.0, 5.0, 8.0  # bandwidths of the tasks in sqrt(g / L)
 ON_HEIGHT, ON_TRUNK, ON_FOOT, ON_LEVEL, ON_CENTER = 1.0, 1.0, 2.0, 0.2, 0.5  # weights of the tasks
 ON_STANCE, ON_POSTURE, ON_YAW = 30.0, 0.1, 0.002
+FAR = 0.2  # in L: error of a swing foot that is answered in full
 STILL = 10.0  # rate at which the stance foot is brought to rest, in w
 ANKLE, SOLE = 2.0, 0.7  # gain of the center of pressure on the divergent component; share of the sole in use
 TRANSLATION, ROTATION = 0, 3  # first row of a Jacobian
@@ -101,8 +102,14 @@ def center_rows(walk, bodies, moves, rows, count):
 
 @helper
 def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
-    """A swing foot follows its way, or stands still once it has landed; soles stay level."""
+    """A swing foot follows its way, or stands still once it has landed; soles stay level.
+
+    A foothold that jumps, as after a push, is followed no faster than an error of ``FAR`` asks for: a leg that
+    is pulled harder makes the other foot slip.
+    """
     rate = FOOT * unit
+    far = math.sqrt((foot.aim_x[0] - foot.x[0]) ** 2 + (foot.aim_x[1] - foot.x[1]) ** 2)
+    near = min(1.0, FAR * walk.leg / max(far, 1e-9))
     for i in range(3):
         if not walk.sideways and i == 1:
             continue
@@ -110,8 +117,8 @@ def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
         if foot.landed:
             aim = -STILL * walk.w * (c * foot.v[i] + s * foot.v[1])
         else:
-            e, ed = foot.aim_x[i] - foot.x[i], foot.aim_v[i] - foot.v[i]
-            e1, ed1 = foot.aim_x[1] - foot.x[1], foot.aim_v[1] - foot.v[1]
+            e, ed = near * (foot.aim_x[i] - foot.x[i]), foot.aim_v[i] - foot.v[i]
+            e1, ed1 = near * (foot.aim_x[1] - foot.x[1]), foot.aim_v[1] - foot.v[1]
             aim = c * foot.aim_a[i] + s * foot.aim_a[1] + rate * rate * (c * e + s * e1)
             aim += 2.0 * rate * (c * ed + s * ed1)
         count = point_row(foot, who, c, s, i, E, aim, ON_FOOT, rows, count)
