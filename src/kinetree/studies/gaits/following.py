@@ -14,7 +14,12 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.inverse import bias_torque, mass_matrix
-from kinetree.analysis.kinematics import jacobian
+from kinetree.analysis.kinematics import (
+    body_accelerations,
+    body_velocities,
+    forward_kinematics,
+    jacobian,
+)
 from kinetree.control.sampled import ContactReading
 from kinetree.errors import StopSimulation
 from kinetree.studies.gaits.checks import Cycle
@@ -85,6 +90,8 @@ class Following:
         feet = len(self.who.feet)
         self._left = np.zeros((feet, 3))  # by how much each foot was off as it left the ground
         self._shift = np.zeros((feet, 3))  # of the next foothold
+        self._rolled = np.zeros((feet, 3))  # by how much balls on the ground have rolled since touch-down
+        self._before: float | None = None  # time of the last tick
         self._was_on = np.ones(feet, dtype=bool)
         self._touched = np.ones(feet, dtype=bool)
         self.share = self.shifted = 0.0
@@ -117,10 +124,11 @@ class Following:
         felt = self._felt(contact)
         since, left = self._phase(t)
         on = self._on_ground(felt, since, left)
+        touching = self._touching(t, q, qd, now, on)
         support = self._support(t, now, wanted, on)
         self._check_upright(t, q, wanted, support)
         goals = self._goals(q, qd, wanted, now, on, since, left, support)
-        tau = self._solved(q, qd, wanted, now, on, support, goals)
+        tau = self._solved(q, qd, wanted, now, on, support, goals, touching)
         limited = np.clip(tau, -self.most, self.most)
         finite = np.isfinite(self.most) & (self.most > 0.0)
         self.share = max(self.share, float((np.abs(limited[finite]) / self.most[finite]).max(initial=0.0)))
@@ -150,6 +158,29 @@ class Following:
         left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
         return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
 
+    def _touching(self, t: float, q: Array, qd: Array, now: PointMotion, on: Any) -> PointMotion:
+        """Motion of the points that touch the ground: below the centers of balls, which roll.
+
+        A ball on the ground moves on by its radius times the angle; v + w x r = 0 is held, not v = 0.
+        """
+        p, v, a = (x.copy() for x in now)
+        passed = 0.0 if self._before is None else t - self._before
+        self._before = t
+        if not any(foot.radius for foot in self.who.feet):
+            return now
+        mechanism, up = self.who.mechanism, np.eye(3)[self._up]
+        rates = body_velocities(mechanism, q, qd)
+        changes = body_accelerations(mechanism, q, qd, np.zeros(len(q)))
+        for k, foot in enumerate(self.who.feet):
+            b, own, down = mechanism.body_index(foot.body), self._owner == k, -foot.radius * up
+            rolls = np.cross(rates[b, 3:], down)
+            self._rolled[k] = self._rolled[k] - passed * rolls if on[k] else 0.0
+            if on[k]:
+                p[own] += down
+                v[own] += rolls
+                a[own] += np.cross(changes[b, 3:], down)
+        return PointMotion(p, v, a)
+
     def _support(self, t: float, now: PointMotion, wanted: Wanted, on: Any) -> Array:
         """By how much (3,) feet on the ground are elsewhere than predicted.
 
@@ -160,7 +191,7 @@ class Following:
         total = float(carries.sum())
         if total <= 0.0:
             return np.zeros(3)
-        found: Array = carries @ (now.p - wanted.points.p) / total
+        found: Array = carries @ (now.p - self._rolled[self._owner] - wanted.points.p) / total
         return found
 
     def _error(self, q: Array, qd: Array, wanted: Wanted, now: PointMotion, support: Array) -> Array:
@@ -240,16 +271,17 @@ class Following:
         on: Any,
         support: Array,
         goals: PointMotion,
+        resting: PointMotion,
     ) -> Array:
         """Torques (n_dof,) of accelerations and forces that come nearest to what is asked for."""
         mechanism, m = self.who.mechanism, self._moving
         M, h = mass_matrix(mechanism, q), bias_torque(mechanism, q, qd)
-        J = np.stack([jacobian(mechanism, q, foot.body, point)[:3] for foot, point in self._points])
+        J = self._jacobians(q, on)
         rows, sides, weights = self._tasks(q, qd, wanted, now, on, support, goals, J)
         touching = [i for i in range(len(self._points)) if on[self._owner[i]]]
         pushing = list(touching)
         for _ in range(TRIES):
-            qdd, F = self._solve(M, h, J, now, wanted, rows, sides, weights, touching, pushing)
+            qdd, F = self._solve(M, h, J, resting, wanted, rows, sides, weights, touching, pushing)
             pulls = [i for i in pushing if F[i, self._up] < 0.0]
             if not pulls:
                 break
@@ -259,6 +291,16 @@ class Following:
         driven = [j for j in m if j not in self._root]
         full[driven] = tau[driven]
         return full
+
+    def _jacobians(self, q: Array, on: Any) -> Array:
+        """Of the contact points (points, 3, n_dof); of balls on the ground the points where they touch."""
+        mechanism, up = self.who.mechanism, np.eye(3)[self._up]
+        poses, found = forward_kinematics(mechanism, q), []
+        for i, (foot, point) in enumerate(self._points):
+            if foot.radius and on[self._owner[i]]:
+                point = point - foot.radius * (poses[foot.body][0].T @ up)
+            found.append(jacobian(mechanism, q, foot.body, point)[:3])
+        return np.stack(found)
 
     def _tasks(
         self,

@@ -30,12 +30,16 @@ INDEPENDENT = 1e-3  # singular values below this beside the largest: rows that s
 
 @dataclass(frozen=True, eq=False)
 class Foot:
-    """A foot: its body, contact points (k, 3) in its frame with their names, the hip's body."""
+    """A foot: its body, contact points (k, 3) in its frame with their names, the hip's body.
+
+    ``radius`` (m) of a foot that is a ball; its point is the center then.
+    """
 
     body: str
     names: tuple[str, ...]
     points: Array
     hip: str
+    radius: float = 0.0
 
     @property
     def end(self) -> Array:
@@ -329,7 +333,7 @@ def _arranged(found: Walker, stance: Array, forward: str, up: str, crouch: float
             if len(foot.contact_points) == len(points)
             else tuple(f"{foot.body} {k + 1}" for k in range(len(points)))
         )
-        feet.append(Foot(foot.body, tuple(names), points, foot.hip))
+        feet.append(Foot(foot.body, tuple(names), points, foot.hip, foot.radius))
     held = _out_of_plane(mechanism, stance, [foot.body for foot in feet], left)
     return Legged(mechanism, tuple(sorted(feet, key=order)), forward, up, held, found.leg, stance, crouch)
 

@@ -104,8 +104,8 @@ def center_rows(walk, bodies, moves, rows, count):
 def swing_rows(walk, foot, who, turns, unit, E, wanted, rows, count):
     """A swing foot follows its way, or stands still once it has landed; soles stay level.
 
-    A foothold that jumps, as after a push, is followed no faster than an error of ``FAR`` asks for: a leg that
-    is pulled harder makes the other foot slip.
+    A foothold that jumps, as after a push, is followed no faster than an error of ``FAR`` asks for: pulled
+    harder, the leg makes the other foot slip.
     """
     rate = FOOT * unit
     far = math.sqrt((foot.aim_x[0] - foot.x[0]) ** 2 + (foot.aim_x[1] - foot.x[1]) ** 2)
