@@ -29,6 +29,7 @@ import kinetree as kt
 from benchmarks.table import Table
 from benchmarks.terminal import WIDEST, rich_table
 from kinetree.algebra.arrays import Array
+from kinetree.model.aids import aids
 
 STATES = 3
 AGREED = 1e-9  # relative difference of torques
@@ -331,12 +332,12 @@ def _several(mechanism: kt.Mechanism) -> set[str]:
 
 def _difference(ours: kt.Mechanism, state: tuple[Array, Array, Array], tau: dict[str, float]) -> float:
     """Relative difference of torques at joints of one axis; those of mimic joints felt at their leaders."""
-    expected = np.zeros(ours.n_dof)
+    expected, unknown = np.zeros(ours.n_dof), aids(ours)
     for link in ours.links:
         joint = link.joint
-        if joint.n_dof == 1:
-            mimic = joint.mimic or kt.model.Mimic(joint.name)
-            expected[ours.joint_index(mimic.joint)] += mimic.multiplier * tau[joint.name]
+        if joint.n_dof == 1 and link not in unknown:
+            for name, ratio in (joint.mimic or kt.model.Mimic(joint.name)).leaders:
+                expected[ours.joint_index(name)] += ratio * tau[joint.name]
     compared = [k for k, name in enumerate(ours.joint_names) if name not in _several(ours)]
     return _relative(_torques(ours, *state)[compared], expected[compared]) if compared else 0.0
 

@@ -310,3 +310,31 @@ def test_what_cannot_walk_says_why(tmp_path):
 def _said(result):
     """What a command printed, on one line."""
     return " ".join(f"{result.stdout} {result.stderr}".split())
+
+
+def test_a_biped_with_light_arms_stands(tmp_path):
+    """Arms get the gains that their weight needs, a hand without mass an armature; all checks pass."""
+    assert kinetree("new", "mechanism", "man", "--template", "biped").exit_code == 0
+    assert kinetree("convert", "man.toml", "man.urdf").exit_code == 0
+    file = tmp_path / "man.urdf"
+    arm = (
+        '<link name="arm"><inertial><mass value="0.3"/><origin xyz="0 0 -0.1"/>'
+        '<inertia ixx="1e-3" iyy="1e-3" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="arm" type="revolute"><parent link="trunk"/><child link="arm"/><axis xyz="0 1 0"/>'
+        '<origin xyz="0 0.2 0.4"/><limit lower="0.1" upper="2" effort="9" velocity="9"/></joint>'
+        '<link name="hand"/><joint name="hand" type="continuous"><parent link="arm"/><child link="hand"/>'
+        '<axis xyz="0 0 1"/><origin xyz="0 0 -0.2"/></joint></robot>'
+    )
+    head, _, rest = file.read_text().partition('<link name="world"')
+    text = head + '<link name="trunk"' + rest.partition('<link name="trunk"')[2]
+    file.write_text(text.replace("</robot>", arm))
+    made = kinetree("new", "study", "stand", "--model", "man.urdf", "--duration", 1)
+    assert made.exit_code == 0, made.output
+    study = tomllib.loads((tmp_path / "stand.toml").read_text())
+    assert study["mechanism"]["parameters"]["armature"] .keys() == {"hand"}
+    kp, start = study["controller"]["kp"], study["trajectory"]["start"]
+    assert kp["arm"] == pytest.approx(20 * 9.81 * 0.3 * 0.1, rel=0.05)
+    assert kp["left_knee"] > 10 * kp["arm"]
+    assert start["arm"] == pytest.approx(0.2)
+    ran = kinetree("run", "stand.toml")
+    assert ran.exit_code == 0, ran.output

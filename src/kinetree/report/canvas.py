@@ -9,7 +9,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.report.forms import SAME_POINT
-from kinetree.report.label_places import label_places
+from kinetree.report.label_places import box_distance, label_places
 from kinetree.report.palette import ALERT, AXIS_COLORS, GROUND, INK, PAPER, module_color
 from kinetree.report.skeleton import BodyMark, JointMark, Skeleton, extent
 
@@ -198,16 +198,17 @@ class Canvas:
         if not names:
             return
         places, texts = np.array(list(names)), [_label(group) for group in names.values()]
-        letter = LABEL_SIZE * self.per_point
         sizes = np.array([[0.62 * max(map(len, x.split("\n"))), 1.25 * (1 + x.count("\n"))] for x in texts])
         corners = label_places(
             self._in_points(places), LABEL_SIZE * sizes, tuple(self.page), self._in_points(shot.points)
         )
-        for place, text, corner in zip(places, texts, corners, strict=True):
+        marks, sizes = self._in_points(places), LABEL_SIZE * sizes
+        for k, (place, text, corner) in enumerate(zip(places, texts, corners, strict=True)):
             low = self._in_world(corner, place)
-            middle = low + 0.45 * letter * self.above
-            if np.linalg.norm(middle - place) > 3.0 * letter:
-                self._lines([[place, middle]], colors=GROUND, linewidths=0.5, zorder=89)
+            gaps = box_distance(marks, corner, corner + sizes[k])
+            if gaps[k] > min(1.5 * LABEL_SIZE, np.delete(gaps, k).min(initial=np.inf)):
+                end = self._in_world(np.clip(marks[k], corner, corner + sizes[k]), place)
+                self._lines([[place, end]], colors=INK, linewidths=0.5, zorder=89)
             style = {"fontsize": LABEL_SIZE, "color": INK, "zorder": 90, "parse_math": False}
             label = self.ax.text(*low, text, va="bottom", ha="left", linespacing=1.0, **style)
             label.set_path_effects([Stroke(linewidth=2.2, foreground=PAPER, alpha=0.85), Normal()])
