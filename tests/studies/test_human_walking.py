@@ -54,6 +54,8 @@ def test_the_result_has_what_gait_needs(step):
     push = np.asarray(result["ground_reaction"].values)[:, 0, 2] > 0.1 * step.walker.weight
     point = np.asarray(result["ground_reaction_point"].values)[push, 0]
     assert (np.diff(point[:, 0]) > -0.03).all() and -0.02 < point[:, 0].min() and point[:, 0].max() < 0.25
+    every = np.asarray(result["ground_reaction_point"].values)[:, 0, 0]
+    assert np.isnan(every[0]) and np.nanmax(np.abs(every)) < 0.25  # touch-down pushes too little for a center
 
 
 def test_lean_is_the_pitch_of_the_chest():

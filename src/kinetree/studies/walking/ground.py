@@ -13,7 +13,7 @@ from kinetree.state import Wrench
 from kinetree.studies.walking.problem import ROOT, SUPPORTING, TRAILING, Walker
 
 FEET = ("right", "left")
-LIGHT = 1e-6  # of the weight: smaller pushes have no center
+LIGHT = 1e-3  # of the weight: smaller pushes have no center, such as that of touch-down
 
 
 @dataclass(frozen=True, eq=False)
