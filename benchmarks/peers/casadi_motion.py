@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers import casadi_tree
 from kinetree.motion.problem.problem import Problem
 
 TOLERANCE = 1e-6
@@ -43,34 +44,11 @@ def _lagrange(ca: Any, q: Any, v: Any, a: Any, kinetic: Any, potential: Any) -> 
 
 
 def newton_euler(ca: Any, problem: Problem) -> Any:
-    """Torques of an arm of hinges in a row by the recursive Newton-Euler algorithm, body by body."""
+    """Torques by the recursive Newton-Euler algorithm, axis by axis."""
     tree = problem.mechanism.tree
-    n = tree.n
-    q, v, a = (ca.SX.sym(name, n) for name in ("q", "v", "a"))
-    z = ca.DM([0, 0, 1])
-    w, wd, acc = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX(-np.array(tree.gravity))
-    turns, forces, moments = [], [], []
-    for i in range(n):
-        c, s = ca.cos(q[i]), ca.sin(q[i])
-        spin = ca.vertcat(ca.horzcat(c, -s, 0), ca.horzcat(s, c, 0), ca.horzcat(0, 0, 1))
-        R, p = ca.DM(tree.rotation[i]) @ spin, ca.DM(tree.position[i])
-        acc = R.T @ (acc + ca.cross(wd, p) + ca.cross(w, ca.cross(w, p)))
-        w, wd = R.T @ w, R.T @ wd
-        wd = wd + z * a[i] + ca.cross(w, z * v[i])
-        w = w + z * v[i]
-        h, S = ca.DM(tree.first_moment[i]), np.array(tree.second_moment[i])
-        inertia = ca.DM(np.trace(S) * np.eye(3) - S)
-        forces.append(tree.mass[i] * acc + ca.cross(wd, h) + ca.cross(w, ca.cross(w, h)))
-        moments.append(inertia @ wd + ca.cross(w, inertia @ w) + ca.cross(h, acc))
-        turns.append((R, p))
-    tau: list[Any] = [None] * n
-    for i in range(n - 1, -1, -1):
-        tau[i] = moments[i][2] + tree.armature[i] * a[i]
-        if i:
-            R, p = turns[i]
-            forces[i - 1] += R @ forces[i]
-            moments[i - 1] += R @ moments[i] + ca.cross(p, R @ forces[i])
-    return ca.Function("tau", [q, v, a], [ca.vertcat(*tau)])
+    q, v, a = (ca.SX.sym(name, tree.n) for name in ("q", "v", "a"))
+    tau = casadi_tree.mechanics(ca, tree)(q, v, a, ca.SX(3, 0))[0]
+    return ca.Function("tau", [q, v, a], [tau])
 
 
 def solved(
