@@ -7,7 +7,7 @@ the error of the divergent component of motion, grown until touch-down.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,9 +22,9 @@ from kinetree.analysis.kinematics import (
 )
 from kinetree.control.sampled import ContactReading
 from kinetree.errors import StopSimulation
-from kinetree.studies.gaits.checks import Cycle
-from kinetree.studies.gaits.walker import AXES
-from kinetree.studies.gaits.wanted import PointMotion, Wanted, WantedCycle, point_motion, points_of
+from kinetree.studies.gaits.problem import Plan
+from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
 
 TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
 ALONG = 0.1  # weight of the trunk's place over the ground, where height and attitude weigh 1
@@ -41,14 +41,60 @@ TRIES = 4  # solves per tick, each without points that would have to pull
 LOW, TILT = 0.5, 1.0  # of the height; rad: it has fallen
 
 
-class Following:
-    """The law of a predicted gait, called once per tick with the state and the forces on the feet."""
+class Motion(Protocol):
+    """What a law follows: rows of a table, read at any time."""
 
-    def __init__(self, cycle: Cycle, most: Array) -> None:
+    rows: Wanted
+
+    def at(self, t: float) -> Wanted:
+        """What is asked for at t (s)."""
+
+
+class Timing(Protocol):
+    """When feet swing."""
+
+    swing: float  # how long (s)
+    overlap: float  # how long feet go on standing after others have touched down (s): the least
+
+    def phase(self, t: float) -> tuple[Array, Array]:
+        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
+
+    def settings(self) -> dict[str, Any]:
+        """What results keep of it."""
+
+
+class Stepping:
+    """When feet of a periodic gait swing."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, schedule = plan, plan.schedule
+        self.swing = (1.0 - schedule.duty) * plan.period
+        down = np.array(schedule.touchdown)
+        up = (down + schedule.duty) % 1.0
+        apart = (up[None, :] - down[:, None]) % 1.0
+        self.overlap = float(apart.min()) * plan.period
+
+    def phase(self, t: float) -> tuple[Array, Array]:
+        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
+        s, schedule = t / self.plan.period, self.plan.schedule
+        since = (s - np.array(schedule.touchdown)) % 1.0
+        done = (since - schedule.duty) / (1.0 - schedule.duty)
+        left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
+        return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
+
+    def settings(self) -> dict[str, Any]:
+        """What results keep of it."""
+        return {"law": "Following", "schedule": self.plan.schedule.name, "speed": self.plan.task.speed}
+
+
+class Following:
+    """The law of a predicted motion, called once per tick with the state and the forces on the feet."""
+
+    along = ALONG
+
+    def __init__(self, who: Legged, wanted: Motion, timing: Timing, most: Array) -> None:
         """``most`` (n_dof,): the largest torques, infinite where there is no limit."""
-        plan = cycle.plan
-        self.plan, self.who, self.wanted, self.most = plan, plan.who, WantedCycle(cycle), most
-        who = self.who
+        self.who, self.wanted, self.timing, self.most = who, wanted, timing, most
         names = who.mechanism.joint_names
         held = who.held if who.flat else ()
         self._moving = np.array([j for j, x in enumerate(names) if x not in held])
@@ -65,16 +111,7 @@ class Following:
         rows = self.wanted.rows
         height = float((rows.com[:, self._up] - rows.points.p[..., self._up].min()).mean())
         self._growth = float(np.sqrt(g / height))
-        self._both = self._overlap()
         self.reset()
-
-    def _overlap(self) -> float:
-        """How long feet go on standing after others have touched down (s): the least over the cycle."""
-        schedule = self.plan.schedule
-        down = np.array(schedule.touchdown)
-        up = (down + schedule.duty) % 1.0
-        apart = (up[None, :] - down[:, None]) % 1.0
-        return float(apart.min()) * self.plan.period
 
     def _held_rows(self) -> list[list[tuple[int, int]]]:
         """Of every foot the points, among all, and axes that say where it is."""
@@ -107,11 +144,11 @@ class Following:
         moved = f"footholds moved by {1e3 * self.shifted:.0f} mm at most to keep its balance"
         if self._fell is None:
             return True, f"the robot is on its feet; {moved}"
-        return False, f"the robot fell at t = {self._fell:.3g} s as it followed a predicted gait; {moved}"
+        return False, f"the robot fell at t = {self._fell:.3g} s as it followed a predicted motion; {moved}"
 
     def settings(self) -> dict[str, Any]:
         """What results keep of it."""
-        return {"law": "Following", "schedule": self.plan.schedule.name, "speed": self.plan.task.speed}
+        return self.timing.settings()
 
     def statistics(self) -> dict[str, float]:
         """The largest share of a torque limit, and how far a foothold was moved at most (m)."""
@@ -122,7 +159,7 @@ class Following:
         who, wanted = self.who, self.wanted.at(t)
         now = point_motion(who, q, qd, np.zeros(len(q)))
         felt = self._felt(contact)
-        since, left = self._phase(t)
+        since, left = self.timing.phase(t)
         on = self._on_ground(felt, since, left)
         touching = self._touching(t, q, qd, now, on)
         support = self._support(t, now, wanted, on)
@@ -148,15 +185,6 @@ class Following:
             for name in [x.name for x in self.who.mechanism.contact_points if x.body == foot.body]:
                 found[k] += contact.of(name)[self._up] / self.who.weight
         return found
-
-    def _phase(self, t: float) -> tuple[Array, Array]:
-        """How much of its swing every foot has done, and the time left (s), below zero on the ground."""
-        s, schedule = t / self.plan.period, self.plan.schedule
-        since = (s - np.array(schedule.touchdown)) % 1.0
-        swing = 1.0 - schedule.duty
-        done = (since - schedule.duty) / swing
-        left = np.where(since < schedule.duty, -since, 1.0 - since) * self.plan.period
-        return done, np.where(since < schedule.duty, np.minimum(left, -1e-12), left)
 
     def _touching(self, t: float, q: Array, qd: Array, now: PointMotion, on: Any) -> PointMotion:
         """Motion of the points that touch the ground: below the centers of balls, which roll.
@@ -186,7 +214,7 @@ class Following:
 
         Each point counts by the force that it should carry once the feet that are about to leave have left.
         """
-        later = self.wanted.at(t + self._both).force[:, self._up]
+        later = self.wanted.at(t + self.timing.overlap).force[:, self._up]
         carries = np.where(on[self._owner], np.maximum(later, 0.0), 0.0)
         total = float(carries.sum())
         if total <= 0.0:
@@ -194,12 +222,17 @@ class Following:
         found: Array = carries @ (now.p - self._rolled[self._owner] - wanted.points.p) / total
         return found
 
-    def _error(self, q: Array, qd: Array, wanted: Wanted, now: PointMotion, support: Array) -> Array:
-        """The error (3,) of the divergent component of motion that feet on the ground cannot correct (m)."""
+    def _off(self, q: Array, qd: Array, wanted: Wanted, support: Array) -> tuple[Array, Array]:
+        """How far the center of mass is off along the ground, and how fast it goes there, (3,) each."""
         mechanism = self.who.mechanism
         c, v = center_of_mass(mechanism, q), momentum(mechanism, q, qd)[:3] / mechanism.mass
-        e = c - wanted.com - support + (v - wanted.com_rate) / self._growth
-        e[self._up] = 0.0
+        place, rate = c - wanted.com - support, v - wanted.com_rate
+        place[self._up] = rate[self._up] = 0.0
+        return place, rate
+
+    def _error(self, place: Array, rate: Array, wanted: Wanted, now: PointMotion) -> Array:
+        """The error (3,) of the divergent component of motion that feet on the ground cannot correct (m)."""
+        e = place + rate / self._growth
         carries = wanted.force[:, self._up] > FELT * self.who.weight
         places = now.p[carries][:, self._flat]
         if not len(places):
@@ -223,9 +256,10 @@ class Following:
         support: Array,
     ) -> PointMotion:
         """Where contact points should be, how fast, with what acceleration: of feet that swing."""
-        error = self._error(q, qd, wanted, now, support)
+        place, rate = self._off(q, qd, wanted, support)
+        error = self._error(place, rate, wanted, now)
         p, v, a = (x.copy() for x in wanted.points)
-        swing = (1.0 - self.plan.schedule.duty) * self.plan.period
+        swing = self.timing.swing
         for k in range(len(self.who.feet)):
             own = self._owner == k
             if left[k] < 0.0:  # on the ground, or late
@@ -238,20 +272,25 @@ class Following:
             if self._was_on[k]:
                 self._was_on[k] = False
                 self._left[k] = (now.p[own] - p[own]).mean(axis=0)
-            grown = error * np.exp(self._growth * left[k])
+            grown = self._grown(error, rate, float(left[k]))
             size = float(np.linalg.norm(grown))
             grown = grown * min(1.0, REACH * self.who.leg / max(size, 1e-9))
             self.shifted = max(self.shifted, min(size, REACH * self.who.leg))
             self._shift[k] = support + grown
             s = float(np.clip(since[k], 0.0, 1.0))
             part = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-            rate = 30.0 * s**2 * (1.0 - s) ** 2 / swing
+            pace = 30.0 * s**2 * (1.0 - s) ** 2 / swing
             bend = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / swing**2
             way = self._shift[k] - self._left[k]
             p[own] += self._left[k] + part * way
-            v[own] += rate * way
+            v[own] += pace * way
             a[own] += bend * way
         return PointMotion(p, v, a)
+
+    def _grown(self, error: Array, rate: Array, left: float) -> Array:
+        """The error (3,) at touch-down, ``left`` seconds from now."""
+        found: Array = error * np.exp(self._growth * left)
+        return found
 
     def _check_upright(self, t: float, q: Array, wanted: Wanted, support: Array) -> None:
         up = self._slides[self._up]
@@ -325,7 +364,8 @@ class Following:
             rows.append(np.eye(n)[j])
             sides.append(wanted.qdd[j] + gain * e + 2.0 * np.sqrt(gain) * (wanted.qd[j] - qd[j]))
             along = j in sliding and sliding[j] != self._up
-            weights.append((ALONG if along else 1.0) if is_root else POSTURE)
+            free = j in sliding and not on.any()  # nothing moves the center of mass of who flies
+            weights.append((0.0 if free else self.along if along else 1.0) if is_root else POSTURE)
         k = (SWING * self._rate) ** 2
         for foot, held in enumerate(self._rows):
             if on[foot]:

@@ -20,12 +20,13 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import Cycle, checked
-from kinetree.studies.gaits.following import Following
+from kinetree.studies.gaits.following import Following, Stepping
 from kinetree.studies.gaits.problem import Plan, finer_plan, gait_problem, planned, start_of
 from kinetree.studies.gaits.schedule import named_schedules
 from kinetree.studies.gaits.task import Gait
 from kinetree.studies.gaits.tracking import tracked, upright_until
 from kinetree.studies.gaits.walker import legged
+from kinetree.studies.gaits.wanted import WantedCycle
 from kinetree.studies.walking.verified import Verified
 from kinetree.trajectories.base import Trajectory
 from kinetree.trajectories.combined import repeat
@@ -85,7 +86,9 @@ class PredictedGait(Verified):
         for name, limit in self.plan.torques.items():
             most[mechanism.joint_index(name)] = limit
         s = np.linspace(0.0, 1.0, ROWS * self.plan.task.segments + 1)
-        return SampledLaw(Following(Cycle(self.plan, self.prediction, s), most), period=period, **options)
+        motion = WantedCycle(Cycle(self.plan, self.prediction, s))
+        law = Following(self.plan.who, motion, Stepping(self.plan), most)
+        return SampledLaw(law, period=period, **options)
 
     def track(self, cycles: int = 4, ground: Ground | None = None, **options: Any) -> Result:
         """A simulation on the ground over so many cycles, under :meth:`law`; see :meth:`walked`.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from kinetree.algebra.arrays import Array, number
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
-from kinetree.control.model_based import ComputedTorque
-from kinetree.errors import InputError
+from kinetree.control.sampled import SampledLaw
+from kinetree.errors import InputError, shown
 from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
 from kinetree.motion.outcome.prediction import Prediction
@@ -44,6 +45,7 @@ from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
 from kinetree.result.result import Result
 from kinetree.simulation.ground import Ground
+from kinetree.studies.gaits.leaping import FollowingLeap, Leaping, LeapMotion
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
 from kinetree.studies.gaits.takeoff import check_takeoff
 from kinetree.studies.gaits.tracking import tracked, upright_until
@@ -58,6 +60,7 @@ HIGHEST = 1.0  # of the leg's length: higher jumps need legs of another kind
 FURTHEST = 1.5  # of the leg's length
 FINER = 3  # how often the mesh is refined where it must be
 SEGMENTS = {"push": 20, "fly": 12, "land": 20}
+HOP = ("push", "fly")  # phases of a hop, after which it begins once more
 EFFORT, ACCELERATION, POSTURE, TRUNK = 100.0, 1e-3, 0.3, 3.0
 FORCE = 1.0  # of squared pushes over the weight: which of the points of a sole carry, nothing else says
 STRAYS = 0.05  # of the leg's length: how far a leap that is followed may get from its prediction
@@ -80,44 +83,74 @@ class Leap(Verified):
     seconds: dict[str, float] = field(default_factory=dict)
     iterations: int = 0  # of the searches on all meshes
 
-    def trajectory(self) -> Trajectory:
-        """The motion of all phases as a trajectory."""
+    @property
+    def cyclic(self) -> bool:
+        """Whether it goes on and on: a hop, not a jump."""
+        return len(self.prediction.parts) == len(HOP)
+
+    @cached_property
+    def _motion(self) -> LeapMotion:
+        return LeapMotion(self.who, self.prediction, self.distance, self.cyclic)
+
+    def trajectory(self, hops: int = 1) -> Trajectory:
+        """The motion of all phases as a trajectory; a hop so many times in a row."""
+        self._check_hops(hops)
+        slide = self.who.mechanism.joint_index(self.who.slides(self.who.forward))
         t: list[Array] = []
         q: list[Array] = []
         qd: list[Array] = []
         begun = 0.0
-        for part in self.prediction.parts:
-            times = np.linspace(0.0, part.duration, ROWS + 1)
-            motion = part.at(times)
-            first = 1 if t else 0
-            t.append(begun + times[first:])
-            q.append(motion[0][first:])
-            qd.append(motion[1][first:])
-            begun += part.duration
+        for k in range(hops):
+            for part in self.prediction.parts:
+                times = np.linspace(0.0, part.duration, ROWS + 1)
+                motion = part.at(times)
+                first = 1 if t else 0
+                moved = motion[0][first:].copy()
+                moved[:, slide] += k * self.distance
+                t.append(begun + times[first:])
+                q.append(moved)
+                qd.append(motion[1][first:])
+                begun += part.duration
         return from_table(np.concatenate(t), np.concatenate(q), np.concatenate(qd))
 
-    def track(
-        self, kp: float = 400.0, kd: float | None = None, ground: Ground | None = None, **options: Any
-    ) -> Result:
-        """A simulation on the ground under computed torque at the joints, which knows the ground's forces.
+    def law(self, period: float = 0.004, **options: Any) -> SampledLaw:
+        """The law that follows this leap on the ground and keeps its balance, called once per ``period`` (s).
 
-        ``kp`` (1/s^2) and ``kd`` (1/s, by default critical); nothing acts on the trunk but the ground.
+        Each tick solves for accelerations and ground forces near those predicted. Feet land where the actual
+        flight ends: moved by the error of the center of mass there, and by its velocity. Options are those of
+        :class:`kinetree.control.SampledLaw`: delay, noise, seed.
         """
-        path = self.trajectory()
-        return tracked(self.who, path, ComputedTorque(path, kp, kd), ground, {"rtol": 1e-7, **options})
+        takeoff, flight = self.prediction.durations[:2]
+        whole = self._motion.duration if self.cyclic else None
+        timing = Leaping(len(self.who.feet), takeoff, flight, whole)
+        most = np.full(self.who.mechanism.n_dof, np.inf)
+        return SampledLaw(FollowingLeap(self.who, self._motion, timing, most), period=period, **options)
 
-    def followed(self) -> Result:
+    def track(self, hops: int = 1, ground: Ground | None = None, **options: Any) -> Result:
+        """A simulation on the ground under :meth:`law`, a hop so many times in a row.
+
+        Options are those of :func:`kinetree.simulate`, ``controller`` for another law. Nothing acts on the
+        trunk but the ground.
+        """
+        law = options.pop("controller", None) or self.law()
+        given = {"method": "radau", "rtol": 1e-4, "atol": 1e-6, **options}
+        return tracked(self.who, self.trajectory(hops), law, ground, given)
+
+    def followed(self, hops: int = 1) -> Result:
         """The result with a check of whether the leap, followed on the ground, stays upright and near."""
         result = self.to_result()
         if not self.solved:
             return result
-        run = self.track()
-        last = upright_until(self.who, run, self.trajectory())
-        share = float(run.time.values[last] / run.time.values[-1])
+        hops = hops if self.cyclic else 1
+        run, path = self.track(hops), self.trajectory(hops)
+        last = upright_until(self.who, run, path)
+        share = float(run.time.values[last] / path.duration)
         off = self.strays(run)
         stands = "stays upright to the end" if share >= 1.0 - 1e-9 else f"falls after {share:.0%} of the time"
+        times = f" of {hops} hops" if hops > 1 else ""
         words = (
-            f"the simulation on the ground {stands}, and its center of mass deviates by {1e3 * off:.0f} mm"
+            f"the simulation{times} on the ground {stands}, and its center of mass deviates by "
+            f"{1e3 * off:.0f} mm"
         )
         near = off <= STRAYS * self.who.leg
         check = Check(share, 1.0, share >= 1.0 - 1e-9 and near, "1", words)
@@ -125,11 +158,16 @@ class Leap(Verified):
 
     def strays(self, run: Result) -> float:
         """How far the center of mass of a simulation gets from that of the prediction (m)."""
-        path, mechanism = self.trajectory(), self.who.mechanism
         t, q = np.asarray(run.time.values), np.asarray(run.q.values)
-        asked = np.stack([path.at(x).q for x in t])
-        apart = center_of_mass(mechanism, q) - center_of_mass(mechanism, asked)
+        asked = np.stack([self._motion.at(float(x)).com for x in t])
+        apart = center_of_mass(self.who.mechanism, q) - asked
         return float(np.linalg.norm(apart, axis=1).max())
+
+    def _check_hops(self, hops: Any) -> None:
+        if type(hops) is not int or hops < 1:
+            raise InputError(f"leap: hops must be an integer of 1 or more, got {shown(hops)}")
+        if hops > 1 and not self.cyclic:
+            raise InputError(f"leap: a jump is followed once, got {hops} hops")
 
     def to_result(self) -> Result:
         """Motion of all phases, torques, forces, and the audit."""

@@ -10,6 +10,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.analysis.energy import center_of_mass, momentum
 from kinetree.analysis.kinematics import body_accelerations, body_velocities, forward_kinematics
 from kinetree.model.mechanism import Mechanism
+from kinetree.state import Wrench
 from kinetree.studies.gaits.checks import Cycle
 from kinetree.studies.gaits.walker import AXES, Foot, Legged
 
@@ -65,45 +66,46 @@ class WantedCycle:
         self.period, self._last = plan.period, len(cycle.s) - 1
         self._stride = plan.stride * np.eye(3)[AXES.index(who.forward)]
         self._slide = who.mechanism.joint_index(who.slides(who.forward))
-        rate = momentum(who.mechanism, cycle.q, cycle.qd)[:, :3] / who.mechanism.mass
-        self.rows = Wanted(
-            cycle.q,
-            cycle.qd,
-            cycle.qdd,
-            center_of_mass(who.mechanism, cycle.q),
-            rate,
-            point_motion(who, cycle.q, cycle.qd, cycle.qdd),
-            _forces(who, cycle),
-        )
+        self.rows = wanted_rows(who, cycle.q, cycle.qd, cycle.qdd, cycle.pushes)
 
     def at(self, t: float) -> Wanted:
         """What is asked for at t (s)."""
         cycles, s = divmod(t / self.period, 1.0)
         place = s * self._last
         i = min(int(place), self._last - 1)
-        share = place - i
-
-        def between(x: Array) -> Array:
-            row: Array = (1.0 - share) * x[i] + share * x[i + 1]
-            return row
-
-        rows, on = self.rows, cycles * self._stride
-        q = between(rows.q)
-        q[self._slide] += float(cycles) * float(np.abs(self._stride).max())
-        points = PointMotion(between(rows.points.p) + on, between(rows.points.v), between(rows.points.a))
-        return Wanted(
-            q, between(rows.qd), between(rows.qdd), between(rows.com) + on, between(rows.com_rate), points,
-            between(rows.force),
-        )  # fmt: skip
+        return between_rows(self.rows, i, place - i, self._slide, float(cycles) * self._stride)
 
 
-def _forces(who: Legged, cycle: Cycle) -> Array:
+def between_rows(rows: Wanted, i: int, share: float, slide: int, on: Array) -> Wanted:
+    """The row that is a ``share`` of the way from row i to the next, ``on`` (3,) further along ``slide``."""
+
+    def between(x: Array) -> Array:
+        row: Array = (1.0 - share) * x[i] + share * x[i + 1]
+        return row
+
+    q = between(rows.q)
+    q[slide] += float(on.sum())
+    points = PointMotion(between(rows.points.p) + on, between(rows.points.v), between(rows.points.a))
+    return Wanted(
+        q, between(rows.qd), between(rows.qdd), between(rows.com) + on, between(rows.com_rate), points,
+        between(rows.force),
+    )  # fmt: skip
+
+
+def wanted_rows(who: Legged, q: Array, qd: Array, qdd: Array, pushes: list[Wrench]) -> Wanted:
+    """What a motion (m, n_dof) with the ground's ``pushes`` asks for at its instants."""
+    rate = momentum(who.mechanism, q, qd)[:, :3] / who.mechanism.mass
+    com, points = center_of_mass(who.mechanism, q), point_motion(who, q, qd, qdd)
+    return Wanted(q, qd, qdd, com, rate, points, _forces(who, pushes, len(q)))
+
+
+def _forces(who: Legged, pushes: list[Wrench], m: int) -> Array:
     """Forces on all contact points (m, points, 3); those in the middle of a foot are shared by its points."""
     up = AXES.index(who.up)
     found = []
     for foot, point in points_of(who):
-        total = np.zeros((len(cycle.s), 3))
-        for load in cycle.pushes:
+        total = np.zeros((m, 3))
+        for load in pushes:
             if load.body != foot.body:
                 continue
             force = np.asarray(load.force, dtype=np.float64)

@@ -58,7 +58,7 @@ class GaitTable(Table):
     )
     segments: Whole = Field(32, description="Segments of the splines in a cycle.")
     tracked: Whole = Field(
-        0, description="Number of cycles to simulate on the ground (a leap once); 0: none."
+        0, description="Number of cycles or hops to simulate on the ground (a jump once); 0: none."
     )
     tolerance: Positive = Field(1e-3, description="Tolerance of optimality and relative violations.")
     solver: choice("solver", lambda: SOLVERS) = Field(  # type: ignore[valid-type]
@@ -120,7 +120,7 @@ def _leap(work: Assignment, table: GaitTable, search: dict[str, Any]) -> Work:
                 work.mechanism, table.height, table.distance, forward=table.forward, progress=history,
                 **search,
             )  # fmt: skip
-        return history.within(found.followed() if table.tracked else found.to_result())
+        return history.within(found.followed(table.tracked) if table.tracked else found.to_result())
 
     return run
 

@@ -1,0 +1,148 @@
+"""A law that follows a predicted jump, or hops on and on, and lands where its actual flight ends.
+
+On the ground it is the law of a gait. In flight the center of mass is as free as a stone: the feet land where
+they were predicted, moved by its error at the end of the flight and by the divergent part of its velocity.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from typing_extensions import override
+
+from kinetree.algebra.arrays import Array
+from kinetree.motion.outcome.phased_prediction import PhasedPrediction
+from kinetree.studies.gaits.following import ALONG, EARLY, FELT, Following
+from kinetree.studies.gaits.walker import AXES, Legged
+from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
+
+ROWS = 200  # of the table of a phase
+SUPPORTS = 0.02  # of the leg: extent of all feet from which on they balance a trunk
+
+
+class LeapMotion:
+    """The table of a predicted leap, phase by phase; a hop is continued, each time a distance further."""
+
+    def __init__(self, who: Legged, prediction: PhasedPrediction, distance: float, cyclic: bool) -> None:
+        parts, times, begun = [], [], 0.0
+        for part in prediction.parts:
+            s = np.linspace(0.0, 1.0, ROWS + 1)
+            problem = part.problem
+            at, own = problem.evaluation(s, part.x), problem.setting.own
+            q, qd, qdd = (rate[:, own] for rate in at.motion[:3])
+            parts.append(wanted_rows(who, q, qd, qdd, list(problem.loads_of(s, part.x))))
+            times.append(begun + part.duration * s)
+            begun += part.duration
+        self.rows, self.times, self.duration = _joined(parts), np.concatenate(times), begun
+        last = len(self.times)
+        self.landed = slice(0, ROWS + 1) if cyclic else slice(last - ROWS - 1, last)  # rows after the flight
+        self._cyclic, self._moved = cyclic, distance * np.eye(3)[AXES.index(who.forward)]
+        self._slide = who.mechanism.joint_index(who.slides(who.forward))
+
+    def at(self, t: float) -> Wanted:
+        """What is asked for at t (s); a jump stays where it ends."""
+        cycles = 0.0
+        if self._cyclic:
+            cycles, t = divmod(t, self.duration)
+        i = int(np.searchsorted(self.times, t, side="right")) - 1
+        i = min(max(i, 0), len(self.times) - 2)
+        share = float(np.clip((t - self.times[i]) / (self.times[i + 1] - self.times[i]), 0.0, 1.0))
+        return between_rows(self.rows, i, share, self._slide, float(cycles) * self._moved)
+
+
+def _joined(parts: list[Wanted]) -> Wanted:
+    """One table; where phases meet, both of their rows."""
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(x, name) for x in parts])
+
+    points = PointMotion(*(np.concatenate([x.points[k] for x in parts]) for k in range(3)))
+    return Wanted(
+        joined("q"), joined("qd"), joined("qdd"), joined("com"), joined("com_rate"), points, joined("force")
+    )
+
+
+class Leaping:
+    """When feet of a leap are in the air: all of them, from take-off to landing."""
+
+    overlap = 0.0
+
+    def __init__(self, feet: int, takeoff: float, flight: float, period: float | None) -> None:
+        """``period`` of hops that go on (s), None of a jump."""
+        self.feet, self.takeoff, self.swing, self.period = feet, takeoff, flight, period
+
+    def phase(self, t: float) -> tuple[Array, Array]:
+        """How much of its flight every foot has done, and the time left (s), below zero on the ground."""
+        if self.period is not None:
+            t = t % self.period
+        done, left = (t - self.takeoff) / self.swing, self.takeoff + self.swing - t
+        if done < 0.0:
+            left = -t - 1e-12
+        elif left <= 0.0:
+            left = min(left, -1e-12)
+        return np.full(self.feet, done), np.full(self.feet, left)
+
+    def settings(self) -> dict[str, Any]:
+        """What results keep of it."""
+        return {"law": "Following", "takeoff": self.takeoff, "flight": self.swing}
+
+
+class FollowingLeap(Following):
+    """The law of a predicted leap."""
+
+    def __init__(self, who: Legged, wanted: LeapMotion, timing: Leaping, most: Array) -> None:
+        super().__init__(who, wanted, timing, most)
+        ahead = AXES.index(who.forward)
+        places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])
+        wide = float(np.ptp(places)) > SUPPORTS * who.leg
+        self.along = 1.0 if wide else ALONG  # the center of pressure moves between them, in a point it cannot
+        self._lead = _lead(who, wanted)
+
+    @override
+    def _on_ground(self, felt: Array, since: Array, left: Array) -> Any:
+        """Which feet stand: all that touch after the flight or late in it, but not by a touch in passing."""
+        late, over = since > EARLY, left < 0.0
+        touches = (felt > FELT) & (over | late)
+        self._touched = touches | (self._touched & over)
+        return self._touched
+
+    @override
+    def _error(self, place: Array, rate: Array, wanted: Wanted, now: PointMotion) -> Array:
+        """The error (3,) that a foothold meets which leaves none of its velocity at the next take-off (m)."""
+        return place + self._lead * rate
+
+    @override
+    def _grown(self, error: Array, rate: Array, left: float) -> Array:
+        """The error (3,) at touch-down: it grows as a stone flies."""
+        return error + left * rate
+
+
+def _lead(who: Legged, wanted: LeapMotion) -> float:
+    """By how many seconds of an error of velocity a foothold moves for none to be left after the stance.
+
+    Over a foot that rests, the center of mass is off by x with x'' = x F / (m z), where force F and height z
+    are predicted.
+    """
+    up, stance = AXES.index(who.up), wanted.landed
+    rows = wanted.rows
+    height = rows.com[stance, up] - rows.points.p[stance, :, up].min()
+    force = np.maximum(rows.force[stance, :, up].sum(axis=1), 0.0)
+    return lead(wanted.times[stance], np.sqrt(force / who.mechanism.mass / height))
+
+
+def lead(t: Array, rate: Array) -> float:
+    """Seconds b / a of x'' = rate^2 x, whose velocity at the last of the times t is a x + b x' of the first.
+
+    Begun with x = -x' b / a, it ends without velocity.
+
+    >>> import numpy as np
+    >>> t = np.linspace(0.0, 1.0, 11)
+    >>> np.isclose(lead(t, np.full(11, 3.0)), 1.0 / np.tanh(3.0) / 3.0)
+    np.True_
+    """
+    through = np.eye(2)
+    for h, w in zip(np.diff(t), 0.5 * (rate[1:] + rate[:-1]), strict=True):
+        x = max(w * h, 1e-9)
+        through = np.array([[np.cosh(x), h * np.sinh(x) / x], [x / h * np.sinh(x), np.cosh(x)]]) @ through
+    return float(through[1, 1] / through[1, 0])
