@@ -331,7 +331,7 @@ def test_a_biped_with_light_arms_stands(tmp_path):
     made = kinetree("new", "study", "stand", "--model", "man.urdf", "--duration", 1)
     assert made.exit_code == 0, made.output
     study = tomllib.loads((tmp_path / "stand.toml").read_text())
-    assert study["mechanism"]["parameters"]["armature"] .keys() == {"hand"}
+    assert study["mechanism"]["parameters"]["armature"].keys() == {"hand"}
     kp, start = study["controller"]["kp"], study["trajectory"]["start"]
     assert kp["arm"] == pytest.approx(20 * 9.81 * 0.3 * 0.1, rel=0.05)
     assert kp["left_knee"] > 10 * kp["arm"]
