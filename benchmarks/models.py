@@ -276,7 +276,8 @@ def _drake(path: Path) -> Any:
 
 def ours_names(mechanism: kt.Mechanism) -> list[str]:
     """The joints that move."""
-    return [link.joint.name for link in mechanism.links if link.joint.n_dof]
+    unknown = aids(mechanism)
+    return [link.joint.name for link in mechanism.links if link.joint.n_dof and link not in unknown]
 
 
 def _mujoco(path: Path) -> Any:
@@ -297,6 +298,8 @@ def _mujoco(path: Path) -> Any:
         if len(names) != model.njnt:
             return None
         model.dof_damping[:] = 0.0
+        for array in ("tendon_stiffness", "tendon_damping", "tendon_armature"):
+            getattr(model, array, np.zeros(1))[:] = 0.0
         model.jnt_stiffness[:] = 0.0
         model.body_gravcomp[:] = 0.0
         model.opt.density = model.opt.viscosity = 0.0

@@ -33,7 +33,7 @@ from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.spring import Spring
 
 LEAST_MASS = 1e-9  # kg: what moving bodies get that have none
-LEAST_MOMENT = 1e-14  # kg m^2: what bodies get that have none; MuJoCo asks for more than 1e-15
+LEAST_MOMENT = 1e-12  # kg m^2: what bodies get that have none; MuJoCo asks for more than 1e-14
 NO_LIMIT = 1e9  # rad or m: the other end of a range with one end
 ROUNDING = 1e-12  # relative: by how much MuJoCo may round moments
 POINT = 1e-6  # m: radius of the sphere that a point is
