@@ -145,8 +145,7 @@ def _outcome(
 
     from kinetree.engine.notice import hushed
     from kinetree.result.netcdf import result_bytes
-    from kinetree.simulation.simulate import AccuracyWarning
-    from kinetree.simulation.verdicts import VerdictWarning
+    from kinetree.simulation.warned import AccuracyWarning, VerdictWarning
     from kinetree.study.file import parse_settings
     from kinetree.study.run import prepared
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from kinetree.model.expected import expect_mechanism
 from kinetree.model.kept import once_per_tree
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Tree
-from kinetree.result.labelled import Variables, labelled_dataset
+from kinetree.result.labelled import Unlabelled, Variables
 from kinetree.result.records import Check, Event, checked_events, plain, provenance, unicode
 from kinetree.result.result import EVENT, Result, event_variables
 from kinetree.result.variables import KNOWN, REQUIRED, Variable, mechanism_coordinates
@@ -67,7 +66,7 @@ def build_result(
             for name, (values, unit, meaning) in event_variables(happened).items()
         }
     return Result(
-        partial(labelled_dataset, labels, arrays),  # type: ignore[arg-type]
+        Unlabelled(labels, arrays),  # type: ignore[arg-type]
         mechanism,
         task,
         plain(settings or {}, "settings"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,17 @@ def labelled_dataset(coordinates: Mapping[str, Variable], variables: Mapping[str
         {name: entry(variable) for name, variable in variables.items()},
         {name: entry(variable) for name, variable in coordinates.items()},
     )
+
+
+class Unlabelled(NamedTuple):
+    """Arrays of which a Dataset is made once it is wanted: labels cost more than a short simulation."""
+
+    coordinates: Variables
+    variables: Variables
+
+    def __call__(self) -> Any:
+        """The Dataset."""
+        return labelled_dataset(self.coordinates, self.variables)
 
 
 def attributes(variable: Variable, coordinates: Mapping[str, Variable]) -> dict[str, Any]:

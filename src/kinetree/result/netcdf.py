@@ -23,13 +23,11 @@ from kinetree.result.build import check_required
 from kinetree.result.labelled import (
     Variables,
     attributes,
-    coordinates_of,
     described,
     labelled_dataset,
-    variables_of,
 )
 from kinetree.result.records import Check, json_text, plain_check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of
 from kinetree.result.seal import check_seal, sealed
 from kinetree.result.variables import Variable
 
@@ -88,11 +86,7 @@ def load_result(path: PathLike) -> Result:
 
 def result_bytes(result: Result) -> bytes:
     """The content of the file."""
-    texts, coordinates, variables = (
-        _texts(result),
-        coordinates_of(result.dataset),
-        variables_of(result.dataset),
-    )
+    texts, (coordinates, variables) = _texts(result), arrays_of(result)
     content = BytesIO()
     with import_module("h5netcdf").File(content, "w") as file:
         file.attrs["Conventions"] = "CF-1.11"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from kinetree.doors import upstairs
 from kinetree.errors import InputError, unknown_name
 from kinetree.formats.files import PathLike
 from kinetree.model.mechanism import Mechanism
-from kinetree.result.labelled import coordinates_of, variable_of
+from kinetree.result.labelled import Unlabelled, Variables, coordinates_of, variable_of, variables_of
 from kinetree.result.records import Check, Event
 from kinetree.result.variables import units_along
 
@@ -59,7 +59,7 @@ class Result:
     # ---- the arrays -------------------------------------------------------------------------------------
 
     def __post_init__(self) -> None:
-        """Labels cost more than a short simulation, so a function may stand for the dataset until wanted."""
+        """Labels cost more than a short simulation: an `Unlabelled` may stand for the dataset."""
         if callable(self.__dict__["dataset"]):
             self.__dict__["_make_dataset"] = self.__dict__.pop("dataset")
 
@@ -99,8 +99,9 @@ class Result:
     @property
     def variables(self) -> tuple[str, ...]:
         """Names of the arrays, without those of labels and events."""
-        events = tuple(_event_arrays())
-        return tuple(str(name) for name in self.dataset.data_vars if name not in events)
+        events, made = tuple(_event_arrays()), self.__dict__.get("_make_dataset")
+        names = made.variables if isinstance(made, Unlabelled) else self.dataset.data_vars
+        return tuple(str(name) for name in names if name not in events)
 
     def units(self, name: str) -> str | tuple[str, ...]:
         """The unit of a variable, or one for each joint, component, ... where they differ."""
@@ -114,7 +115,8 @@ class Result:
     @property
     def events(self) -> tuple[Event, ...]:
         """Events in order of time."""
-        if EVENT not in self.dataset.dims:
+        made = self.__dict__.get("_make_dataset")
+        if EVENT not in (made.coordinates if isinstance(made, Unlabelled) else self.dataset.dims):
             return ()
         columns = (self.dataset[name].values.tolist() for name in _event_arrays())
         return tuple(Event(*row) for row in zip(*columns, strict=True))
@@ -224,6 +226,24 @@ class Result:
 
     def _repr_html_(self) -> str:
         return str(upstairs("result_html")(self))
+
+
+def arrays_of(result: Result) -> tuple[Variables, Variables]:
+    """Labels and arrays of a result; if its Dataset is not made yet, without making it."""
+    made = result.__dict__.get("_make_dataset")
+    if isinstance(made, Unlabelled):
+        return made
+    return coordinates_of(result.dataset), variables_of(result.dataset)
+
+
+def changed(result: Result, **changes: Any) -> Result:
+    """The result with other fields, as by ``dataclasses.replace``, which would make its Dataset.
+
+    ``dataset`` may be what makes one: an :class:`Unlabelled`.
+    """
+    if "_make_dataset" in result.__dict__:
+        changes.setdefault("dataset", result.__dict__["_make_dataset"])
+    return replace(result, **changes)
 
 
 def event_variables(events: Sequence[Event]) -> dict[str, tuple[np.ndarray, str, str]]:

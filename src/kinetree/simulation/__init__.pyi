@@ -10,8 +10,8 @@ from .live import LiveSimulation as LiveSimulation
 from .options import Stops as Stops
 from .options import Trigger as Trigger
 from .settings import Settings as Settings
-from .simulate import AccuracyWarning as AccuracyWarning
 from .simulator import Rollout as Rollout
 from .simulator import Simulator as Simulator
 from .verdicts import Verdicts as Verdicts
-from .verdicts import VerdictWarning as VerdictWarning
+from .warned import AccuracyWarning as AccuracyWarning
+from .warned import VerdictWarning as VerdictWarning

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.forward import forward_dynamics
-from kinetree.errors import InputError, KinetreeError, KinetreeWarning, SimulationError
+from kinetree.errors import InputError, KinetreeError, SimulationError
 from kinetree.kernels.ground import CONTACT
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.mechanism import Mechanism
@@ -35,14 +35,11 @@ from kinetree.simulation.step_check import check_step
 from kinetree.simulation.stiffness import accelerations
 from kinetree.simulation.system import Observation, System
 from kinetree.simulation.torque import Law, check_beginning, check_prescribed, read_law
-from kinetree.simulation.verdicts import Judge, VerdictWarning, read_verdicts
+from kinetree.simulation.verdicts import Judge, read_verdicts
+from kinetree.simulation.warned import AccuracyWarning, VerdictWarning
 from kinetree.state import coordinates, hint_at_degrees
 
 CUT_JOINT = "cut_joint"  # dimension of results: coordinates of cut joints
-
-
-class AccuracyWarning(KinetreeWarning):
-    """The energy balance of a simulation is off by more than its tolerance."""
 
 
 @takes_settings

@@ -10,7 +10,7 @@ import numpy as np
 
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.kinematics import Poses, forward_kinematics
-from kinetree.errors import InputError, KinetreeWarning, shown, unknown_name
+from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.body import WORLD
 from kinetree.model.joint_kind import KINDS
 from kinetree.model.mechanism import Link, Mechanism
@@ -22,10 +22,6 @@ from kinetree.simulation.setup import Surroundings
 from kinetree.simulation.torque import Law
 
 SMALL_ERROR = 0.1  # rad or m: an error of control below this is not large, whatever the motion
-
-
-class VerdictWarning(KinetreeWarning):
-    """A simulated motion is computed accurately, but the mechanism cannot or should not perform it."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import all_breaks
 from kinetree.result.records import Check
-from kinetree.simulation.simulate import simulate
+from kinetree.result.result import arrays_of
 from kinetree.state import Wrench
 
 EXACT = 1e-8  # relative: what balances may be off by rounding
@@ -79,6 +79,8 @@ def simulated_in_pieces(prediction: Prediction, free: Mechanism, forces: Forces,
 
 def _strays(prediction: Prediction, free: Mechanism, forces: Forces, begin: float, end: float) -> float:
     """How far a simulation of one piece is off at its end."""
+    from kinetree.simulation.simulate import simulate  # most audits do without
+
     t = np.array([begin, end - 1e-12 * prediction.duration])
     states = change_root(prediction.problem.mechanism, free, *prediction.at(t)[:2])
     assert states.qd is not None
@@ -89,7 +91,7 @@ def _strays(prediction: Prediction, free: Mechanism, forces: Forces, begin: floa
         )  # fmt: skip
     except SimulationError:
         return float("inf")
-    return float(np.abs(run.q.values[-1] - states.q[1]).max())
+    return float(np.abs(arrays_of(run)[1]["q"].values[-1] - states.q[1]).max())
 
 
 def _law(

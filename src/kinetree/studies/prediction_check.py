@@ -15,7 +15,7 @@ from kinetree.errors import InputError, KinetreeError, SimulationError, shown
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.problem.problem import all_breaks
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of
 from kinetree.simulation.simulate import simulate
 from kinetree.state import Wrench
 
@@ -163,9 +163,10 @@ def _simulated(
         if error.result is None:
             raise
         run, complete = error.result, False  # it diverged: compare as far as it goes
-        q, qd, _ = prediction.at(begin + run.time.values)
-    apart, names = (run.q.values - q, run.qd.values - qd), problem.mechanism.joint_names
-    return Deviation(begin + run.time.values, *apart, names, run, complete=complete)
+        q, qd, _ = prediction.at(begin + arrays_of(run)[0]["time"].values)
+    labels, found = arrays_of(run)
+    apart, names = (found["q"].values - q, found["qd"].values - qd), problem.mechanism.joint_names
+    return Deviation(begin + labels["time"].values, *apart, names, run, complete=complete)
 
 
 def _check_kind(prediction: object) -> None:

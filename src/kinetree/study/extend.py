@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
+from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import plain
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
 from kinetree.study.assignment import Study
 
@@ -28,15 +27,14 @@ def with_variables(
             known = KNOWN[name]
             more[name] = Variable(known.dims, given, known.unit, known.long_name, known.may_be_missing)
         more[name].values.setflags(write=False)
-    variables = variables_of(result.dataset) | more
-    coordinates = coordinates_of(result.dataset) | dict(labels or {})
-    return replace(result, dataset=labelled_dataset(coordinates, variables))
+    coordinates, variables = arrays_of(result)
+    return changed(result, dataset=Unlabelled(coordinates | dict(labels or {}), variables | more))
 
 
 def with_study(result: Result, study: Study) -> Result:
     """The result with the study that asked for it among its settings."""
     stated = {"name": study.name, "title": study.title, "file": plain(_texts(study.origin.table), "study")}
-    return replace(result, settings={**result.settings, "study": stated})
+    return changed(result, settings={**result.settings, "study": stated})
 
 
 def _texts(value: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import SimulationError
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, changed
 from kinetree.state import Wrench
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
@@ -68,7 +67,7 @@ def _audited(work: Assignment, result: Result, motion: Trajectory, places: Any) 
     stated = {"q_reference": wanted.q, "qd_reference": wanted.qd, "qdd_reference": wanted.qdd}
     error = np.abs(result.q.values - wanted.q)[:, places]
     statistics = {**result.statistics, "largest_error": float(error.max(initial=0.0))}
-    named = replace(result, task=work.study.task, settings=settings, audit=audit, statistics=statistics)
+    named = changed(result, task=work.study.task, settings=settings, audit=audit, statistics=statistics)
     return with_variables(named, stated)
 
 

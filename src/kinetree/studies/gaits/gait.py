@@ -17,7 +17,7 @@ from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.solvers.interface import Progress
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.checks import Cycle, checked
 from kinetree.studies.gaits.following import Following, Stepping
@@ -72,7 +72,7 @@ class PredictedGait(Verified):
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, the ground's forces, and the audit."""
         result = self.prediction.to_result()
-        return replace(result, audit={**result.audit, **self.checks})
+        return changed(result, audit={**result.audit, **self.checks})
 
     def law(self, period: float = 0.004, **options: Any) -> SampledLaw:
         """The law that follows this gait on the ground and keeps its balance, called once per ``period`` (s).
@@ -112,7 +112,7 @@ class PredictedGait(Verified):
             steps, asked, steps >= asked - 1e-6 and abs(speed - wanted) <= SLOWER * wanted, "1",
             f"the simulation walks {steps:.1f} of {asked} steps at {speed:.2f} of {wanted:g} m/s",
         )  # fmt: skip
-        return replace(result, audit={**result.audit, "tracked": check})
+        return changed(result, audit={**result.audit, "tracked": check})
 
     def walked(self, run: Result) -> tuple[float, float]:
         """For how many steps a simulation did not fall, and the speed over that time (m/s).

@@ -7,7 +7,7 @@ feet rest on the ground, whose forces are sought; nothing acts on the trunk but 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -43,7 +43,7 @@ from kinetree.motion.terms import (
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, changed
 from kinetree.simulation.ground import Ground
 from kinetree.studies.gaits.leaping import FollowingLeap, Leaping, LeapMotion
 from kinetree.studies.gaits.push import Unheld, tangents, unknown_push
@@ -154,7 +154,7 @@ class Leap(Verified):
         )
         near = off <= STRAYS * self.who.leg
         check = Check(share, 1.0, share >= 1.0 - 1e-9 and near, "1", words)
-        return replace(result, audit={**result.audit, "tracked": check})
+        return changed(result, audit={**result.audit, "tracked": check})
 
     def strays(self, run: Result) -> float:
         """How far the center of mass of a simulation gets from that of the prediction (m)."""
@@ -172,7 +172,7 @@ class Leap(Verified):
     def to_result(self) -> Result:
         """Motion of all phases, torques, forces, and the audit."""
         result = self.prediction.to_result()
-        return replace(result, audit={**result.audit, **self.checks})
+        return changed(result, audit={**result.audit, **self.checks})
 
     def __repr__(self) -> str:
         word = self.prediction.word

@@ -13,7 +13,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.prediction import Prediction
@@ -158,6 +157,8 @@ class _Seeking:
         def cost(value: float) -> float:
             self.at(float(value), near)
             return self.costs[float(value)]
+
+        from scipy.optimize import minimize_scalar  # not at the top: loading it takes as long as a step
 
         between = places[max(k - 1, 0)], places[min(k + 1, len(places) - 1)]
         minimize_scalar(cost, bounds=between, method="bounded", options={"xatol": WITHIN})

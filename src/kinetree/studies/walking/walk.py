@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from time import perf_counter
 from typing import Any
@@ -15,9 +15,9 @@ from kinetree.errors import InputError, shown
 from kinetree.motion.outcome.prediction import Prediction
 from kinetree.motion.predict import predict
 from kinetree.motion.solvers.interface import Progress
-from kinetree.result.labelled import coordinates_of, labelled_dataset, variables_of
+from kinetree.result.labelled import Unlabelled
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import Variable
 from kinetree.studies.walking.checks import checked
 from kinetree.studies.walking.finer import with_further_instants
@@ -59,7 +59,7 @@ class Walk(Verified):
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
         if self.sought is None:
             return result
-        return replace(
+        return changed(
             result,
             settings={**result.settings, "sought": self.sought.stated()},
             messages=(*self.sought.sentences(), *result.messages),
@@ -101,15 +101,14 @@ def with_ground(
         "foot": Variable(("foot",), np.array(FEET), "", "foot"),
         "axis": Variable(("axis",), np.array(axes), "", "axis of the world"),
     }
-    variables = variables_of(result.dataset) | more
+    known, variables = arrays_of(result)
     for variable in more.values():
         variable.values.setflags(write=False)
-    known = coordinates_of(result.dataset)
     coordinates = known | {name: label for name, label in labels.items() if name not in known}
     settings = {**result.settings, study: plain(task), "steps": steps}
-    return replace(
+    return changed(
         result,
-        dataset=labelled_dataset(coordinates, variables),
+        dataset=Unlabelled(coordinates, variables | more),
         settings=settings,
         audit={**result.audit, **checks},
     )

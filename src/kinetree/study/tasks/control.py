@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, SimulationError
 from kinetree.formats.schema_parts import Table
 from kinetree.result.records import Check
-from kinetree.result.result import Result
+from kinetree.result.result import Result, changed
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
 from kinetree.study.laws import TABLE_SPACING, controller, is_walking, walking_law
@@ -70,7 +69,7 @@ def prepare(work: Assignment) -> Work:
             result = _simulated(law())
         except InterruptedBefore as early:
             stated = (*early.result.messages, "interrupted while computing the motion under the exact law")
-            return _compared(work, replace(early.result, messages=stated), motion)
+            return _compared(work, changed(early.result, messages=stated), motion)
         except SimulationError as error:
             if error.result is not None:
                 error.result = _compared(work, error.result, motion)
@@ -97,7 +96,7 @@ def _walking(
 
 def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Result:
     """The result with the reference motion and the tracking error."""
-    named = replace(result, task="control")
+    named = changed(result, task="control")
     if motion is None:
         return named
     wanted = motion.at(result.time.values)
@@ -112,7 +111,7 @@ def _compared(work: Assignment, result: Result, motion: Trajectory | None) -> Re
     if allowed is not None:
         sentence = "largest distance of an actuated joint from the reference motion"
         audit["tracking"] = Check.within(error.max(), allowed, "rad or m", sentence)
-    return replace(with_variables(named, stated), audit=audit, statistics=statistics)
+    return changed(with_variables(named, stated), audit=audit, statistics=statistics)
 
 
 def _actuated(work: Assignment) -> Any:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kinetree.errors import FileError, InputError, unknown_name
 from kinetree.formats.schema_parts import Table
-from kinetree.result.result import Result
+from kinetree.result.result import Result, changed
 from kinetree.result.variables import Variable
 from kinetree.study.assignment import Assignment
 from kinetree.study.extend import with_variables
@@ -95,7 +94,7 @@ def _checked(result: Result, solved: list[Any]) -> Result:
     if not solved:
         return result
     worst = max((came_about(part) for part in solved), key=lambda check: (not check.passed, check.value))
-    return replace(result, audit={**result.audit, "simulation": worst})
+    return changed(result, audit={**result.audit, "simulation": worst})
 
 
 def _with_slopes(result: Result, found: Any, formulation: str | None) -> Result:
@@ -106,7 +105,7 @@ def _with_slopes(result: Result, found: Any, formulation: str | None) -> Result:
 
     variables, labels, check = torque_slopes(found, formulation)
     more = with_variables(result, variables, labels)
-    return replace(more, audit={**more.audit, "sensitivities": check})
+    return changed(more, audit={**more.audit, "sensitivities": check})
 
 
 # ---- problems -------------------------------------------------------------------------------------------
