@@ -99,6 +99,16 @@ def axis_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> AxisMotion:
     )
 
 
+def axis_poses(tree: Tree, q: Array) -> tuple[Array, Array]:
+    """The poses alone, of all axes with the world as the last: (m, n + 1, 3, 3) and (m, n + 1, 3)."""
+    n, rest = tree.n, np.zeros(tree.n)
+    pose = evaluate(KINEMATICS, tree, [q, rest, rest], [12 * n, 6 * n, 6 * n])[0].reshape(len(q), n, 12)
+    rotation, position = np.empty((len(q), n + 1, 3, 3)), np.empty((len(q), n + 1, 3))
+    rotation[:, :n], rotation[:, n] = pose[..., :9].reshape(len(q), n, 3, 3), np.eye(3)
+    position[:, :n], position[:, n] = pose[..., 9:], 0.0
+    return rotation, position
+
+
 def body_poses(tree: Tree, motion: AxisMotion) -> tuple[Array, Array]:
     """Rotation and position of every body in the world."""
     R = motion.rotation[..., tree.body_axis, :, :]

@@ -19,14 +19,14 @@ def pull_motion(slopes, weights, duration, local, factor, A):
     m, k, n, width = slopes.shape[0], slopes.shape[2], slopes.shape[3], weights.shape[2]
     one = 1.0 / duration
     for j in range(m):
-        for b in range(width):
-            x, v, a = weights[j, 0, b], one * weights[j, 1, b], one * one * weights[j, 2, b]
-            for h in range(n):
-                place, f = local[j, b, h], factor[j, b, h]
-                if place >= 0:
-                    for i in range(k):
+        for i in range(k):
+            for b in range(width):
+                x, v, a = weights[j, 0, b], one * weights[j, 1, b], one * one * weights[j, 2, b]
+                for h in range(n):
+                    place = local[j, b, h]
+                    if place >= 0:
                         change = x * slopes[j, 0, i, h] + v * slopes[j, 1, i, h] + a * slopes[j, 2, i, h]
-                        A[j, i, place] += f * change
+                        A[j, i, place] += factor[j, b, h] * change
 
 
 def pull_curve(slopes, weights, local, factor, A):
@@ -42,27 +42,20 @@ def pull_curve(slopes, weights, local, factor, A):
                         A[j, i, place] += share * slopes[j, i, h]
 
 
-def times(A, columns, d, out):
-    """out (m, k) = A d."""
+def transposed(A, columns, last, y, room, out):
+    """Add A^T y, y (m, k), to out (n,); ``last`` says after which samples columns change, room is (l,)."""
     m, k, length = A.shape
-    for j in range(m):
-        for i in range(k):
-            total = 0.0
-            for c in range(length):
-                if columns[j, c] >= 0:
-                    total += A[j, i, c] * d[columns[j, c]]
-            out[j, i] = total
-
-
-def transposed(A, columns, y, out):
-    """Add A^T y, y (m, k), to out (n,)."""
-    m, k, length = A.shape
+    room[:] = 0.0
     for j in range(m):
         for i in range(k):
             if y[j, i] != 0.0:
                 for c in range(length):
-                    if columns[j, c] >= 0:
-                        out[columns[j, c]] += A[j, i, c] * y[j, i]
+                    room[c] += A[j, i, c] * y[j, i]
+        if last[j]:
+            for c in range(length):
+                if columns[j, c] >= 0:
+                    out[columns[j, c]] += room[c]
+            room[:] = 0.0
 
 
 def chained_rows(A, first, last, weight, link, X):
@@ -103,18 +96,19 @@ def linked_rows(A, here, there, after, sign, root, near, far, X):
                 X[i, far[c]] += sign[i] * root[i] * A[there, after[i], c]
 
 
-def add_square(S, columns, H):
-    """Add S (l, l), symmetric, to the lower triangle of H at columns (l,) that ascend; -1 after the last.
+def add_square(S, columns, stretches, H):
+    """Add S (l, l), symmetric, to the lower triangle of H at columns (l,) that ascend.
 
-    H is given transposed: its rows are columns.
+    H is given transposed: its rows are columns. Columns ``stretches[r, 0]`` to ``stretches[r, 1] - 1`` follow
+    one another without a gap, beginning with ``stretches[r, 2]``; the others count for nothing.
     """
-    length = columns.shape[0]
-    while length > 0 and columns[length - 1] < 0:
-        length -= 1
-    for e in range(length):
-        b = columns[e]
-        for c in range(e, length):
-            H[b, columns[c]] += S[e, c]
+    for r in range(stretches.shape[0]):
+        for e in range(stretches[r, 0], stretches[r, 1]):
+            b = columns[e]
+            for t in range(r, stretches.shape[0]):
+                first, begin = max(stretches[t, 0], e), stretches[t, 2] - stretches[t, 0]
+                for c in range(first, stretches[t, 1]):
+                    H[b, begin + c] += S[e, c]
 
 
 def scatter_half(half, weights, duration, place, factor, H):
@@ -189,11 +183,10 @@ def scatter_mixed(mixed, weights, duration, place, factor, curve_weights, curve_
 SIGNATURES: dict[Callable[..., Any], str] = {
     pull_motion: "r3fT33",
     pull_curve: "sWT33",
-    times: "3I12",
-    transposed: "3I21",
+    transposed: "3Ii211",
     chained_rows: "3nn222",
     linked_rows: "3nni11ii2",
-    add_square: "2i2",
+    add_square: "2iI2",
     scatter_half: "43fT32",
     scatter_mixed: "43fT3WT32",
 }

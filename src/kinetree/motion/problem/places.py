@@ -6,7 +6,7 @@ With the joint axes w_i from the base outwards, d x/dq_j = J_j and d2 x/dq_i dq_
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, vector
 from kinetree.algebra.bspline import Integers
 from kinetree.analysis.coupling import all_axes, all_rates
-from kinetree.analysis.kinematics import AxisMotion, axis_motion
+from kinetree.analysis.kinematics import axis_poses
 from kinetree.model.body import WORLD
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS
@@ -23,25 +23,29 @@ from kinetree.motion.compiled.points import compiled, point_bend, point_change, 
 T = TypeVar("T")
 
 
+class Axes(NamedTuple):
+    """Frames of the n axes of a tree at m samples, with the world as the last entry."""
+
+    rotation: Array  # (m, n + 1, 3, 3)
+    position: Array  # (m, n + 1, 3)
+
+
 class Frames:
     """Frames of all axes at the samples of a motion, and which coordinates move."""
 
     def __init__(self, mechanism: Mechanism, moving: Integers, q: Array, qd: Array) -> None:
         tree = mechanism.tree
         self.mechanism, self.moving = mechanism, moving
-        rates = all_rates(tree, qd)
-        self.axes: AxisMotion = axis_motion(tree, all_axes(tree, q), rates, np.zeros(tree.n))
-        self.qd = rates
+        self.axes = Axes(*axis_poses(tree, all_axes(tree, q)))
+        self.qd = all_rates(tree, qd)
         self.known: dict[tuple[Place, str], Any] = {}  # of places, each computed once
 
-    def part(self, part: slice) -> Frames:
-        """Frames at some of the samples; computed for all at once."""
+    def part(self, part: slice, moving: Integers | None = None) -> Frames:
+        """Frames at some of the samples, computed for all at once; other coordinates may count as moving."""
         some = Frames.__new__(Frames)
-        some.mechanism, some.moving, some.qd, some.known = self.mechanism, self.moving, self.qd[part], {}
-        axes = self.axes
-        some.axes = AxisMotion(
-            axes.rotation[part], axes.position[part], axes.velocity[part], axes.acceleration[part]
-        )
+        some.mechanism, some.moving = self.mechanism, self.moving if moving is None else moving
+        some.qd, some.known = self.qd[part], {}
+        some.axes = Axes(self.axes.rotation[part], self.axes.position[part])
         return some
 
     def carried(self, by_axis: Array, path: list[int]) -> Array:

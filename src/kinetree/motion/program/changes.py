@@ -56,6 +56,7 @@ class ChangeBlock:
         here = step * self.k + number
         index = np.concatenate([np.arange(rows)] * 2), np.concatenate([there, here])
         self.differences = sparse.csr_array((entries, index), shape=(rows, self.m * self.k))
+        self.back = self.differences.T.tocsr()
         self.row_weights = np.tile(self.weights, len(self.roots))
 
     def rates(self, at: Evaluation) -> Array:
@@ -72,7 +73,7 @@ class ChangeBlock:
 
     def pulls(self, at: Evaluation) -> Array:
         """d, its derivatives by the function's values, (m, k)."""
-        d = self.differences.T @ (2.0 * self._share(at) * self.row_weights * self.rates(at))
+        d = self.back @ (2.0 * self._share(at) * self.row_weights * self.rates(at))
         return np.asarray(d).reshape(self.m, self.k)
 
     def gradient(self, at: Evaluation) -> Array:

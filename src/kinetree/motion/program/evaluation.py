@@ -18,6 +18,7 @@ from kinetree.motion.program.mechanics import Mechanics
 from kinetree.state import Wrench
 
 if TYPE_CHECKING:
+    from kinetree.motion.program.linearised import Linearised
     from kinetree.motion.program.torque_map import TorqueMap
 
 K = TypeVar("K", bound=Hashable)
@@ -41,7 +42,9 @@ class Evaluation:
         self.mean: tuple[float, float] | None = None  # of the objective's integrands, once it is asked for
         self.mean_slopes: tuple[Array, Array] | None = None
         self._frames: dict[tuple[int, int], Frames] = {}
+        self._shifted: dict[float, Frames] = {}
         self._rows: Array | None = None
+        self.linearised: Linearised | None = None  # the rows, once they are asked for
         self._curves: dict[str, Array] = {}
 
     def curve(self, name: str) -> Array:
@@ -84,7 +87,7 @@ class Evaluation:
     @cached_property
     def all_frames(self) -> Frames:
         """Frames of all axes where torques are known, with derivatives by all coordinates."""
-        return self.mechanics.all_frames(self.motion.part(self.dynamic))
+        return self._every_frame.part(self.dynamic, self.mechanics.every)
 
     @cached_property
     def torque(self) -> tuple[Array, Array]:
@@ -139,6 +142,15 @@ class Evaluation:
     def _every_frame(self) -> Frames:
         """Frames of all axes at all samples, computed once."""
         return self.mechanics.frames(self.motion)
+
+    def shifted(self, time: float) -> Frames:
+        """Frames of all axes at all samples, as if all went on at their velocities for so long (s)."""
+        if time not in self._shifted:
+            motion, mechanics = self.motion, self.mechanics
+            self._shifted[time] = Frames(
+                mechanics.mechanism, mechanics.moving, motion.q + time * motion.qd, motion.qd
+            )
+        return self._shifted[time]
 
     def clear_weights(self) -> None:
         """Forget all weights: before the curvature for new multipliers is collected."""

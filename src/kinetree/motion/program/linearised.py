@@ -47,6 +47,12 @@ class SortedEntries:
         self.columns = columns[self.order].astype(np.int64)
         self.starts = np.searchsorted(rows[self.order], np.arange(m + 1))
 
+    def of_rows(self, rows: Integers) -> tuple[Integers, Integers]:
+        """Which entries some rows have: the number of each one's row among them, and its place."""
+        begin, count = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
+        number = np.repeat(np.arange(len(rows)), count)
+        return number, np.arange(len(number)) + np.repeat(begin - np.cumsum(count) + count, count)
+
 
 class SparseLinearised(Linearised):
     """Rows stored one by one: for programs that know nothing better.
@@ -73,10 +79,8 @@ class SparseLinearised(Linearised):
 
     def chosen(self, rows: Integers) -> Array:
         """Some of the rows as a full matrix, (k, n)."""
-        J, places = np.zeros((len(rows), self.places.n)), self.places
-        for k, r in enumerate(rows):
-            own = slice(places.starts[r], places.starts[r + 1])
-            J[k, places.columns[own]] = self.values[own]
+        J, (k, own) = np.zeros((len(rows), self.places.n)), self.places.of_rows(rows)
+        J[k, self.places.columns[own]] = self.values[own]
         return J
 
     def condensed(self, weight: Array) -> Array:

@@ -50,6 +50,7 @@ class Mechanics:
         self.mechanism, self.moving, self.loads = mechanism, moving, tuple(loads)
         self.acting = tuple(acting)
         self.all_moving = np.array_equal(moving, np.arange(mechanism.n_dof))
+        self.every = moving if self.all_moving else np.arange(mechanism.n_dof)
         tree = mechanism.tree
         self.coupled = tree.coupling is not None or tree.springs is not None  # the general way
         self._moments = load_moments(mechanism, mechanism.tree, self.loads) if self.loads else None
@@ -66,10 +67,6 @@ class Mechanics:
     def frames(self, motion: ProfileMotion) -> Frames:
         """Frames of all axes."""
         return Frames(self.mechanism, self.moving, motion.q, motion.qd)
-
-    def all_frames(self, motion: ProfileMotion) -> Frames:
-        """Frames of all axes, with derivatives by all coordinates instead of those that move."""
-        return Frames(self.mechanism, np.arange(self.mechanism.n_dof), motion.q, motion.qd)
 
     def torques(self, motion: ProfileMotion, pushes: Pushes = ()) -> Array:
         """Torques of all coordinates, (m, n_dof)."""

@@ -22,7 +22,6 @@ from kinetree.motion.compiled.blocks import (
     linked_rows,
     pull_curve,
     pull_motion,
-    times,
     transposed,
 )
 from kinetree.motion.problem.presolve import Linear
@@ -50,6 +49,8 @@ class TorqueMap:
         for run in self.runs:
             used = np.concatenate([x[run].ravel() for x in place])
             known.append(np.unique(used[used >= 0]))
+        self.run_stretches = [stretches(x) for x in known]
+        self.last = np.isin(np.arange(count), ends[1:] - 1).astype(np.int64)
         length = max(len(x) for x in known)
         self.run_columns = [np.pad(x, (0, length - len(x)), constant_values=-1) for x in known]
         self.columns = np.empty((count, length), dtype=np.int64)
@@ -75,14 +76,15 @@ class TorqueMap:
 
     def times(self, A: Array, d: Array) -> Array:
         """A d, (count, forces)."""
-        out = np.empty(A.shape[:2])
-        compiled(times)(A, self.columns, d, out)
+        out, padded = np.empty(A.shape[:2]), np.append(d, 0.0)  # -1 is the last place
+        for run, columns in zip(self.runs, self.run_columns, strict=True):
+            np.matmul(A[run], padded[columns], out=out[run])
         return out
 
     def transposed(self, A: Array, y: Array) -> Array:
         """A^T y for y (count, forces), (n,)."""
         out = np.zeros(self.n)
-        compiled(transposed)(A, self.columns, y, out)
+        compiled(transposed)(A, self.columns, self.last, y, np.empty(A.shape[2]), out)
         return out
 
     def dense(self, A: Array, sample: int, matrix: Array) -> Array:
@@ -97,7 +99,7 @@ class TorqueMap:
         longest = max(run.stop - run.start for run in self.runs)
         most = longest * (forces + sum(C.shape[1] for _, C, _ in form.combined))
         room = self._room(max(most, forces), max([length, *(len(x.columns) for x in form.between)]))
-        for run, columns in zip(self.runs, self.run_columns, strict=True):
+        for run, columns, own in zip(self.runs, self.run_columns, self.run_stretches, strict=True):
             size = run.stop - run.start
             X, S = room[0][: most * length].reshape(most, length), room[1][: length**2]
             used = compiled(chained_rows)(A, run.start, run.stop, form.weights, form.links, X)
@@ -109,7 +111,7 @@ class TorqueMap:
                 np.matmul(scaled, A[run][:, rows], out=X[used : used + count].reshape(size, -1, length))
                 used += count
             square = np.matmul(X[:used].T, X[:used], out=S.reshape(length, length))
-            compiled(add_square)(square, columns, H.T)
+            compiled(add_square)(square, columns, own, H.T)
         for link in form.between:
             link.add(A, form.scale, room, H)
 
@@ -118,6 +120,12 @@ class TorqueMap:
         if self._kept is None or self._kept[0].size < rows * length or self._kept[1].size < length**2:
             self._kept = np.empty(rows * length), np.empty(length**2)
         return self._kept
+
+
+def stretches(columns: Integers) -> Integers:
+    """Where ascending columns (l,) have no gap: first, after the last, and the first column, (k, 3)."""
+    begin = np.flatnonzero(np.diff(columns, prepend=-2) != 1)
+    return np.stack([begin, np.append(begin[1:], len(columns)), columns[begin]], axis=1)
 
 
 class Form:
@@ -139,6 +147,7 @@ class Link:
         self.root = np.sqrt(weight)
         a, b = map.columns[here], map.columns[there]
         self.columns = np.unique(np.concatenate([a[a >= 0], b[b >= 0]]))
+        self.stretches = stretches(self.columns)
         self.near, self.far = (
             np.where(x >= 0, np.searchsorted(self.columns, np.maximum(x, 0)), -1) for x in (a, b)
         )
@@ -151,4 +160,4 @@ class Link:
         root = np.sqrt(scale) * self.root
         compiled(linked_rows)(A, self.here, self.there, self.after, self.sign, root, self.near, self.far, X)
         square = np.matmul(X.T, X, out=S.reshape(length, length))
-        compiled(add_square)(square, self.columns, H.T)
+        compiled(add_square)(square, self.columns, self.stretches, H.T)

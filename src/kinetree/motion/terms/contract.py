@@ -132,6 +132,7 @@ class PointForce(Acting):
         self.body, self.force, self.reads = body, force, force.reads
         self.place = self._placed(setting, point)
         self.moving = setting.profiles.varying
+        self._still = np.zeros(3)
 
     def _placed(self, setting: Setting, point: ArrayLike) -> Place | Spin:
         return Place(setting.extended, self.body, point)
@@ -140,7 +141,7 @@ class PointForce(Acting):
     def wrenches(self, at: At) -> list[Wrench]:
         """The load with its present force."""
         assert isinstance(self.place, Place)
-        return [Wrench(self.body, self.force.values(at), point=self.place.local)]
+        return [_wrench(self.body, self.force.values(at), self._still, self.place.local)]
 
     @override
     def add_motion_slopes(self, at: At, slopes: Array) -> None:
@@ -151,8 +152,8 @@ class PointForce(Acting):
     @override
     def curve_slopes(self, at: At) -> dict[str, Array]:
         """Derivatives of the torques by samples of further blocks: -J^T df."""
-        push = self._transposed(at)
-        return {name: -push @ slopes for name, slopes in self.force.curve_slopes(at).items()}
+        J, found = self.place.slopes(at.all_frames), self.force.curve_slopes(at)
+        return {name: -np.swapaxes(np.swapaxes(x, 1, 2) @ J, 1, 2) for name, x in found.items()}
 
     @override
     def bend_torques(self, at: At, weight: Array) -> None:
@@ -177,6 +178,13 @@ class PointForce(Acting):
         return np.swapaxes(self.place.slopes(at.all_frames), 1, 2)
 
 
+def _wrench(body: str, force: Array, moment: Array, point: Array) -> Wrench:
+    """A wrench of arrays that fit: it is made for every motion that is tried, too often to be checked."""
+    found = Wrench.__new__(Wrench)
+    found.__dict__.update(body=body, force=force, moment=moment, point=point, frame="world")
+    return found
+
+
 class BodyMoment(PointForce):
     """A moment (N m, in world axes) on a body that depends on what is sought: tau -= J_w^T n."""
 
@@ -190,7 +198,8 @@ class BodyMoment(PointForce):
     @override
     def wrenches(self, at: At) -> list[Wrench]:
         """The load with its present moment."""
-        return [Wrench(self.body, np.zeros((len(at.s), 3)), self.force.values(at))]
+        force = self.force.values(at)
+        return [_wrench(self.body, np.zeros_like(force), force, self._still)]
 
 
 class Chained(Quantity):

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array, number, numbers, vector
 from kinetree.errors import InputError, shown
-from kinetree.motion.problem.places import Frames, Place
+from kinetree.motion.problem.places import Place
 from kinetree.motion.problem.profile import RATES
 from kinetree.motion.problem.setting import Setting, Where
 from kinetree.motion.program.evaluation import At
@@ -37,7 +37,7 @@ class PointSpeed(Constraint):
         """What is bounded, between what, and where."""
         place = Place(setting.extended, setting.body(self.body, self.family), self.point)
         s = setting.where(self.at, self.family)
-        function = _Speed(Velocity(setting, place), 1e-4 * self.limit)
+        function = _Speed(Velocity(place), 1e-4 * self.limit)
         high = [self.limit]
         return [Rows(function, s, [-np.inf], high, self.family, [self.body], "m/s", [self.limit], "speed")]
 
@@ -95,7 +95,7 @@ class PointVelocity(Constraint):
         s = setting.where(self.at, self.family)
         low, high = self.lower[self.axes] - self.slack, self.upper[self.axes] + self.slack
         labels = [f"{AXES[k]} of {self.body}" for k in self.axes]
-        function = Velocity(setting, place, self.axes)
+        function = Velocity(place, self.axes)
         return [Rows(function, s, low, high, self.family, labels, "m/s", 1.0, "velocity")]
 
 
@@ -112,8 +112,8 @@ class Velocity(Function):
 
     step = 1e-5  # s, for the change of second derivatives along the motion
 
-    def __init__(self, setting: Setting, place: Place, axes: list[int] | None = None) -> None:
-        self.setting, self.place = setting, place
+    def __init__(self, place: Place, axes: list[int] | None = None) -> None:
+        self.place = place
         self.axes = list(range(3)) if axes is None else axes
         self.size = len(self.axes)
 
@@ -129,9 +129,7 @@ class Velocity(Function):
         J, qd = self.place.slopes(at.frames), at.moving[:, 1]
         slopes = np.zeros((len(qd), RATES, self.size, qd.shape[1]))
         slopes[:, 1] = J[:, self.axes]
-        for k, axis in enumerate(self.axes):
-            along = np.tile(np.eye(3)[axis], (len(qd), 1))
-            slopes[:, 0, k] = (self.place.bend(at.frames, along) @ qd[:, :, None])[..., 0]
+        slopes[:, 0] = self.place.change(at.frames, qd)[:, self.axes]
         return slopes
 
     @override
@@ -139,11 +137,8 @@ class Velocity(Function):
         """Second derivatives of their weighted sum; those of J are differentiated along the motion."""
         pull = np.zeros((len(weight), 3))
         pull[:, self.axes] = weight
-        motion, moving = at.motion, at.frames.moving
         ahead, behind = (
-            self.place.bend(
-                Frames(self.setting.extended, moving, motion.q + step * motion.qd, motion.qd), pull
-            )
+            self.place.bend(at.evaluation.shifted(step).part(at.part), pull)
             for step in (self.step, -self.step)
         )
         at.add_block(0, 0.5 * (ahead - behind) / (2.0 * self.step))

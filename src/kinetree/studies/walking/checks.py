@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -35,10 +36,9 @@ def checked(
     """
     plan = Schedule(who.task)
     nodes = plan.nodes.finer(FINER)
-    instants = np.union1d(nodes.s, plan.samples.more)
-    weights = np.zeros(len(instants))
-    weights[np.searchsorted(instants, nodes.s)] = nodes.weights
-    finer = Step(who, prediction, instants)
+    finer = _finer_step(who, prediction, plan)
+    weights = np.zeros(len(finer.s))
+    weights[np.searchsorted(finer.s, nodes.s)] = nodes.weights
     found = _finer(who, finer, plan)
     s = np.linspace(0.0, 1.0, 201)[:-1]
     step = Step(who, prediction, s)
@@ -82,7 +82,7 @@ def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
 def exceeded(who: Walker, prediction: Prediction) -> Array:
     """Instants s (k,) of the finer grid at which limits of rows are exceeded most, beyond what is allowed."""
     plan = Schedule(who.task)
-    step = Step(who, prediction, np.union1d(plan.nodes.finer(FINER).s, plan.samples.more))
+    step = _finer_step(who, prediction, plan)
     pull, friction = _ground_excess(who, step)
     peaks = []
     for excess, allowed in (
@@ -96,6 +96,18 @@ def exceeded(who: Walker, prediction: Prediction) -> Array:
         )
         peaks.append(step.s[((excess > allowed) & (excess >= before) & (excess >= after)).any(axis=1)])
     return np.unique(np.concatenate(peaks))
+
+
+_STEPS: WeakKeyDictionary[Prediction, Step] = WeakKeyDictionary()
+
+
+def _finer_step(who: Walker, prediction: Prediction, plan: Schedule) -> Step:
+    """The step at ten times as many instants; one that was asked for is kept with its prediction."""
+    found = _STEPS.get(prediction)
+    if found is None or found.who is not who:
+        found = Step(who, prediction, np.union1d(plan.nodes.finer(FINER).s, plan.samples.more))
+        _STEPS[prediction] = found
+    return found
 
 
 def _torque_excess(who: Walker, step: Step) -> Array:

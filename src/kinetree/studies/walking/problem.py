@@ -9,13 +9,13 @@ that rest on the ground are the foot that the next step lands on.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, frozen
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, unknown_name
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
@@ -217,17 +217,23 @@ def _begins(name: str, key: str) -> bool:
 
 def person_of(task: Walking) -> Mechanism:
     """Who walks with what is carried, 55 degrees of freedom; on slopes gravity is inclined, z the normal."""
-    angle = task.slope * DEGREE
+    hands = task.hand + task.left_hand, task.hand + task.right_hand
+    return _person(task.sex, task.height, task.mass, task.slope, task.backpack, *hands)
+
+
+def _person(
+    sex: str, height: float, mass: float, slope: float, backpack: float, left: float, right: float
+) -> Mechanism:
+    angle = slope * DEGREE
     gravity = (-GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle))
-    person = human(task.sex, task.height, task.mass, gravity=gravity)
-    if task.backpack:
-        load = Inertia(task.backpack, PACK, task.backpack * PACK_SIZE**2 * np.eye(3))
+    person = human(sex, height, mass, gravity=gravity)
+    if backpack:
+        load = Inertia(backpack, PACK, backpack * PACK_SIZE**2 * np.eye(3))
         person = _carrying(person, "chest", load)
-    for side, more in (("left", task.left_hand), ("right", task.right_hand)):
-        mass = task.hand + more
-        if mass:
+    for side, carried in (("left", left), ("right", right)):
+        if carried:
             body = person.link(f"{side}_hand").body
-            load = Inertia(mass, body.inertia.center, mass * 0.05**2 * np.eye(3))
+            load = Inertia(carried, body.inertia.center, carried * 0.05**2 * np.eye(3))
             person = _carrying(person, body.name, load)
     return person
 
@@ -240,11 +246,20 @@ def walker(task: Walking) -> Walker:
     >>> len(who.joints)
     32
     """
-    person = person_of(task).frozen(FROZEN_WHILE_WALKING).fused()
+    load = task.backpack, task.hand + task.left_hand, task.hand + task.right_hand
+    return Walker(task, *_bodies(task.sex, task.height, task.mass, task.slope, *load))
+
+
+@lru_cache(maxsize=8)
+def _bodies(
+    sex: str, height: float, mass: float, slope: float, backpack: float, left: float, right: float
+) -> tuple[Mechanism, Mechanism, Array]:
+    """Who walks, the same rooted at the supporting foot, and its heel in that: alike for many steps."""
+    person = _person(sex, height, mass, slope, backpack, left, right).frozen(FROZEN_WHILE_WALKING).fused()
     points = {point.name: point for point in person.contact_points}
-    heel = points["right_heel"].position - person.link(SUPPORTING).placement.position
+    heel = frozen(points["right_heel"].position - person.link(SUPPORTING).placement.position)
     ground = Joint.of_kind("root", "free", sequence="ZXY", labels=LABELS)  # it is driven: by the ground
-    return Walker(task, person, person.rooted_at(SUPPORTING, point=heel, base=ground), heel)
+    return person, person.rooted_at(SUPPORTING, point=heel, base=ground), heel
 
 
 def _carrying(person: Mechanism, name: str, load: Inertia) -> Mechanism:
