@@ -14,19 +14,29 @@ from math import sqrt
 from typing import Any
 
 
-def pull_motion(slopes, weights, duration, local, factor, A):
-    """Add slopes (m, 3, k, n) by (q, qd, qdd), carried back to control points, to A."""
-    m, k, n, width = slopes.shape[0], slopes.shape[2], slopes.shape[3], weights.shape[2]
+def pull_motion(slopes, weights, duration, leads, run, factor, A):
+    """Add slopes (3, m, k, N) by (q, qd, qdd), carried back to control points, to A.
+
+    Of control point b at a sample of run r, ``leads[r, b, t]`` are the first of some coordinates, the one
+    after the last, the column of A that the first leads to, and where it is among the N; the others come one
+    after another in all of these. Empty ones are at the end. ``run`` (m,) is each r.
+    """
+    m, k, width = slopes.shape[1], slopes.shape[2], weights.shape[2]
     one = 1.0 / duration
     for j in range(m):
+        r = run[j]
         for i in range(k):
             for b in range(width):
                 x, v, a = weights[j, 0, b], one * weights[j, 1, b], one * one * weights[j, 2, b]
-                for h in range(n):
-                    place = local[j, b, h]
-                    if place >= 0:
-                        change = x * slopes[j, 0, i, h] + v * slopes[j, 1, i, h] + a * slopes[j, 2, i, h]
-                        A[j, i, place] += factor[j, b, h] * change
+                for t in range(leads.shape[2]):
+                    h, count = leads[r, b, t, 0], leads[r, b, t, 1] - leads[r, b, t, 0]
+                    if count <= 0:
+                        break
+                    to, at = leads[r, b, t, 2], leads[r, b, t, 3]
+                    for c in range(count):
+                        change = x * slopes[0, j, i, at + c] + v * slopes[1, j, i, at + c]
+                        change += a * slopes[2, j, i, at + c]
+                        A[j, i, to + c] += factor[j, b, h + c] * change
 
 
 def pull_curve(slopes, weights, local, factor, A):
@@ -178,10 +188,10 @@ def scatter_mixed(mixed, weights, duration, place, factor, curve_weights, curve_
                                     H[p, p] += 2.0 * y
 
 
-# a digit: numbers with so many axes; i, I, T: integers with 1, 2, 3 axes that are only read; f, n: a number;
-# r: numbers with 4 axes, s: with 3, w: with 2, in any order, that are only read
+# a digit: numbers with so many axes; i, I, T, F: integers with 1 to 4 axes, only read; f, n: a number;
+# s: numbers with 3 axes, w: with 2, in any order, that are only read
 SIGNATURES: dict[Callable[..., Any], str] = {
-    pull_motion: "r3fT33",
+    pull_motion: "43fFi33",
     pull_curve: "sWT33",
     transposed: "3Ii211",
     chained_rows: "3nn222",
@@ -199,8 +209,8 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     kinds: dict[str, Any] = {str(k): array_type(FLOAT, k) for k in range(1, 5)}
     kinds |= {"f": FLOAT, "n": INTEGER}
-    read = {"w": (FLOAT, 2, "A"), "W": (FLOAT, 2, "C"), "s": (FLOAT, 3, "A"), "r": (FLOAT, 4, "A")}
-    read |= {key: (INTEGER, k, "C") for key, k in (("i", 1), ("I", 2), ("T", 3))}
+    read = {"w": (FLOAT, 2, "A"), "W": (FLOAT, 2, "C"), "s": (FLOAT, 3, "A")}
+    read |= {key: (INTEGER, k, "C") for key, k in (("i", 1), ("I", 2), ("T", 3), ("F", 4))}
     kinds |= {key: array_type(*kind, readonly=True) for key, kind in read.items()}
     signature = [kinds[letter] for letter in SIGNATURES[function]]
     return compiled_function(function, signature, f"blocks-{function.__name__}")

@@ -90,16 +90,38 @@ class Evaluation:
         return self._every_frame.part(self.dynamic, self.mechanics.every)
 
     @cached_property
-    def torque(self) -> tuple[Array, Array]:
-        """Torques (m, n_dof) and their derivatives (m, 3, n_dof, n)."""
+    def derived_torques(self) -> tuple[Array, Array]:
+        """Torques (m, n_dof) and their derivatives by all coordinates, (3, m, n_dof, n_dof).
+
+        The second without what loads add that change with the motion by themselves.
+        """
         tau, slopes = self.mechanics.slopes(self.motion.part(self.dynamic), self.pushes)
-        acting = self.mechanics.acting
-        if any(MOTION in load.reads for load in acting):
-            slopes = np.array(slopes)
-        for load in acting:
+        for load in self.mechanics.acting:
             load.add_torques(self.everywhere, tau)
-            load.add_motion_slopes(self.everywhere, slopes)
         return tau, slopes
+
+    @cached_property
+    def torque(self) -> tuple[Array, Array]:
+        """Torques (m, n_dof) and their derivatives by what moves, (m, 3, n_dof, n)."""
+        tau, slopes = self.derived_torques
+        found = self.mechanics.of_moving(slopes)
+        if self._loads_move:
+            found = np.array(found)
+            for load in self.mechanics.acting:
+                load.add_motion_slopes(self.everywhere, found)
+        return tau, found
+
+    @property
+    def _loads_move(self) -> bool:
+        """Whether loads change with the motion by themselves."""
+        return any(MOTION in load.reads for load in self.mechanics.acting)
+
+    @property
+    def torque_slopes(self) -> tuple[Array, bool]:
+        """All derivatives of torques (3, m, n_dof, N), and whether N are all coordinates or what moves."""
+        if self._loads_move:
+            return np.ascontiguousarray(self.torque[1].swapaxes(0, 1)), False
+        return self.derived_torques[1], True
 
     @cached_property
     def torque_curves(self) -> dict[str, Array]:
@@ -119,13 +141,13 @@ class Evaluation:
     @property
     def has_torque_slopes(self) -> bool:
         """Whether they were asked for."""
-        return "torque" in self.__dict__
+        return "derived_torques" in self.__dict__
 
     @cached_property
     def tau(self) -> Array:
         """Torques alone, (m, n_dof)."""
         if self.has_torque_slopes:
-            return self.torque[0]
+            return self.derived_torques[0]
         tau = self.mechanics.torques(self.motion.part(self.dynamic), self.pushes)
         for load in self.mechanics.acting:
             load.add_torques(self.everywhere, tau)

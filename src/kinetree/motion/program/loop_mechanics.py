@@ -71,18 +71,24 @@ class LoopMechanics(Mechanics):
 
     @override
     def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
-        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n)."""
+        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (3, m, n_dof, n)."""
         tau_tree, slopes = super().slopes(motion, pushes)
         known = self._solved(motion, tau_tree)
-        right, _, by_multipliers = self._solution_slopes(known, slopes)
-        return self._left(known), right - np.swapaxes(known.J, 1, 2)[:, None] @ by_multipliers
+        right, _, by_multipliers = self._solution_slopes(known, super().of_moving(slopes))
+        found = right - np.swapaxes(known.J, 1, 2)[:, None] @ by_multipliers
+        return self._left(known), found.swapaxes(0, 1)
+
+    @override
+    def of_moving(self, slopes: Array) -> Array:
+        """The same with samples first: they are by what moves already."""
+        return slopes.swapaxes(0, 1)
 
     @override
     def bend(self, motion: ProfileMotion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . torques by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
         tau_tree, slopes = super().slopes(motion, pushes)
         known, closure = self._solved(motion, tau_tree), self.closure
-        _, by_y, by_multipliers = self._solution_slopes(known, slopes)
+        _, by_y, by_multipliers = self._solution_slopes(known, super().of_moving(slopes))
         right = np.zeros((len(weight), known.inverse.shape[1]))
         right[:, len(closure.own) :] = -(known.J @ weight[..., None])[..., 0]
         adjoint = (known.inverse @ right[..., None])[..., 0]

@@ -80,24 +80,27 @@ class Mechanics:
         return tau
 
     def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
-        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n).
+        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of all coordinates, (3, m, n_dof, n_dof).
 
         Forces of the ``pushes`` count as given.
         """
         m, n = motion.q.shape
         if self.coupled:
             d = inverse_dynamics_derivatives(self.mechanism, *motion[:3], (*self.loads, *pushes) or None)
-            tau, found = d.tau, np.stack([d.dtau_dq, d.dtau_dqd, d.dtau_dqdd], axis=1)
-        else:
-            tau = np.empty((m, n))
-            full = self._repeated(RNEA_GRADIENT, m).arrays(motion[:3], [tau])
-            if self.loads or pushes:
-                inputs = self._load_inputs(motion.q, pushes)
-                self._add_loads(motion, tau, inputs)
-                full[0] += self._repeated(LOAD_GRADIENT, m).arrays(inputs)[0]
-            check_finite([tau])
-            found = full.reshape(3, m, n, n).swapaxes(0, 1)
-        return tau, found if self.all_moving else found[..., self.moving]
+            return d.tau, np.stack([d.dtau_dq, d.dtau_dqd, d.dtau_dqdd])
+        tau = np.empty((m, n))
+        full = self._repeated(RNEA_GRADIENT, m).arrays(motion[:3], [tau])
+        if self.loads or pushes:
+            inputs = self._load_inputs(motion.q, pushes)
+            self._add_loads(motion, tau, inputs)
+            full[0] += self._repeated(LOAD_GRADIENT, m).arrays(inputs)[0]
+        check_finite([tau])
+        return tau, full.reshape(3, m, n, n)
+
+    def of_moving(self, slopes: Array) -> Array:
+        """Derivatives by all coordinates (3, m, n_dof, n_dof) as those by what moves, (m, 3, n_dof, n)."""
+        found = slopes.swapaxes(0, 1)
+        return found if self.all_moving else found[..., self.moving]
 
     def bend(self, motion: ProfileMotion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . tau by (q, qd, qdd) to ``half``; weight (m, n_dof)."""

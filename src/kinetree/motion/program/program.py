@@ -277,7 +277,7 @@ class Program(NonlinearProgram):
     def expect_derivatives(self, z: Array) -> None:
         """Torques come with their derivatives if those of the last motion were asked for."""
         if self._evaluation is not None and self._evaluation.has_torque_slopes:
-            self.evaluation(z).torque  # noqa: B018
+            self.evaluation(z).derived_torques  # noqa: B018
 
     @override
     def objective(self, z: Array) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
+from scipy.linalg import blas
 
 from kinetree.algebra.arrays import Array
 from kinetree.algebra.bspline import Integers
@@ -59,15 +60,21 @@ class TorqueMap:
             self.columns[run] = padded
             for local, x in zip(self.local, place, strict=True):
                 local[run] = np.where(x[run] >= 0, np.searchsorted(found, x[run]), -1)
+        self.run_of_sample = np.repeat(np.arange(len(self.runs)), np.diff(ends))
+        self._starts, self._leads = ends[:-1], dict[bool, Integers]()
         self.factors = [np.ascontiguousarray(x) for x in factors]
         self.weights = instants.grid.weights[:count]
         self.curve_weights = [np.ascontiguousarray(instants.curves[name].weights[:count]) for name in curves]
 
     def rows(self, at: Evaluation) -> Array:
         """A = dtau/dz, (count, forces, l)."""
-        slopes = at.torque[1]
+        slopes, whole = at.torque_slopes
+        if whole not in self._leads:
+            source = at.mechanics.moving if whole else np.arange(slopes.shape[3])
+            self._leads[whole] = _leads(self.local[0][self._starts], source)
         A = np.zeros((self.count, slopes.shape[2], self.columns.shape[1]))
-        compiled(pull_motion)(slopes, self.weights, at.motion.duration, self.local[0], self.factors[0], A)
+        leads = self._leads[whole], self.run_of_sample, self.factors[0]
+        compiled(pull_motion)(slopes, self.weights, at.motion.duration, *leads, A)
         by_curve = at.torque_curves
         parts = zip(self.curve_names, self.curve_weights, self.local[1:], self.factors[1:], strict=True)
         for name, weights, local, factor in parts:
@@ -110,8 +117,7 @@ class TorqueMap:
                 scaled = np.sqrt(w[run])[:, :, None] * C[run]
                 np.matmul(scaled, A[run][:, rows], out=X[used : used + count].reshape(size, -1, length))
                 used += count
-            square = np.matmul(X[:used].T, X[:used], out=S.reshape(length, length))
-            compiled(add_square)(square, columns, own, H.T)
+            compiled(add_square)(_square(X[:used], S), columns, own, H.T)
         for link in form.between:
             link.add(A, form.scale, room, H)
 
@@ -120,6 +126,28 @@ class TorqueMap:
         if self._kept is None or self._kept[0].size < rows * length or self._kept[1].size < length**2:
             self._kept = np.empty(rows * length), np.empty(length**2)
         return self._kept
+
+
+def _square(X: Array, S: Array) -> Array:
+    """The upper triangle of X^T X, (l, l), in the memory of S (l l,)."""
+    length = X.shape[1]
+    out = S.reshape(length, length).T
+    square: Array = blas.dsyrk(1.0, X.T, beta=0.0, c=out, lower=1, overwrite_c=1).T
+    return square
+
+
+def _leads(local: Integers, source: Integers) -> Integers:
+    """What `pull_motion` asks for, (runs, w, k, 4), of columns local (runs, w, n) and places in slopes."""
+    before, last = np.roll(local, 1, axis=-1), np.roll(source, 1)
+    before[..., 0] = -1
+    begins = (local >= 0) & ((before < 0) | (local != before + 1) | (source != last + 1))
+    number = np.cumsum(begins, axis=-1) - 1
+    found = np.zeros((*local.shape[:2], max(1, int(begins.sum(axis=-1).max())), 4), dtype=np.int64)
+    for r, b, h in np.argwhere(begins).tolist():
+        k = number[r, b, h]
+        count = int(((number[r, b] == k) & (local[r, b] >= 0)).sum())
+        found[r, b, k] = h, h + count, local[r, b, h], source[h]
+    return found
 
 
 def stretches(columns: Integers) -> Integers:
@@ -159,5 +187,4 @@ class Link:
         X[:] = 0.0
         root = np.sqrt(scale) * self.root
         compiled(linked_rows)(A, self.here, self.there, self.after, self.sign, root, self.near, self.far, X)
-        square = np.matmul(X.T, X, out=S.reshape(length, length))
-        compiled(add_square)(square, self.columns, self.stretches, H.T)
+        compiled(add_square)(_square(X, S), self.columns, self.stretches, H.T)
