@@ -16,7 +16,6 @@ import numpy as np
 from kinetree.errors import FileError, InputError, KinetreeError, listed
 from kinetree.formats.files import PathLike, check_is_file, check_writable, checked_path, write_bytes
 from kinetree.formats.mesh_home import mesh_record, with_mesh_record
-from kinetree.formats.toml_file import mechanism_from_toml
 from kinetree.formats.toml_writer import toml_text
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.build import check_required
@@ -235,6 +234,10 @@ def _meshes(file: Any) -> Any:
 
 
 def _mechanism(place: Path, text: str) -> Mechanism:
+    from kinetree.formats.toml_file import (
+        mechanism_from_toml,
+    )  # slow to load; writers need none
+
     try:
         return mechanism_from_toml(text, source=f"{place}, its mechanism")
     except KinetreeError as error:

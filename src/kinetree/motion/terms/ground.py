@@ -257,7 +257,8 @@ class GroundPush(Acting):
     def _resultant_slopes(self, at: At) -> Array:
         """dF by (q, qd, qdd) of what moves, (m, 3, 6, n)."""
         evaluation = at.evaluation
-        _, slopes = evaluation.mechanics.slopes(evaluation.motion.part(at.part))
+        mechanics = evaluation.mechanics
+        slopes = mechanics.of_moving(mechanics.slopes(evaluation.motion.part(at.part))[1])
         return np.array(slopes[:, :, self.rows])
 
     @override
