@@ -95,7 +95,7 @@ class Evaluation:
 
         The second without what loads add that change with the motion by themselves.
         """
-        tau, slopes = self.mechanics.slopes(self.motion.part(self.dynamic), self.pushes)
+        tau, slopes = self.mechanics.all_slopes(self.motion.part(self.dynamic), self.pushes)
         for load in self.mechanics.acting:
             load.add_torques(self.everywhere, tau)
         return tau, slopes

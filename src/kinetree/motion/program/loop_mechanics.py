@@ -70,9 +70,9 @@ class LoopMechanics(Mechanics):
         return self._left(self._solved(motion, super().torques(motion, pushes)))
 
     @override
-    def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
+    def all_slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (3, m, n_dof, n)."""
-        tau_tree, slopes = super().slopes(motion, pushes)
+        tau_tree, slopes = super().all_slopes(motion, pushes)
         known = self._solved(motion, tau_tree)
         right, _, by_multipliers = self._solution_slopes(known, super().of_moving(slopes))
         found = right - np.swapaxes(known.J, 1, 2)[:, None] @ by_multipliers
@@ -86,7 +86,7 @@ class LoopMechanics(Mechanics):
     @override
     def bend(self, motion: ProfileMotion, weight: Array, half: Array, pushes: Pushes = ()) -> None:
         """Add the half Hessian of weight . torques by (q, qd, qdd) to ``half``; weight (m, n_dof)."""
-        tau_tree, slopes = super().slopes(motion, pushes)
+        tau_tree, slopes = super().all_slopes(motion, pushes)
         known, closure = self._solved(motion, tau_tree), self.closure
         _, by_y, by_multipliers = self._solution_slopes(known, super().of_moving(slopes))
         right = np.zeros((len(weight), known.inverse.shape[1]))

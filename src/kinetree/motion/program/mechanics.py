@@ -80,6 +80,11 @@ class Mechanics:
         return tau
 
     def slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
+        """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of what moves, (m, 3, n_dof, n)."""
+        tau, found = self.all_slopes(motion, pushes)
+        return tau, self.of_moving(found)
+
+    def all_slopes(self, motion: ProfileMotion, pushes: Pushes = ()) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives by (q, qd, qdd) of all coordinates, (3, m, n_dof, n_dof).
 
         Forces of the ``pushes`` count as given.

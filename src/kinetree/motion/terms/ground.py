@@ -257,8 +257,7 @@ class GroundPush(Acting):
     def _resultant_slopes(self, at: At) -> Array:
         """dF by (q, qd, qdd) of what moves, (m, 3, 6, n)."""
         evaluation = at.evaluation
-        mechanics = evaluation.mechanics
-        slopes = mechanics.of_moving(mechanics.slopes(evaluation.motion.part(at.part))[1])
+        _, slopes = evaluation.mechanics.slopes(evaluation.motion.part(at.part))
         return np.array(slopes[:, :, self.rows])
 
     @override
