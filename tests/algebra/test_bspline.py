@@ -45,7 +45,7 @@ def test_partition_of_unity_and_linear_precision(basis, rng):
 
 
 def test_uniform_cubic_has_the_documents_functions():
-    """001, section 5: between the knots, the four uniform cubic blending functions."""
+    """[Xiang2009], section 5: between the knots, the four uniform cubic blending functions."""
     u = np.linspace(0, 0.999, 7)
     first, values = BSplineBasis.uniform(10, clamped=False).local((3 + u) / 10)
     blend = np.stack([(1 - u) ** 3, 3 * u**3 - 6 * u**2 + 4, -3 * u**3 + 3 * u**2 + 3 * u + 1, u**3], 1) / 6

@@ -1,4 +1,4 @@
-"""Rotations and Euler sequences against SciPy, tables of 004 and differences."""
+"""Rotations and Euler sequences against SciPy, tables of [Shah2013] and differences."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_euler_rotation_is_intrinsic(sequence, rng):
 
 @pytest.mark.parametrize("case", read("eaj.json")["cases"], ids=lambda case: case["seq"])
 def test_rotations_of_the_tables(case):
-    """004, Tables 3.1 and 3.8."""
+    """[Shah2013], Tables 3.1 and 3.8."""
     R = np.eye(3)
     for letter, angle in zip(case["seq"], case["theta"], strict=True):
         R = R @ rotation_about(letter, angle)

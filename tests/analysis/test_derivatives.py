@@ -188,7 +188,7 @@ def test_reference_trees(tree):
 
 @pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_reference_chains(case):
-    """000, chapter 3: torques, joint forces and moments of loaded chains of hinges and sliders."""
+    """[Barman2020], chapter 3: torques, joint forces and moments of loaded chains of hinges and sliders."""
     links, gravity = case["links"], case["gravity"]
     errors = torque_errors(chain(links, gravity), case, distal_load(links, case))
     errors |= distal_reaction_errors(links, gravity, case)
@@ -197,7 +197,7 @@ def test_reference_chains(case):
 
 
 def test_reference_two_link_arms():
-    """001, eqs. 52-65, and 000, section 4.2."""
+    """[Xiang2009], eqs. 52-65, and [Barman2020], section 4.2."""
     for case in read("twolink_rr.json")["cases"]:
         links, gravity = two_link_rr(case["params"])
         load = kt.Wrench("link2", (0, -case["params"]["f"], 0), point=(case["params"]["L2"], 0, 0))

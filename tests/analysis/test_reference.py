@@ -61,13 +61,13 @@ def test_floating_base(name):
 
 @pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_dh_chain(case):
-    """Joint torques, forces and moments of 000, chapter 2, under a load."""
+    """Joint torques, forces and moments of [Barman2020], chapter 2, under a load."""
     assert "external" in case
     assert_small(distal_errors(case["links"], case["gravity"], case), {"tau", "F", "N"})
 
 
 def test_two_link_arm_with_two_hinges():
-    """001, eqs. 52-65; the load f pulls the tip down."""
+    """[Xiang2009], eqs. 52-65; the load f pulls the tip down."""
     loaded = 0
     for case in read("twolink_rr.json")["cases"]:
         links, gravity = two_link_rr(case["params"])
@@ -84,7 +84,7 @@ def test_two_link_arm_with_two_hinges():
 
 
 def test_two_link_arm_with_slider():
-    """000, section 4.2."""
+    """[Barman2020], section 4.2."""
     for case in read("twolink_pr.json")["cases"]:
         links = two_link_pr(case["params"])
         assert_small(distal_errors(links, case["gravity"], case), {"tau", "F", "N", "dtau_dqdd"})
@@ -98,7 +98,7 @@ def point_mass_arm(mass, length, g):
 
 
 def test_two_link_arm_of_point_masses():
-    """003, section 6.1: torques, the inertial coefficients D_ij and the weights D_i."""
+    """[NCTU], section 6.1: torques, the inertial coefficients D_ij and the weights D_i."""
     for case in read("slides_twolink.json")["cases"]:
         arm, D = point_mass_arm(case["m"], case["l"], case["g"]), case["D"]
         q = case["q"]
@@ -110,7 +110,7 @@ def test_two_link_arm_of_point_masses():
 
 
 def test_effective_inertias_of_the_point_mass_arm():
-    """003: inertia felt at joint 1 with joint 2 locked (D11) and free (D11 - D12^2 / D22)."""
+    """[NCTU]: inertia felt at joint 1 with joint 2 locked (D11) and free (D11 - D12^2 / D22)."""
     arm = point_mass_arm((1, 1), (1, 1), 9.81)
     for row in read("slides_twolink.json")["table_document"]:
         M = kt.mass_matrix(arm, [0.4, np.deg2rad(row["theta2_deg"])])
@@ -120,7 +120,8 @@ def test_effective_inertias_of_the_point_mass_arm():
 
 
 def test_mass_matrices_of_bent_links():
-    """002, eq. 17 corrected: 6 x 6 mass matrices of the links about their joints, in frame i (order v, w)."""
+    """[Mohan2007], eq. 17 corrected: 6 x 6 mass matrices of the links about their joints, in frame i
+    (order v, w)."""
     file = read("puma_slender.json")
     for record, body in zip(file["link_mass_matrices"], file["model"]["bodies"], strict=True):
         dh = body["dh"]

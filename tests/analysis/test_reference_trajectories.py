@@ -98,7 +98,8 @@ def test_energies_along_free_motion(model, record):
 
 
 def test_free_flight_keeps_momentum():
-    """Without contact only gravity acts: the momentum about the center of mass stays, 004 section 7.2."""
+    """Without contact only gravity acts: the momentum about the center of mass stays, [Shah2013] section
+    7.2."""
     for name in floating():
         file = read(f"{name}.json")
         robot, record = mechanism(file["model"]), file["free_flight"]

@@ -50,7 +50,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_documents_examples(name):
-    """004, chapter 9 and Table 10.7."""
+    """[Shah2013], chapter 9 and Table 10.7."""
     case = next(x for x in reference.read("control.json")["cases"] if x["name"] == name)
     make, law = CASES[name]
     robot = make()
@@ -76,7 +76,7 @@ def error_law(kp, kd, ki, e0, times):
 
 @pytest.mark.parametrize("ki", [0.0, 60.0])
 def test_errors_of_computed_torque_follow_a_linear_law(ki):
-    """004, eq. 9.5, with another gain for each joint: over-, under- and critically damped."""
+    """[Shah2013], eq. 9.5, with another gain for each joint: over-, under- and critically damped."""
     arm = kt.zoo.kuka_kr5()
     kp, kd = np.array([49.0, 30.0, 100.0, 64.0, 80.0, 50.0]), np.array([14.0, 20.0, 4.0, 16.0, 10.0, 9.0])
     e0 = np.array([0.1, -0.2, 0.15, 0.3, -0.1, 0.2])

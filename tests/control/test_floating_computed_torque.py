@@ -1,4 +1,4 @@
-"""Computed torque of floating bases in single states: eqs. 9.7 to 9.11 of 004."""
+"""Computed torque of floating bases in single states: eqs. 9.7 to 9.11 of [Shah2013]."""
 
 import numpy as np
 import pytest

@@ -49,7 +49,7 @@ def test_parts_of_the_torque(rng):
 
 
 def test_derivatives_are_complex_steps(rng):
-    """001, eq. 11."""
+    """[Xiang2009], eq. 11."""
     asked = Question(trees.random_tree(rng, 4, ("revolute", "prismatic", "universal"), passive=True), rng)
     tree, loads = asked.tree, asked.loads
     expected = complex_step_slopes(lambda *x: closed_form.inverse_dynamics(tree, *x, loads), asked.axes)
@@ -94,12 +94,12 @@ def test_two_link_arm_with_slider():
 
 
 def point_masses(mass, length, g):
-    """The arm of 003."""
+    """The arm of [NCTU]."""
     return kt.zoo.two_link_point_masses(mass, length, (0, -g, 0))
 
 
 def test_coefficients_of_the_slides():
-    """003: effective, coupling, centripetal, Coriolis and gravity coefficients; D_ikm counts from 1."""
+    """[NCTU]: effective, coupling, centripetal, Coriolis and gravity coefficients; D_ikm counts from 1."""
     for case in read("slides_twolink.json")["cases"]:
         arm = point_masses(case["m"], case["l"], case["g"])
         M = closed_form.mass_matrix(arm.tree, case["q"])
@@ -115,7 +115,8 @@ def test_coefficients_of_the_slides():
 
 
 def test_table_of_effective_inertias():
-    """003: D11, D21, D22 for theta2 = 0, 90, 180, 270 degrees, and inertias with joint 2 locked and free."""
+    """[NCTU]: D11, D21, D22 for theta2 = 0, 90, 180, 270 degrees, and inertias with joint 2 locked and
+    free."""
     rows = read("slides_twolink.json")["table_document"]
     assert [row["theta2_deg"] for row in rows] == [0, 90, 180, 270]
     slides = two_link.TwoLinkArm(m1=1, m2=1, L1=1, L2=1, l1=1, l2=1, I1=0, I2=0)
@@ -141,7 +142,7 @@ def two_link_cases(rng):
 
 
 def test_two_link_arm_agrees_with_kernels_and_both_lagrangians(rng):
-    """001, eqs. 52-65 and 69-82."""
+    """[Xiang2009], eqs. 52-65 and 69-82."""
     for arm, *state in two_link_cases(rng):
         links, gravity = two_link_rr(arm._asdict())
         mechanism = distal_chain(links, gravity)
@@ -186,7 +187,7 @@ def counts(n):
 
 
 def test_operations_grow_with_the_fourth_power():
-    """001, section 4.4; M alone with the third."""
+    """[Xiang2009], section 4.4; M alone with the third."""
     table = [counts(n) for n in range(3, 9)]
     assert set(table[0]) == {"mass matrix", "velocity terms", "gravity", "sum"}
     orders = {"mass matrix": 3, "velocity terms": 4, "gravity": 2, "sum": 2}

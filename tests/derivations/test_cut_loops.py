@@ -1,4 +1,4 @@
-"""Formulations of the documents with closed loops: 004, eqs. 8.1-8.7, and 001, eq. 38."""
+"""Formulations of the documents with closed loops: [Shah2013], eqs. 8.1-8.7, and [Xiang2009], eq. 38."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,8 @@ def test_torques_and_accelerations_are_those_of_independent_solutions(variant, f
 
 @every_mechanism
 def test_sensitivities_of_the_lagrangian_with_cut_loops(variant):
-    """001, eqs. 21-35 and 38: total derivatives of the drives' torques and of what the cut ends do."""
+    """[Xiang2009], eqs. 21-35 and 38: total derivatives of the drives' torques and of what the cut ends
+    do."""
     mechanism = closed(variant)
     at = fitting_state(mechanism, 1, seed=2)
     found = kt.inverse_dynamics_derivatives(mechanism, at.q, at.qd, at.qdd, formulation="lagrangian")

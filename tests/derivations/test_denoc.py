@@ -1,4 +1,4 @@
-"""DeNOC recursions of 004, chapters 6 and 7: against the kernels and reference data; bad input."""
+"""DeNOC recursions of [Shah2013], chapters 6 and 7: against the kernels and reference data; bad input."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The DeNOC matrices of 004, chapters 4 and 5: sizes, products, factors, sparsity, names, pictures."""
+"""The DeNOC matrices of [Shah2013], chapters 4 and 5: sizes, products, factors, sparsity, names, pictures."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from support.comparison import upper_pivots
 from support.reference import mechanism as reference_mechanism
 from support.reference import read
 
-PRINTED = {  # sizes in 004, sections 4.4 and 5.5; the numbers of modules with their parents
+PRINTED = {  # sizes in [Shah2013], sections 4.4 and 5.5; the numbers of modules with their parents
     "gripper": ((24, 24), (24, 4), {1: None, 2: 1, 3: 1}),
     "planar_biped": ((42, 42), (42, 12), {0: None, 1: 0, 2: 0}),
     "spatial_biped": ((78, 78), (78, 18), {0: None, 1: 0, 2: 0}),
@@ -55,7 +55,7 @@ def test_printed_sizes_and_modules(name, rng):
 
 
 def test_propagation_matrices(rng):
-    """A_ij A_jk = A_ik, A_ii = 1, A_ij^-1 = A_ji (4.5; 002, eq. 6 corrected)."""
+    """A_ij A_jk = A_ik, A_ii = 1, A_ij^-1 = A_ji (4.5; [Mohan2007], eq. 6 corrected)."""
     d = at_random(kt.zoo.kuka_kr5(), rng)
     assert_close(d.A(4, 2) @ d.A(2, 1), d.A(4, 1), 1e-14)
     assert_close(d.A(3, 3), np.eye(6), 1e-15)

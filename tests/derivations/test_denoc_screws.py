@@ -1,4 +1,5 @@
-"""Planar screws of the DeNOC recursions: the formulas of 004, appendix A, and where they are misprinted."""
+"""Planar screws of the DeNOC recursions: the formulas of [Shah2013], appendix A, and where they are
+misprinted."""
 
 import numpy as np
 import pytest

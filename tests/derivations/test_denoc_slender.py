@@ -1,4 +1,5 @@
-"""DeNOC for bent slender links (002): against kernels, reference data, the general DeNOC, and misprints."""
+"""DeNOC for bent slender links ([Mohan2007]): against kernels, reference data, the general DeNOC, and
+misprints."""
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_puma_reference_states(state):
 
 
 def test_puma_follows_the_torques_of_its_trajectory():
-    """002, eq. 38 and Fig. 4: all joints move by pi in 10 s."""
+    """[Mohan2007], eq. 38 and Fig. 4: all joints move by pi in 10 s."""
     for case in read("puma_slender.json")["inverse_dynamics"]:
         arm = SlenderArm.puma(GRAVITY[case["gravity"]])
         for k, tau in enumerate(case["tau"]):
@@ -139,7 +140,7 @@ def test_link_mass_matrices_of_puma():
 
 
 def test_the_force_of_psi_has_three_components(rng):
-    """Steps 8 and 13 of 002 leave out the one along the axis: it vanishes for a single rod only."""
+    """Steps 8 and 13 of [Mohan2007] leave out the one along the axis: it vanishes for a single rod only."""
     robot = random_arm(rng, 4).mechanism()
     d = denoc_matrices(robot, rng.uniform(-3, 3, 4), "axes")
     along = [d.Psi(i + 1)[3:, 0] @ d.p(i)[:3] for i in range(4)]

@@ -21,7 +21,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "formulations" / "closed_form.md"
 
 # ---- formulas ------------------------------------------------------------------------------------------
 def textbook_arm():
-    """001, eqs. 52, 53, 58, 59, 64, 65 without load, in the symbols of the mechanism."""
+    """[Xiang2009], eqs. 52, 53, 58, 59, 64, 65 without load, in the symbols of the mechanism."""
     names = "m_1 m_2 c_1x c_2x p_2x I_1zz I_2zz g q1 q2 qd1 qd2"
     m1, m2, l1, l2, L1, I1, I2, g, q1, q2, v1, v2 = sympy.symbols(names, real=True)
     c1, c2, s2, c12 = sympy.cos(q1), sympy.cos(q2), sympy.sin(q2), sympy.cos(q1 + q2)
@@ -53,7 +53,7 @@ def test_two_link_arm_is_written_as_in_the_textbook():
 
 
 def test_two_link_arm_of_point_masses_is_written_as_on_the_slides():
-    """003: with the lengths as centers of mass; massless rods have no I."""
+    """[NCTU]: with the lengths as centers of mass; massless rods have no I."""
     arm = kt.zoo.two_link_point_masses((2, 3), (0.5, 0.75))
     found = entries(equations_of_motion(arm, "symbols"))
     zero = dict.fromkeys(sympy.symbols("I_1zz I_2zz", real=True), 0)
@@ -62,7 +62,7 @@ def test_two_link_arm_of_point_masses_is_written_as_on_the_slides():
 
 
 def test_two_link_arm_with_numbers():
-    """001, Table 1 (lifting, section 6.4): exact decimals."""
+    """[Xiang2009], Table 1 (lifting, section 6.4): exact decimals."""
     found = entries(equations_of_motion(kt.zoo.two_link(gravity=(0, -9.8062, 0))))
     shown = {key: sympy.sstr(x, full_prec=False) for key, x in found.items()}
     assert shown == {

@@ -85,7 +85,8 @@ def test_link_matrices_and_their_derivatives(rng):
 
 
 def test_points_move_as_the_matrices_say(rng):
-    """001, eq. 15: A r, B r and C r are position, velocity and acceleration of a point of the link."""
+    """[Xiang2009], eq. 15: A r, B r and C r are position, velocity and acceleration of a point of the
+    link."""
     asked = Question(kt.zoo.random_tree(4, 8), rng)
     tree, mechanism = asked.tree, asked.mechanism
     _, A, B, C = forward_kinematics(tree, *asked.axes)
@@ -100,7 +101,8 @@ def test_points_move_as_the_matrices_say(rng):
 
 
 def test_pseudo_inertia_of_a_box():
-    """Its corner is the integral of x^2 dm, m a^2 / 12 + m x^2: no moment of inertia (001, eq. 47)."""
+    """Its corner is the integral of x^2 dm, m a^2 / 12 + m x^2: no moment of inertia ([Xiang2009], eq.
+    47)."""
     robot = kt.Builder("box")
     robot.world.revolute("hinge").body("box", kt.Inertia.box(2.0, (0.3, 0.6, 0.9), (1.0, 2.0, 3.0)))
     (J,) = pseudo_inertias(robot.build().tree)
@@ -124,7 +126,7 @@ def stepped(request, rng):
 
 
 def test_torque_sensitivities_are_complex_steps(stepped):
-    """001, eqs. 33-35, with several loads."""
+    """[Xiang2009], eqs. 33-35, with several loads."""
     tree, loads = stepped.tree, stepped.loads
     expected = complex_step_slopes(lambda *x: lagrangian.inverse_dynamics(tree, *x, loads), stepped.axes)
     _, *found = lagrangian.inverse_dynamics_derivatives(tree, *stepped.axes, loads)
@@ -133,7 +135,7 @@ def test_torque_sensitivities_are_complex_steps(stepped):
 
 
 def test_kinematic_sensitivities_are_complex_steps(stepped):
-    """001, eqs. 21-26: dA, dB, dC by q, qd and qdd; zero where the axis is not on the path."""
+    """[Xiang2009], eqs. 21-26: dA, dB, dC by q, qd and qdd; zero where the axis is not on the path."""
     tree, x = stepped.tree, stepped.axes
     motion = forward_kinematics(tree, *x)
     moves = forward_sensitivities(tree, motion, x[1], x[2])
@@ -163,7 +165,7 @@ def test_mass_matrix_is_the_slope_of_torques(stepped):
 # ---- reference data ------------------------------------------------------------------------------------
 @pytest.mark.parametrize("case", read("chain_sensitivity.json")["cases"], ids=lambda case: case["types"])
 def test_distal_chains_with_a_load(case):
-    """Sensitivities of the chains of 000 and 001, force and moment on one link."""
+    """Sensitivities of the chains of [Barman2020] and [Xiang2009], force and moment on one link."""
     load = distal_load(case["links"], case)
     assert max(reference_errors(lagrangian, case["links"], case["gravity"], case, load)) < 1e-9
 

@@ -1,4 +1,5 @@
-"""Newton-Euler recursion of 000: against the kernels, complex steps, reference data and mechanics."""
+"""Newton-Euler recursion of [Barman2020]: against the kernels, complex steps, reference data and
+mechanics."""
 
 import numpy as np
 import pytest
@@ -158,7 +159,7 @@ def test_derivatives_by_a_load_are_complex_steps_too(rng):
 
 # ---- reference data in distal DH frames -----------------------------------------------------------------
 def in_distal_frames(links, q, reaction, slopes):
-    """F, N (n, 3) and, for each kind, dF, dN [j, i] in frame j of 000, moments about O_(j-1)."""
+    """F, N (n, 3) and, for each kind, dF, dN [j, i] in frame j of [Barman2020], moments about O_(j-1)."""
     q, e_z = np.asarray(q), np.array([0.0, 0.0, 1.0])
     force, moment = reaction[:, :3], reaction[:, 3:]
     dforce, dmoment = ([np.swapaxes(x[:, part], 1, 2) for x in slopes] for part in (slice(0, 3), slice(3, 6)))
@@ -200,7 +201,7 @@ def test_chain_of_the_reference(case):
 
 
 def test_two_link_arms_of_the_reference():
-    """000, sections 4.1 and 4.2."""
+    """[Barman2020], sections 4.1 and 4.2."""
     for case in read("twolink_rr.json")["cases"]:
         links, gravity = two_link_rr(case["params"])
         tip = {"link": 2, "moment_world": (0, 0, 0), "point_in_dh_frame": (0, 0, 0)}

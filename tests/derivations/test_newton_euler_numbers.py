@@ -1,4 +1,4 @@
-"""Newton-Euler recursion of 000 on symbols and on counting numbers."""
+"""Newton-Euler recursion of [Barman2020] on symbols and on counting numbers."""
 
 import numpy as np
 import sympy
@@ -13,7 +13,7 @@ from support.equal_links import ball_and_hinges, chain, star
 
 
 def test_symbols_give_the_formula_of_the_slides():
-    """003, section 6.1: the two-link arm of point masses, corrected."""
+    """[NCTU], section 6.1: the two-link arm of point masses, corrected."""
     q, qd, qdd = (np.array(sympy.symbols(f"{x}1 {x}2"), object) for x in ("q", "qd", "qdd"))
     arm = kt.zoo.two_link_point_masses(mass=(2, 3), length=(0.5, 0.75), gravity=(0, -9.75, 0))
     tau = ne.inverse_dynamics(arm.tree, q, qd, qdd)

@@ -1,4 +1,4 @@
-"""Operation counts of the DeNOC algorithms beside those that 002 and 004 print."""
+"""Operation counts of the DeNOC algorithms beside those that [Mohan2007] and [Shah2013] print."""
 
 from pathlib import Path
 
@@ -102,7 +102,8 @@ def test_the_tables_add_up_to_the_printed_totals():
     ],
 )
 def test_mechanisms_of_the_book(algorithm, name, operations):
-    """Totals of 004, Tables 6.11, 6.12, 7.6 and 7.7 (corrected); the mechanisms themselves cost less."""
+    """Totals of [Shah2013], Tables 6.11, 6.12, 7.6 and 7.7 (corrected); the mechanisms themselves cost
+    less."""
     make, n, _ = (documents.FLOATING if algorithm in FLOATING else documents.FIXED)[name]
     assert documents.DOCUMENT[algorithm].total(*n) == Ops(*operations)
     ours = measured.total(algorithm, make())

@@ -1,4 +1,4 @@
-"""Mass matrix, forward dynamics and simulation from inverse dynamics alone (003, section 6.4)."""
+"""Mass matrix, forward dynamics and simulation from inverse dynamics alone ([NCTU], section 6.4)."""
 
 from pathlib import Path
 
@@ -131,7 +131,7 @@ def test_runge_kutta_is_of_fourth_order():
 
 
 def test_free_fall_of_the_gripper():
-    """004, section 6.2.1: the beginning of the reference's free fall."""
+    """[Shah2013], section 6.2.1: the beginning of the reference's free fall."""
     record = read("gripper.json")["free_fall"][0]
     times, q = np.array(record["t"]), np.array(record["q"])
     k = int(np.searchsorted(times, 0.25))

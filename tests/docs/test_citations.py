@@ -8,7 +8,8 @@ from support.pages import DOCS, ROOT
 
 KEYS = {"Barman2020", "Xiang2009", "Mohan2007", "NCTU", "Shah2013"}
 NUMBER = re.compile(r"(?<![\w.\\#/+-])(?<!\d )(?<!\d,)00[0-4](?![\w]|\.\d|,\d)")
-PLACES = ("docs", "src/kinetree", "notebooks", "benchmarks")
+PLACES = ("docs", "src/kinetree", "notebooks", "benchmarks", "tests")
+OWN = "tests/docs/test_citations.py"  # has them as examples
 ENDINGS = {".md", ".py", ".pyi", ".toml", ".ipynb"}
 
 
@@ -17,7 +18,7 @@ def texts():
     found = [ROOT / "README.md", ROOT / "CHANGELOG.md"]
     for place in PLACES:
         found += sorted(path for path in (ROOT / place).rglob("*") if path.suffix in ENDINGS)
-    for path in found:
+    for path in (x for x in found if x != ROOT / OWN):
         yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
 
 

@@ -81,7 +81,7 @@ def test_the_attitude_in_the_first_step_is_the_books(name):
 
 
 def test_the_force_at_touch_down_falls_to_the_books_within_a_sample():
-    """004, section 7.2.1: 100 N, in curves with a sample every 10 ms (Table 10.11)."""
+    """[Shah2013], section 7.2.1: 100 N, in curves with a sample every 10 ms (Table 10.11)."""
     result = run("planar_biped_walk", study={"duration": 1.0}, output={"samples": 1001})
     up = result.contact_force.sel(contact=["heel2", "toe2"], axis="y").sum("contact").values
     touch = next(x.time for x in result.events if x.kind == "touch_down" and x.name == "toe2")
@@ -92,7 +92,7 @@ def test_the_force_at_touch_down_falls_to_the_books_within_a_sample():
 
 
 def test_a_step_under_torques_alone_is_lost_as_in_the_book():
-    """004, Figs. 6.13, 6.14: after 0.1 s, and the energy is off by up to 0.0058 J."""
+    """[Shah2013], Figs. 6.13, 6.14: after 0.1 s, and the energy is off by up to 0.0058 J."""
     result = run("biped_forced_simulation")
     held, exact = np.abs(result.q.values - result.q_reference.values).max(axis=2)
     time = result.time.values
@@ -106,7 +106,7 @@ def test_a_step_under_torques_alone_is_lost_as_in_the_book():
     [("planar_biped", 0.36), ("spatial_biped", 0.19), ("quadruped", 0.39), ("hexapod", 0.31)],
 )
 def test_control_keeps_what_torques_alone_lose(name, follows):
-    """004, chapter 9, beside Figs. 7.7, 7.14, 7.21 and 7.28."""
+    """[Shah2013], chapter 9, beside Figs. 7.7, 7.14, 7.21 and 7.28."""
     samples = 101 if name in ("planar_biped", "quadruped") else 201
     result = run(f"{name}_laws", study={"duration": 1.0}, output={"samples": samples})
     off = np.abs(result.q.values - result.q_reference.values)[..., 6:].max(axis=2)
@@ -117,21 +117,21 @@ def test_control_keeps_what_torques_alone_lose(name, follows):
 
 
 def test_two_integrators_fall_alike():
-    """004, Fig. 6.4: a straight line."""
+    """[Shah2013], Fig. 6.4: a straight line."""
     result = run("gripper_two_ways")
     by_error, in_equal_steps = result.q.values
     assert 0.0 < np.abs(by_error - in_equal_steps).max() < 1e-7 < np.ptp(by_error)
 
 
 def test_the_inertias_of_the_slides():
-    """003, slide 10: the table for theta2 = 0, 90, 180, 270 degrees."""
+    """[NCTU], slide 10: the table for theta2 = 0, 90, 180, 270 degrees."""
     locked, free = run("two_link_joint_locked"), run("two_link_joint_free")
     assert locked.tau.values[:, 0] == pytest.approx(np.array([[5, 2], [3, 1], [1, 0], [3, 1]]), abs=1e-12)
     assert 1.0 / free.qdd.values[:, 0, 0] == pytest.approx(np.array([1.0, 2.0, 1.0, 2.0]))
 
 
 def test_the_stability_study_has_what_was_simulated():
-    """002, Figs. 5, 7 and 8: angles, accelerations and power beside the prescribed ones."""
+    """[Mohan2007], Figs. 5, 7 and 8: angles, accelerations and power beside the prescribed ones."""
     result = run("puma_stability", stability={"tolerances": [1e-6], "states": 2})
     early = result.time.values < 5.0
     assert np.allclose(
@@ -144,7 +144,7 @@ def test_the_stability_study_has_what_was_simulated():
 
 
 def test_the_search_remembers_its_iterations():
-    """001, Fig. 10: the travel time from iteration to iteration, down to the shortest."""
+    """[Xiang2009], Fig. 10: the travel time from iteration to iteration, down to the shortest."""
     result = run("two_link_minimum_time")
     history = result.objective_history
     assert history.dims == ("iteration",) and len(history) >= result.statistics["iterations"]

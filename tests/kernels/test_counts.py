@@ -62,7 +62,7 @@ def test_forward_dynamics_divides_once_per_axis():
 
 
 def test_inverse_dynamics_costs_no_more_than_the_literature():
-    """(130n - 68) M (101n - 56) A, Featherstone 1987 as listed in 004, per link of a general chain."""
+    """(130n - 68) M (101n - 56) A, Featherstone 1987 as listed in [Shah2013], per link of a general chain."""
     long, short = (counts(RNEA_UNLOADED, chain(n), [n]) for n in (20, 10))
     assert (long["multiplications"] - short["multiplications"]) / 10 <= 130
     assert (long["additions"] - short["additions"]) / 10 <= 101

@@ -15,7 +15,7 @@ def random_q(tree, rng):
 
 
 def test_factors_multiply_to_the_mass_matrix(robot, rng):
-    """002, eqs. 28-33: U is unit upper triangular and as sparse as the tree."""
+    """[Mohan2007], eqs. 28-33: U is unit upper triangular and as sparse as the tree."""
     tree, q = robot.tree, random_q(robot.tree, rng)
     packed = on_numbers(KERNELS["udu"], tree, [q])["packed M"][:, 0]
     U, D = np.eye(tree.n), np.zeros(tree.n)

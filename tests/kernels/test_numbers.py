@@ -91,7 +91,8 @@ def test_loads_of_zero_change_nothing(tree, rng):
 
 
 def test_pivots_are_those_of_the_mass_matrix(tree, rng):
-    """M = U D U^T, eliminated from the last coordinate (002, 004): det M = product of the pivots."""
+    """M = U D U^T, eliminated from the last coordinate ([Mohan2007], [Shah2013]): det M = product of the
+    pivots."""
     q, qd, tau = inputs(ABA_UNLOADED, tree, rng)
     _, pivots = run(ABA_UNLOADED, tree, [q, qd, tau], [tree.tree.n] * 2)
     M = kt.mass_matrix(tree, q)

@@ -29,7 +29,8 @@ def assert_same_formula(found, expected):
 
 
 def two_link(m, L, r, J, g):
-    """Planar arm of 001: masses, lengths, places of the centres, inertias about them; gravity along -y."""
+    """Planar arm of [Xiang2009]: masses, lengths, places of the centres, inertias about them; gravity
+    along -y."""
     arm = kt.Builder("two-link", gravity=(0, -g, 0))
     first = arm.world.revolute("j1").body("a", kt.Inertia(m[0], (r[0], 0, 0), (J[0],) * 3))
     first.revolute("j2", at=(L[0], 0, 0)).body("b", kt.Inertia(m[1], (r[1], 0, 0), (J[1],) * 3))
@@ -37,7 +38,7 @@ def two_link(m, L, r, J, g):
 
 
 def textbook_torques(m, L, r, J, g):
-    """001, eqs. 52-65 without tip load."""
+    """[Xiang2009], eqs. 52-65 without tip load."""
     (q1, q2), (qd1, qd2), (qdd1, qdd2) = Q, QD, QDD
     c1, c2, s2, c12 = sympy.cos(q1), sympy.cos(q2), sympy.sin(q2), sympy.cos(q1 + q2)
     m, L, r, J, g = (exact(sympy.Matrix([x])) for x in (m, L, r, J, [g]))
@@ -59,7 +60,7 @@ def test_two_link_arm():
 
 
 def test_two_link_arm_of_point_masses():
-    """003, section 6.1: the centres are the tips, no rotational inertia."""
+    """[NCTU], section 6.1: the centres are the tips, no rotational inertia."""
     numbers = ((2.0, 3.0), (0.5, 0.75), (0.5, 0.75), (0.0, 0.0), 9.75)
     (tau,) = run(RNEA_UNLOADED, two_link(*numbers), rows(Q, QD, QDD), [2])
     for found, expected in zip(tau, textbook_torques(*numbers), strict=True):

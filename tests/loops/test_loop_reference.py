@@ -71,7 +71,7 @@ def test_batches_are_the_states_one_by_one():
 
 
 def test_mechanisms_of_the_book():
-    """004, chapter 8: the cranks and the base joints are driven."""
+    """[Shah2013], chapter 8: the cranks and the base joints are driven."""
     mechanism = kt.zoo.four_bar()
     assert mechanism.driven.tolist() == [True, False, False]
     assert structure(mechanism).independent == ("crank_pivot",)

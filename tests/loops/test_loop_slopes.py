@@ -176,7 +176,7 @@ def test_mobility_on_moving_bases():
     [(kt.zoo.four_bar, [2, 1]), (kt.zoo.robotic_leg, [2, 2, 2, 1]), (kt.zoo.three_rrr, [4, 1, 1, 1])],
 )
 def test_subsystems_of_the_book(make, sizes):
-    """004, sections 8.3-8.5: found by matching and strong components; finer than the book's."""
+    """[Shah2013], sections 8.3-8.5: found by matching and strong components; finer than the book's."""
     mechanism = make()
     found = subsystems(mechanism)
     assert [x.unknowns for x in found] == sizes

@@ -1,4 +1,4 @@
-"""Inverse dynamics subsystem by subsystem beside all equations at once (004, chapter 8)."""
+"""Inverse dynamics subsystem by subsystem beside all equations at once ([Shah2013], chapter 8)."""
 
 import numpy as np
 import pytest

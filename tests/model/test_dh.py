@@ -45,7 +45,7 @@ def shift(x, y, z):
 
 
 def classic_matrix(theta, d, a, alpha):
-    """000, eq. 2.8."""
+    """[Barman2020], eq. 2.8."""
     ct, st, ca, sa = cos(theta), sin(theta), cos(alpha), sin(alpha)
     return np.array(
         [
@@ -58,7 +58,7 @@ def classic_matrix(theta, d, a, alpha):
 
 
 def modified_matrix(theta, b, a, alpha):
-    """004, eqs. 3.4 and 3.5."""
+    """[Shah2013], eqs. 3.4 and 3.5."""
     ct, st, ca, sa = cos(theta), sin(theta), cos(alpha), sin(alpha)
     return np.array(
         [
@@ -189,7 +189,8 @@ def test_right_angles_are_exact():
 
 
 def classic_rows(links):
-    """Rows of a reference chain; its center is at (l, 0, dG) of the joint, as 000, eq. 2.12 has it."""
+    """Rows of a reference chain; its center is at (l, 0, dG) of the joint, as [Barman2020], eq. 2.12 has
+    it."""
     rows = []
     for x in links:
         back = x["dG"] - x["d"]
@@ -208,7 +209,8 @@ def test_classic_chain_has_the_reference_mass_matrix(case):
 
 
 def test_classic_and_modified_tables_of_one_arm_agree():
-    """The same arm in both conventions: alpha and a move one row on, the rest stays (004, section 3.2)."""
+    """The same arm in both conventions: alpha and a move one row on, the rest stays ([Shah2013], section
+    3.2)."""
     r = rng()
     n = 4
     a, alpha, b, theta = r.uniform(-1, 1, (4, n))

@@ -92,7 +92,7 @@ def test_sphere():
 
 @pytest.mark.parametrize(("a", "b"), [(0.4, 0.2), (-0.4, 0.2), (0.3, 0.0), (0.0, -0.5)])
 def test_bent_rod(a, b):
-    """002: b along z, then a along x, the same mass per length; a payload at the end."""
+    """[Mohan2007]: b along z, then a along x, the same mass per length; a payload at the end."""
     m, payload = 2.0, 0.3
     rho = m / (abs(a) + abs(b))
     w1, x1 = on_line(rho * abs(b), (0, 0, 0), (0, 0, b))
@@ -155,7 +155,7 @@ def test_inertias_are_immutable_values():
 
 
 def test_published_data_may_break_the_triangle_inequality():
-    """004, Table 6.6, link 6."""
+    """[Shah2013], Table 6.6, link 6."""
     moment = (3e-6, 1e-6, 1e-6)
     with pytest.raises(
         kt.errors.ModelError, match=r"triangle inequality.*1e-06, 1e-06, 3e-06.*allow_unphysical"

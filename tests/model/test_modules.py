@@ -1,4 +1,5 @@
-"""Kinematic modules of 004, section 4.1: serial chains that emerge from the last link of their parent."""
+"""Kinematic modules of [Shah2013], section 4.1: serial chains that emerge from the last link of their
+parent."""
 
 import pytest
 

@@ -122,7 +122,7 @@ def test_kuka_link_6_is_as_printed():
 
 
 def planar_mass_matrix(m, c, a, J, slides, q):
-    """Closed form for two links in a plane, link 1 turning (001, eqs. 52-65) or sliding along y."""
+    """Closed form for two links in a plane, link 1 turning ([Xiang2009], eqs. 52-65) or sliding along y."""
     cos2 = np.cos(q[1])
     if slides:
         coupling = m[1] * c[1] * cos2
@@ -245,7 +245,7 @@ def test_leg_pantograph_enlarges_four_times():
     ],
 )
 def test_feet_have_contact_points(name, per_foot, feet):
-    """Points, lines and surfaces touch the ground with 1, 2 and 4 points (004, appendix D)."""
+    """Points, lines and surfaces touch the ground with 1, 2 and 4 points ([Shah2013], appendix D)."""
     points = [x for x in zoo.ZOO[name]().contact_points if not x.name.startswith(("trunk", "knee"))]
     assert sorted(point.body for point in points) == sorted(feet * per_foot)
     for foot in feet:

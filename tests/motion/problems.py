@@ -14,7 +14,7 @@ def from_rest_to_rest(start, end):
 
 
 def minimum_time(**changes):
-    """001, section 6.3; 000, section 4.1."""
+    """[Xiang2009], section 6.3; [Barman2020], section 4.1."""
     constraints = [*from_rest_to_rest([0.0, -2.0], [1.0, -1.0]), TorqueLimits(), *changes.pop("also", [])]
     return Problem(kt.zoo.two_link(), **{"objective": Time(), "constraints": constraints, **changes})
 
@@ -29,7 +29,7 @@ def frozen_elbow(**changes):
 
 
 def lifting(**changes):
-    """001, section 6.4: 10 N downwards at the tip."""
+    """[Xiang2009], section 6.4: 10 N downwards at the tip."""
     arguments = {
         "objective": time_and_torque(0.01),
         "constraints": [*from_rest_to_rest([1.32, -2.37], [2.80, -2.37]), TorqueLimits()],
@@ -39,7 +39,7 @@ def lifting(**changes):
 
 
 def prismatic(theta2, **changes):
-    """000, section 4.2."""
+    """[Barman2020], section 4.2."""
     constraints = [*from_rest_to_rest([0.1, 0.6], [np.pi / 4, -np.pi / 4]), TorqueLimits()]
     arguments = {"objective": time_and_torque(0.01), "constraints": constraints}
     return Problem(kt.zoo.two_link_prismatic(theta2=theta2), **{**arguments, **changes})

@@ -62,7 +62,7 @@ def test_least_time_of_a_disc_is_bang_bang():
 
 
 def test_the_documents_problems_with_twenty_segments():
-    """T = 0.3931 and 0.5192 (001: 0.3934 and 0.520); the arm that slides has J = 0.853063."""
+    """T = 0.3931 and 0.5192 ([Xiang2009]: 0.3934 and 0.520); the arm that slides has J = 0.853063."""
     time, load, slide = predict(minimum_time()), predict(lifting()), predict(prismatic(np.pi / 2))
     assert time.duration == pytest.approx(0.3931, abs=6e-4)
     assert load.duration == pytest.approx(0.5192, abs=1e-3)
@@ -73,7 +73,7 @@ def test_the_documents_problems_with_twenty_segments():
 
 
 def test_other_readings_of_the_sliding_arm():
-    """000, section 4.2: none of them gives the document's 0.5585 s."""
+    """[Barman2020], section 4.2: none of them gives the document's 0.5585 s."""
     for theta2, duration in ((0.0, 0.585784), (np.pi, 0.712695), (-np.pi / 2, 0.658001)):
         assert predict(prismatic(theta2)).duration == pytest.approx(duration, abs=1e-5)
 

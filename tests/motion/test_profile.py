@@ -20,7 +20,7 @@ def motion_of(grid, x):
 
 
 def test_torque_derivatives_of_the_reference():
-    """001, eqs. 41 and 42: d tau / d control points, and d tau / dT at fixed t / T."""
+    """[Xiang2009], eqs. 41 and 42: d tau / d control points, and d tau / dT at fixed t / T."""
     for case in json.loads(REFERENCE.read_text(encoding="utf-8"))["cases"]:
         basis = BSplineBasis.uniform(case["segments"], clamped=False)
         profiles = Profiles(basis, np.arange(2), np.zeros(2))

@@ -60,7 +60,8 @@ def test_forces_are_those_of_the_result_in_the_world(biped_walk, gripper_torques
 
 
 def test_the_centre_of_pressure_is_the_zero_moment_point(biped_walk):
-    """004, section B.1.1: with all contacts in one plane they are the same; computed without any contact."""
+    """[Shah2013], section B.1.1: with all contacts in one plane they are the same; computed without any
+    contact."""
     found = frames(biped_walk)
     pushed = np.isfinite(found.center_of_pressure[:, 0])
     assert pushed.mean() > 0.9

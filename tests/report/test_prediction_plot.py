@@ -62,7 +62,7 @@ def test_forces_and_their_limit():
 
 
 def test_internal_forces_look_as_in_the_documents():
-    """000, section 4: two peaks; the force in the first joint is the larger one until both merge."""
+    """[Barman2020], section 4: two peaks; the force in the first joint is the larger one until both merge."""
     found = kt.predict(minimum_time())
     lines = [of_kind(found.plot("force").axes[0], name)[0].get_ydata() for name in ("link1", "link2")]
     early = found.t < 0.04

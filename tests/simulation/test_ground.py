@@ -34,7 +34,7 @@ def soil(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_normal_force_of_the_book(case):
-    """004, D.1-D.4 and D.6 with its inequalities exchanged."""
+    """[Shah2013], D.1-D.4 and D.6 with its inequalities exchanged."""
     numbers = (case["delta"], case["foot_v"][2], case["k"], case["c_max"], case["delta_max"])
     assert normal_force(*numbers, 1.0, 0.0, 0.0) == pytest.approx(case["Fz_firm_clipped"], rel=1e-12)
     dusty = normal_force(*numbers, 0.0, case["t_d"], 0.0)
@@ -45,7 +45,7 @@ def test_normal_force_of_the_book(case):
 
 @pytest.mark.parametrize("case", CASES)
 def test_friction_of_the_book(case):
-    """004, D.5, with the friction of a normal force that does not pull."""
+    """[Shah2013], D.5, with the friction of a normal force that does not pull."""
     for k, key in enumerate(("Fx", "Fy")):
         force = friction_force(case["Fz_firm_clipped"], case["foot_v"][k], case["mu"], case["c_h"])
         assert force == pytest.approx(case[key], rel=1e-12, abs=1e-12)

@@ -144,7 +144,7 @@ def test_the_gait_of_a_walking_robot_passes_all_verdicts():
 
 
 def test_torques_alone_let_the_biped_fall_as_in_the_book():
-    """004, Figs. 7.7, 7.8: without control the planar biped falls in its first step."""
+    """[Shah2013], Figs. 7.7, 7.8: without control the planar biped falls in its first step."""
     with pytest.warns(kt.simulation.VerdictWarning, match="the robot fell"):
         fallen = kt.run(
             "planar_biped_walk",

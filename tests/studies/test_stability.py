@@ -36,7 +36,7 @@ def result(told):
 
 # ---- motion and torques --------------------------------------------------------------------------------
 def test_the_motion_is_equation_38():
-    """002, eq. 38, typed in as printed."""
+    """[Mohan2007], eq. 38, typed in as printed."""
     t = np.linspace(0.0, T, 7)
     q = np.pi / T * t - 0.5 * np.sin(2 * np.pi / T * t)
     motion = ForcedMotion(PUMA, T)
@@ -92,7 +92,7 @@ def test_both_algorithms_are_equally_far_off_while_the_integrator_makes_the_erro
 
 
 def test_joints_3_5_and_6_leave_first_as_in_the_document(result):
-    """002, section 4.2: joints 1, 2 and 4 follow visibly well, 3, 5 and 6 for half the time."""
+    """[Mohan2007], section 4.2: joints 1, 2 and 4 follow visibly well, 3, 5 and 6 for half the time."""
     for run in (*result.runs, *result.references):
         horizon = run.horizon(result.limit)
         assert horizon[[2, 4, 5]].max() < horizon[[0, 1, 3]].min()
@@ -211,7 +211,8 @@ def test_cholesky_over_any_number_solves(rng):
 
 
 def test_the_recursion_rounds_less_than_the_inertia_matrix_in_a_fall():
-    """002's claim, true of free motion; with the torques of eq. 38, gravity's cancellation hides it."""
+    """[Mohan2007]'s claim, true of free motion; with the torques of eq. 38, gravity's cancellation hides
+    it."""
     rounding = rounding_errors(ForcedMotion(PUMA, T), 15)
     recursive, explicit = "recursive, link frames", "Cholesky, link frames"
     assert rounding.median(recursive, "falling") < 0.2 * rounding.median(explicit, "falling")

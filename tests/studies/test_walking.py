@@ -1,4 +1,4 @@
-"""The book's robots walk on springy ground (004, sections 7.2-7.4 and chapter 9)."""
+"""The book's robots walk on springy ground ([Shah2013], sections 7.2-7.4 and chapter 9)."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_ground_carries_the_weight():
 
 
 def test_torques_alone_fail():
-    """Without feedback the robots leave the gait (004, section 7.2.2)."""
+    """Without feedback the robots leave the gait ([Shah2013], section 7.2.2)."""
     feet = tuple(f"{end}{k}_{side}" for k in (1, 2) for end in ("toe", "heel") for side in ("left", "right"))
     with pytest.warns(kt.simulation.VerdictWarning, match="below the ground"):
         run = walk("spatial_biped", "torques_alone", duration=0.8, ground=kt.Ground(points=feet))

@@ -19,7 +19,7 @@ SHIPPED = {
     "planar_biped_laws", "spatial_biped_laws", "quadruped_laws", "hexapod_laws", "two_link_joint_free",
     "two_link_joint_locked", "planar_biped_dust", "quadruped_fall",
 }  # fmt: skip
-BOOK_LOOPS = {  # 004, chapter 8
+BOOK_LOOPS = {  # [Shah2013], chapter 8
     "four_bar_crank": ("fourbar.json", "inverse_dynamics"),
     "robotic_leg_crank": ("robotic_leg.json", "inverse_dynamics"),
     "three_rrr_circle": ("rrr3.json", "inverse_dynamics"),
@@ -141,7 +141,7 @@ def test_the_sliding_arm_may_count_its_angle_from_the_sliding_direction():
 
 
 def test_the_stability_study_finds_the_horizon_of_the_document():
-    """002, Table 3: both algorithms leave the motion after about 5.4 s and 5.1 s."""
+    """[Mohan2007], Table 3: both algorithms leave the motion after about 5.4 s and 5.1 s."""
     result = run("puma_stability", stability={"tolerances": [1e-6], "states": 2})
     assert result.passed
     assert result.algorithm.values.tolist() == ["articulated", "cholesky"]

@@ -39,7 +39,7 @@ def study(tmp_path):
 
 
 def test_control_agrees_with_the_reference(study):
-    """The gripper under PD (004, Table 10.7)."""
+    """The gripper under PD ([Shah2013], Table 10.7)."""
     (wanted,) = (x for x in reference.read("control.json")["cases"] if x["name"] == "gripper_PD_table10.7")
     result = run(study(CONTROL), output={"times": wanted["t"]}, integrator={"rtol": 1e-11})
     assert result.task == "control"

@@ -83,7 +83,8 @@ def distal_load(links, case):
 
 
 def upper_pivots(M):
-    """D of M = U D U^T with unit upper triangular U, eliminated from the last coordinate (002, 004)."""
+    """D of M = U D U^T with unit upper triangular U, eliminated from the last coordinate ([Mohan2007],
+    [Shah2013])."""
     A, pivots = np.array(M), []
     while len(A):
         u, d = A[:-1, -1], A[-1, -1]

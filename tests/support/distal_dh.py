@@ -1,4 +1,5 @@
-"""Chains of 000 and 001 in distal DH frames: T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame i at the far end.
+"""Chains of [Barman2020] and [Xiang2009] in distal DH frames: T_i = Rz(theta) Tz(d) Tx(a) Rx(alpha), frame
+i at the far end.
 
 The joint turns about, or slides along, z of frame i-1. Kinetree's body frame sits at the joint and moves with
 the link, so frame i is fixed in it at Tz(d) Tx(a) Rx(alpha).
@@ -16,7 +17,8 @@ def distal_frame(link):
 
 
 def chain(links, gravity):
-    """The mechanism of reference links; their centers are at (l, 0, dG) of the body frame (000, eq. 2.12)."""
+    """The mechanism of reference links; their centers are at (l, 0, dG) of the body frame ([Barman2020],
+    eq. 2.12)."""
     result, parent, end = [], "world", kt.Placement()
     for k, link in enumerate(links):
         R = Rotation.from_euler("x", link["alpha"]).as_matrix()
@@ -29,7 +31,7 @@ def chain(links, gravity):
 
 
 def two_link_rr(params):
-    """The planar arm of 001: gravity along -y, inertias about the centers of mass."""
+    """The planar arm of [Xiang2009]: gravity along -y, inertias about the centers of mass."""
     p = params
     links = [
         {
@@ -49,7 +51,8 @@ def two_link_rr(params):
 
 
 def two_link_pr(params):
-    """The slider with an arm of 000, section 4.2: theta_1 = pi/2, alpha_1 = pi/2, both centers half-way."""
+    """The slider with an arm of [Barman2020], section 4.2: theta_1 = pi/2, alpha_1 = pi/2, both centers
+    half-way."""
     p = params
     slider = {
         "type": "P",

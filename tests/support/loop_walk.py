@@ -130,7 +130,8 @@ def _along(worst, mechanism, motion, every, tau=None, load=None):
 
 
 def _book(worst, variant, name):
-    """Driving torques and multipliers (004, chapter 8) of all samples at once, and the free motions."""
+    """Driving torques and multipliers ([Shah2013], chapter 8) of all samples at once, and the free
+    motions."""
     mechanism, motion = closed(variant), variant["inverse_dynamics"]
     q, qd, qdd = (np.array(motion[key]) for key in ("q", "qd", "qdd"))
     tau = kt.inverse_dynamics(mechanism, q, qd, qdd)[:, variant["actuated"]]

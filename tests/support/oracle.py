@@ -1,7 +1,7 @@
 """Dynamics by free bodies in the world frame, from nothing but the mechanism's links: slow and independent.
 
 Poses are 4 x 4 matrices with their first and second time derivatives, and a body is its 4 x 4 matrix
-J = integral of (r, 1) (r, 1)^T dm, as in 001; nothing of the compiled tree or of the kernels is used.
+J = integral of (r, 1) (r, 1)^T dm, as in [Xiang2009]; nothing of the compiled tree or of the kernels is used.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,7 @@
 """The book's robots walk: gaits of the inverted pendulum, ground of springs, model-based control.
 
-004, sections 7.2 to 7.4 (torques of a prescribed gait, on the ground) and chapter 9 (controlled walking). The
+[Shah2013], sections 7.2 to 7.4 (torques of a prescribed gait, on the ground) and chapter 9 (controlled
+walking). The
 book gives gaits (Tables B.1, B.2), gains and, for the planar biped, the ground (Table 10.10). Chosen here:
 the same ground for all robots, its ramp as deep as the weight sinks into the springs of one point, feet as in
 :mod:`kinetree.model.zoo`, and a start in the midst of walking with all feet on the ground.
@@ -32,7 +33,8 @@ TABLE_SPACING = 1e-3  # s between the rows of torques that are fed forward
 
 @dataclass(frozen=True)
 class Walk:
-    """A robot with its gait, the gains of 004, chapter 9, and for how long the book lets it walk (s)."""
+    """A robot with its gait, the gains of [Shah2013], chapter 9, and for how long the book lets it walk
+    (s)."""
 
     robot: Callable[[], Mechanism]
     gait: Callable[..., LeggedGait]
@@ -60,10 +62,11 @@ def walk(
 ) -> Result:
     """Walking of one of the book's robots; see ``WALKS``.
 
-    "computed_torque" (004, eqs. 9.7-9.11) with an exact model moves the joints exactly as the gait has it,
-    so its torques are those of inverse dynamics with ground contact (004, sections 7.2-7.4).
+    "computed_torque" ([Shah2013], eqs. 9.7-9.11) with an exact model moves the joints exactly as the gait
+    has it,
+    so its torques are those of inverse dynamics with ground contact ([Shah2013], sections 7.2-7.4).
     "feedforward" (9.13) adds these torques, from a table, to a PD law; "torques_alone" are the same torques
-    without feedback, which 004, section 7.2.2, shows to fail. Options are those of
+    without feedback, which [Shah2013], section 7.2.2, shows to fail. Options are those of
     :func:`kinetree.simulate`.
 
     >>> walk("hexapod", duration=0.1).complete

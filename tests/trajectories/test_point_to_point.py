@@ -23,7 +23,7 @@ def test_cycloid_passes_its_middle_at_twice_the_mean_speed():
 
 
 def test_half_turn_is_the_formula_of_the_paper():
-    """002, eq. 38."""
+    """[Mohan2007], eq. 38."""
     t = np.linspace(0.0, 10.0, 21)
     angle = np.pi * t / 10 - np.sin(2 * np.pi * t / 10) / 2
     assert np.allclose(tr.half_turn(3).at(t).q, angle[:, None], atol=1e-15)
