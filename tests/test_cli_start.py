@@ -56,6 +56,18 @@ def test_a_command_loads_only_its_own_file():
     assert "run" in files and not files & {"models", "results", "check", "verify", "new"}
 
 
+def test_a_study_is_run_without_labels_that_it_only_writes(tmp_path):
+    code = (
+        "from kinetree.cli import app\n"
+        "app(['run', 'two_link_minimum_time', '--quiet'], standalone_mode=False)\n"
+        "import sys; print([x for x in ('xarray', 'pandas', 'dask', 'scipy.optimize') if x in sys.modules])"
+    )
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert run.stdout.strip().splitlines()[-1] == "[]"
+    assert (tmp_path / "two_link_minimum_time.nc").exists()
+
+
 def completed(words, position):
     code = (
         "import sys, atexit; sys.argv = ['kinetree']\n"

@@ -12,8 +12,9 @@ import kinetree as kt
 from kinetree.errors import FileError, InputError
 from kinetree.model import zoo
 from kinetree.result.build import build_result
+from kinetree.result.netcdf import result_bytes
 from kinetree.result.records import Check, Event
-from kinetree.result.result import Result
+from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import KNOWN, Variable
 from support.results import random_result, small_motion, small_result
 
@@ -43,6 +44,22 @@ def test_units_follow_the_joints(rng):
     assert result["q_unit"].values.tolist() == ["m", "rad"]
     turning = random_result(zoo.puma(), rng)
     assert turning.q.attrs["units"] == "rad" and turning.tau.attrs["units"] == "N m"
+
+
+def test_arrays_are_the_same_before_and_after_their_dataset_is_made(rng):
+    result = random_result(zoo.quadruped(), rng)
+    renamed = changed(result, settings={"by": "someone"})
+    labels, variables = arrays_of(result)
+    written, names, events = result_bytes(result), result.variables, result.events
+    assert "dataset" not in {*vars(result), *vars(renamed)}  # nothing of this needs it
+    assert [x.partition(":")[0] for x in renamed.differences(result)] == ["settings"]
+    after = arrays_of(result)
+    assert (result.variables, result.events, result_bytes(result)) == (names, events, written)
+    for before, now in zip((labels, variables), after, strict=True):
+        assert list(before) == list(now)
+        for name, x in before.items():
+            assert x._replace(values=None) == now[name]._replace(values=None)
+            assert np.array_equal(x.values, now[name].values, equal_nan=x.values.dtype.kind == "f")
 
 
 def test_labels_are_names(rng):

@@ -116,9 +116,11 @@ class Result:
     def events(self) -> tuple[Event, ...]:
         """Events in order of time."""
         made = self.__dict__.get("_make_dataset")
-        if EVENT not in (made.coordinates if isinstance(made, Unlabelled) else self.dataset.dims):
+        unlabelled = isinstance(made, Unlabelled)
+        if EVENT not in (made.coordinates if unlabelled else self.dataset.dims):
             return ()
-        columns = (self.dataset[name].values.tolist() for name in _event_arrays())
+        arrays = made.variables if unlabelled else self.dataset
+        columns = (arrays[name].values.tolist() for name in _event_arrays())
         return tuple(Event(*row) for row in zip(*columns, strict=True))
 
     @property
