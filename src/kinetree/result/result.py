@@ -116,10 +116,9 @@ class Result:
     def events(self) -> tuple[Event, ...]:
         """Events in order of time."""
         made = self.__dict__.get("_make_dataset")
-        unlabelled = isinstance(made, Unlabelled)
-        if EVENT not in (made.coordinates if unlabelled else self.dataset.dims):
+        arrays: Any = made.variables if isinstance(made, Unlabelled) else self.dataset
+        if next(iter(_event_arrays())) not in arrays:
             return ()
-        arrays = made.variables if unlabelled else self.dataset
         columns = (arrays[name].values.tolist() for name in _event_arrays())
         return tuple(Event(*row) for row in zip(*columns, strict=True))
 
