@@ -13,16 +13,14 @@ ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "contributing.md"
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 SOURCES = [*sorted(ROOT.glob("src/**/*.py")), *sorted(ROOT.glob("benchmarks/**/*.py"))]
-MACHINE = {"kernels", "engine", "integrate", "compiled", "machine"}  # folders whose edits compile all again
-OLDER = 7  # rows of the glossary that hold there, too
 KNOWN = "mot,datas,tung,fpr,te"  # suffix of OpenSim, several data of Pinocchio, names
 
 
-def refused_words(count=None):
-    """The right column of the table under the heading Words, of its first rows."""
+def refused_words():
+    """The right column of the table under the heading Words."""
     text = GLOSSARY.read_text(encoding="utf-8").partition("## Words")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", text, re.MULTILINE)
-    return [word.strip() for _, right in rows[1:][:count] for word in right.split(",")]
+    return [word.strip() for _, right in rows[1:] for word in right.split(",")]
 
 
 def prose(path):
@@ -43,25 +41,19 @@ def found_in(path, words):
 
 
 def test_the_glossary_has_words_on_both_sides():
-    assert {"told", "anew", "whole number"} <= set(refused_words(OLDER))
-    assert {"nobody", "tells", "sliding joint"} <= set(refused_words()) - set(refused_words(OLDER))
+    assert {"told", "anew", "whole number", "nobody", "tells", "sliding joint"} <= set(refused_words())
 
 
 @pytest.mark.parametrize("files", [PAGES, SOURCES], ids=["pages", "sources"])
 def test_words_of_the_glossary_are_kept(files):
-    every, older = refused_words(), refused_words(OLDER)
-    found = []
-    for path in files:
-        if path != GLOSSARY:
-            found += found_in(path, older if MACHINE & set(path.parts) else every)
-    assert found == []
+    every = refused_words()
+    assert [line for path in files if path != GLOSSARY for line in found_in(path, every)] == []
 
 
 def test_docstrings_stand_alone():
     """A docstring that begins with "The same as" says nothing where it is read by itself."""
     begins = re.compile(r'"""The same as ')
-    free = [path for path in SOURCES if not MACHINE & set(path.parts)]
-    assert [path.name for path in free if begins.search(path.read_text(encoding="utf-8"))] == []
+    assert [path.name for path in SOURCES if begins.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_a_refused_word_is_found(tmp_path):

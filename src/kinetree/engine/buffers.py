@@ -17,7 +17,7 @@ from kinetree.algebra.memory import aligned
 
 KEEP_VARIABLE = "KINETREE_KEEP_MB"
 LARGE = 1 << 14  # numbers; below, the allocator of the system is good enough
-Waiting = tuple[Array, dict[str, Any]]  # memory and how NumPy tells of it
+Waiting = tuple[Array, dict[str, Any]]  # memory and how NumPy describes it
 
 
 def new_array(*shape: int) -> Array:

@@ -106,7 +106,7 @@ def _no_answer(*inputs: object) -> None:
 
 
 def _ordinary_range_call(body: Any) -> Callable[..., bool]:
-    """The same as `range_call` by ctypes, which asks Python and NumPy for all it needs to know."""
+    """A `range_call` by ctypes, which asks Python and NumPy for all it needs to know."""
     function = _RANGE_BODY(body.address)
 
     def run(table: Any, memory: Any, begin: int, end: int, arrays: tuple[Any, ...], *words: int) -> bool:

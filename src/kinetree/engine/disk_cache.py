@@ -2,7 +2,7 @@
 
 numba's own cache key is blind to edits in helper files and to the lane count, so each cache folder carries a
 stamp of everything that shapes the code. Code of earlier versions is cleared away when it was not used for
-long. A folder is used only if nobody but its owner, or root, can put anything there.
+long. A folder is used only if no one but its owner, or root, can put anything there.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHARED = ("engine", "kernels")  # rooms whose sources shape all machine code
 KEEPERS = ("disk_cache.py", "keyed.py", "notice.py", "numba_cache.py", "stored_code.py")  # which only keep it
 CACHE_VARIABLE = "KINETREE_CACHE_DIR"
 HARMLESS = ("NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CACHE_DIR")  # settings that shape no code
-FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that nobody loads is deleted
+FORGOTTEN = 30 * 24 * 3600.0  # seconds after which machine code that no one loads is deleted
 
 
 def code_folder(name: str, lanes: int, source: str | None = None) -> Path | None:
@@ -81,7 +81,7 @@ def _numba_version() -> bytes:
 
 @functools.cache
 def _mark_used(folder: Path, present: str) -> None:
-    """Tell others that this stamp is in use, and clear away those that nobody used for long."""
+    """Tell others that this stamp is in use, and clear away those that no one used for long."""
     with contextlib.suppress(OSError):
         os.utime(folder / present)
         for other in folder.iterdir():
@@ -151,7 +151,7 @@ def _is_writable(folder: Path) -> bool:
 
 @functools.cache
 def is_private(folder: Path) -> bool:
-    """Whether nobody but the user and root can put machine code into a folder that is there."""
+    """Whether no one but the user and root can put machine code into a folder that is there."""
     return not why_not_private(folder)
 
 
@@ -159,7 +159,7 @@ def why_not_private(folder: Path) -> str:
     """Nothing, or who else could put machine code there: every step of the way is looked at, links as such.
 
     Folders on the way belong to the user or to root and cannot be written by others, unless they are sticky
-    as /tmp is; the folder itself cannot be written by anybody else.
+    as /tmp is; the folder itself cannot be written by anyone else.
     """
     if not hasattr(os, "getuid"):
         return ""

@@ -1,7 +1,7 @@
 """Entries of the kernel cache under a keyed digest: nothing of a file is used before it is found unchanged.
 
 An entry is machine code, some of it in a form that runs code when it is merely read, so that a checksum that
-anybody can compute would not do. The key is a file of the cache that only its owner can read; it and the name
+anyone can compute would not do. The key is a file of the cache that only its owner can read; it and the name
 of the entry go into the digest (BLAKE2, RFC 7693), so that an entry of another user, machine or kernel is
 none. While LLVM takes an entry in, a mark with the number of the process lies beside it: an entry that was
 being loaded when its process died is dropped, for the next process would die of it, too.

@@ -28,7 +28,7 @@ INSTRUCTIONS = frozenset(
 
 @contextlib.contextmanager
 def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Iterator[None]:
-    """Compile in here: machine code comes from the disk cache or goes there; a notice tells if it is made."""
+    """Compile in here: machine code comes from the disk cache or goes there; a notice says if it is made."""
     with Notice(name) as notice, warnings.catch_warnings():
         warnings.simplefilter("ignore", numba.NumbaPerformanceWarning)
         folder = code_folder(name, lanes, run.__code__.co_filename)
@@ -42,7 +42,7 @@ def cached(compiler: Any, run: Callable[..., Any], name: str, lanes: int) -> Ite
 
 
 class _StampedCache(FunctionCache):
-    """numba's cache in a folder whose name already tells all that shapes the code.
+    """numba's cache in a folder whose name already says all that shapes the code.
 
     numba's own key hashes the closure of the function, which differs from process to process when functions
     are built inside functions, and does not see what they call.
@@ -90,7 +90,7 @@ class _StampedCache(FunctionCache):
 
 
 class _Entries:
-    """In the place of numba's files, which are read before anything tells whether they are damaged."""
+    """In the place of numba's files, which are read before anything shows whether they are damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,6 +1,6 @@
 """Machine code on disk that LLVM loads alone: nothing of numba is imported, which takes most of a first call.
 
-An entry (`keyed`) has a line that tells the symbol and what the code needs, and then the object code.
+An entry (`keyed`) has a line that gives the symbol and what the code needs, and then the object code.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ def controlled(run, error, exponent, memory_exponent, least, most, safety=0.9):
 
     @compiled
     def accept(s, wish, factor):
-        """The next step; one that was cut short in front of a target tells little, if all is well."""
+        """The next step; one that was cut short in front of a target says little, if all is well."""
         factor = min(max(factor, least), most)
         if s.was_rejected != 0:
             factor = min(factor, 1.0)

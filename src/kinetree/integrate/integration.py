@@ -232,7 +232,7 @@ class Integration:
 
     @property
     def statistics(self) -> dict[str, int]:
-        """Steps, rejected steps, evaluations of f, Jacobians, factorisations."""
+        """Steps, rejected steps, evaluations of f, Jacobians, factorizations."""
         return {name: int(self._s[name][0]) for name in STATISTICS}
 
     @staticmethod

@@ -46,7 +46,7 @@ def inertia(tree, i):
 
 @lanewise
 def turn_axes(tree, work, q):
-    """Sine and cosine of every turning axis, which `placement` and `place_axis` look up.
+    """Sine and cosine of every revolute axis, which `placement` and `place_axis` look up.
 
     In a loop of its own no axis waits for another, and a processor works on several at once.
     """
@@ -93,7 +93,7 @@ def centred_world(tree, q):
     """Where to put the world's origin so that the mechanism is near zero: minus the base's position.
 
     World-frame algorithms lose digits far from the origin. Any fixed point will do as origin, so they use
-    the place where the base is now: the first axis' origin, after all sliding axes that lead to it.
+    the place where the base is now: the first axis' origin, after all prismatic axes that lead to it.
     """
     R, p = tree.R[0], tree.p[0]
     if tree.sliding[WORLD] > 0:

@@ -1,4 +1,4 @@
-"""Kinetic and potential energy, momentum and centre of mass."""
+"""Kinetic and potential energy, momentum and center of mass."""
 
 from kinetree.kernels.axes import WORLD, inertia, outward, placement, turn_axes
 from kinetree.kernels.layout import Kernel, Layout

@@ -52,7 +52,7 @@ def floating_inverse(tree, work, q, qd, qdd, wrench, base, tau, check):
     """Base acceleration (6) and all torques; qdd must be zero for the base, whose torques come out zero.
 
     wrench: as in inverse dynamics, or nothing. check: determinants of the composite rotational inertia, of
-    the sliding and of the turning axes, each zero where the base's acceleration is not defined.
+    the prismatic and of the revolute axes, each zero where the base's acceleration is not defined.
     """
     world_motion(tree, tree.axis, work, q, qd, qdd)
     if len(wrench) > 0:

@@ -1,7 +1,7 @@
-"""Slopes of generalised forces: of the ground, of external loads, and as a control law's model knows them.
+"""Slopes of generalized forces: of the ground, of external loads, and as a control law's model knows them.
 
 A point r that axis k moves goes by P_k = s_k + z_k x r per unit of q_k, so a force F there has the
-generalised forces Q_i = P_i . F. When q_k changes, P_i turns with axis k if k is i or above it,
+generalized forces Q_i = P_i . F. When q_k changes, P_i turns with axis k if k is i or above it,
 dP_i = z_k x P_i, and dP_i = z_i x P_k if k is beyond. Matrices (n, 2 n) lie in one row of numbers, line by
 line: by positions, then by velocities.
 """

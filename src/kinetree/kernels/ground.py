@@ -1,14 +1,14 @@
 """Contact of points with ground: visco-elastic normal force, pseudo-Coulomb friction ([Shah2013], app. D).
 
 Even ground is one plane. On uneven ground every point has a plane of its own, number k instead of 0, which
-touches the surface where it is nearest to the point; `seek_points` tells where the points are that a search
+touches the surface where it is nearest to the point; `seek_points` says where the points are that a search
 finds these for.
 
 Firm ground has a spring and a damper whose coefficient, while the point rises, falls off with a cubic ramp in
 the penetration; dusty ground has a layer without a spring and no damper while the point rises.
 
-A point may be the centre of an ellipsoid, S its matrix: half axes b make S = sum of b b^T. It touches a plane
-with the normal n at -S n / sqrt(n . S n) from its centre. The distance of that place from the plane changes
+A point may be the center of an ellipsoid, S its matrix: half axes b make S = sum of b b^T. It touches a plane
+with the normal n at -S n / sqrt(n . S n) from its center. The distance of that place from the plane changes
 as if it were fixed in the body, so that the same law serves points, spheres and ellipsoids.
 """
 
@@ -36,7 +36,7 @@ POINT = Layout(
     world=False,
     constant=True,
     axis=int,
-    round=int,  # 1: it is the centre of an ellipsoid
+    round=int,  # 1: it is the center of an ellipsoid
     r=3,  # in the frame of the axis that carries its body
     S=9,  # m^2: matrix of the ellipsoid in that frame
     rubs=int,  # 1: it has a coefficient of friction of its own

@@ -22,7 +22,7 @@ class Kernel:
     ``function(tree, work, *scratch, [out,] *inputs, *outputs)``. ``entries`` lays out packed results: one
     row per pair of an axis and its ancestor, or, if ``square``, per entry of an n x n matrix, or in any other
     order that ``rows(tree)`` counts; ``scratch`` are packed intermediate results, by pairs. ``targets``
-    tell which entry goes into which full matrix, transposed or not; or ``places(tree)`` tells, for
+    say which entry goes into which full matrix, transposed or not; or ``places(tree)`` says, for
     any full arrays, which packed number each entry is (see `full_places`).
 
     For direct calls and single states: outputs have ``output_widths`` numbers per axis, inputs one per axis

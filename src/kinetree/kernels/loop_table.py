@@ -1,6 +1,6 @@
 """Closed loops as tables of constants for `kernels.loop`, and the memory that it works in.
 
-One array holds a head, the tables and the scratch; the head tells where each part begins.
+One array holds a head, the tables and the scratch; the head says where each part begins.
 """
 
 from __future__ import annotations

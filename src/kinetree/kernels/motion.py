@@ -84,7 +84,7 @@ def move_axis(work, i, qd, qdd, j, k):
 
 @lanewise
 def body_wrench(tree, work, i, k):
-    """Moments, wrench and momenta of the body on axis i, which moves as row k tells."""
+    """Moments, wrench and momenta of the body on axis i, which moves as row k says."""
     m, h, S = inertia(tree, i)
     h, S = moved_inertia(m, h, S, work.R[k], work.p[k])
     work.h[i], work.S[i] = h, S

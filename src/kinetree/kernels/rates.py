@@ -1,7 +1,7 @@
 """The right-hand side of a simulation: from time and state to forces, powers and rates.
 
 A state has positions, velocities, states of components, integrals of errors, and the work of actuators,
-ground, joint losses and external loads; the header tells where the last two are. The rows q, qd, qdd and tau
+ground, joint losses and external loads; the header says where the last two are. The rows q, qd, qdd and tau
 have a number for every axis, those of mimic joints among them.
 """
 

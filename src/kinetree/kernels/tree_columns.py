@@ -51,7 +51,7 @@ def places_on_the_way(tree: Tree) -> dict[str, Any]:
     """Rows of the workspace for what only an axis and its children need, so few that they stay in the cache.
 
     ``place`` is the row of an axis; ``beyond`` the same, or the world's row if nothing lies beyond; ``opens``
-    tells that an axis is the last child: it takes over the parent's row. Going outward, a row is free again
+    says that an axis is the last child: it takes over the parent's row. Going outward, a row is free again
     when the last child has read it; going inward, the same rows are taken in the reverse order.
     """
     last = np.full(tree.n, WORLD_AXIS)
@@ -87,7 +87,7 @@ def tops(tree: Tree) -> Any:
 def gross_inertia(tree: Tree) -> Array:
     """What rounding errors of the inertia that each axis moves are measured against.
 
-    For sliding axes the mass beyond, for turning ones sum m (path length)^2 + tr I, with paths from the base:
+    For prismatic axes the mass beyond, for revolute ones sum m (path length)^2 + tr I, paths from the base:
     forward dynamics works in the world frame.
     """
     mass, length = np.array(tree.mass), np.linalg.norm(tree.position, axis=1)

@@ -83,7 +83,7 @@ def new_array(typing, address, kind, rank, shape):
 
 
 def _arrays_of(kind, element):
-    """array(address, size): what lies at an address as an array that belongs to nobody."""
+    """array(address, size): what lies at an address as an array that belongs to no one."""
     array_type = types.Array(kind, 1, "C")
 
     @intrinsic

@@ -1,6 +1,6 @@
 """Derivatives of torques by free unknowns as dense blocks, and sums of squares of their rows, compiled.
 
-At each of m samples k generalised forces depend on few of the n unknowns, of which the sample knows the
+At each of m samples k generalized forces depend on few of the n unknowns, of which the sample knows the
 ``columns`` (m, l), -1 where there is none; ``A`` (m, k, l) are the derivatives. Places of control points lead
 to those columns: ``local`` (m, w, n), -1 where an unknown is fixed, each with a ``factor``. Nothing here
 allocates.

@@ -3,7 +3,7 @@
 At m samples the n axes of a tree have ``rotation`` (m, n, 3, 3) and ``position`` (m, n, 3). A point is at
 ``x`` (m, 3) and moves with the axes of its ``path`` from the base outwards, of which some ``turn`` and the
 others slide; ``place`` is the number of each among the coordinates that move, -1 where it does not. A
-``direction`` has no place of its own: it only turns. With w_i the direction of a turning axis, else zero, and
+``direction`` has no place of its own: it only turns. With w_i the direction of a revolute axis, else 0, and
 J_i the velocity of x per unit rate, dx/dq_i = J_i and d2x/dq_i dq_j = w_i x J_j for i before j.
 """
 

@@ -8,7 +8,7 @@ state of all lanes, own* are the component's numbers, and any answer but 0 stops
 - "rates" reads and changes the torques in the row ``tau`` of the context, after the law, and fills the rates
   of its states in dy*; or it adds forces to the wrenches ``f``, ``n`` of the axes in the workspace, and what
   power drives give and friction takes through them to the row ``powers``;
-- "slopes" fills its lines of J (n + more, 2 n + more): `compiled.jacobian` tells what is in the others;
+- "slopes" fills its lines of J (n + more, 2 n + more): `compiled.jacobian` says what is in the others;
 - "motion" (of one component at most) fills the row ``qdd`` of the context from the row ``total``, instead of
   articulated bodies;
 - "events" fills the values of its event functions, for one simulation at a time.

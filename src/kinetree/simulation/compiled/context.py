@@ -1,6 +1,6 @@
 """The memory of one running simulation: model, ground, loads, law, components and scratch in one array.
 
-A header tells how many of everything there are and where it is, so compiled code needs one pointer only.
+A header says how many of everything there are and where it is, so compiled code needs one pointer only.
 """
 
 from __future__ import annotations
