@@ -390,3 +390,10 @@ def test_wrong_predictions_are_refused(change, reason):
     with pytest.raises(KinetreeError) as refused:
         prepared("two_link_minimum_time", {"predict": change})
     assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize("task", ["walk", "lift"])
+def test_who_walks_is_found_in_another_table(study, task):
+    file = study(f'[study]\ntask = "{task}"\n[mechanism]\nzoo = "human"\n[{task}]\nheight = 1.6\n')
+    with pytest.raises(KinetreeError, match=r"unknown key 'height'.*is mechanism\.parameters\.height\."):
+        prepared(file)

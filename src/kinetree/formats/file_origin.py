@@ -186,15 +186,19 @@ def complaint(problem: Mapping[str, Any], model: type[BaseModel]) -> str:
 def _unknown_key(place: Place, model: type[BaseModel]) -> str:
     key = str(place[-1])
     shown = key if key.isprintable() else repr(key)
-    keys = list(_model_at(model, place[:-1]).model_fields)
+    owner = _model_at(model, place[:-1])
+    keys = list(owner.model_fields)
     said = f"{dotted(place)}: {unknown_name('key', shown, keys)}"
+    elsewhere = getattr(owner, "elsewhere", {})
+    if key in elsewhere:
+        return f"{said} Its key is {elsewhere[key]}."
     if difflib.get_close_matches(key, keys, n=1):
         return said
     for depth in range(len(place) - 2, -1, -1):
         table = place[:depth]
         if not isinstance(place[depth], int) and key in _model_at(model, table).model_fields:
-            owner = f"belongs to {dotted(table)}" if table else "belongs at the top of the file"
-            return f"{said} '{key}' {owner}: write it above the header of {dotted(place[:-1])}."
+            belongs = f"belongs to {dotted(table)}" if table else "belongs at the top of the file"
+            return f"{said} '{key}' {belongs}: write it above the header of {dotted(place[:-1])}."
     return said
 
 

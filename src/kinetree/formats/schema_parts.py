@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -38,8 +39,12 @@ ShapeKind = Annotated[str, Field(json_schema_extra={"enum": list(SHAPE_SIZES)})]
 
 
 class Table(BaseModel):
-    """A table of the file: unknown keys and values of another type are refused."""
+    """A table of the file: unknown keys and values of another type are refused.
 
+    ``elsewhere`` names keys that users expect here, each with the key that it is in the file.
+    """
+
+    elsewhere: ClassVar[Mapping[str, str]] = {}
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -13,7 +14,7 @@ from kinetree.result.result import Result
 from kinetree.study.assignment import Assignment
 from kinetree.study.tasks import Task, Work
 from kinetree.study.tasks.predict import History
-from kinetree.study.tasks.walk import SOLVERS, person
+from kinetree.study.tasks.walk import PERSON_KEYS, SOLVERS, person
 from kinetree.study.values import Gains, Positive, Seed, Whole, choice
 
 HANDS = ("both", "right", "left")
@@ -26,6 +27,7 @@ CYCLES = ("lower", "return")
 class LiftTable(Table):
     """How someone lifts a box; who it is are parameters of zoo = "human": sex, height and mass."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
     box: Number = Field(10.0, description="Mass of the box (kg).")
     shelf: Number = Field(0.9, description="Height of the shelf (m).")
     hand: choice("hand", lambda: HANDS) = Field(  # type: ignore[valid-type]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -16,6 +17,7 @@ from kinetree.study.tasks.predict import History
 from kinetree.study.values import Gains, Numbers, Positive, Seed, Whole, choice
 
 PERSON = ("sex", "height", "mass")
+PERSON_KEYS = {name: f"mechanism.parameters.{name}" for name in PERSON}
 SOLVERS = ("auto", "interior", "ipopt")
 STRENGTHS, FRICTIONS = ("constant", "angle and velocity"), ("box", "octagon", "cone")
 FORMULATIONS, SHARINGS = ("foot", "two_step"), ("zmp", "time")
@@ -27,6 +29,7 @@ SEARCH = ("tolerance", "starts", "seed", "solver", "max_iterations", "time_limit
 class WalkTable(Table):
     """How someone walks; who it is are parameters of zoo = "human": sex, height and mass."""
 
+    elsewhere: ClassVar[Mapping[str, str]] = PERSON_KEYS
     speed: Positive = Field(1.2, description="Mean speed (m/s).")
     step: Positive = Field(0.6, description="Length of a step (m).")
     slope: Number = Field(0.0, description="Slope of the ground, uphill positive (degrees).")
