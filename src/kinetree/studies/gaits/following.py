@@ -36,6 +36,7 @@ FELT = 0.03  # of the weight: a foot that carries so much has touched down
 EARLY = 0.6  # of the swing, from which on a touch counts
 DROP = 0.3  # sqrt(g leg): speed at which a late foot goes on down
 REACH = 0.3  # of the leg: how far footholds move at most
+RETURNS, MOST = 0.3, 0.05  # of the way, of the leg: footholds return to those predicted, as feet creep
 SUPPORT = 0.5  # of the extent of the feet on the ground: what shifting the weight between them corrects
 TRIES = 4  # solves per tick, each without points that would have to pull
 LOW, TILT = 0.5, 1.0  # of the height; rad: it has fallen
@@ -111,6 +112,9 @@ class Following:
         rows = self.wanted.rows
         height = float((rows.com[:, self._up] - rows.points.p[..., self._up].min()).mean())
         self._growth = float(np.sqrt(g / height))
+        many = len(who.feet) > 2  # footholds of bipeds serve their balance alone
+        self._returns = RETURNS if many else 0.0
+        self._rolls = many and any(foot.radius for foot in who.feet)
         self.reset()
 
     def _held_rows(self) -> list[list[tuple[int, int]]]:
@@ -194,7 +198,7 @@ class Following:
         p, v, a = (x.copy() for x in now)
         passed = 0.0 if self._before is None else t - self._before
         self._before = t
-        if not any(foot.radius for foot in self.who.feet):
+        if not self._rolls:
             return now
         mechanism, up = self.who.mechanism, np.eye(3)[self._up]
         rates = body_velocities(mechanism, q, qd)
@@ -276,7 +280,10 @@ class Following:
             size = float(np.linalg.norm(grown))
             grown = grown * min(1.0, REACH * self.who.leg / max(size, 1e-9))
             self.shifted = max(self.shifted, min(size, REACH * self.who.leg))
-            self._shift[k] = support + grown
+            away = float(np.linalg.norm(support[self._flat]))
+            back = min(self._returns, MOST * self.who.leg / max(away, 1e-9)) * support
+            back[self._up] = 0.0
+            self._shift[k] = support + grown - back
             s = float(np.clip(since[k], 0.0, 1.0))
             part = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
             pace = 30.0 * s**2 * (1.0 - s) ** 2 / swing
@@ -336,7 +343,7 @@ class Following:
         mechanism, up = self.who.mechanism, np.eye(3)[self._up]
         poses, found = forward_kinematics(mechanism, q), []
         for i, (foot, point) in enumerate(self._points):
-            if foot.radius and on[self._owner[i]]:
+            if self._rolls and on[self._owner[i]]:
                 point = point - foot.radius * (poses[foot.body][0].T @ up)
             found.append(jacobian(mechanism, q, foot.body, point)[:3])
         return np.stack(found)
