@@ -165,6 +165,17 @@ def test_forward_leap_holds_its_feet_and_lands_on_the_ground():
     assert np.abs(q[:, :2] - found.prediction.parts[-1].q[-1, :2]).max() < 0.02
 
 
+def test_a_quadruped_hops_with_its_knees_above_the_ground():
+    robot = kt.zoo.quadruped()
+    found = kt.gaits.hop(robot, height=0.05, distance=0.1)
+    assert found.passed, str(found)
+    for part in found.prediction.parts:
+        poses = kt.forward_kinematics(robot, part.at(np.linspace(0.0, part.duration, 101))[0])
+        for point in robot.contact_points:
+            R, p = poses[point.body]
+            assert (p + R @ point.position)[:, 2].min() > -1e-3, point.name
+
+
 def test_a_foothold_ahead_of_a_moving_mass_leaves_no_velocity():
     """By numerical integration over a stance whose stiffness varies."""
     t = np.linspace(0.0, 0.4, 2001)

@@ -315,12 +315,27 @@ def _common(who: Legged, root: list[str]) -> tuple[list[Objective], list[Constra
     ]
     if turns:
         objective.append(TRUNK * Posture(turns, {x: at[x] for x in turns}))
+    normal = np.eye(3)[AXES.index(who.up)]
     limits: list[Constraint] = [
         *(Unheld(x, who.weight) for x in root),
         JointLimits(low, high, own),
         *_alike(who),
+        *(GroundClearance(body, points, _floor(who), normal) for body, points in _others(who).items()),
     ]
     return objective, limits
+
+
+def _floor(who: Legged) -> float:
+    """Height of the ground on which feet stand (m)."""
+    return float(min(who.places(foot)[:, AXES.index(who.up)].min() for foot in who.feet))
+
+
+def _others(who: Legged) -> dict[str, Array]:
+    """Contact points (k, 3) by body that are not on feet, such as knees, which stay above the ground."""
+    feet, found = {foot.body for foot in who.feet}, {}
+    for body in dict.fromkeys(x.body for x in who.mechanism.contact_points if x.body not in feet):
+        found[body] = np.array([x.position for x in who.mechanism.contact_points if x.body == body])
+    return found
 
 
 def _standing(
@@ -477,6 +492,10 @@ def _checked(
                 sinks = max(sinks, float((stand[:, up].min() - places[..., up]).max()))
             else:
                 slips = max(slips, float(np.abs(places - stand - moved).max()))
+        for body, points in _others(who).items():
+            R, p = poses[body]
+            places = p[:, None] + np.einsum("mij,kj->mki", R, points)
+            sinks = max(sinks, float((_floor(who) - places[..., up]).max()))
         if name == "fly":
             height_of = center_of_mass(who.mechanism, q)[:, up]
             rise = float(height_of[len(s) // 2] - 0.5 * (height_of[0] + height_of[-1]))
@@ -500,7 +519,7 @@ def _checked(
             max(sinks, 0.0) / who.leg,
             SINKS,
             "1",
-            "feet in flight stay above the ground; depth relative to the leg length",
+            "feet in flight, and all else, stay above the ground; depth relative to the leg length",
         ),
         "pushing": Check.within(
             max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
