@@ -69,8 +69,8 @@ class Canvas:
 
     def _world_axes(self, points: Array) -> Array:
         """Tips of the world's axes (3, 3), or none (0, 3) if the world's origin is far from the mechanism."""
-        low, high = points.min(axis=0) - 0.3 * self.size, points.max(axis=0) + 0.3 * self.size
-        near = self.grounded or bool(np.all(low <= 0.0) and np.all(high >= 0.0))
+        room = (1.0 if self.grounded else 0.3) * self.size
+        near = bool(np.all(points.min(axis=0) <= room) and np.all(points.max(axis=0) >= -room))
         return 0.12 * self.size * np.eye(3) if near else np.zeros((0, 3))
 
     def _floor(self, points: Array) -> Array:
