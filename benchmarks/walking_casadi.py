@@ -26,7 +26,7 @@ from kinetree.motion.problem.places import Spin
 from kinetree.motion.program.evaluation import Evaluation
 from kinetree.motion.program.program import Program
 from kinetree.motion.terms.functions import MotionSquares, Torque, TorquePower, TorqueSum
-from kinetree.motion.terms.reach import Position, _Components
+from kinetree.motion.terms.reach import PlaceComponents, Position
 from kinetree.motion.terms.speed import Velocity
 from kinetree.walking import Walking, walker, walking_problem
 
@@ -69,7 +69,7 @@ class Walk:
             function = block.sampled.function
             if isinstance(function, Position | Velocity):
                 self._number(function.place)
-            elif isinstance(function, _Components):
+            elif isinstance(function, PlaceComponents):
                 for place, _ in function.pairs:
                     self._number(place)
         points = [(x.axis, x.rotation @ x.local + x.position) for x in self.places]
@@ -145,7 +145,7 @@ class Walk:
             elif isinstance(function, Position | Velocity):
                 known = self.x if isinstance(function, Position) else self.u
                 values = self._places(known, function.place, part)[function.axes, :]
-            elif isinstance(function, _Components):
+            elif isinstance(function, PlaceComponents):
                 values = ca.vertcat(
                     *(
                         ca.mtimes(ca.DM(along).T, self._places(self.x, place, part))

@@ -48,7 +48,7 @@ def keys_of(name: str, table: str) -> list[str]:
     if name == "MotionTable":
         text = DECLARED.read_text(encoding="utf-8")
         found += re.findall(r'\bShort\(\s*"(\w+)"', text) + re.findall(r'\bDeclared\(\s*"\w+", "(\w+)"', text)
-    return list(dict.fromkeys([*found, *re.findall(r"^    (\w+): ", body, re.MULTILINE)]))
+    return list(dict.fromkeys([*found, *re.findall(r"^    (\w+): (?!ClassVar)", body, re.MULTILINE)]))
 
 
 def classes() -> dict[str, tuple[str, str]]:

@@ -177,9 +177,9 @@ class Orientation(Constraint):
         body = setting.body(self.body, self.family)
         x, y, z = (Place(setting.extended, body, axis, direction=True) for axis in np.eye(3))
         X, Y, Z = self.rotation.T
-        function = _Components([(y, Z), (z, X), (x, Y)])
+        function = PlaceComponents([(y, Z), (z, X), (x, Y)])
         labels = [f"turn about {axis} of {self.body}" for axis in AXES]
-        upright = _Components([(x, X), (y, Y), (z, Z)])
+        upright = PlaceComponents([(x, X), (y, Y), (z, Z)])
         along = [f"direction of {axis} of {self.body}" for axis in AXES]
         none = np.full(3, np.inf)
         return [
@@ -188,7 +188,7 @@ class Orientation(Constraint):
         ]
 
 
-class _Components(Function):
+class PlaceComponents(Function):
     """Components of places along fixed directions."""
 
     of_pose = True
@@ -327,7 +327,7 @@ class GroundClearance(Constraint):
                 f"instant, got shape {self.height.shape}"
             )
         low, high = np.multiply.outer(self.height, np.ones(len(pairs))), np.full(len(pairs), np.inf)
-        return [Rows(_Components(pairs), s, low, high, self.family, labels, "m", 1.0, "height")]
+        return [Rows(PlaceComponents(pairs), s, low, high, self.family, labels, "m", 1.0, "height")]
 
 
 class KeepOut(Constraint):
