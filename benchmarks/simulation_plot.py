@@ -8,7 +8,10 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-COLOURS = {"kinetree": "black", "kinetree simulate": "C2", "pinocchio": "C0", "mujoco": "C3"}
+COLOURS = {
+    "kinetree": "black", "kinetree simulate": "C2", "pinocchio": "C0", "mujoco": "C3", "drake": "C6",
+    "opensim": "C7",
+}  # fmt: skip
 STYLES, MARKERS = ("-", "--", ":", "-."), ("o", "s", "^", "v")
 
 
