@@ -152,6 +152,12 @@ def test_bad_companions_are_named(beside, text, message):
     assert "robot.yaml" in str(caught.value)
 
 
+def test_the_warning_says_that_loops_are_read_and_not_that_they_are_ignored(beside):
+    with pytest.warns(kt.KinetreeWarning, match=r"loops read from robot\.yaml$") as caught:
+        kt.load(beside)
+    assert not [x for x in caught if "ignored" in str(x.message)]
+
+
 def test_a_yaml_about_something_else_is_not_read(beside):
     (beside.parent / "robot.yaml").write_text("color: [red\n")
     assert not quiet(beside).loops

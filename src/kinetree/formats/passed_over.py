@@ -11,6 +11,7 @@ from kinetree.model.inertia import physical_fault
 from kinetree.model.mechanism import Mechanism
 
 MOST = 8  # subjects that the warning names
+ALSO_READ = "file-beside"  # the rule of what is read from another file, and so is not ignored
 
 
 class Remark(NamedTuple):
@@ -50,12 +51,15 @@ class PassedOver:
 
     def summary(self) -> str:
         """All remarks in one sentence, equal subjects counted; empty without remarks."""
-        if not self.remarks:
-            return ""
-        counts = Counter(remark.subject for remark in self.remarks)
+        beside = [remark.subject for remark in self.remarks if remark.rule == ALSO_READ]
+        counts = Counter(remark.subject for remark in self.remarks if remark.rule != ALSO_READ)
         named = [subject if n == 1 else f"{subject} ({n} times)" for subject, n in counts.items()]
         refuses = ", strict=True refuses it" if any(remark.is_fault for remark in self.remarks) else ""
-        return f"{self.source}: ignored: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"
+        ignored = (
+            [f"ignored: {listed(named, MOST)}; 'kinetree check' lists everything{refuses}"] if named else []
+        )
+        parts = [*beside, *ignored]
+        return f"{self.source}: {'; '.join(parts)}" if parts else ""
 
     def warn(self, stacklevel: int = 2) -> None:
         """Issue the one warning, if there is something to say."""

@@ -18,7 +18,7 @@ import yaml
 from kinetree.algebra.placement import Placement
 from kinetree.errors import FileError, ModelError, listed, shown, unknown_name
 from kinetree.formats.files import check_readable, read_text
-from kinetree.formats.passed_over import PassedOver
+from kinetree.formats.passed_over import ALSO_READ, PassedOver
 from kinetree.formats.urdf_elements import cut_joint, placement
 from kinetree.formats.xml_file import Element
 from kinetree.model.body import WORLD
@@ -202,7 +202,7 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
                 )
         loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), a, b))
     passed.mention(
-        "not-used",
+        ALSO_READ,
         f"loops read from {Path(companion.source).name}",
         f"{companion.source}: {len(loops)} loops are read from this file next to the description",
     )

@@ -95,6 +95,10 @@ RULES = {
     "unused-spring": Rule(WARNING, "A spring whose length cannot change.", "It connects bodies that are "
                                                                            "welded together."),
     "unused-contact": Rule(WARNING, "Contact points that never touch.", "Is a table [ground] missing?"),
+    "file-beside": Rule(
+        WARNING, "Loops are read from a robot.yaml next to a URDF file.",
+        "Nothing, if it belongs to the robot; otherwise rename it.",
+    ),
     "not-used": Rule(WARNING, "A part of a URDF or MJCF file is ignored.", "Nothing, if not needed."),
     # studies
     "step-too-long": Rule(
