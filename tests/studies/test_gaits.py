@@ -11,6 +11,7 @@ from kinetree.studies.gaits.leaping import lead
 from kinetree.studies.gaits.problem import gait_problem, planned
 from kinetree.studies.gaits.takeoff import takeoff_rates
 from kinetree.studies.gaits.walker import legged
+from kinetree.studies.gaits.wanted import point_motion
 from kinetree.studies.motion_audit import momentum_rate
 from kinetree.study.new_walker import walker_lines
 
@@ -122,6 +123,26 @@ def test_a_foothold_moves_by_the_grown_error_of_the_divergent_component(pace):
     height = (kt.center_of_mass(who.mechanism, cycle.q)[:, 2] - cycle.places(0)[..., 2].min()).mean()
     w, left = np.sqrt(9.81 / height), 0.25 * period
     assert (moved[1] - moved[0])[1] == pytest.approx(0.05 / w * np.exp(w * left), rel=0.02)
+
+
+def test_a_trunk_without_a_divergent_error_over_its_feet_is_let_go(biped):
+    """With x' = -w x it comes to rest over them by itself: what is asked for is what was predicted."""
+    law, who = biped.law().law, biped.plan.who
+    cycle = Cycle(biped.plan, biped.prediction, np.linspace(0.0, 1.0, 33))
+    up = "xyz".index(who.up)
+    feet = min(cycle.places(k)[..., up].min() for k in range(2))
+    w = np.sqrt(9.81 / (kt.center_of_mass(who.mechanism, cycle.q)[:, up] - feet).mean())
+    wanted, ahead = law.wanted.at(0.25 * biped.plan.period), who.mechanism.joint_index(who.slides("x"))
+    on, asked = np.ones(2, dtype=bool), []
+    for x, rate in ((0.0, 0.0), (0.03, -0.03 * w), (0.03, 0.0)):
+        q, qd = wanted.q.copy(), wanted.qd.copy()
+        q[ahead], qd[ahead] = q[ahead] + x, qd[ahead] + rate
+        now = point_motion(who, q, qd, np.zeros_like(q))
+        sides = law._tasks(q, qd, wanted, now, on, np.zeros(3), now, law._jacobians(q, on))[1]
+        asked.append(sides[list(law._moving).index(ahead)])
+    assert asked[0] == pytest.approx(wanted.qdd[ahead])
+    assert asked[1] - asked[0] == pytest.approx(0.0, abs=0.01 * w**2 * 0.03)
+    assert asked[2] - asked[0] == pytest.approx(-4.0 * w**2 * 0.03, rel=0.01)
 
 
 def test_derivatives_of_the_problem_are_exact():

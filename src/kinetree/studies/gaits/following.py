@@ -27,6 +27,7 @@ from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, point_motion, points_of
 
 TRUNK, SWING, JOINTS = 5.0, 8.0, 5.0  # bandwidths, in sqrt(g / leg)
+SWAY = 2.0  # bandwidth of the trunk's way over the ground on two feet, in sqrt(g / height)
 ALONG = 0.1  # weight of the trunk's place over the ground, where height and attitude weigh 1
 SWINGS = 2.0  # weight of swinging feet
 FORCES = 1e-3  # weight of forces beyond those predicted, beside the mass
@@ -114,6 +115,7 @@ class Following:
         self._growth = float(np.sqrt(g / height))
         many = len(who.feet) > 2  # footholds of bipeds serve their balance alone
         self._returns = RETURNS if many else 0.0
+        self._sway = TRUNK * self._rate if many else SWAY * self._growth
         self._rolls = many and any(foot.radius for foot in who.feet)
         self.reset()
 
@@ -359,18 +361,23 @@ class Following:
         goals: PointMotion,
         J: Array,
     ) -> tuple[Array, Array, Array]:
-        """Rows over the accelerations that move, right sides and weights."""
+        """Rows over the accelerations that move, right sides and weights.
+
+        Where the trunk should be moves with the feet, and jumps when one lands elsewhere than predicted. On
+        two feet its velocity is right for that foothold then, its place not yet: followed stiffly, the jump
+        pulls the foot behind off the ground. With the bandwidth 2 w, nothing is asked of a trunk whose
+        divergent component x + x' / w is right.
+        """
         n, m = len(q), self._moving
-        k = (TRUNK * self._rate) ** 2
         sliding = {j: i for i, j in self._slides.items()}
         rows, sides, weights = [], [], []
         for j in m:
             is_root = j in self._root
             e = wanted.q[j] - q[j] + (support[sliding[j]] if j in sliding else 0.0)
-            gain = k if is_root else (JOINTS * self._rate) ** 2
-            rows.append(np.eye(n)[j])
-            sides.append(wanted.qdd[j] + gain * e + 2.0 * np.sqrt(gain) * (wanted.qd[j] - qd[j]))
             along = j in sliding and sliding[j] != self._up
+            rate = self._sway if along else (TRUNK if is_root else JOINTS) * self._rate
+            rows.append(np.eye(n)[j])
+            sides.append(wanted.qdd[j] + rate**2 * e + 2.0 * rate * (wanted.qd[j] - qd[j]))
             free = j in sliding and not on.any()  # nothing moves the center of mass of who flies
             weights.append((0.0 if free else self.along if along else 1.0) if is_root else POSTURE)
         k = (SWING * self._rate) ** 2

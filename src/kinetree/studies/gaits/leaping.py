@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.motion.outcome.phased_prediction import PhasedPrediction
-from kinetree.studies.gaits.following import ALONG, EARLY, FELT, Following
+from kinetree.studies.gaits.following import ALONG, EARLY, FELT, TRUNK, Following
 from kinetree.studies.gaits.walker import AXES, Legged
 from kinetree.studies.gaits.wanted import PointMotion, Wanted, between_rows, wanted_rows
 
@@ -97,6 +97,7 @@ class FollowingLeap(Following):
         places = np.concatenate([who.places(foot)[:, ahead] for foot in who.feet])
         wide = float(np.ptp(places)) > SUPPORTS * who.leg
         self.along = 1.0 if wide else ALONG  # the center of pressure moves between them, in a point it cannot
+        self._sway = TRUNK * self._rate  # feet land together
         self._lead = _lead(who, wanted)
 
     @override
