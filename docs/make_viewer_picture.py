@@ -34,7 +34,7 @@ def main() -> None:
             ).click()  # a note about the GPU
             browser.find_element(By.XPATH, "//*[normalize-space(text())='Motion']").click()
             viewer.motion.time.value = 0.62
-            _wait_for(browser, "Copy to the sliders")
+            _wait_for(browser, "Copy the pose to the sliders")
             time.sleep(3.0)
             image = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
         finally:

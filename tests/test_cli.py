@@ -152,7 +152,7 @@ def test_demo_does_not_overwrite(demo_folder):
     before = (demo_folder / "demo.csv").read_bytes()
     result = kinetree("demo", "--output", demo_folder)
     assert result.exit_code == 2
-    assert "exists already; use --force" in result.output
+    assert "already exists; use --force" in result.output
     assert (demo_folder / "demo.csv").read_bytes() == before
 
 

@@ -263,7 +263,7 @@ def test_units_start_and_ground_of_a_study_are_doubted(write):
 
 @pytest.mark.parametrize(
     ("stiffness", "said"),
-    [("1e4", "stable are steps below"), ("1e6", "step of 0.01 s"), ("1e9", "step of 0.01 s")],
+    [("1e4", "are stable"), ("1e6", "step of 0.01 s"), ("1e9", "step of 0.01 s")],
 )
 def test_a_step_that_is_too_long_for_the_ground_is_told(write, stiffness, said):
     text = STUDY.replace("gripper", "quadruped").replace("[initial]\nq = [0, 0, 0, 0]\n", "")

@@ -113,8 +113,8 @@ BAD = {
     "mass": (["mechanism", "x", "--mass", -1], "mass must be a number > 0, got -1"),
     "model": (["study", "x", "--model", "griper"], "Did you mean 'gripper'?"),
     "duration": (["study", "x", "--duration", 0], "duration must be a number > 0 (s), got 0"),
-    "option of the other": (["study", "x", "--mass", 1], "a study has no --mass"),
-    "exists": (["mechanism", "here"], "exists already; use --force"),
+    "option of the other": (["study", "x", "--mass", 1], "--mass does not apply to a study"),
+    "exists": (["mechanism", "here"], "already exists; use --force"),
 }
 
 
@@ -189,6 +189,16 @@ def test_a_urdf_gets_feet_and_walks(tmp_path):
     assert knees.max() < -0.8
 
 
+@pytest.mark.parametrize("task", ["stand", "simulate"])
+def test_a_file_that_is_read_again_for_its_free_joint_warns_once(tmp_path, task):
+    places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
+    leg = LEG.replace('izz="1e-4"', 'izz="2e-3"')
+    legs = "".join(leg.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    (tmp_path / "dog.urdf").write_text(URDF.format(legs=legs), encoding="utf-8")
+    made = kinetree("new", "study", task, "--model", "dog.urdf")
+    assert made.exit_code == 0 and made.stderr.count("unphysical inertias") == 1, made.output
+
+
 def test_a_urdf_stands_on_the_collisions_of_its_feet(tmp_path):
     """Of all collisions those of the feet are kept; forces of the ground balance the weight."""
     places = {"lf": (0.2, 0.1), "rf": (0.2, -0.1), "lh": (-0.2, 0.1), "rh": (-0.2, -0.1)}
@@ -230,7 +240,7 @@ def test_a_urdf_gets_a_study_of_its_gait(tmp_path):
     assert text.count("[[mechanism.contact]]") == 4 and 'schedule = "trot"' in text
     assert check_file("gait.toml") == []
     refused = kinetree("new", "study", "gait", "--model", "dog.urdf", "--duration", 1, "--force")
-    assert refused.exit_code == 2 and "has no --duration" in _said(refused)
+    assert refused.exit_code == 2 and "--duration does not apply to a study of" in _said(refused)
 
 
 def test_a_urdf_gets_armatures_where_joints_move_no_inertia(tmp_path):

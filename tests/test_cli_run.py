@@ -112,7 +112,7 @@ def test_a_result_is_not_replaced_unasked_and_nothing_is_run_before(folder, monk
     Path("fall.nc").write_text("precious")
     monkeypatch.setattr("kinetree.study.run.prepared", lambda *x: pytest.fail("ran"))
     result = kinetree("run", "fall.toml")
-    assert result.exit_code == 2 and "fall.nc: exists already; use --force" in result.stderr
+    assert result.exit_code == 2 and "fall.nc: already exists; use --force" in result.stderr
     assert Path("fall.nc").read_text() == "precious"
     monkeypatch.undo()
     os.chdir(folder)
@@ -280,7 +280,7 @@ def test_examples_are_listed_and_copied(folder):
     assert listed.exit_code == 0 and all(name in listed.stdout for name in example_names())
     assert kinetree("examples", "copy", "kuka_free_fall", "mine").stdout == "Wrote mine/kuka_free_fall.toml\n"
     again = kinetree("examples", "copy", "kuka_free_fall", "mine")
-    assert again.exit_code == 2 and "exists already" in again.stderr
+    assert again.exit_code == 2 and "already exists" in again.stderr
     assert kinetree("examples", "copy", "kuka_free_fall", "mine", "--force").exit_code == 0
     unknown = kinetree("examples", "copy", "kuka_fre_fall", "mine")
     assert unknown.exit_code == 2 and "Did you mean 'kuka_free_fall'?" in unknown.stderr

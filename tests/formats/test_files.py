@@ -81,7 +81,7 @@ def test_utf8_with_byte_order_mark_and_windows_lines(tmp_path: Path, arm: Mechan
 def test_existing_file_is_replaced_only_with_force(tmp_path: Path, arm: Mechanism) -> None:
     path = tmp_path / "arm.toml"
     path.write_text("precious")
-    with pytest.raises(FileError, match=r"arm\.toml: exists already.*force=True"):
+    with pytest.raises(FileError, match=r"arm\.toml: already exists.*force=True"):
         save(arm, path)
     assert path.read_text() == "precious"
     save(arm, path, force=True)

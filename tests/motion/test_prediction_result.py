@@ -192,7 +192,7 @@ def test_files_are_checked_before_anything_is_solved(tmp_path):
     taken.write_bytes(b"precious")
     told = []
     for path, message in (
-        (taken, "exists already; pass force=True"),
+        (taken, "already exists; pass force=True"),
         (tmp_path / "run.txt", "suffix"),
         (tmp_path / "nowhere" / "run.nc", "the folder .* does not exist"),
     ):

@@ -103,7 +103,7 @@ def test_a_report_is_written_completely_or_not_at_all(gripper_fall, tmp_path):
     path = tmp_path / "fall.html"
     gripper_fall.report(path)
     before = path.read_bytes()
-    with pytest.raises(FileError, match="exists already"):
+    with pytest.raises(FileError, match="already exists"):
         gripper_fall.report(path)
     gripper_fall.report(path, force=True)
     assert path.read_bytes() == before  # the same result gives the same page
@@ -121,7 +121,7 @@ def test_commands_write_reports(gripper_fall, tmp_path, monkeypatch):
     assert invoke(app, ["report", "fall.nc", "--open"]).exit_code == 0
     assert opened == [(tmp_path / "fall.html").as_uri()]
     again = invoke(app, ["report", "fall.nc"])
-    assert again.exit_code == 2 and "exists already" in again.output
+    assert again.exit_code == 2 and "already exists" in again.output
     assert invoke(app, ["report", "fall.nc", "-o", "fall.html", "--force"]).exit_code == 0
     assert invoke(app, ["report", "fall.nc", "-o", "fall.txt"]).exit_code == 2
     assert invoke(app, ["compare", "fall.nc", "fall.nc", "--output", "both.html"]).exit_code == 0

@@ -106,7 +106,7 @@ def test_arrows_are_forces_to_scale(fall):
 def test_files_are_not_replaced_unasked(fall, tmp_path):
     path = tmp_path / "fall.gif"
     path.write_text("mine")
-    with pytest.raises(kt.errors.FileError, match="exists already"):
+    with pytest.raises(kt.errors.FileError, match="already exists"):
         fall.animate(path, fps=4, size=SMALL)
     assert path.read_text() == "mine"
     fall.animate(path, fps=4, size=SMALL, force=True)

@@ -331,7 +331,7 @@ def test_pandas_reads_csv_directly(tmp_path, rng):
 def test_csv_is_not_replaced_unasked(tmp_path, rng):
     result = small_result(zoo.two_link(), rng)
     result.to_csv(tmp_path / "run.csv")
-    with pytest.raises(FileError, match=r"run\.csv: exists already"):
+    with pytest.raises(FileError, match=r"run\.csv: already exists"):
         result.to_csv(tmp_path / "run.csv")
     result.to_csv(tmp_path / "run.csv", force=True)
     with pytest.raises(FileError, match=r"run\.txt: .*\.csv"):

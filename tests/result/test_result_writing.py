@@ -21,7 +21,7 @@ def test_existing_file_is_replaced_only_with_force(tmp_path, rng):
     path = tmp_path / "run.nc"
     first, second = small_result(zoo.two_link(), rng), small_result(zoo.puma(), rng)
     first.save(path)
-    with pytest.raises(FileError, match=r"run\.nc: exists already.*force=True"):
+    with pytest.raises(FileError, match=r"run\.nc: already exists.*force=True"):
         second.save(path)
     assert load_result(path).equals(first)
     second.save(path, force=True)

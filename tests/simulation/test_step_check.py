@@ -24,7 +24,7 @@ def ground(stiffness, damping):
 def test_ground_too_stiff_for_the_step_is_refused(method):
     soil = ground(1e4, 4000.0)  # 4000 / 2 per second, nearly
     with pytest.raises(
-        kt.errors.InputError, match=r"a step of 0.01 s is too long.*stable are steps below"
+        kt.errors.InputError, match=r"a step of 0.01 s is too long.*steps below .* are stable"
     ) as refused:
         kt.simulate(ball(), [0.3], duration=1.0, ground=soil, method=method, step=0.01)
     allowed = float(re.search(r"below (\S+) s", str(refused.value))[1])

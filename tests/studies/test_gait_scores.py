@@ -227,7 +227,7 @@ def test_command_prints_and_saves(folder):
     assert kinetree("validate", "gait", "walk.nc").exit_code == 0  # its own scores may be written again
     (folder / "walk_gait.json").write_text("mine")
     again = kinetree("validate", "gait", "walk.nc")
-    assert again.exit_code == 2 and "exists already" in again.output
+    assert again.exit_code == 2 and "already exists" in again.output
     outcome = kinetree("validate", "gait", "walk.nc", "--force", "--json", "--data", "arnold5")
     assert set(json.loads(outcome.stdout)) == {"arnold5"}
     outcome = kinetree("validate", "gait", "walk.nc", "-o", "score.csv", "--quiet")

@@ -186,7 +186,7 @@ def test_an_example_is_copied_and_never_over_another(tmp_path):
     place = copy_example("kuka_free_fall", tmp_path / "new")
     assert place.read_text(encoding="utf-8") == example_text("kuka_free_fall")
     place.write_text("mine")
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         copy_example("kuka_free_fall", tmp_path / "new")
     assert place.read_text() == "mine"
     copy_example("kuka_free_fall", tmp_path / "new", force=True)

@@ -97,7 +97,7 @@ def test_pictures_of_samples(sampled, kind):
 
 def test_words_about_samples(sampled):
     _, facts, lines = story(sampled)
-    assert facts["ended"] == "256 ok" and any("mean of" in line for line in lines)
+    assert facts["status"] == "256 ok" and any("mean of" in line for line in lines)
     with pytest.raises(kt.errors.InputError, match=r"unknown picture of a sweep 'scater'.*'scatter'"):
         sampled.plot(kind="scater")
     with pytest.raises(kt.errors.InputError, match="need a sweep of the kind 'sensitivity'"):

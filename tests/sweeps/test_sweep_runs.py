@@ -109,7 +109,7 @@ def test_a_killed_sweep_goes_on(undisturbed, tmp_path):
     assert 0 < done < 12
     assert not kt.sweeps.sweep_status(store).running
     assert not kt.load_result(store).complete
-    with pytest.raises(kt.errors.FileError, match="exists already"):
+    with pytest.raises(kt.errors.FileError, match="already exists"):
         swept(store=store)
     with pytest.raises(
         kt.errors.FileError, match=r"(?s)another sweep.*dimensions.angle.size: 6 there, 2 here"

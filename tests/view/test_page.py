@@ -52,10 +52,10 @@ def appears(browser, text, seconds=120):
 
 
 def test_the_page_shows_the_mechanism_the_plots_and_no_error(browser, viewer, tmp_path):
-    assert appears(browser, "Copy to the sliders"), "a result opens on another tab than Motion"
+    assert appears(browser, "Copy the pose to the sliders"), "a result opens on another tab than Motion"
     clicked(browser, "Pose")
     assert appears(browser, "joint4 (rad)"), "the sliders do not appear"
-    assert appears(browser, "to hold against gravity")
+    assert appears(browser, "effort against gravity")
     assert "Plot 1" in browser.execute_script("return document.body.innerText")
     assert browser.execute_script("return document.querySelectorAll('canvas').length") >= 3  # scene, plots
     viewer.pose.sliders[0].value = 0.5

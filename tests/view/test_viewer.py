@@ -275,7 +275,7 @@ def test_saving_never_replaces_a_file(film, fall, tmp_path):
     assert "Saved" in film.message.content and kt.load_result(path).equals(fall)
     before = path.read_bytes()
     press(film.saving.button)
-    assert "exists already" in film.message.content and path.read_bytes() == before
+    assert "already exists" in film.message.content and path.read_bytes() == before
     for wrong in ("x.txt", str(tmp_path / "none" / "x.nc"), ""):
         film.saving.path.value = wrong
         press(film.saving.button)

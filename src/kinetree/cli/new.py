@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -153,11 +154,16 @@ def _study(path: Path, ask: Asking, options: dict[str, Any], **given: Any) -> st
     installed = is_installed_name(model)
     if installed:
         model = installed_path(model).as_posix()
-    mechanism = mechanism_of(model, **options)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        mechanism = mechanism_of(model, **options)
     free = "floating_base" in options or not model.lower().endswith((".urdf", ".sdf", ".xacro"))
     if task in LEGGED and not free and not _moves(mechanism):
         options = options | {"floating_base": True}
-        mechanism = mechanism_of(model, **options)
+        mechanism = mechanism_of(model, **options)  # it is read again, and warns again
+    else:
+        for warning in heard:
+            warnings.warn(warning.message, stacklevel=2)
     seen = model if model in zoo.ZOO or installed else _seen(model, path)
     answers = StudyAnswers(path.stem, seen, task, duration, _from_the_study(options, path))
     return study_file(answers, mechanism)
@@ -185,4 +191,4 @@ def _seen(place: str, path: Path) -> str:
 def _refuse(kind: str, **given: Any) -> None:
     for key, value in given.items():
         if value is not None:
-            raise InputError(f"a {kind} has no --{key.replace('_', '-')}")
+            raise InputError(f"--{key.replace('_', '-')} does not apply to a {kind}")

@@ -103,7 +103,7 @@ def sweep(
         _tell_status(status, as_json)
         return
     if study is None:
-        raise InputError("name a study to sweep, or a store to report on: --status FOLDER")
+        raise InputError("name a study to sweep, or the folder of a sweep to report on: --status FOLDER")
     place = Path(f"{Path(study).stem}.zarr") if output is None else output
     _check_pictures(plot, report, force)
     plan = _planned(study, settings or [], allow_code or [], yes)
@@ -127,7 +127,7 @@ def sweep(
         console().print(_summary(result, place, extras))
     if not any(result.statistics.get(name) for name in ("ok", "stopped")):
         first = str(result.dataset["message"].values.ravel()[0])
-        say(f"no case passed; the first says: {first}", stderr=True, style="red")
+        say(f"no case passed; message of the first case: {first}", stderr=True, style="red")
         raise typer.Exit(FAILED)
 
 

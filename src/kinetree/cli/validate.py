@@ -1,4 +1,4 @@
-"""Commands that put results beside measurements."""
+"""Commands that compare results with measurements."""
 
 from __future__ import annotations
 
@@ -108,16 +108,16 @@ def validate_gait(
 def validate_lift(
     result: ResultFile,
     output: Annotated[
-        Path | None, output_option("Scores to write: .json or .csv; RESULT_lift.json unless given.")
+        Path | None, output_option("File for the scores: .json or .csv; default RESULT_lift.json.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Put a result of lifting beside people who squat without a box.
+    """Compare a lift with measured squats without a box.
 
-    Least and largest angles of hip, knee, ankle and spine, moments and the ground's force, with how many
-    standard deviations of people the largest ones are from the mean squat; the largest net forces in back
+    For angles of hip, knee, ankle and spine, moments and the ground force: the least and largest values, and
+    how many standard deviations the largest ones are from the mean squat. Also the largest net forces in back
     and knees, which were not measured.
 
     Example: kinetree validate lift lifting.nc --output lift.csv

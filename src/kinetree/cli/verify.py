@@ -93,8 +93,8 @@ def derivatives(
 ) -> None:
     """Compare the exact derivatives with numerical ones.
 
-    Those of inverse dynamics, forward dynamics and joint reactions, at random states: complex steps and
-    differences of sixth order, with the worst error and where it is.
+    It checks inverse dynamics, forward dynamics and joint reactions at random states, with complex steps and
+    differences of sixth order, and reports the worst error and where it is.
 
     Exit codes: 0 they agree, 2 wrong input, 3 they do not agree.
 
@@ -112,7 +112,7 @@ def derivatives(
         _print_json(mechanism.name, agreed, worst, [asdict(x) | {"passed": x.passed} for x in checks])
     elif not quiet:
         console().print(slope_table(checks))
-    wrong = [f"{x.quantity} by {x.by} at {x.where}" for x in checks if not x.passed]
+    wrong = [f"{x.quantity} with respect to {x.by} at {x.where}" for x in checks if not x.passed]
     _ended(agreed, f"a derivative of '{mechanism.name}' differs by {worst:.1e}: {'; '.join(wrong)}")
 
 
@@ -129,8 +129,8 @@ def bench(
 ) -> None:
     """Time every quantity of a mechanism on this machine.
 
-    Single states and batches. Each figure is the best of a few runs; a busy machine makes it worse. To
-    compare with Pinocchio and MuJoCo, in a checkout of the repository: python -m benchmarks.own MODEL
+    It times single states and batches. Each figure is the best of a few runs; a busy machine makes it worse.
+    To compare with Pinocchio and MuJoCo, in a checkout of the repository: python -m benchmarks.own MODEL
 
     Example: kinetree bench quadruped --batch 10000
     """
@@ -171,7 +171,7 @@ def _show_steps(mechanism: Mechanism, seed: int, as_json: bool, quiet: bool) -> 
         console().print(steps_table(found))
         say(f"\nTorques and accelerations agree with those of the kernels to {found.difference:.1e}")
     _ended(
-        found.passed, f"the recursions differ by {found.difference:.1e} off the kernels on '{mechanism.name}'"
+        found.passed, f"the recursions differ from the kernels by {found.difference:.1e}: '{mechanism.name}'"
     )
 
 

@@ -279,4 +279,4 @@ def check_writable(path: Path, force: bool) -> None:
     if not os.path.isdir(folder):
         raise FileError(f"{path}: cannot be written: the folder {folder} does not exist")
     if os.path.lexists(path) and not force:
-        raise FileError(f"{path}: exists already; pass force=True to replace it")
+        raise FileError(f"{path}: already exists; pass force=True to replace it")

@@ -29,7 +29,7 @@ def check_output(paths: Iterable[Path], force: bool = False) -> None:
         if path.is_dir():
             raise FileError(f"{path}: is a folder; give the path of a file")
         if path.exists() and not force:
-            raise FileError(f"{path}: exists already; use --force to replace it")
+            raise FileError(f"{path}: already exists; use --force to replace it")
         if path.exists() and not path.is_file():
             raise FileError(f"{path}: is no regular file and cannot be replaced")
         folder = path.parent

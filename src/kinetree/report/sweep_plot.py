@@ -212,7 +212,7 @@ def _bands(result: Result, names: list[str]) -> Any:
 
 def _band_axis(result: Result, name: str) -> str:
     if "instant" in result[name].dims:
-        return "time / s" if _same_times(result) else "share of the time"
+        return "time / s" if _same_times(result) else "fraction of the duration"
     return next((d for d in _long(result) if d != SAMPLE), SAMPLE)
 
 

@@ -78,7 +78,7 @@ def body_tree(mechanism: Mechanism) -> Tree:
 
 def joint_table(mechanism: Mechanism) -> Table:
     """One row per degree of freedom, of the first ones: joint, kind, motion, limits."""
-    table = plain_table("joint", "kind", "motion", "lower", "upper", "largest effort")
+    table = plain_table("joint", "kind", "motion", "lower", "upper", "effort limit")
     for row in islice((row for link in mechanism.links for row in _joint_rows(link.joint)), MOST):
         table.add_row(*row)
     return table
@@ -160,7 +160,7 @@ def _loop_lines(mechanism: Mechanism) -> list[RenderableType]:
         parts = subsystems(mechanism)
     except InputError:
         return lines  # more or fewer drives than freedoms
-    lines.append(Text("Subsystems of inverse dynamics, in their order:"))
+    lines.append(Text("Subsystems of inverse dynamics, in order:"))
     for number, part in enumerate(parts[:MOST], start=1):
         gives = [*(f"force of {x}" for x in part.loops), *(f"torque of {x}" for x in part.drives)]
         after = ", ".join(str(k + 1) for k in part.after)

@@ -72,7 +72,7 @@ def _difference(row: Agreement) -> Text:
 
 def slope_table(checks: Iterable[SlopeCheck]) -> Table:
     """Exact derivatives beside numerical ones."""
-    table = plain_table("derivative of", "by", "compared with", "worst relative error", "where")
+    table = plain_table("derivative of", "with respect to", "compared with", "worst relative error", "where")
     for check in checks:
         mark = _marked(f"{check.error:.1e}", check.passed)
         table.add_row(Text(check.quantity, style=NAME), check.by, check.method, mark, Text(check.where))

@@ -47,7 +47,7 @@ def score_report(score: GaitScore) -> Group:
     missed = [f"{name} {_number(bars[name][0])}" for name in score.missed]
     text = f"meets {len(bars) - len(missed)} of {len(bars)} criteria"
     if missed:
-        parts.append(Text(f"{text}; not: {', '.join(missed)}", style=BAD))
+        parts.append(Text(f"{text}; missed: {', '.join(missed)}", style=BAD))
     else:
         parts.append(Text(text, style=GOOD))
     return Group(*parts)  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ class ZarrStore:
         """Write an empty store: the plan, and a dataset with the axes of the sweep."""
         if self.path.exists():
             raise FileError(
-                f"{self.path}: exists already; continue it with --resume, or replace it with --force"
+                f"{self.path}: already exists; continue it with --resume, or replace it with --force"
             )
         with _disk(self.path):
             (self.path / INSIDE).mkdir(parents=True)

@@ -43,7 +43,7 @@ def check_step(system: System, ground: Ground | None, options: Options, y: Array
 def _sentence(options: Options, rate: float, limit: float, what: str) -> str:
     return (
         f"a step of {options.step:g} s is too long for '{options.method}': {what} with rates up to "
-        f"{rate:.3g} per second; stable are steps below {limit / rate:.2g} s"
+        f"{rate:.3g} per second; steps below {limit / rate:.2g} s are stable"
     )
 
 

@@ -71,7 +71,7 @@ def copy_example(name: str, folder: PathLike, force: bool = False) -> Path:
     """Write a shipped study into a folder, which is made if need be; an existing file stays without force."""
     text, place = example_text(name), Path(folder) / f"{name}.toml"
     if place.exists() and not force:
-        raise InputError(f"{place}: exists already; use --force to replace it")
+        raise InputError(f"{place}: already exists; use --force to replace it")
     if Path(folder).exists() and not Path(folder).is_dir():
         raise InputError(f"{folder}: is not a folder")
     try:

@@ -29,10 +29,10 @@ def on_paper(plan: Plan) -> dict[str, Any]:
         "axes": " x ".join(f"{dim.name} {dim.size}" for dim in plan.dims),
         "first case": plan.words(0),
         "last case": last,
-        "runs": "in lanes, blocks of this process" if plan.lanes else "one case at a time",
-        "text of a case": f"{len(job_text(plan)):,} bytes",
+        "runs": "in SIMD lanes of this process" if plan.lanes else "one case at a time",
+        "size of a case": f"{len(job_text(plan)):,} bytes",
         "memory of the planner": f"{(tables + 2 * count) / 1e6:.3g} MB",
         "files": f"about {chunks * measures + -(-count // STATUS_CHUNK):,}"
         + (f", and more for {kept} variables that are stored in full" if kept else ""),
-        "looked up in": f"{perf_counter() - began:.3g} s",
+        "planned in": f"{perf_counter() - began:.3g} s",
     }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kinetree.errors import InputError
+from kinetree.errors import InputError, listed
 from kinetree.result.result import Result
 from kinetree.sweeps.analysis import (
     convergence,
@@ -28,7 +28,7 @@ def story(result: Result) -> tuple[str, dict[str, str], list[str]]:
     sizes = " x ".join(f"{dim} {n}" for dim, n in result.dataset["status"].sizes.items())
     facts = {
         "cases": f"{result.statistics['cases']:,}: {sizes}",
-        "ended": ", ".join(f"{n:,} {name}" for name, n in counts.items()),
+        "status": ", ".join(f"{n:,} {name}" for name, n in counts.items()),
     }
     kinds: dict[str, Callable[[Result], list[str]]] = {
         "monte_carlo": _monte_carlo,
@@ -120,14 +120,18 @@ def _multi_start(result: Result) -> list[str]:
     word = "optimum" if len(found) == 1 else "optima"
     lines = [f"{solved} of {result.dataset['status'].size} cases solved, {len(found)} distinct {word}"]
     for x in found[:MOST]:
-        lines.append(f"{x.objective:.6g}: found {x.count} times, case {x.best}")
+        lines.append(f"{x.objective:.6g}: found {_times(x.count)}, best in case {x.best}")
     return lines + ([f"and {len(found) - MOST} more"] if len(found) > MOST else [])
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _pareto(result: Result) -> list[str]:
     names = sweep_table(result).objectives or ()
     front = pareto_front(result)
-    lines = [f"{len(front)} cases on the front of {' against '.join(names)}"]
+    lines = [f"{len(front)} cases on the Pareto front of {listed(names)}"]
     for case in [front[0], front[len(front) // 2], front[-1]] if front else []:
         stated = ", ".join(f"{name} {float(result[name].values.ravel()[case]):.5g}" for name in names)
         lines.append(f"case {case}: {stated}")
@@ -142,7 +146,7 @@ def _sensitivity(result: Result) -> list[str]:
             f"{axis} {a:.2f} ({b:.2f})"
             for axis, a, b in zip(found.axes, found.first, found.total, strict=True)
         )
-        lines.append(f"{name}: share of variance by axis alone (with interactions): {parts}")
+        lines.append(f"{name}: share of variance from each axis alone (with interactions): {parts}")
     return lines
 
 
@@ -154,4 +158,4 @@ def _faults(result: Result) -> list[str]:
         return []
     names, counts = np.unique(texts.astype(str), return_counts=True)
     order = np.argsort(-counts)[:3]
-    return [f"failed {counts[k]} times: {names[k]}" for k in order]
+    return [f"failed {_times(int(counts[k]))}: {names[k]}" for k in order]

@@ -107,7 +107,7 @@ def sweep(
     if store is not None:
         return run_plan(plan, store, resume=resume, retry=retry, force=force, **options)
     if resume:
-        raise InputError("resume needs the store to go on with: store='... .zarr'")
+        raise InputError("resume needs the store to continue: store='... .zarr'")
     folder = tempfile.mkdtemp(prefix="kinetree-sweep-")
     try:
         return run_plan(plan, Path(folder) / "sweep.zarr", **options)
@@ -210,7 +210,7 @@ def run_plan(
         raise InputError(f"case_timeout must be above 0 s, got {timeout!r}")
     place = ZarrStore(store)
     if place.path.exists() and not (resume or force):
-        raise FileError(f"{place.path}: exists already; go on with it (--resume) or replace it (--force)")
+        raise FileError(f"{place.path}: already exists; continue it (--resume) or replace it (--force)")
     made = resume and place.path.exists()
     with backend(
         plan.count, lanes=plan.lanes, workers=workers, scheduler=scheduler, slurm=slurm, executor=executor,

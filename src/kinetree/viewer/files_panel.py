@@ -75,7 +75,7 @@ class SavePanel:
         content = movie_content(self._result, f".{kind.lower()}", progress=self._drawn)
         name = f"{_plain(self._result.mechanism.name)}.{kind.lower()}"
         event.client.send_file_download(name, content, save_immediately=True)
-        self._tell(f"The movie is ready: {name} is among your downloads.")
+        self._tell(f"The movie is downloaded as {name}.")
 
     def _drawn(self, part: float) -> None:
         if int(100 * part) % 10 == 0:
@@ -87,7 +87,7 @@ class SavePanel:
         if path.suffix.lower() != RESULT_SUFFIX:
             raise FileError(f"{path}: a result is a file with the suffix {RESULT_SUFFIX}")
         if path.exists() or path.is_symlink():
-            raise FileError(f"{path}: exists already; choose another name")
+            raise FileError(f"{path}: already exists; choose another name")
         self._result.save(path)
         self._tell(f"Saved {path.resolve()}")
 

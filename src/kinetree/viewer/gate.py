@@ -38,11 +38,11 @@ class Gate:
         headers = request.headers
         host = headers.get("Host")
         if not self.public and not is_local(urlsplit(f"//{host or ''}").hostname or ""):
-            return "this viewer is known under names of this machine only"
+            return "this viewer accepts only names of its own machine, such as localhost"
         if not may_connect(headers.get("Origin"), host, public=self.public):
             return "only the viewer's own page may connect"
         if not self._knows(request.path) and not self._kept(headers.get("Cookie"), host):
-            return "the address lacks the viewer's token: open the whole address that the viewer printed"
+            return "the address lacks the viewer's token: open the full address that the viewer printed"
         return ""
 
     def cookie(self, host: str | None) -> str:

@@ -29,8 +29,8 @@ LONGEST = 0.4  # of a contact force's arrow, beside the mechanism's size, where 
 FARTHEST = 1e3  # sizes of the mechanism from its origin; a page may send anything
 PULL_COLOR = MODULE_COLORS[5]
 HOW = (
-    "Start, then drag a body with the left mouse button: a spring pulls it. Drag the background to rotate "
-    "the view. Gravity and ground are set in the tab Simulate."
+    "Press Start, then drag a body with the left mouse button: a spring pulls it. Drag the background to "
+    "rotate the view. Set gravity and ground in the Simulate tab."
 )
 
 
@@ -75,7 +75,7 @@ class LivePanel:
         self.button = gui.add_button("Start", icon="player-play", color="green")
         self.reset_button = gui.add_button("Reset", icon="refresh")
         self.law = gui.add_dropdown("Torque", tuple(laws), initial_value=laws[0])
-        self.strength = gui.add_dropdown("Pull", tuple(STRENGTHS), initial_value="normal")
+        self.strength = gui.add_dropdown("Pull strength", tuple(STRENGTHS), initial_value="normal")
         self.follow = gui.add_checkbox("Follow", not stage.scene.grounded, visible=not stage.scene.grounded)
         self.readout = gui.add_html("")
         self.button.on_click(lambda event: self.toggle())

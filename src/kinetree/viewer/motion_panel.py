@@ -125,7 +125,7 @@ class MotionPanel:
         rows += [(name.replace("_", " "), f"{value:.5g} J") for name, value in energies.items()]
         for x in self._forces:
             if x.per_newton > 0.0 and self.arrows[x.kind].value:
-                rows.append((f"arrow of 0.1 m, {x.kind}", f"{0.1 / x.per_newton:.4g} N"))
+                rows.append((f"0.1 m of arrow ({x.kind})", f"{0.1 / x.per_newton:.4g} N"))
         self.readout.content = table(("now", ""), rows)
 
     # ---- playing --------------------------------------------------------------------------------------

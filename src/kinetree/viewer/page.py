@@ -113,7 +113,7 @@ class Viewer:
                 gui = self.server.gui
                 self.names = gui.add_checkbox("Joint names", False)
                 self.names.on_update(lambda event: self.stage.labels(bool(self.names.value)))
-                self.see_through = gui.add_checkbox("See through", subject.result is not None)
+                self.see_through = gui.add_checkbox("Transparent bodies", subject.result is not None)
                 self.see_through.on_update(lambda event: self._show_inside())
                 self.handle = ToolHandle(
                     self.server,
@@ -162,7 +162,7 @@ class Viewer:
                     gui.add_html(paragraph("Run a simulation, or open a result (.nc).", faint=True))
                 elif moving:
                     self.motion = MotionPanel(gui, result, self.stage, self._lock, self._time_shown)
-                    self.take_pose = gui.add_button("Copy to the sliders", icon="adjustments")
+                    self.take_pose = gui.add_button("Copy the pose to the sliders", icon="adjustments")
                     self.take_pose.on_click(lambda event: self._take_pose())
                 else:
                     gui.add_html(paragraph(f"The {result.task} result has no motion to play.", faint=True))
@@ -282,9 +282,9 @@ class Viewer:
             return
         self._attempt(lambda: self.show_result(result))
         if not result.passed:
-            self._complain("The simulation ended early or failed its audit; see the tab Motion.")
+            self._complain("The simulation ended early or failed its audit; see the Motion tab.")
         elif self.motion is not None:
-            self.tell("The simulation is done: see the tab Motion.")
+            self.tell("The simulation is done: see the Motion tab.")
             self.motion.play()
 
     def _attempt(self, action: Callable[[], None]) -> None:
@@ -295,7 +295,7 @@ class Viewer:
             self._complain(str(error))
         except Exception as error:
             print_exc(file=sys.stderr)
-            self._complain(f"unexpected: {type(error).__name__}: {error}")
+            self._complain(f"unexpected error: {type(error).__name__}: {error}")
 
     def tell(self, text: str) -> None:
         """Write a line at the top of the page."""

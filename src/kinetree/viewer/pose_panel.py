@@ -19,7 +19,7 @@ from kinetree.viewer.words import fixed, paragraph, point, short, table
 
 MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
 STEPS = 400  # at least, from end to end of a slider
-SLIDERS = "as the sliders are"  # the state that none of the model's is
+SLIDERS = "set by the sliders"  # the state that none of the model's is
 FARTHER = 1.5  # than a pose without limits, a slider goes
 ROUNDING = 1e-12  # a torque below this part of the largest is none
 
@@ -82,7 +82,7 @@ class PosePanel:
         if names:
             self.state = gui.add_dropdown(
                 "State", (SLIDERS, *names), initial_value=HOME if HOME in names else SLIDERS,
-                hint="Poses that the model has names for",
+                hint="Named poses of the model",
             )  # fmt: skip
             self.state.on_update(lambda event: self._take_state())
         self.stand_button = gui.add_button(
@@ -93,7 +93,7 @@ class PosePanel:
         self._folders: list[tuple[Any, str, range]] = []
         self.find = gui.add_text(
             "Find a joint", "", visible=mechanism.n_dof > IN_FOLDER,
-            hint="Part of its name, or several parts: only sliders that have them all are shown",
+            hint="Parts of a joint name, separated by spaces; only matching sliders are shown",
         )  # fmt: skip
         self.find.on_update(lambda event: self._search())
         self._nothing = gui.add_html("", visible=False)
@@ -203,13 +203,13 @@ class PosePanel:
         mechanism = self.mechanism if mechanism is None else mechanism  # the same, maybe in other gravity
         units = [("rad", "N m") if turns else ("m", "N") for turns in self.travel.turns]
         rows = [
-            (name, f"{fixed(value)} {unit}", f"{hold:.4g} {effort}" if hold is not None else "not known")
+            (name, f"{fixed(value)} {unit}", f"{hold:.4g} {effort}" if hold is not None else "unknown")
             for name, value, hold, (unit, effort) in zip(
                 mechanism.joint_names, q, _holding(mechanism, q), units, strict=True
             )
         ]
-        self.readout.content = table(("whole", "", ""), _whole(mechanism, q)) + table(
-            ("joint", "position", "to hold against gravity"), rows
+        self.readout.content = table(("mechanism", "", ""), _whole(mechanism, q)) + table(
+            ("joint", "position", "effort against gravity"), rows
         )
 
 

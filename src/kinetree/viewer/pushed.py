@@ -23,8 +23,8 @@ BANDWIDTH, DAMPING = 8.0, 0.7  # rad/s and share of critical damping of joints t
 HOLD = "hold the pose"
 LAWS = (HOLD, FREE)
 FALLS = (
-    "The base is free and the mechanism has no contact points, so it falls: set gravity to zero in the tab "
-    "Simulate, or add contact points to its file."
+    "The base is free and the mechanism has no contact points, so it falls: set gravity to zero in the "
+    "Simulate tab, or add contact points to its file."
 )
 
 

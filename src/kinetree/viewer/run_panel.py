@@ -22,7 +22,7 @@ from kinetree.simulation.ground import Ground, firm_soil
 from kinetree.simulation.simulate import simulate
 from kinetree.viewer.words import paragraph
 
-FREE, HOLD, HOLD_WITH_GRAVITY = "none", "hold the pose (PD)", "hold the pose (PD and gravity)"
+FREE, HOLD, HOLD_WITH_GRAVITY = "none", "hold the pose (PD)", "hold the pose (PD + gravity compensation)"
 GIVEN, OWN = "the given controller", "the model's actuators"
 LAWS = (FREE, HOLD, HOLD_WITH_GRAVITY)
 SAMPLES_PER_SECOND, FEWEST, MOST = 100.0, 101, 4001

@@ -27,9 +27,7 @@ def start_server(host: str, port: int, *, public: bool = False) -> tuple[Any, Ga
         server = viser.ViserServer(host, port, label=TITLE, verbose=False)
     if port not in (0, server.get_port()):
         stop_server(server)
-        raise InputError(
-            f"port {port} of {host} was taken by another program a moment ago; choose another one"
-        )
+        raise InputError(f"another program has just taken port {port} of {host}; choose another port")
     _keep_to_itself(server)
     server.gui.configure_theme(
         control_width="large", show_logo=False, show_share_button=False, brand_color=rgb(MODULE_COLORS[1])

@@ -39,7 +39,7 @@ class ToolHandle:
         self._held = [link.joint.name for link in mechanism.links if link.joint.is_free]
         self.body = server.gui.add_dropdown(
             "Drag a body", (NONE, *reversed(mechanism.body_names)), initial_value=NONE,
-            hint="A handle at its origin: the joints follow", visible=mechanism.n_dof > 0,
+            hint="Shows a handle at the body's origin; the joints follow it", visible=mechanism.n_dof > 0,
         )  # fmt: skip
         self.handle = server.scene.add_transform_controls(
             f"{root}/handle", scale=SIZE * size, disable_rotations=True, visible=False

@@ -31,14 +31,13 @@ SYMPTOMS = {
     "slip": Symptom(
         "slip",
         "a foot slipped",
-        "more friction of the ground, a lower speed, or a longer step_time, which reduces the forces of "
-        "swing legs",
+        "more ground friction, a lower speed, or a longer step_time, which reduces the forces of swing legs",
     ),
     "torque": Symptom(
         "torque limit",
         "a joint reached its torque limit",
-        "stronger joints (effort_limit, limits), a lower speed, or higher hips (height), which bend the "
-        "knees less",
+        "stronger joints (effort_limit, limits), a lower speed, or higher hips (height), so that the knees "
+        "bend less",
     ),
     "placement": Symptom(
         "foot placement",
@@ -48,7 +47,7 @@ SYMPTOMS = {
     ),
     "unloading": Symptom(
         "unloading",
-        "the feet lost the ground",
+        "the feet lost contact with the ground",
         "a lower speed, less clearance, or softer ground, on which the robot does not bounce",
     ),
 }

@@ -26,7 +26,7 @@ CLOSED = 1e-12  # m or sines: gaps of loops that count as closed
 STOPPED = {
     Status.INTERRUPTED: "interrupted",
     Status.TIME: "time limit",
-    Status.ITERATIONS: "limit of iterations",
+    Status.ITERATIONS: "iteration limit",
     Status.SEARCHING: "still searching",
 }
 

@@ -123,7 +123,7 @@ class FilterSearch:
             ended = self._restore()
             if ended is not None:
                 return ended
-        return Status.ITERATIONS, "limit of iterations"
+        return Status.ITERATIONS, "iteration limit"
 
     def _newton(self) -> Newton:
         return Newton(self.barrier, self.rows, self.at, self.J, self.dual)

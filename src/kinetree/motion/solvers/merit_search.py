@@ -137,7 +137,7 @@ class MeritSearch:
             if waited > STALLED and max(error, violated) <= ACCEPTABLE * tolerance:
                 return Status.SOLVED, "optimal to acceptable level"
             if self.iteration >= self.settings.max_iterations:
-                return Status.ITERATIONS, "limit of iterations"
+                return Status.ITERATIONS, "iteration limit"
             if not first:
                 self.mu = max(self._next_barrier(total), min(LEAST_BESIDE * error, FIRST_BARRIER))
             first = False

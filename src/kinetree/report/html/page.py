@@ -38,8 +38,8 @@ STOP = Html(
 )
 COMPASS = Html('<svg class="over compass" viewBox="-42 -42 84 84" aria-hidden="true"><g id="axes"></g></svg>')
 HINT = (
-    "Drag to rotate, drag with shift or the right button to pan, click and scroll to zoom, double click to "
-    "reset. Keys: arrows, + and −, space, comma and period. Move over a curve to see the pose at that time."
+    "Drag to rotate, drag with shift or the right button to pan, click and scroll to zoom, double-click to "
+    "reset. Keys: arrows, + and −, space, comma and period. Hover over a curve to see the pose at that time."
 )
 
 
@@ -196,7 +196,7 @@ def _stage(result: Result) -> Html:
     note = zero_note(left_out(result, len(names)))
     curves, wrong = element("section", id="plots", aria_label="Curves over time"), _verdicts(result)
     left = element("p", note, class_="hint", id="left-out") if note else Html("")
-    save = element("button", "curves as CSV", type="button", id="save-curves", class_="plain")
+    save = element("button", "download curves as CSV", type="button", id="save-curves", class_="plain")
     plots = element("div", wrong, curves, left, element("p", save, class_="hint"))
     if not names:
         return element("div", plots, class_="stage")
@@ -236,9 +236,9 @@ def _player(result: Result, names: tuple[str, ...]) -> Html:
     boxes = [("center", "center of mass", True)]
     if {"contact_force", "ground_reaction", "reaction"} & {*result.variables}:
         boxes.append(("forces", "forces", True))
-    boxes.append(("follow", "follow", False))
+    boxes.append(("follow", "camera follows", False))
     if len(result.time) > 1:
-        boxes.append(("percent", "curves over % of the motion", False))
+        boxes.append(("percent", "time axis in %", False))
     choice = element("select", *(element("option", x, value=k) for k, x in enumerate(names)), id="motion")
     return element(
         "div",
@@ -281,7 +281,7 @@ def _sections(result: Result) -> list[Html]:
     settings = {key: value for key, value in result.settings.items() if key != "study"}
     left = [
         _card("Audit", audit_list(result.audit)),
-        _card("What happened", event_table(result), long=True),
+        _card("Events", event_table(result), long=True),
         _card("Optimization", history(result)),
     ]
     right = [

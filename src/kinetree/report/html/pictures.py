@@ -63,7 +63,7 @@ def history(result: Result) -> Html:
     above.plot(step, result["objective_history"].values, "o-", color=LINE_COLORS[0], markersize=3)
     below.plot(step, violation, "o-", color=LINE_COLORS[1], markersize=3)
     below.set_yscale("log")
-    for ax, words in ((above, "objective"), (below, f"largest violation, above {SMALLEST:.0e} on")):
+    for ax, words in ((above, "objective"), (below, f"largest violation (cut off below {SMALLEST:.0e})")):
         ax.set_title(words, loc="left", fontsize=9, color=INK)
         quiet_frame(ax)
     below.set_xlabel("iteration", fontsize=9, color=INK)
@@ -85,7 +85,7 @@ def gait(result: Result) -> Html:
     words = f"Right leg over its gait cycle, with mean and standard deviation of {score.source}"
     bars = score.bars
     reached = f"Meets {len(bars) - len(score.missed)} of {len(bars)} criteria of a human gait"
-    missed = f"; not: {', '.join(score.missed)}." if score.missed else "."
+    missed = f"; missed: {', '.join(score.missed)}." if score.missed else "."
     return Html(
         _picture(plot_gait(cycle), words, "picture wide") + element("p", reached + missed, class_="quiet")
     )

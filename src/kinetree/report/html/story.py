@@ -108,7 +108,8 @@ def _what(result: Result) -> str:
             f"result has the torques for that motion."
         )
     if result.task == "inverse":
-        return f"The torques that move {who} along the trajectory {settings.get('trajectory', '')} in {span}."
+        path = settings.get("trajectory", "")
+        return f"Inverse dynamics: the torques that move {who} along the trajectory {path} in {span}."
     if result.task == "predict":
         return f"The motion of {who} with {_objective(settings)} takes {span}."
     if result.task == "fastest_timing":
@@ -117,7 +118,8 @@ def _what(result: Result) -> str:
         return f"How long does a simulation of {who} follow a motion under its torques without feedback?"
     if result.task == "compare":
         names = motion_names(result)
-        return f"The task {settings.get('task', '')} for {who} in {len(names)} cases: {listed(names)}."
+        task = settings.get("task", "")
+        return f"The task '{task}' for {who}, compared in {len(names)} cases: {listed(names)}."
     if leading_dimension(result) is not None:
         return f"{_counted(len(motion_names(result)), 'motion')} of {who}, each of {span}."
     return f"{result.task} of {who}, {span}."
@@ -149,14 +151,14 @@ def _found(result: Result) -> Iterator[str]:
         yield from (str(message) for message in result.messages[:1] if "olved" in message)
     reached = result.statistics.get("reached")
     if isinstance(reached, list) and reached and not result.messages:
-        yield f"It reaches {_counted(len(reached), 'limit')}: {listed(_limit(x) for x in reached[:4])}."
+        yield f"{_counted(len(reached), 'active limit')}: {listed(_limit(x) for x in reached[:4])}."
     if result.task == "stability" and "horizon" in result:
         horizon = result["horizon"]
         for name, times in zip(horizon["algorithm"].values.tolist(), horizon.values, strict=True):
-            yield f"With '{name}' the first joint leaves the motion after {times.min():.3g} s."
-    yield from _peak(result, "tau", "largest torque or force of a joint")
+            yield f"With '{name}', the first joint departs from the motion after {times.min():.3g} s."
+    yield from _peak(result, "tau", "largest joint torque or force")
     if result.task in ("simulate", "control", "hybrid"):
-        yield from _peak(result, "qd", "largest speed of a joint")
+        yield from _peak(result, "qd", "largest joint speed")
     error = result.statistics.get("largest_error")
     if isinstance(error, float):
         yield f"The joints stay within {error:.2g} (rad or m) of the reference motion."
@@ -173,9 +175,9 @@ def _case_errors(result: Result) -> Iterator[str]:
         stated = result.statistics.get(name)
         error = stated.get("largest_error") if isinstance(stated, dict) else None
         if isinstance(error, float):
-            lost = f"leave the reference motion by up to {error:.2g} (rad or m)"
+            lost = f"deviate from the reference motion by up to {error:.2g} (rad or m)"
             near = f"stay within {error:.2g} (rad or m) of the reference motion"
-            yield f"With '{name}' the joints {near if error < LOST else lost}."
+            yield f"With '{name}', the joints {near if error < LOST else lost}."
 
 
 def _limit(entry: Any) -> str:

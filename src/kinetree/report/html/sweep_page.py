@@ -107,10 +107,10 @@ def _pair(result: Result, store: PathLike, case: int | None) -> Html:
         shown = chosen_case(result) if case is None else case
         one = case_result(store, shown)
         where = ", ".join(_values(result, shown))
-        page = element("iframe", srcdoc=report_html(one, bare=True), title=f"Case {shown} in motion")
+        page = element("iframe", srcdoc=report_html(one, bare=True), title=f"Animation of case {shown}")
         beside = element("section", element("h2", f"Case {shown}: {where}"), page, class_="card")
     except KinetreeError as error:
-        beside = element("section", element("p", f"No case can be shown in motion: {error}"), class_="card")
+        beside = element("section", element("p", f"No case can be animated: {error}"), class_="card")
     picture = element(
         "section", element("h2", "All cases"), _picture(result, usual_kind(result)), class_="card"
     )

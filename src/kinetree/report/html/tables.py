@@ -49,7 +49,7 @@ def motion_table(result: Result) -> Html:
             head.append(words)
             columns.append([f"{figure(x)} {unit}" for x, unit in zip(size, texts, strict=True)])
     rows = zip(result.mechanism.joint_names, each, *columns, strict=True)
-    return table(head, rows, caption="Ranges of joints over the motion", numbers=2)
+    return table(head, rows, caption="Joint ranges over the motion", numbers=2)
 
 
 def _by_joint(result: Result, name: str) -> Array:
@@ -118,7 +118,7 @@ def price_table(statistics: Mapping[str, Any]) -> Html:
     rows = [
         [_price(key, entry.get(key)) for key in PRICES] for entry in reached if isinstance(entry, Mapping)
     ]
-    head = ("limit", "of", "side", "value", "unit", "of the time", "price")
+    head = ("limit", "of", "side", "value", "unit", "share of time", "price")
     words = "Active limits and their shadow prices: change of the objective per unit of the limit"
     return table(head, rows, caption=words, numbers=3)
 
@@ -153,8 +153,8 @@ def mechanism_tables(result: Result) -> Html:
                 center,
             )
         )
-    head = ("body", "joint", "kind", "carried by", "limits", "mass / kg", "center of mass / m")
-    return table(head, rows, caption="Bodies and the joints that carry them", numbers=5)
+    head = ("body", "joint", "kind", "parent", "limits", "mass / kg", "center of mass / m")
+    return table(head, rows, caption="Bodies and their joints", numbers=5)
 
 
 def variable_table(result: Result) -> Html:

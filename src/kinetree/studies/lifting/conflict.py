@@ -29,7 +29,7 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
     for name, terms in kinds.items():
         tried = _without(problem, terms, start)
         if tried.solved_at_samples:
-            found.append(f"without the {name} it is possible{_how(name, Course(who, tried, tried.s))}")
+            found.append(f"a lift is possible without the {name}{_how(name, Course(who, tried, tried.s))}")
     if found:
         return found
     free = _without(problem, [term for terms in kinds.values() for term in terms], start)
@@ -37,7 +37,7 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
         return [f"no lift was found without {listed(kinds)} either: these positions are out of reach"]
     course = Course(who, free, free.s)
     ways = "".join(_how(name, course) for name in kinds)
-    return [f"only without all of {listed(kinds)} it is possible{ways}"]
+    return [f"a lift is possible only without all of {listed(kinds)}{ways}"]
 
 
 def _without(problem: Problem, terms: list[Any], start: Any) -> Prediction:
@@ -57,7 +57,7 @@ def _how(name: str, course: Course) -> str:
             for x, (low, high) in who.torques.items()
         }
         worst = sorted((x for x in most if most[x] > 1.0), key=lambda x: -most[x])[:3]
-        shares = ", ".join(f"{most[x]:.1f} times that of {x}" for x in worst)
+        shares = ", ".join(f"{most[x]:.1f} times the limit of {x}" for x in worst)
         return f", with {shares}" if shares else ""
     if name == ZeroMomentPoint.family:
         low, high = who.support.min(axis=0), who.support.max(axis=0)

@@ -74,14 +74,14 @@ class Plot {
   // Below the names: what is broad, and peaks that are cut off until they are asked for.
   notes() {
     const { told, lines } = this;
-    const parts = lines.some((line) => line.asked) ? [made("span", {}, "broad: reference")] : [];
+    const parts = lines.some((line) => line.asked) ? [made("span", {}, "broad line: reference")] : [];
     if (told.window) {
       const peak = Math.max(...lines.map((line) => line.values.reduce((most, x) => Math.max(most, Math.abs(x) || 0), 0)));
-      const button = made("button", { type: "button", class: "whole", "aria-pressed": "false" }, `peaks up to ${numberText(peak)} cut off: show`);
+      const button = made("button", { type: "button", class: "whole", "aria-pressed": "false" }, `peaks clipped, up to ${numberText(peak)}: show`);
       button.addEventListener("click", () => {
         this.whole = !this.whole;
         button.setAttribute("aria-pressed", String(this.whole));
-        button.textContent = this.whole ? "cut off peaks" : `peaks up to ${numberText(peak)} cut off: show`;
+        button.textContent = this.whole ? "clip the peaks" : `peaks clipped, up to ${numberText(peak)}: show`;
         this.layout();
       });
       parts.push(button);

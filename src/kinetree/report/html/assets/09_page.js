@@ -59,7 +59,7 @@ class Page {
       const grids = panel.times.map(unpack);
       for (const line of panel.lines) {
         const motion = data.motions.length > 1 && data.motions[line.motion] ? data.motions[line.motion].name : "";
-        const variable = line.asked ? `${panel.symbol} (asked for)` : panel.symbol;
+        const variable = line.asked ? `${panel.symbol} (reference)` : panel.symbol;
         const head = [motion, variable, line.label, panel.unit].map(cell).join(",");
         unpack(line.values).forEach((value, k) => rows.push(`${head},${Number(grids[line.time][k].toPrecision(7))},${Number(value.toPrecision(7))}`));
       }
