@@ -152,8 +152,8 @@ class Leap(Verified):
             f"the simulation{times} on the ground {stands}, and its center of mass deviates by "
             f"{1e3 * off:.0f} mm"
         )
-        near = off <= STRAYS * self.who.leg
-        check = Check(share, 1.0, share >= 1.0 - 1e-9 and near, "1", words)
+        most = STRAYS * self.who.leg
+        check = Check(off, most, share >= 1.0 - 1e-9 and off <= most, "m", words)
         return changed(result, audit={**result.audit, "tracked": check})
 
     def strays(self, run: Result) -> float:
@@ -167,7 +167,7 @@ class Leap(Verified):
         if type(hops) is not int or hops < 1:
             raise InputError(f"leap: hops must be an integer of 1 or more, got {shown(hops)}")
         if hops > 1 and not self.cyclic:
-            raise InputError(f"leap: a jump is followed once, got {hops} hops")
+            raise InputError(f"leap: a jump is simulated once, got {hops} hops")
 
     def to_result(self) -> Result:
         """Motion of all phases, torques, forces, and the audit."""
@@ -519,19 +519,19 @@ def _checked(
             max(sinks, 0.0) / who.leg,
             SINKS,
             "1",
-            "feet in flight, and all else, stay above the ground; depth relative to the leg length",
+            "feet in flight and all other points stay above the ground; depth relative to the leg length",
         ),
         "pushing": Check.within(
             max(pull, 0.0), 1e-6, "1", "the ground only pushes; pull relative to the weight"
         ),
         "friction": Check.within(
-            max(used / 0.7 - 1.0, 0.0), SLACK, "1", f"friction of {used:.2f} where 0.7 is allowed"
+            max(used / 0.7 - 1.0, 0.0), SLACK, "1", f"friction coefficient {used:.2f} needed, 0.7 is allowed"
         ),
         "rise": Check.within(
             abs(rise / height - 1.0),
             0.02,
             "1",
-            f"the center of mass rises by {rise:.4f} m above its chord",
+            f"the center of mass rises by {rise:.4f} m above takeoff and landing",
         ),
         "junctions": Check.within(
             gaps, 1e-5, "rad or m", "each phase continues from the end of the previous one"

@@ -71,8 +71,8 @@ def _finer(who: Walker, step: Step, plan: Schedule) -> dict[str, Check]:
             f"torques stay within their limits at {len(s)} instants; relative excess",
         ),
         "contact": Check.within(max(strayed), SLIPS, "m", "resting points of the trailing foot do not move"),
-        "clearance": Check(
-            lowest, -SINKS, lowest >= -SINKS, "m", "no point of either foot is below the ground"
+        "clearance": Check.within(
+            max(0.0 - lowest, 0.0), SINKS, "m", "no point of either foot is below the ground; largest depth"
         ),
         "support": _support(who, step, plan),
         **_ground_forces(who, step),
