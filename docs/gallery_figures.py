@@ -187,7 +187,6 @@ def predicted(
         rows = [
             ("duration", f"{result.statistics['duration']:.4f} s", document),
             ("largest torque or force", f"{largest(result.tau):.2f}", "10"),
-            ("iterations", f"{result.statistics['iterations']}", ""),
         ]
         return Page(panels, result.q.values[len(t) // 2], rows)
 

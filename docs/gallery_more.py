@@ -25,7 +25,6 @@ def person(result: kt.Result) -> Page:
              for n, axis in ((2, "up"), (0, "forward"))]  # fmt: skip
     panels.append(Panel("ground reaction", "body weights", lines))
     rows = [
-        ("iterations", f"{int(result.statistics['iterations'])}", ""),
         ("largest vertical force", f"{largest(force[:, 0, 2]):.2f} body weights", ""),
         (
             "largest knee angle",
@@ -80,10 +79,7 @@ def gait(result: kt.Result) -> Page:
         over_time(result, "first leg, angles", "q", legs, legs),
         over_time(result, "first leg, torques", "tau", legs, legs),
     ]
-    rows = [("iterations", f"{int(result.statistics['iterations'])}", "")]
-    if "tracked" in result.audit:
-        rows.append(("steps in the simulation", f"{result.audit['tracked'].value:.0f}", ""))
-    return Page(panels, result.q.values[len(result.time) // 3], rows)
+    return Page(panels, result.q.values[len(result.time) // 3], [])
 
 
 def benchmark(result: kt.Result) -> Page:
