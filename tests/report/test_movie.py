@@ -13,8 +13,15 @@ from PIL import Image
 import kinetree as kt
 from kinetree.report import encode
 from kinetree.report.arrows import force_arrows
-from kinetree.report.frames import GroundPlane, frames, positions
-from kinetree.report.movie import ground_lines, interpolated, movie_pictures, movie_times, usual_speed
+from kinetree.report.frames import GroundPlane, GroundRegion, frames, positions
+from kinetree.report.movie import (
+    BLOCK,
+    ground_lines,
+    interpolated,
+    movie_pictures,
+    movie_times,
+    usual_speed,
+)
 from support.results import small_result
 
 SMALL = (160, 120)
@@ -187,3 +194,16 @@ def test_a_slope_is_drawn_as_one():
         moving = replace(frames(still), ground=plane)
         pictures.append(next(movie_pictures(robot, moving, q, np.zeros(1), (128, 96))))
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_a_step_of_the_ground_is_drawn_up_to_its_height():
+    robot = kt.zoo.quadruped()
+    q = np.zeros((2, robot.n_dof))
+    still, colors = kt.simulate(robot, q[0], duration=1e-3, times=2), []
+    for height in (0.0, 0.1, 0.2):
+        up, ahead, side = np.eye(3)[[2, 0, 1]]
+        step = GroundRegion((0.1, np.inf), (-np.inf, np.inf), height)
+        moving = replace(frames(still), ground=GroundPlane(np.zeros(3), up, ahead, side, (step,)))
+        picture = next(movie_pictures(robot, moving, q, np.zeros(1), (128, 96)))
+        colors.append(int((picture == [int(BLOCK[k : k + 2], 16) for k in (1, 3, 5)]).all(axis=-1).sum()))
+    assert colors[0] == 0 < colors[1] < colors[2]

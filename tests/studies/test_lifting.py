@@ -6,6 +6,8 @@ import pytest
 import kinetree as kt
 from kinetree.motion.problem.phases import PhasedProblem
 from kinetree.motion.terms import Boundary, PointVelocity
+from kinetree.report.frames import frames
+from kinetree.report.shapes import shape_faces
 from kinetree.studies.lifting import cyclic
 from kinetree.studies.lifting.checks import Course, checked
 
@@ -289,6 +291,13 @@ def test_result_has_forces_audit_and_is_loaded_again(lifted, tmp_path):
     again = kt.load_result(tmp_path / "lift.nc")
     assert again["lifting_force"].dims == ("time", "lifting_joint")
     assert [str(x) for x in again["lifting_joint"].values] == ["back", "right_knee", "left_knee"]
+    (shelf,) = frames(again).ground.blocks(np.zeros((1, 3)), 5.0)
+    R, p = kt.forward_kinematics(again.mechanism, again.q.values[-1])["box"]
+    box = next(link.body for link in again.mechanism.links if link.body.name == "box").shapes[0]
+    corners = np.concatenate(shape_faces(box)) @ R.T + p
+    top = shelf.placement.position + 0.5 * shelf.size
+    assert corners[:, 2].min() == pytest.approx(top[2], abs=2e-3)  # it stands on what is drawn
+    assert corners[:, 0].max() < top[0] and corners[:, 1].max() < top[1]
     with pytest.raises(kt.errors.InputError, match="gait"):
         kt.gait_analysis.gait_cycle(again)
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.placement import Placement
 from kinetree.algebra.rotation_vector import quaternion
 from kinetree.analysis.energy import center_of_mass
 from kinetree.analysis.kinematics import forward_kinematics
 from kinetree.errors import InputError, listed
+from kinetree.model.body import Shape
 from kinetree.model.height_field import HeightField
 from kinetree.model.mechanism import Mechanism
 from kinetree.result.opensim import GROUND
@@ -53,6 +55,31 @@ class GroundPlane:
         parts = zip((x, y, h), (self.forward, self.side, self.normal), strict=True)
         places: Array = self.origin + sum(values[..., None] * direction for values, direction in parts)
         return places
+
+    def blocks(self, around: Array, room: float) -> tuple[Shape, ...]:
+        """What stands on the plane up to its raised regions, as boxes in the world.
+
+        They end at most a ``room`` (m) beyond points ``around`` (k, 3).
+
+        >>> up, ahead, side = np.eye(3)[[2, 0, 1]]
+        >>> step = GroundRegion((1.0, np.inf), (-np.inf, np.inf), 0.2)
+        >>> block, = GroundPlane(np.zeros(3), up, ahead, side, (step,)).blocks(np.zeros((1, 3)), 3.0)
+        >>> block.size.tolist(), block.placement.position.tolist()
+        ([2.0, 6.0, 0.2], [2.0, 0.0, 0.1])
+        """
+        axes = np.stack([self.forward, self.side, self.normal])
+        along = (around - self.origin) @ axes.T
+        low, high = along.min(axis=0) - room, along.max(axis=0) + room
+        found = []
+        for region in self.regions:
+            ahead, aside = (
+                np.clip(ends, low[k], high[k]) for k, ends in enumerate((region.forward, region.side))
+            )
+            ends = np.array([ahead, aside, (0.0, region.height)])
+            size = ends[:, 1] - ends[:, 0]
+            if size.min() > 0.0:
+                found.append(Shape("box", size, Placement(axes.T, self.origin + ends.mean(axis=1) @ axes)))
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

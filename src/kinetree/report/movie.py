@@ -18,6 +18,7 @@ from kinetree.report.frames import Frames, GroundPlane, frames, motion_names, po
 from kinetree.report.looks import looks
 from kinetree.report.output import write_file
 from kinetree.report.palette import GROUND, INK
+from kinetree.report.shapes import shape_faces
 from kinetree.report.skeleton import Skeleton, extent, skeleton
 from kinetree.result.result import Result
 
@@ -31,6 +32,8 @@ HEAD = 36  # pixels above for name and time, and as many below
 SHORT = 1.5  # s; a shorter motion is shown in slow motion
 SLOWER = (0.5, 0.25, 0.1, 0.05, 0.025, 0.01, 0.001, 1e-4)
 LONGEST_ARROW = 0.25  # beside the mechanism's size
+BEYOND = 0.1  # of the extent of the motion: how far what stands on the ground goes on beyond it
+BLOCK = "#e3e7ea"
 Progress = Callable[[float], None]
 
 
@@ -182,10 +185,13 @@ class _Paper:
         corner = (0.5 - 0.5 * side / width, 0.5 - 0.5 * side / height)
         self.ax: Any = self.figure.add_axes((*corner, side / width, side / height), projection="3d")
         seen = (width / side, max(0.5 * height, height - 2 * HEAD) / side)
+        blocks = _block_faces(ground, shots)
         self.canvas = Canvas(
-            self.ax, shots, mechanism.gravity, None, height=_level(ground), seen=seen, also=tips
-        )
+            self.ax, shots, mechanism.gravity, None, height=_level(ground), seen=seen,
+            also=np.concatenate([tips, *blocks]),
+        )  # fmt: skip
         self._ground(ground, shots)
+        self._blocks(blocks)
         margin = 12 / width, 1.0 - 12 / height
         style: dict[str, Any] = {"color": INK, "va": "top", "parse_math": False}
         self.figure.text(*margin, mechanism.name, fontsize=12, fontweight="bold", **style)
@@ -207,6 +213,14 @@ class _Paper:
         lines = ground_lines(ground, points, self.canvas.step, self.canvas.normal)
         style = {"linewidths": 1.6, "alpha": 0.9} if flat else {"linewidths": 0.5, "alpha": 0.45}
         self.ax.add_collection3d(Line3DCollection(lines, colors=GROUND, zorder=0, **style))
+
+    def _blocks(self, faces: list[Array]) -> None:
+        """What stands on the ground, behind all that moves."""
+        from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+        if faces:
+            style = {"facecolors": BLOCK, "edgecolors": GROUND, "linewidths": 0.6, "zorder": 0.5}
+            self.ax.add_collection3d(Poly3DCollection(faces, **style))
 
     def begin(self) -> None:
         """Wipe the last pose off."""
@@ -268,6 +282,14 @@ def ground_lines(ground: GroundPlane, points: Array, step: float, normal: Array 
             ends = np.outer([low[1 - k], high[1 - k]], axes[1 - k])
             lines.append(ground.origin + value * axes[k] + ends)
     return np.array(lines)
+
+
+def _block_faces(ground: GroundPlane | None, shots: list[Skeleton]) -> list[Array]:
+    """Rectangles (4, 3) of what stands on the ground near a motion in space: steps, a shelf."""
+    if ground is None or all(shot.normal is not None for shot in shots):
+        return []
+    points = np.concatenate([x for shot in shots for x in (shot.points, shot.corners)])
+    return [face for block in ground.blocks(points, BEYOND * extent(points)) for face in shape_faces(block)]
 
 
 def _level(ground: GroundPlane | None) -> float | None:

@@ -23,6 +23,7 @@ from kinetree.report.shapes import shape_faces
 from kinetree.report.solid import Solid
 
 TERRAIN = (200, 206, 200)
+FAR = 20.0  # of the mechanism's size: where endless steps of the ground end
 CLEAR = 0.45  # opacity of bodies that are seen through
 JOINT, POINT = 0.023, 0.011  # radius of a joint's mark and of a point, of the mechanism's size
 
@@ -50,6 +51,7 @@ class Stage:
         self._labels: list[Any] = []
         self._solids: list[Any] = []
         self._terrain: Any = None
+        self._blocks: list[Any] = []
         self._owners: list[int] = []  # the body of each solid
         for k, body in enumerate(scene.bodies):
             place = f"{self.root}/{k}"
@@ -185,6 +187,15 @@ class Stage:
             self._terrain = self._mesh(
                 f"{self.root}/terrain", rows.reshape(-1, 3), _cells(*rows.shape[:2]), TERRAIN, flat=False
             )
+        for block in self._blocks:
+            block.remove()
+        blocks = () if plane is None else plane.blocks(plane.origin[None], FAR * self.size)
+        self._blocks = [
+            self.server.scene.add_box(
+                f"{self.root}/block{k}", TERRAIN, tuple(block.size), **_placed(block.placement)
+            )
+            for k, block in enumerate(blocks)
+        ]
 
     def _add_body(self, place: str, body: SceneBody) -> None:
         for k, shape in enumerate(body.shapes):

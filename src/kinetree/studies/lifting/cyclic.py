@@ -78,6 +78,7 @@ class LiftCycle(Verified):
         found = with_ground(
             self.prediction.to_result(), Ground(force, point, moment, {}), settings, self.checks, "lifting", 0
         )
+        found = replace(found, settings={**found.settings, "ground": self.ways[0].surroundings})
         return _tiled(with_forces(found, self.joint_forces), repetitions)
 
     def __repr__(self) -> str:

@@ -63,7 +63,8 @@ class Lift(Verified):
         found = with_ground(
             self.prediction.to_result(), self.course.ground(), asdict(self.task), self.checks, "lifting", 0
         )
-        found = replace(found, messages=(*self.conflicts, *found.messages))
+        settings = {**found.settings, "ground": self.lifter.surroundings}
+        found = replace(found, settings=settings, messages=(*self.conflicts, *found.messages))
         return with_forces(found, self.joint_forces)
 
     def __repr__(self) -> str:

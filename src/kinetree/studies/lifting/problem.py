@@ -71,6 +71,7 @@ CAPSULES = (  # from the joint of a body to that of the next, with a half thickn
 )  # fmt: skip
 LIFT, UP, DOWN = "lift", "up", "down"  # a lift by itself, or what a cycle is made of
 CORNER = 1.5  # instants for which a box is both before the shelf and above it, so that it cuts no corner
+AROUND = 0.1  # m, by which a shelf that is drawn is wider and deeper than the box
 SLACK = 5e-4  # m, of the left hand on the box where both sides do not move alike
 STRONG_GRIP = 200.0  # N m, of hands about the box
 
@@ -170,6 +171,19 @@ class Lifter:
             floor[:2] = ankle + c * ahead, sine * ahead
         shelf = np.array([self.tips + task.from_toes + task.onto, y, task.shelf + task.grip])
         return (shelf, floor) if self.part == DOWN else (floor, shelf)
+
+    @property
+    def surroundings(self) -> dict[str, Any]:
+        """Floor and shelf, as results keep the ground that is drawn: a block as high as the shelf."""
+        task = self.task
+        y = float(self.ends[0 if self.part == DOWN else 1][1])
+        edge, half = self.tips + task.from_toes, 0.5 * task.wide + AROUND
+        ahead = [edge, edge + task.onto + 0.5 * task.depth + AROUND]
+        shelf = {"forward": ahead, "side": [y - half, y + half], "height": task.shelf}
+        return {
+            "origin": [0.0, 0.0, 0.0], "normal": [0.0, 0.0, 1.0], "forward": [1.0, 0.0, 0.0],
+            "regions": [shelf],
+        }  # fmt: skip
 
     @property
     def facing(self) -> tuple[float, float]:

@@ -66,6 +66,7 @@ def _result(lift: Lift, course: Course, count: int, rest: float, time: Any, foun
     spared, own = joint_force_variables(found["spared"], list(lift.joint_forces))
     variables = {"time": time, **{k: found[k] for k in ("q", "qd", "qdd", "tau")}, **more}
     settings = {"lifting": asdict(lift.task), "repetitions": count, "rest": rest, "steps": 0}
+    settings["ground"] = lift.lifter.surroundings
     audit = dict(lift.checks)
     return build_result(
         "lift", course.mechanism, variables | spared, coordinates=labels | own, settings=settings, audit=audit
