@@ -192,3 +192,18 @@ def test_steps_long_for_the_legs_converge_as_well():
     """A woman of 1.50 m with steps of 0.6 m: slacks that do not settle take hundreds of iterations here."""
     found = walk(sex="female", height=1.50, mass=48.0, solver="interior", max_iterations=80, progress=False)
     assert found.passed, str(found)
+
+
+def test_what_nobody_can_walk_names_what_stands_in_the_way():
+    """A twentieth of the ankles' strength: a plain step needs some fifteen times as much of it."""
+    found = walk(strength={"ankle": 0.05}, points=10, nodes=(8, 4, 8, 8), progress=False)
+    assert not found.solved and found.prediction.word == "infeasible"
+    (line,) = found.conflicts
+    assert (
+        line.startswith("a step is possible without the torque limit, with ")
+        and "right_ankle.flexion" in line
+    )
+    assert line in str(found) and found.to_result().messages[0] == line
+    assert found.prediction.asked["solver"] == "auto" and found.prediction.outcome.solver == "interior"
+    few = walk(max_iterations=3, solver="interior", progress=False)  # stopped early is not infeasible
+    assert few.prediction.word == "iterations" and not few.conflicts

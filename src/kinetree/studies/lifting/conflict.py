@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
 from kinetree.errors import listed
 from kinetree.motion.outcome.prediction import Prediction
-from kinetree.motion.predict import predict
 from kinetree.motion.problem.problem import Problem
 from kinetree.motion.terms import JointCombination, ReactionLimit, TorqueLimits, ZeroMomentPoint
+from kinetree.studies.conflict import conflicting, excess_of_torques
 from kinetree.studies.lifting.checks import Course
 from kinetree.studies.lifting.problem import TRUNK, Lifter
 
-ROUGH, LONGEST = 1e-2, 80  # tolerance and iterations of a search that only asks whether there is a way
 PLAIN = (TorqueLimits, ZeroMomentPoint, ReactionLimit)  # limits that may be given up as they are
 
 
@@ -25,40 +25,26 @@ def conflicts(who: Lifter, problem: Problem, start: Any = None) -> list[str]:
         if isinstance(term, PLAIN) or (isinstance(term, JointCombination) and term.coefficients == TRUNK):
             name = "lean" if isinstance(term, JointCombination) else term.family
             kinds.setdefault(name, []).append(term)
-    found = []
-    for name, terms in kinds.items():
-        tried = _without(problem, terms, start)
-        if tried.solved_at_samples:
-            found.append(f"a lift is possible without the {name}{_how(name, Course(who, tried, tried.s))}")
-    if found:
-        return found
-    free = _without(problem, [term for terms in kinds.values() for term in terms], start)
-    if not free.solved_at_samples or len(kinds) < 2:
-        return [f"no lift was found without {listed(kinds)} either: these positions are out of reach"]
-    course = Course(who, free, free.s)
-    ways = "".join(_how(name, course) for name in kinds)
-    return [f"a lift is possible only without all of {listed(kinds)}{ways}"]
 
+    def without(names: Collection[str]) -> Problem:
+        given_up = [term for name in names for term in kinds[name]]
+        return problem.changed(constraints=[x for x in problem.constraints if x not in given_up])
 
-def _without(problem: Problem, terms: list[Any], start: Any) -> Prediction:
-    others = [x for x in problem.constraints if x not in terms]
-    return predict(
-        problem.changed(constraints=others), start=start, tolerance=ROUGH, max_iterations=LONGEST,
-        solver="interior", progress=False,
-    )  # fmt: skip
+    def how(name: str, found: Prediction) -> str:
+        return _how(name, Course(who, found, found.s))
+
+    neither = f"no lift was found without {listed(kinds)} either: these positions are out of reach"
+    return conflicting("a lift", kinds, without, how, neither, start)
 
 
 def _how(name: str, course: Course) -> str:
     """What a lift without some limit takes of it."""
     who = course.who
     if name == TorqueLimits.family:
-        most = {
-            x: float(np.maximum(course.column(x) / high, course.column(x) / low).max())
+        return excess_of_torques(
+            (x, float(np.maximum(course.column(x) / high, course.column(x) / low).max()))
             for x, (low, high) in who.torques.items()
-        }
-        worst = sorted((x for x in most if most[x] > 1.0), key=lambda x: -most[x])[:3]
-        shares = ", ".join(f"{most[x]:.1f} times the limit of {x}" for x in worst)
-        return f", with {shares}" if shares else ""
+        )
     if name == ZeroMomentPoint.family:
         low, high = who.support.min(axis=0), who.support.max(axis=0)
         off = np.maximum(low - course.zero_moment_point, course.zero_moment_point - high).max()

@@ -74,9 +74,6 @@ class Lift(Verified):
             f"{self.prediction.objective:.4g}, {self.prediction.iterations} iterations)"
         )
 
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(f"  {line}" for line in self.conflicts)])
-
 
 def joint_forces(course: Course) -> dict[str, Array]:
     """Size of the net force in the joints of back and knees, (m,) each in N."""

@@ -112,13 +112,37 @@ def _finer_step(who: Walker, prediction: Prediction, plan: Schedule) -> Step:
 
 def _torque_excess(who: Walker, step: Step) -> Array:
     """By how much torques exceed their limits, beside them, (m, joints); negative within."""
+    tau, low, high = _torques(who, step)
+    size = np.array([who.sizes[name] for name in who.joints])
+    found: Array = np.maximum(low - tau, tau - high) / size
+    return found
+
+
+def _torques(who: Walker, step: Step) -> tuple[Array, Array, Array]:
+    """Torques and the least and largest that are allowed, (m, joints) each."""
     tau = np.stack([step.tau[:, step.column[name]] for name in who.joints], axis=1)
     low, high = _strength(who, step)
     rests = step.s < who.task.heel_off  # while the sole rests, the ground, too, keeps toes from bending
     high[rests, who.joints.index(TOE)] = np.inf
-    size = np.array([who.sizes[name] for name in who.joints])
-    found: Array = np.maximum(low - tau, tau - high) / size
-    return found
+    return tau, low, high
+
+
+def strength_needed(who: Walker, step: Step) -> dict[str, float]:
+    """The largest torque of each joint beside its limit; beyond 1, limits that vary are exceeded by it."""
+    tau, low, high = _torques(who, step)
+    least, most = (np.array([who.torques[name][k] for name in who.joints]) for k in range(2))
+    excess = np.maximum((tau - low) / least, (tau - high) / most).max(axis=0)
+    return dict(zip(who.joints, (1.0 + excess).tolist(), strict=True))
+
+
+def friction_needed(who: Walker, step: Step) -> float:
+    """The coefficient of friction that a step needs, at least the given one."""
+    return who.task.friction * (1.0 + float(_ground_excess(who, step)[1].max()))
+
+
+def outside_support(who: Walker, step: Step) -> float:
+    """How far the leading foot's center of pressure is outside its support at most (m)."""
+    return float(_outside(who, step, Schedule(who.task)).max())
 
 
 def _strength(who: Walker, step: Step) -> tuple[Array, Array]:

@@ -14,6 +14,7 @@ from kinetree.motion.tightening import ROUNDS, followed
 from kinetree.studies.walking.checks import exceeded
 from kinetree.studies.walking.problem import Walker
 
+LONGEST = 150  # iterations of each further search; those that find a step take 10 to 110
 Found = TypeVar("Found", Prediction, PhasedPrediction)
 
 
@@ -26,7 +27,9 @@ def with_further_instants(
     before; at most three times, within the time limit of the search.
     """
     more: list[Array] = [np.zeros(0) for _ in who]
-    own = {**search, "starts": 1}
+    own = {**search, "starts": 1, "max_iterations": min(search.get("max_iterations", LONGEST), LONGEST)}
+    if search.get("solver", "auto") == "auto":  # what one solver has found, no other one finds better near it
+        own["solver"] = found.outcome.solver
     for _ in range(ROUNDS):
         parts = [found] if isinstance(found, Prediction) else found.parts
         peaks = [exceeded(one, part) for one, part in zip(who, parts, strict=True)]

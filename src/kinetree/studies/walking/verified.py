@@ -14,6 +14,7 @@ class Verified(ABC):
 
     prediction: Any  # of one step or of several phases
     checks: dict[str, Check]
+    conflicts: tuple[str, ...] = ()  # what stands in the way of a motion that was not found
 
     @property
     def solved(self) -> bool:
@@ -31,4 +32,5 @@ class Verified(ABC):
 
     def __str__(self) -> str:
         width = max([20, *map(len, self.checks)])
-        return "\n".join([repr(self), *(f"  {name:{width}} {check}" for name, check in self.checks.items())])
+        lines = [f"{name:{width}} {check}" for name, check in self.checks.items()]
+        return "\n  ".join([repr(self), *lines, *self.conflicts])

@@ -20,6 +20,7 @@ from kinetree.result.records import Check
 from kinetree.result.result import Result, arrays_of, changed
 from kinetree.result.variables import Variable
 from kinetree.studies.walking.checks import checked
+from kinetree.studies.walking.conflict import breaks_between, conflicts, first_step, infeasible, is_hopeless
 from kinetree.studies.walking.finer import with_further_instants
 from kinetree.studies.walking.ground import FEET, Ground, Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
@@ -38,6 +39,7 @@ class Walk(Verified):
     checks: dict[str, Check]
     seconds: dict[str, float] = field(default_factory=dict)
     sought: Sought | None = None  # where length, speed or double support were sought
+    conflicts: tuple[str, ...] = ()  # what stands in the way of a step that was not found
 
     @property
     def task(self) -> Walking:
@@ -57,6 +59,8 @@ class Walk(Verified):
     def to_result(self) -> Result:
         """Motion, torques, joint reactions, pushes of the ground on each foot, and the audit."""
         result = with_ground(self.prediction.to_result(), self.ground, asdict(self.task), self.checks)
+        if self.conflicts:
+            result = changed(result, messages=(*self.conflicts, *result.messages))
         if self.sought is None:
             return result
         return changed(
@@ -160,16 +164,20 @@ def walk(
     made = perf_counter()
     if start is None:
         start = np.array([0.0, task.duration]), np.zeros((2, who.mechanism.n_dof))
-    prediction = predict(problem, start=start, **search)
+    prediction = first_step(problem, start, search)
 
     def again(more: list[Array], *, start: list[Prediction], **own: Any) -> Prediction:
         return predict(walking_problem(task, who, more=more[0]), start=start[0], **own)
 
     prediction = with_further_instants(prediction, [who], again, search)
     found = perf_counter()
+    why: list[str] = []
+    if is_hopeless(prediction) or breaks_between(prediction, search, found - made):
+        prediction, why = infeasible(prediction), conflicts(who, start)
+    explained = perf_counter()
     checks = checked(who, prediction, simulated=simulated)
-    seconds = {"problem": made - begun, "search": found - made, "checks": perf_counter() - found}
-    return Walk(who, prediction, checks, seconds)
+    seconds = {"problem": made - begun, "search": explained - made, "checks": perf_counter() - explained}
+    return Walk(who, prediction, checks, seconds, conflicts=tuple(why))
 
 
 def _sought_walk(task: Walking, start: Any, search: dict[str, Any], *, simulated: bool) -> Walk:

@@ -1,0 +1,119 @@
+"""Steps that nobody can take: when a search is over, and which limits stand in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from kinetree.errors import listed
+from kinetree.motion.outcome.prediction import Prediction
+from kinetree.motion.predict import predict
+from kinetree.motion.problem.problem import Problem
+from kinetree.motion.solvers.choice import chosen_solvers
+from kinetree.motion.solvers.interface import Status
+from kinetree.motion.terms import Friction, GroundClearance, JointLimits, Support, TorqueLimits
+from kinetree.motion.terms.contract import Constraint
+from kinetree.motion.terms.strength import StrengthLimits
+from kinetree.studies.conflict import conflicting, excess_of_torques
+from kinetree.studies.walking.checks import friction_needed, outside_support, strength_needed
+from kinetree.studies.walking.ground import Step
+from kinetree.studies.walking.problem import Walker, walker, walking_problem
+
+QUICK = "interior"  # what "auto" tries first
+PATIENT = 200  # iterations after which a step that breaks limits by far is given up; others take 30 to 160
+FAILS = 0.05  # of a bound, by which a limit is broken by far
+STOPPED = (Status.TIME, Status.INTERRUPTED)
+STICKY = 2.0  # coefficient of friction where nobody slips, the largest that is allowed
+STRENGTH, FRICTION, SUPPORT, CLEARANCE, LANDMARKS = (
+    "torque limit", "friction", "support", "ground clearance", "joint limit at landmarks",
+)  # fmt: skip
+KINDS = (STRENGTH, FRICTION, SUPPORT, CLEARANCE, LANDMARKS)
+
+
+def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Prediction:
+    """The step as "auto" finds it, but no other solver is tried where the first one is far from any way."""
+    if search["solver"] != "auto" or chosen_solvers("auto", problem.program)[0].name != QUICK:
+        return predict(problem, start=start, **search)
+    most, limit = search["max_iterations"], search["time_limit"]
+    patience = min(most, PATIENT) if type(most) is int else most  # what is no number is refused there
+    found = predict(problem, start=start, **{**search, "solver": QUICK, "max_iterations": patience})
+    found.asked = {**found.asked, "solver": search["solver"], "max_iterations": most}
+    if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found):
+        return found
+    left = None if limit is None else max(limit - found.seconds, 1e-9)
+    return predict(problem, start=start, **{**search, "time_limit": left})
+
+
+def is_hopeless(found: Prediction) -> bool:
+    """Whether a search ended far from any step that keeps all limits, and not for lack of iterations."""
+    outcome = found.outcome
+    if outcome.status is Status.INFEASIBLE:
+        return True
+    if found.solved_at_samples or outcome.status in STOPPED or found.max_violation <= FAILS:
+        return False
+    return outcome.status is not Status.ITERATIONS or (
+        outcome.solver == QUICK and outcome.iterations >= PATIENT
+    )
+
+
+def breaks_between(found: Prediction, search: dict[str, Any], seconds: float) -> bool:
+    """Whether a step keeps limits at instants only, although further ones were tried with all patience."""
+    limit = search["time_limit"]
+    tried = search["max_iterations"] >= PATIENT and (limit is None or seconds < limit)
+    return tried and found.solved_at_samples and found.max_violation > FAILS
+
+
+def infeasible(found: Prediction) -> Prediction:
+    """The same, said to be no step."""
+    return replace(found, outcome=replace(found.outcome, status=Status.INFEASIBLE))
+
+
+def conflicts(who: Walker, start: Any) -> list[str]:
+    """One sentence for each kind of limit without which there is such a step, or one that there is none."""
+    task = who.task
+    neither = (
+        f"no step was found without {listed(KINDS)} either: "
+        f"a step of {task.step:g} m in {task.duration:.3g} s is out of reach"
+    )
+
+    def without(kinds: Collection[str]) -> Problem:
+        return _without(who, kinds)
+
+    def how(kind: str, found: Prediction) -> str:
+        return _how(who, kind, Step(who, found, found.s))
+
+    return conflicting("a step", KINDS, without, how, neither, start)
+
+
+def _without(who: Walker, kinds: Collection[str]) -> Problem:
+    """The problem without some kinds of limits; without those of torques effort is that of full strength."""
+    task = who.task
+    if STRENGTH in kinds and task.strength:
+        task = task.changed(strength={})
+    if FRICTION in kinds:
+        task = task.changed(friction=STICKY)
+    problem = walking_problem(task, who if task is who.task else walker(task))
+    return problem.changed(constraints=[x for x in problem.constraints if _kind(x) not in kinds])
+
+
+def _kind(term: Constraint) -> str:
+    """Of limits that may be given up; the others have none."""
+    if isinstance(term, TorqueLimits | StrengthLimits):
+        return STRENGTH
+    if isinstance(term, JointLimits):
+        return LANDMARKS if term.at != "points" else ""
+    plain = {Friction: FRICTION, Support: SUPPORT, GroundClearance: CLEARANCE}
+    return next((kind for known, kind in plain.items() if isinstance(term, known)), "")
+
+
+def _how(who: Walker, kind: str, step: Step) -> str:
+    """What a step without some limit takes of it."""
+    if kind == STRENGTH:
+        return excess_of_torques(strength_needed(who, step).items())
+    if kind == FRICTION:
+        return f", with a coefficient of friction of {friction_needed(who, step):.2g}"
+    if kind == SUPPORT:
+        off = outside_support(who, step)
+        return f", with the center of pressure {1e3 * off:.0f} mm outside the sole: the person falls over"
+    return ""
