@@ -353,7 +353,7 @@ def _torques(mechanism: kt.Mechanism, q: Array, qd: Array, qdd: Array) -> Array:
 def _bare(mechanism: kt.Mechanism) -> kt.Mechanism:
     from dataclasses import replace
 
-    nothing = {"armature": 0.0, "viscous": 0.0, "coulomb": 0.0, "stiffness": 0.0}
+    nothing = {"armature": 0.0, "viscous": 0.0, "coulomb": 0.0, "coulomb_reverse": 0.0, "stiffness": 0.0}
     links = [
         replace(
             link,

@@ -81,7 +81,7 @@ def _compare_loops(mechanism: kt.Mechanism, rng: np.random.Generator) -> None:
 
 def _own_forces(joint: kt.Joint) -> tuple[np.ndarray, ...]:
     """Friction and springs of a cut joint, which the opened tree does not have."""
-    return joint.viscous, joint.coulomb, joint.stiffness
+    return joint.viscous, joint.coulomb, joint.coulomb_reverse, joint.stiffness
 
 
 def _gap_slopes(mechanism: kt.Mechanism, q: np.ndarray) -> np.ndarray:

@@ -36,10 +36,11 @@ def mass_matrix_gradient(robot, q):
 def friction(robot, qd):
     """Torques against friction in the independent coordinates."""
     rates = axes(robot, np.zeros(robot.n_dof), qd)[1]
-    viscous, coulomb = (
-        np.concatenate([getattr(link.joint, key) for link in robot.links]) for key in ("viscous", "coulomb")
+    viscous, ahead, back = (
+        np.concatenate([getattr(link.joint, key) for link in robot.links])
+        for key in ("viscous", "coulomb", "coulomb_reverse")
     )
-    return coupling(robot)[0].T @ (viscous * rates + coulomb * np.sign(rates))
+    return coupling(robot)[0].T @ (viscous * rates + np.where(rates > 0, ahead, back) * np.sign(rates))
 
 
 def loads_power(robot, q, qd, wrenches):

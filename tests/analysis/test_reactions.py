@@ -11,7 +11,8 @@ from support.cases import assert_close
 
 def passive(joint, a, q, qd, qdd):
     spring = joint.stiffness[a] * (q - joint.rest[a])
-    friction = joint.viscous[a] * qd + joint.coulomb[a] * np.sign(qd)
+    dry = joint.coulomb[a] if qd > 0 else joint.coulomb_reverse[a]
+    friction = joint.viscous[a] * qd + dry * np.sign(qd)
     return joint.armature[a] * qdd + spring + friction
 
 

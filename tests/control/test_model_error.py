@@ -58,12 +58,15 @@ def test_every_kind_of_error_is_made_and_only_where_asked():
 
 def test_friction_of_joints():
     robot = kt.Builder("rubbing")
-    part = robot.world.revolute("hip", axis="y", viscous=2.0, coulomb=1.0).body("leg", kt.Inertia(1.0))
+    part = robot.world.revolute("hip", axis="y", viscous=2.0, coulomb=1.0, coulomb_reverse=0.5).body(
+        "leg", kt.Inertia(1.0)
+    )
     part.revolute("knee", axis="y").body("shank", kt.Inertia(1.0))
     wrong = perturb(robot.build(), 0, friction=0.5)
     hip, knee = (link.joint for link in wrong.links)
     assert 1.0 <= hip.viscous[0] <= 3.0 and hip.viscous[0] != 2.0
     assert 0.5 <= hip.coulomb[0] <= 1.5 and hip.coulomb[0] != 1.0
+    assert hip.coulomb_reverse[0] == 0.5 * hip.coulomb[0]
     assert not knee.viscous.any() and not knee.coulomb.any()
 
 

@@ -85,9 +85,9 @@ def test_other_partitions_have_the_same_torques():
 
 def test_springs_friction_and_armature_are_in_the_torques():
     build = kt.Builder("driven", gravity=(0, 0, -9.81))
-    arm = build.world.revolute("hinge", axis="y", armature=0.2, stiffness=3.0, viscous=0.4, coulomb=0.1).body(
-        "arm", kt.Inertia.rod(1.0, end=(0.5, 0, 0))
-    )
+    arm = build.world.revolute(
+        "hinge", axis="y", armature=0.2, stiffness=3.0, viscous=0.4, coulomb=0.1, coulomb_reverse=0.3
+    ).body("arm", kt.Inertia.rod(1.0, end=(0.5, 0, 0)))
     arm.prismatic("slide", axis="x", at=(0.5, 0, 0), viscous=2.0).body("hand", kt.Inertia.sphere(0.5, 0.1))
     robot, state = build.build(), np.array([[0.3, 0.1], [0.7, -0.2], [1.0, 0.5]])
     steps = denoc_steps(robot, *state)

@@ -111,7 +111,7 @@ def with_passive_joints():
     robot = kt.Builder("passive", gravity=(0, -9.81, 0))
     hinge = robot.world.revolute("hinge", viscous=0.1, stiffness=2.0, rest=0.3, armature=0.05)
     arm = hinge.body("arm", kt.Inertia(1.0, (0.2, 0, 0), (0.1, 0.2, 0.3)))
-    arm.prismatic("slide", axis="x", coulomb=0.2).body(
+    arm.prismatic("slide", axis="x", coulomb=0.2, coulomb_reverse=0.3).body(
         "hand", kt.Inertia(1.0, (0.1, 0.1, 0), (0.1, 0.2, 0.3))
     )
     return robot.build()
@@ -221,7 +221,7 @@ def test_rounding_errors_are_left_out():
 # ---- printing and refusals -----------------------------------------------------------------------------
 def test_springs_and_friction_stand_apart():
     equations = written(with_passive_joints, "symbols")
-    assert [str(x) for x in equations.P] == ["b_1*qd1 + k_1*(q1 - r_1)", "f_2*sign(qd2)"]
+    assert [str(x) for x in equations.P] == ["b_1*qd1 + k_1*(q1 - r_1)", "(d_2*sign(qd2) + f_2)*sign(qd2)"]
     assert "tau = M qdd + V + G + P" in str(equations)
     assert "P" not in str(equations_of_motion(kt.zoo.two_link()))
 

@@ -140,6 +140,7 @@ def test_torques_are_linear_in_the_inertial_parameters(robot, rng):
         tree.armature * qdd
         + tree.viscous * qd
         + tree.coulomb * np.sign(qd)
+        + tree.coulomb_bias * np.abs(np.sign(qd))
         + tree.stiffness * (q - tree.rest)
     )
     for row, (torque, carrier) in zip(rows, regressor_places(tree), strict=True):

@@ -21,7 +21,7 @@ def rod(name, length, mass):
     return kt.Body(name, kt.Inertia.rod(mass, end=(length, 0, 0)))
 
 
-FORCES = {"stiffness": 4.0, "rest": 0.5, "viscous": 0.3, "coulomb": 0.2}
+FORCES = {"stiffness": 4.0, "rest": 0.5, "viscous": 0.3, "coulomb": 0.2, "coulomb_reverse": 0.5}
 
 
 def four_bar(cut=None, **forces):

@@ -66,6 +66,16 @@ def test_gravity_and_friction_in_closed_form():
     assert expected * (1.0 - 1e-6) <= found.duration <= expected * 1.002
 
 
+@pytest.mark.parametrize(("begin", "end", "friction"), [(0.0, 1.0, 3.0), (1.0, 0.0, 0.5)])
+def test_friction_by_direction_is_that_of_the_direction(begin, end, friction):
+    line = kt.trajectories.interpolate([0.0, 1.0], [[begin], [end]], degree=1)
+    found = kt.fastest_timing(cart(effort_limit=10.0, coulomb=3.0, coulomb_reverse=0.5), line)
+    same = kt.fastest_timing(cart(effort_limit=10.0, coulomb=friction), line)
+    assert found.duration == pytest.approx(same.duration, rel=1e-9)
+    other = kt.fastest_timing(cart(effort_limit=10.0, coulomb=3.5 - friction), line)
+    assert abs(found.duration - other.duration) > 0.01
+
+
 def test_viscous_friction_in_closed_form():
     found = kt.fastest_timing(cart(effort_limit=2.0, viscous=1.5), LINE, grid=1600)
     # v' = 2 - 1.5 v, then v' = -2 - 1.5 v; the instant of switching such that the way is 1

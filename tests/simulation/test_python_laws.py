@@ -72,7 +72,7 @@ def plain_rates(system, ground, stops, y):
     touch = kt.simulation.contact_forces(robot, ground, q, qd)
     wrenches = [*system.loads.at(0.0), *touch.wrenches(robot)]
     x, v = all_axes(tree, q), all_rates(tree, qd)
-    force = -tree.coulomb * np.clip(v / SLOW, -1.0, 1.0)
+    force = -(tree.coulomb + tree.coulomb_bias * np.sign(v)) * np.clip(v / SLOW, -1.0, 1.0)
     bounded = np.isfinite(tree.lower) & np.isfinite(tree.upper)
     beyond, short = x - tree.upper, tree.lower - x
     k, c = stops.stiffness, stops.damping
@@ -105,6 +105,7 @@ def robot(mimic=False):
     base = build.world.free("float").body("base", kt.Inertia.box(3.0, (0.4, 0.3, 0.2)))
     base.contact("corner", at=(0.2, 0.1, -0.1))
     joint = {"lower": -0.2, "upper": 0.2, "stiffness": 5.0, "viscous": 0.3, "coulomb": 0.4}
+    joint["coulomb_reverse"] = 0.7
     leg = base.revolute("hip", axis="y", at=(0, 0.1, 0), armature=0.02, **joint)
     leg = leg.body("leg", kt.Inertia.box(1.0, (0.1, 0.1, 0.5))).contact("foot", at=(0, 0, -0.3))
     if mimic:

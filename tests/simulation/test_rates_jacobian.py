@@ -215,7 +215,8 @@ def test_contact_of_ellipsoids(name, rng):
 @pytest.mark.parametrize("name", ["hexapod", "spatial_biped", "humanoid"])
 def test_contact_with_loads_springs_and_given_torques(name, rng):
     tree = getattr(kt.zoo, name)().tree
-    tree = replace(tree, stiffness=rng.uniform(0.0, 5.0, tree.n), coulomb=rng.uniform(0.0, 1.0, tree.n))
+    dry = rng.uniform(0.0, 1.0, tree.n)
+    tree = replace(tree, stiffness=rng.uniform(0.0, 5.0, tree.n), coulomb=dry, coulomb_bias=-0.5 * dry)
     state = random_state(rng, tree.n)
     parts = ContextParts(tree, axis_rows(tree), loads=some_loads(rng, tree), slow=SLOW)
     assert_exact(on_ground(rng, parts, state, GROUNDS["a step"]), state)

@@ -51,6 +51,25 @@ def test_dry_friction_stops_a_cart():
     assert run.joint_work.values[-1] == pytest.approx(-1.0, rel=1e-4)
 
 
+@pytest.mark.parametrize(("speed", "friction"), [(1.0, 4.0), (-1.0, 1.0)])
+def test_dry_friction_by_direction(speed, friction):
+    """The way to rest is v^2 m / (2 F) with the friction of the direction; the energy is what it takes."""
+    cart = slider(coulomb=4.0, coulomb_reverse=1.0)
+    run = kt.simulate(cart, [0.0], [speed], duration=2.5, method="radau", friction_speed=1e-4)
+    assert run.q.values[-1, 0] == pytest.approx(speed / friction, abs=1e-5)
+    assert abs(run.qd.values[-1, 0]) < 1e-5
+    assert run.joint_work.values[-1] == pytest.approx(-1.0, rel=1e-4)
+    assert run.audit["energy_balance"].passed
+
+
+@pytest.mark.parametrize("push", [3.9, -0.9, 4.1, -1.1])
+def test_dry_friction_by_direction_holds_what_it_can(push):
+    cart = slider(coulomb=4.0, coulomb_reverse=1.0)
+    run = kt.simulate(cart, [0.0], duration=1.0, torque=[push], method="radau", friction_speed=1e-4)
+    held = push in (3.9, -0.9)
+    assert abs(run.qd.values[-1, 0]) < 1e-4 if held else abs(run.qd.values[-1, 0]) > 0.04
+
+
 def test_stops_turn_a_cart_back():
     robot = slider(lower=-1.0, upper=1.0)
     with pytest.warns(kt.simulation.VerdictWarning, match="'rail' is at 2 m"):

@@ -141,7 +141,8 @@ def _applied_wrench(w, T):
 
 def _passive(joint, a, q, qd, qdd):
     spring = joint.stiffness[a] * (q - joint.rest[a])
-    friction = joint.viscous[a] * qd + joint.coulomb[a] * np.sign(qd)
+    dry = joint.coulomb[a] if qd > 0 else joint.coulomb_reverse[a]
+    friction = joint.viscous[a] * qd + dry * np.sign(qd)
     return spring + friction + joint.armature[a] * qdd
 
 

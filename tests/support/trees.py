@@ -46,6 +46,7 @@ def joint(rng, name, kind, passive=False, **more):
         for key in ("armature", "viscous", "coulomb", "stiffness"):
             more[key] = rng.uniform(0.1, 1.0, n)
         more["rest"] = rng.uniform(-1.0, 1.0, n)
+        more["coulomb_reverse"] = 1.1 - more["coulomb"]
     return kt.Joint.of_kind(name, kind, **more)
 
 

@@ -78,11 +78,15 @@ def _other_inertia(
 
 
 def _other_friction(joint: Joint, rng: np.random.Generator, part: float) -> Joint:
-    if not joint.viscous.any() and not joint.coulomb.any():
+    if not any(x.any() for x in (joint.viscous, joint.coulomb, joint.coulomb_reverse)):
         return joint
     by = rng.uniform(-1.0, 1.0, (2, joint.n_dof))
+    viscous, dry = 1.0 + part * by
     return replace(
-        joint, viscous=joint.viscous * (1.0 + part * by[0]), coulomb=joint.coulomb * (1.0 + part * by[1])
+        joint,
+        viscous=joint.viscous * viscous,
+        coulomb=joint.coulomb * dry,
+        coulomb_reverse=joint.coulomb_reverse * dry,
     )
 
 

@@ -109,8 +109,9 @@ def equations_of_motion(
 
     With ``parameters="symbols"`` every number of the model that is not zero becomes a symbol: masses m_1,
     centers of mass c_1x, inertias about them I_1zz, positions of the joints p_1x, gravity g (bodies are
-    numbered from 1), and of the joints armature J_1, friction b_1 and f_1, spring k_1 and rest r_1. For small
-    mechanisms: formulas grow quickly with the number of joints.
+    numbered from 1), and of the joints armature J_1, friction b_1 and f_1, spring k_1 and rest r_1. Dry
+    friction that differs by direction is f_1 + d_1 forwards and f_1 - d_1 backwards. For small mechanisms:
+    formulas grow quickly with the number of joints.
 
     >>> from kinetree.model import zoo
     >>> equations = equations_of_motion(zoo.two_link(), "symbols")

@@ -200,10 +200,12 @@ def actuation(tree: Tree, internal: InternalForces, qdd: Any) -> Numbers:
 
 
 def with_passive(tree: Tree, tau: Numbers, q: Any, qd: Any) -> Numbers:
-    """The torques with what springs and friction ask: k (q - rest) + viscous qd + coulomb sign(qd)."""
+    """The torques with what springs and friction ask: k (q - rest) + viscous qd + dry friction."""
     total = tau.copy()
     with step("actuation"):
         for j in np.flatnonzero(tree.passive):
             total[j] += tree.stiffness[j] * (q[j] - tree.rest[j]) + tree.viscous[j] * qd[j]
             total[j] += tree.coulomb[j] * sign(qd[j])
+            if tree.coulomb_bias[j]:
+                total[j] += tree.coulomb_bias[j] * (sign(qd[j]) * sign(qd[j]))
     return total

@@ -262,11 +262,13 @@ def _external(tree: Tree, X: Numbers, loads: Loads) -> Numbers:
 
 
 def _passive(tree: Tree, q: Any, qd: Any) -> Numbers:
-    """What springs and friction ask of the drives (n,): k (q - rest) + viscous qd + coulomb sign(qd)."""
+    """What springs and friction ask of the drives (n,): k (q - rest) + viscous qd + dry friction."""
     torque = _zeros(tree, (tree.n,), q, qd)
     for i in np.flatnonzero(tree.passive):
         torque[i] += tree.stiffness[i] * (q[i] - tree.rest[i]) + tree.viscous[i] * qd[i]
         torque[i] += tree.coulomb[i] * sign(qd[i])
+        if tree.coulomb_bias[i]:
+            torque[i] += tree.coulomb_bias[i] * (sign(qd[i]) * sign(qd[i]))
     return torque
 
 

@@ -13,7 +13,14 @@ from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import WORLD_AXIS, Tree
 
 ROUND = 1e-12  # rotation matrices this near to 0, 1/2 and 1 mean that
-JOINT_SYMBOLS = {"armature": "J", "viscous": "b", "coulomb": "f", "stiffness": "k", "rest": "r"}
+JOINT_SYMBOLS = {
+    "armature": "J",
+    "viscous": "b",
+    "coulomb": "f",
+    "coulomb_bias": "d",
+    "stiffness": "k",
+    "rest": "r",
+}
 
 
 class Parameters:
@@ -59,6 +66,7 @@ def symbolic_tree(mechanism: Mechanism, parameters: Parameters) -> Tree:
 
     Bodies and axes are numbered from 1: mass m_1, center of mass c_1x, inertia about it I_1xx, place of the
     joint in the parent p_1x, gravity g; of joints armature J_1, friction b_1 and f_1, spring k_1, rest r_1.
+    Where dry friction differs by direction it is f_1 + d_1 forwards and f_1 - d_1 backwards.
     """
     tree = mechanism.tree
     position, body_position = _positions(mechanism, parameters)

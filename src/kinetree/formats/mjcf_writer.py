@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
@@ -27,7 +27,7 @@ from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.floor import Floor
 from kinetree.model.height_field import HeightField
-from kinetree.model.joint import Joint
+from kinetree.model.joint import Joint, friction_differs, mean_friction
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
 from kinetree.model.spring import Spring
@@ -178,10 +178,11 @@ class _Writer:
                 attributes["damping"] = written(joint.viscous[0])
             elif joint.viscous.any():
                 self._lose("damping of free joints", joint.name)
-            if joint.coulomb.any():
+            if joint.coulomb.any() or joint.coulomb_reverse.any():
                 self._lose("friction of free joints", joint.name)
             SubElement(element, "joint", attributes)
             return
+        joint = self._even(joint)
         for k, name in enumerate(joint.dof_names):
             turn = joint.turns[k]
             attributes = {"name": name, "type": "hinge" if turn else "slide"}
@@ -203,6 +204,13 @@ class _Writer:
                 if getattr(joint, key)[k]:
                     attributes[attribute] = written(getattr(joint, key)[k])
             SubElement(element, "joint", attributes)
+
+    def _even(self, joint: Joint) -> Joint:
+        """The joint with the same friction in both directions, as MuJoCo has it."""
+        if not friction_differs(joint):
+            return joint
+        self._lose("friction by direction, written as its mean", joint.name)
+        return replace(joint, coulomb=mean_friction(joint))
 
     def _inertia(self, element: Element, link: Link) -> None:
         """Mass and moments; a body that moves has at least the least that MuJoCo accepts."""
@@ -317,6 +325,7 @@ class _Writer:
         """A length that follows joints as a fixed tendon; its constant goes to rest and limits."""
         mimic = joint.mimic
         assert mimic is not None
+        joint = self._even(joint)
         rest = float(joint.rest[0]) - mimic.offset
         sign = -1.0 if rest < 0.0 else 1.0  # MuJoCo takes no negative length for one
         attributes = {"springlength": written(sign * rest)} if joint.stiffness[0] else {}

@@ -117,6 +117,11 @@ class JointParameters(Table):
         None, description=f"Viscous friction (N m s/rad or N s/m): {EACH}; default 0."
     )
     coulomb: PerAxis | None = Field(None, description=f"Coulomb friction (N m or N): {EACH}; default 0.")
+    coulomb_reverse: PerAxis | None = Field(
+        None,
+        description=f"Coulomb friction of motion in the negative direction (N m or N), >= 0: {EACH}; default "
+        "that of `coulomb`.",
+    )
     stiffness: PerAxis | None = Field(
         None, description=f"Stiffness of a spring in the joint (N m/rad or N/m): {EACH}; default 0."
     )

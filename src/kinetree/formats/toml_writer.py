@@ -19,7 +19,7 @@ from kinetree.model.body import Shape
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.expected import expect_mechanism
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import PARAMETERS, Joint
+from kinetree.model.joint import PARAMETERS, Joint, usual_value
 from kinetree.model.joint_kind import ALL_KINDS
 from kinetree.model.loop import Loop
 from kinetree.model.mechanism import Link, Mechanism
@@ -120,9 +120,9 @@ def _moment(moment: Array) -> list[Any]:
 def _joint(joint: Joint, placement: Placement | None = None, cut: bool = False) -> Table:
     place = {} if placement is None else _placement(placement)
     table: Table = {"kind": joint.kind, **_axes(joint), **place}
-    for key, (default, _) in PARAMETERS.items():
+    for key in PARAMETERS:
         values = getattr(joint, key)
-        if not _same_bits(values, np.full(joint.n_dof, default)):
+        if not _same_bits(values, usual_value(joint, key)):
             same = _same_bits(values, np.full(joint.n_dof, values[0]))
             table[key] = float(values[0]) if same else values.tolist()
     usual = not cut  # a joint of the tree is driven unless declared, a cut joint is not

@@ -22,7 +22,7 @@ from kinetree.formats.urdf_elements import NO_LIMIT, TENSOR
 from kinetree.formats.xml_numbers import spaced, written
 from kinetree.model.body import WORLD, Body, Shape
 from kinetree.model.inertia import Inertia
-from kinetree.model.joint import Joint
+from kinetree.model.joint import Joint, friction_differs, mean_friction
 from kinetree.model.mechanism import EARTH, Link, Mechanism
 
 ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no XML may hold these
@@ -69,6 +69,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "higher powers of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.higher],
         "further joints of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.others],
+        "friction by direction, written as its mean": [x.name for x in joints if friction_differs(x)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
         "ellipsoids of bodies": [x.body.name for x in mechanism.links if _has_ellipsoids(x.body)],
         "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [spaced(mechanism.gravity)],
@@ -195,8 +196,9 @@ def _write_axis(element: Element, joint: Joint, k: int) -> None:
         SubElement(element, "limit", limits)
     elif np.isfinite([joint.effort_limit[k], joint.velocity_limit[k]]).any():
         SubElement(element, "limit", limits)
-    if joint.viscous[k] or joint.coulomb[k]:
-        SubElement(element, "dynamics", damping=written(joint.viscous[k]), friction=written(joint.coulomb[k]))
+    dry = mean_friction(joint)[k]
+    if joint.viscous[k] or dry:
+        SubElement(element, "dynamics", damping=written(joint.viscous[k]), friction=written(dry))
     if joint.mimic is not None:
         mimic = joint.mimic
         SubElement(

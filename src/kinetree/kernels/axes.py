@@ -107,5 +107,10 @@ def centred_world(tree, q):
 
 @lanewise
 def passive_torque(tree, i, q, qd):
-    """What spring and friction ask of the drive: k (q - rest) + viscous qd + coulomb sign(qd)."""
-    return tree.stiffness[i] * (q - tree.rest[i]) + tree.viscous[i] * qd + tree.coulomb[i] * sign(qd)
+    """What spring and friction ask of the drive: k (q - rest) + viscous qd + coulomb s + bias s^2.
+
+    s is the sign of qd: friction is coulomb + bias forwards and coulomb - bias backwards.
+    """
+    s = sign(qd)
+    dry = (tree.coulomb[i] + tree.coulomb_bias[i] * s) * s
+    return tree.stiffness[i] * (q - tree.rest[i]) + tree.viscous[i] * qd + dry

@@ -16,7 +16,7 @@ axes z1 = R_A a1 of a first and z2 = R_B a2 of a last rotation and g = z1 . z2:
 from kinetree.kernels.axes import WORLD
 from kinetree.kernels.layout import Layout
 from kinetree.kernels.number import arctan, lanewise, square_root, where_less
-from kinetree.kernels.torque_law import limited, ramp_sign
+from kinetree.kernels.torque_law import dry_friction, limited
 from kinetree.kernels.vectors import (
     add,
     cross,
@@ -52,7 +52,8 @@ CUT_AXIS = Layout(
     k=1,  # spring
     rest=1,
     viscous=1,
-    coulomb=1,
+    coulomb=1,  # mean of both directions, and half of what the positive one has more
+    coulomb_bias=1,
     lower=1,
     upper=1,
     stop_k=1,
@@ -123,7 +124,8 @@ def cut_motion(work, joints, k):
 def cut_resistance(joints, k, s, sd, slow):
     """What spring, friction and stops do to a coordinate: the spring's part, and the rest, which is lost."""
     spring = -joints.k[k] * (s - joints.rest[k])
-    loss = -(joints.viscous[k] * sd + joints.coulomb[k] * ramp_sign(sd, slow))
+    dry = dry_friction(joints.coulomb[k], joints.coulomb_bias[k], sd, slow)
+    loss = -(joints.viscous[k] * sd + dry)
     if joints.stopped[k] == 1:
         push = joints.stop_k[k] * (s - joints.upper[k]) + joints.stop_c[k] * sd
         pull = joints.stop_k[k] * (joints.lower[k] - s) - joints.stop_c[k] * sd

@@ -53,11 +53,13 @@ TREE = Layout(
     gravity=3,
     viscous=1,
     coulomb=1,
+    coulomb_bias=1,
     stiffness=1,
     rest=1,
     gross=1,
     B=9,  # orientation of the body that the axis carries, in the frame of the axis
 )
+OF_JOINTS = ("armature", "viscous", "coulomb", "coulomb_bias", "stiffness", "rest")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +130,7 @@ def _new_table(tree: Tree) -> Array:
         "gross": gross_inertia(tree),
         "B": orientation,
         "gravity": np.tile(tree.gravity, (n, 1)),
-        **{key: getattr(tree, key) for key in ("armature", "viscous", "coulomb", "stiffness", "rest")},
+        **{key: getattr(tree, key) for key in OF_JOINTS},
     }
     table = aligned(n + 1, TREE.width)
     table[:] = 0.0

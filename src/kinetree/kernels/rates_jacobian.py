@@ -7,7 +7,7 @@ the first. Matrices (n, 2 n) lie in one row of numbers, line by line: by positio
 from kinetree.kernels.axes import WORLD, inward, outward
 from kinetree.kernels.floating import BASE
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import LANES, lanewise, where_less
+from kinetree.kernels.number import LANES, lanewise, sign, where_less
 from kinetree.kernels.torque_law import COMPUTED, beyond_limits
 from kinetree.kernels.vectors import dot, dot_plus, scale
 
@@ -102,7 +102,8 @@ def free_base(tree, packed, n, B, A):
 @lanewise
 def resistance_slopes(tree, axes, i, q, qd, slow, above, below):
     """Slopes of the torque of dry friction and stops of axis i, by q and by qd."""
-    by_q, by_qd = 0.0 * q, -where_less(-slow, qd, where_less(qd, slow, tree.coulomb[i] / slow, 0.0), 0.0)
+    ramp = (tree.coulomb[i] + tree.coulomb_bias[i] * sign(qd)) / slow
+    by_q, by_qd = 0.0 * q, -where_less(-slow, qd, where_less(qd, slow, ramp, 0.0), 0.0)
     if axes.stopped[i] == 1:
         k, c = axes.stop_k[i], axes.stop_c[i]
         beyond, short = q - axes.upper[i], axes.lower[i] - q

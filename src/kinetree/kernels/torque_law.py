@@ -6,7 +6,7 @@ e = q_desired - q ([Shah2013], eqs. 9.2-9.13). Springs, friction and stops of th
 
 from kinetree.kernels.floating import floating_inverse
 from kinetree.kernels.layout import Layout
-from kinetree.kernels.number import lanewise, nothing, where_less
+from kinetree.kernels.number import lanewise, nothing, sign, where_less
 from kinetree.kernels.rnea import rnea
 
 AXIS = Layout(
@@ -42,6 +42,12 @@ def ramp_sign(x, width):
 
 
 @lanewise
+def dry_friction(coulomb, bias, rate, slow):
+    """Coulomb friction, coulomb + bias forwards and coulomb - bias backwards; ramps lead through rest."""
+    return (coulomb + bias * sign(rate)) * ramp_sign(rate, slow)
+
+
+@lanewise
 def model_torque(tree, work, base_work, floating, q, qd, qdd, wrench, base, check, tau):
     """Torques by inverse dynamics; a floating base has none and accelerates freely ([Shah2013], 9.8)."""
     if floating:
@@ -68,7 +74,8 @@ def beyond_limits(head, axes, i, q, stops):
 def joint_torque(tree, axes, i, q, qd, slow, above, below):
     """What spring, friction and stops do to axis i: the spring's part, and the rest, which is lost."""
     spring = -tree.stiffness[i] * (q - tree.rest[i])
-    loss = -(tree.viscous[i] * qd + tree.coulomb[i] * ramp_sign(qd, slow))
+    dry = dry_friction(tree.coulomb[i], tree.coulomb_bias[i], qd, slow)
+    loss = -(tree.viscous[i] * qd + dry)
     if axes.stopped[i] == 1:
         push = above * (axes.stop_k[i] * (q - axes.upper[i]) + axes.stop_c[i] * qd)
         pull = below * (axes.stop_k[i] * (axes.lower[i] - q) - axes.stop_c[i] * qd)

@@ -26,7 +26,7 @@ from kinetree.model.rooted import linked, reversed_joint, single_axes
 from kinetree.model.spring import Spring
 
 PLAIN = 1e-3  # share of a degree of freedom by which a joint without drive, spring, ... is longer than others
-FORCES = ("viscous", "coulomb", "stiffness", "lower", "upper", "effort_limit")
+FORCES = ("viscous", "coulomb", "coulomb_reverse", "stiffness", "lower", "upper", "effort_limit")
 
 
 def from_graph(

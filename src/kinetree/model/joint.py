@@ -39,6 +39,7 @@ PARAMETERS = {
     "armature": (0.0, 0.0),
     "viscous": (0.0, 0.0),
     "coulomb": (0.0, 0.0),
+    "coulomb_reverse": (0.0, 0.0),  # by default coulomb, see usual_value
     "stiffness": (0.0, 0.0),
     "rest": (0.0, None),
 }
@@ -146,8 +147,9 @@ class Joint:
     ``axes`` (n_dof, 3) unit vectors; ``turns`` whether each axis is turned about or slid along. Per degree
     of freedom, shape (n_dof,), SI units: position limits ``lower``, ``upper``; ``velocity_limit``;
     ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
-    ``viscous`` and ``coulomb`` friction; ``stiffness`` of a spring with rest position ``rest``. ``driven``
-    shows for each axis whether it has a drive; without one its torque is zero but for spring and friction.
+    ``viscous`` and ``coulomb`` friction, ``coulomb_reverse`` that of motion in the negative direction (by
+    default the same); ``stiffness`` of a spring with rest position ``rest``. ``driven`` shows for each axis
+    whether it has a drive; without one its torque is zero but for spring and friction.
     ``labels`` name the degrees of freedom of a joint that has several, where their axes shall not.
 
     >>> import kinetree as kt
@@ -169,6 +171,7 @@ class Joint:
     armature: Array = field(default_factory=lambda: frozen([]))
     viscous: Array = field(default_factory=lambda: frozen([]))
     coulomb: Array = field(default_factory=lambda: frozen([]))
+    coulomb_reverse: Array = field(default_factory=lambda: frozen([]))
     stiffness: Array = field(default_factory=lambda: frozen([]))
     rest: Array = field(default_factory=lambda: frozen([]))
     mimic: Mimic | None = None
@@ -211,6 +214,8 @@ class Joint:
         _check_known(name, kind, parameters)
         n = kinds[kind].n_dof
         values = {key: _parameter(name, key, n, parameters.get(key)) for key in PARAMETERS}
+        if parameters.get("coulomb_reverse") is None:
+            values["coulomb_reverse"] = values["coulomb"]
         _check_limits(name, values)
         _check_mimic(name, kind, mimic)
         drives = _driven(name, n, not cut if driven is None else driven)
@@ -267,7 +272,7 @@ class Joint:
     def parameters(self) -> dict[str, Array]:
         """The values per degree of freedom that differ from their defaults, by name."""
         given = {key: getattr(self, key) for key in PARAMETERS}
-        return {key: x for key, x in given.items() if (x != PARAMETERS[key][0]).any()}
+        return {key: x for key, x in given.items() if (x != usual_value(self, key)).any()}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Joint):
@@ -280,6 +285,21 @@ class Joint:
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, array_key(self.axes)))
+
+
+def usual_value(joint: Joint, key: str) -> Array:
+    """What a parameter of a joint is unless it is given, (n_dof,)."""
+    return joint.coulomb if key == "coulomb_reverse" else _default(joint.n_dof, PARAMETERS[key][0])
+
+
+def friction_differs(joint: Joint) -> bool:
+    """Whether Coulomb friction is another one in the negative direction."""
+    return bool((joint.coulomb != joint.coulomb_reverse).any())
+
+
+def mean_friction(joint: Joint) -> Array:
+    """Coulomb friction as the mean of both directions, (n_dof,)."""
+    return 0.5 * joint.coulomb + 0.5 * joint.coulomb_reverse
 
 
 def _directions(

@@ -156,7 +156,8 @@ class Tree:
     effort_limit: Array
     armature: Array
     viscous: Array
-    coulomb: Array
+    coulomb: Array  # mean of both directions
+    coulomb_bias: Array  # half of what the positive direction has more
     stiffness: Array
     rest: Array
     axis_names: tuple[str, ...]
@@ -275,8 +276,15 @@ class _Rows:
             body_second_moment=frozen(second),
             coupling=_coupling(mechanism, self.axis_names),
             springs=self._springs(mechanism),
-            **{key: frozen(values) for key, values in self.parameters.items()},
+            **self._joint_values(),
         )
+
+    def _joint_values(self) -> dict[str, Array]:
+        """Parameters of the joints; Coulomb friction as mean of both directions and half the difference."""
+        values = {key: np.array(column, dtype=np.float64) for key, column in self.parameters.items()}
+        ahead, back = 0.5 * values["coulomb"], 0.5 * values.pop("coulomb_reverse")
+        values |= {"coulomb": ahead + back, "coulomb_bias": ahead - back}
+        return {key: frozen(column) for key, column in values.items()}
 
     def _springs(self, mechanism: Mechanism) -> Springs | None:
         """The springs between points of axes, and weights that are carried from outside."""

@@ -14,6 +14,8 @@ from kinetree.model.mechanism import Mechanism
 def without_parameters(mechanism: Mechanism, *names: str) -> Mechanism:
     """The same mechanism with some parameters of its joints zero, such as "stiffness", "viscous", "coulomb".
 
+    "coulomb" is the friction of both directions.
+
     >>> import kinetree as kt
     >>> robot = kt.Builder("pendulum")
     >>> _ = robot.world.revolute("pivot", viscous=0.1).body("bob", kt.Inertia.point(1.0, (0, 0, -1)))
@@ -21,7 +23,8 @@ def without_parameters(mechanism: Mechanism, *names: str) -> Mechanism:
     [0.0]
     """
     links = []
+    both = ("coulomb_reverse",) if "coulomb" in names else ()
     for link in mechanism.links:
-        zero: dict[str, Any] = dict.fromkeys(names, frozen(np.zeros(link.joint.n_dof)))
+        zero: dict[str, Any] = dict.fromkeys((*names, *both), frozen(np.zeros(link.joint.n_dof)))
         links.append(replace(link, joint=replace(link.joint, **zero)))
     return replace(mechanism, links=tuple(links))

@@ -132,6 +132,7 @@ def obstacle(system: System, ball: Ball, law: Law, stop_at: Sequence[str]) -> st
         "stiffness": "a spring",
         "viscous": "friction",
         "coulomb": "dry friction",
+        "coulomb_reverse": "dry friction",
         "armature": "armature",
     }
     for key, word in words.items():

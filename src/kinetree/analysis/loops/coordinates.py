@@ -142,7 +142,8 @@ class CutTable:
         """What springs and friction do to the coordinates, (..., k); Coulomb friction vanishes at rest."""
         c = self.columns
         force: Array = -c["k"] * (found.s - c["rest"]) - c["viscous"] * found.sd
-        return force - c["coulomb"] * np.sign(np.real(found.sd))
+        sign = np.sign(np.real(found.sd))
+        return force - (c["coulomb"] + c["coulomb_bias"] * sign) * sign
 
     def energy(self, found: Measured) -> Array:
         """Energy of the springs (J), (...)."""
@@ -212,7 +213,7 @@ def has_cut_forces(mechanism: Mechanism) -> bool:
         found = _felt[mechanism.tree] = any(
             key in loop.joint.parameters()
             for loop in mechanism.loops
-            for key in ("stiffness", "viscous", "coulomb")
+            for key in ("stiffness", "viscous", "coulomb", "coulomb_reverse")
         )
     return found
 
@@ -330,7 +331,8 @@ def _coordinates(loop: Loop, rows: LoopRows, k: int) -> list[tuple[str, int, dic
             "k": joint.stiffness[i],
             "rest": joint.rest[i],
             "viscous": joint.viscous[i],
-            "coulomb": joint.coulomb[i],
+            "coulomb": 0.5 * (joint.coulomb[i] + joint.coulomb_reverse[i]),
+            "coulomb_bias": 0.5 * (joint.coulomb[i] - joint.coulomb_reverse[i]),
             "lower": joint.lower[i],
             "upper": joint.upper[i],
             "limit": joint.effort_limit[i],

@@ -194,7 +194,8 @@ def _refuse(
 def refuse_cut_forces(mechanism: Mechanism, what: str) -> None:
     """An error where springs, friction or drives of cut joints would be left out of ``what``."""
     for loop in mechanism.loops:
-        given = [str(name) for name in ("viscous", "coulomb", "stiffness") if name in loop.joint.parameters()]
+        forces = ("viscous", "coulomb", "coulomb_reverse", "stiffness")
+        given = [name for name in forces if name in loop.joint.parameters()]
         given += ["driven"] if any(loop.joint.driven) else []
         if given:
             raise InputError(

@@ -197,5 +197,8 @@ def drive(tree: Tree, j: int, felt: Entry, q: Entry, qd: Entry, qdd: Entry) -> E
             felt = felt + constant(tree.stiffness[j]) * (q - constant(tree.rest[j]))
             felt = felt + constant(tree.viscous[j]) * qd
             if tree.coulomb[j] and qd is not ZERO:
-                felt = felt + constant(tree.coulomb[j]) * Entry(sign(qd.value))
+                s = Entry(sign(qd.value))
+                felt = felt + constant(tree.coulomb[j]) * s
+                if tree.coulomb_bias[j]:
+                    felt = felt + constant(tree.coulomb_bias[j]) * (s * s)
         return felt

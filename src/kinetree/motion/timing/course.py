@@ -1,7 +1,7 @@
 """A path as rows of limits: what torques, velocities and accelerations are at any speed along it.
 
 tau = a u + b x + c + f(sqrt x) with u = d2s/dt2 and x = (ds/dt)^2: a = M q', b = M q'' + Coriolis terms at
-q', c the torques at rest, and f what is odd in the velocity, friction.
+q', c the torques at rest, and f friction: what is odd in the velocity, and what depends on its sign alone.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from kinetree.algebra.arrays import Array
 from kinetree.analysis.inverse import inverse_dynamics
 from kinetree.analysis.loads import Wrenches
+from kinetree.model.joint import friction_differs
 from kinetree.model.mechanism import Mechanism
 from kinetree.model.tree import Integers
 from kinetree.state import State
@@ -23,6 +24,7 @@ from kinetree.trajectories.base import Trajectory
 INSIDE = 8  # stretches of each interval between places, at whose ends limits are checked
 SLOW, STEP = 1e-5, 1e-3  # of the largest x, below which tangents are not taken; of speeds, for their slopes
 JUMP = 1e-6  # of the largest q' or q'': what counts as a jump
+CREEP = 1e-9  # of speeds, at which only dry friction is felt
 CORNER = 1e-6  # of the size of q': such a jump is a corner, at which the motion must stop
 
 
@@ -107,14 +109,25 @@ class Course:
         at, none = self.motion, np.zeros_like(self.motion.q)
         c = self._torque(at.q, none, none)
         a = self._torque(at.q, none, at.qd) - c
-        b = 0.5 * (self._torque(at.q, at.qd, at.qdd) + self._torque(at.q, -at.qd, at.qdd)) - c
+        b = 0.5 * (self._torque(at.q, at.qd, at.qdd) + self._torque(at.q, -at.qd, at.qdd)) - c - self.slant
         return a, b, c
 
+    @cached_property
+    def slant(self) -> Array:
+        """Half the difference of dry friction between directions, which is even in the velocity."""
+        at, none = self.motion, np.zeros_like(self.motion.q)
+        joints = [link.joint for link in self.mechanism.links] + [x.joint for x in self.mechanism.loops]
+        if not any(friction_differs(joint) for joint in joints):
+            return none
+        ahead, back = (self._torque(at.q, creep * at.qd, none) for creep in (CREEP, -CREEP))
+        return 0.5 * (ahead + back) - self._torque(at.q, none, none)
+
     def friction(self, x: Array) -> Array:
-        """f at the squares of speeds x (k, INSIDE + 1): the part of torques that is odd in the velocity."""
+        """f at the squares of speeds x (k, INSIDE + 1): what is odd in the velocity, and the slant."""
         at = self.motion
         qd, qdd = at.qd * np.sqrt(np.maximum(x, 0.0))[..., None], at.qdd * x[..., None]
-        return 0.5 * (self._torque(at.q, qd, qdd) - self._torque(at.q, -qd, qdd))
+        odd: Array = 0.5 * (self._torque(at.q, qd, qdd) - self._torque(at.q, -qd, qdd))
+        return odd + np.where(x[..., None] > 0.0, self.slant, 0.0)
 
     def friction_tangent(self, x: Array) -> tuple[Array, Array]:
         """f as value at x = 0 and slope of its tangent at x (k, INSIDE + 1), by x; (k, INSIDE + 1, n) each.
