@@ -198,16 +198,19 @@ class PlaceComponents(Function):
 
     @override
     def values(self, at: At) -> Array:
+        """One component per pair, (m, size)."""
         return np.stack([place.position_of(at.frames) @ along for place, along in self.pairs], axis=1)
 
     @override
     def slopes(self, at: At) -> Array:
+        """By positions; rates do not matter."""
         return _by_position(
             np.stack([along @ place.slopes(at.frames) for place, along in self.pairs], axis=1)
         )
 
     @override
     def bend(self, at: At, weight: Array) -> None:
+        """Second derivatives by positions."""
         for k, (place, along) in enumerate(self.pairs):
             at.add_block(0, 0.5 * place.bend(at.frames, weight[:, k : k + 1] * along))
 
