@@ -1,4 +1,4 @@
-"""Steps that nobody can take: when a search is over, and which limits stand in the way."""
+"""Impossible steps: when a search is over, and which limits stand in the way."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK = "interior"  # what "auto" tries first
 PATIENT = 200  # iterations after which a step that breaks limits by far is given up; others take 30 to 160
 FAILS = 0.05  # of a bound, by which a limit is broken by far
 STOPPED = (Status.TIME, Status.INTERRUPTED)
-STICKY = 2.0  # coefficient of friction where nobody slips, the largest that is allowed
+STICKY = 2.0  # coefficient of friction where no foot slips, the largest that is allowed
 STRENGTH, FRICTION, SUPPORT, CLEARANCE, LANDMARKS = (
     "torque limit", "friction", "support", "ground clearance", "joint limit at landmarks",
 )  # fmt: skip
@@ -36,7 +36,7 @@ def first_step(problem: Problem, start: Any, search: dict[str, Any]) -> Predicti
     if search["solver"] != "auto" or chosen_solvers("auto", problem.program)[0].name != QUICK:
         return predict(problem, start=start, **search)
     most, limit = search["max_iterations"], search["time_limit"]
-    patience = min(most, PATIENT) if type(most) is int else most  # what is no number is refused there
+    patience = min(most, PATIENT) if type(most) is int else most  # what is not a number is refused there
     found = predict(problem, start=start, **{**search, "solver": QUICK, "max_iterations": patience})
     found.asked = {**found.asked, "solver": search["solver"], "max_iterations": most}
     if found.solved_at_samples or found.outcome.status in STOPPED or is_hopeless(found):
