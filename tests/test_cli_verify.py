@@ -162,7 +162,8 @@ def test_a_wrong_derivative_is_found_and_named(monkeypatch):
 
     monkeypatch.setattr(derivative_check, "joint_reaction_derivatives", Wrong)
     result = kinetree("derivatives", "two_link_point_masses", "--states", 1)
-    assert result.exit_code == 3 and "joint_reactions by q at d link2 my / d joint1" in result.stderr
+    assert result.exit_code == 3
+    assert "joint_reactions with respect to q at d link2 my / d joint1" in result.stderr
 
 
 # ---- bench ----------------------------------------------------------------------------------------------

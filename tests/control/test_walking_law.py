@@ -201,7 +201,7 @@ def test_the_compiled_law_equals_the_one_in_numpy(name):
             kt.Ground(kt.simulation.Soil(stiffness=2e4, friction=0.03)),
             WalkingLaw(),
             "a foot slipped first",
-            "more friction",
+            "more ground friction",
         ),
         (SOIL, WalkingLaw(limits=4.0), "a joint reached its torque limit first", "stronger joints"),
     ],

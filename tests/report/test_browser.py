@@ -107,15 +107,15 @@ def test_the_pose_under_the_pointer_is_that_of_the_result(browser, pages, grippe
         np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
-def test_peaks_are_cut_off_until_they_are_asked_for(browser, pages):
+def test_peaks_are_clipped_until_they_are_asked_for(browser, pages):
     opened(browser, pages / "biped_walk.html")
     wait(browser, "document.querySelector('.whole')", "a button for peaks")
     button = browser.find_element("css selector", ".plot .whole")
     heights = "return Number(arguments[0].closest('.plot').querySelector('.zero').getAttribute('y1'))"
-    assert "cut off" in button.text and button.get_attribute("aria-pressed") == "false"
+    assert "clipped" in button.text and button.get_attribute("aria-pressed") == "false"
     before = browser.execute_script(heights, button)
     browser.execute_script("arguments[0].click()", button)
-    assert button.get_attribute("aria-pressed") == "true" and "cut" in button.text
+    assert button.get_attribute("aria-pressed") == "true" and button.text == "clip the peaks"
     assert browser.execute_script(heights, button) != before
     assert browser.execute_script("return document.querySelectorAll('.curve.asked').length") > 0
     assert errors(browser) == []

@@ -76,7 +76,7 @@ def test_stability_shows_the_motion_of_every_algorithm_and_the_prescribed_one():
     lines = next(panel for panel in data["panels"] if panel["symbol"] == "q")["lines"]
     assert sum(line["asked"] for line in lines) == 2 * result.mechanism.n_dof
     assert {"q_error", "amplification", "simulated_power"} <= {panel["symbol"] for panel in data["panels"]}
-    assert "With 'articulated' the first joint leaves" in visible(result)
+    assert "With 'articulated', the first joint departs" in visible(result)
 
 
 def test_a_result_without_motion_has_curves_only():
