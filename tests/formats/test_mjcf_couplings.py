@@ -351,3 +351,27 @@ def test_joints_that_follow_several_others_are_simulated_written_and_held(tmp_pa
     M, less = kt.mass_matrix(robot, q), kt.mass_matrix(held, q[1:])
     assert less == pytest.approx(M[1:, 1:], rel=1e-12)
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "bent", [("b", "f"), ("a", "f"), ("f", "e"), ("f", "c")], ids=["further", "first", "chain", "follower"]
+)
+def test_no_joint_of_several_is_tied_to_one_of_them_by_a_polynomial(bent):
+    """c = a + b and e = c; with a polynomial before or behind c no linear mimic holds, so it is left out."""
+    bodies = "".join(
+        f'<body pos="{k} 0 0"><joint name="{name}" axis="0 1 0"/><geom size=".1" contype="0"/></body>'
+        for k, name in enumerate("abcef")
+    )
+    arms = "".join(f'<joint joint="{name}" coef="{x}"/>' for name, x in (("a", 1), ("b", 1), ("c", -1)))
+    text = (
+        f'<mujoco><worldbody>{bodies}</worldbody><tendon><fixed name="t">{arms}</fixed></tendon><equality>'
+        '<tendon tendon1="t" polycoef="0"/><joint joint1="e" joint2="c"/>'
+        f'<joint joint1="{bent[0]}" joint2="{bent[1]}" polycoef="0 1 0.5"/></equality></mujoco>'
+    )
+    with pytest.warns(kt.KinetreeWarning, match="joint equality '2' .*several others, and one of them not"):
+        robot, model = _loaded(text)
+    d = mujoco.MjData(model)
+    axes = robot.tree.coupling.at(np.linspace(0.3, 0.9, robot.n_dof))
+    d.qpos[:] = [axes[robot.tree.axis_names.index(name)] for name in "abcef"]
+    mujoco.mj_forward(model, d)
+    assert d.efc_pos[:2] == pytest.approx(0.0, abs=1e-12)

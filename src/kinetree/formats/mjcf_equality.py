@@ -29,9 +29,6 @@ class Tie(NamedTuple):
     others: tuple[tuple[int, float], ...] = ()
 
 
-NO_TIE = Tie(0, Polynomial([0.0]))
-
-
 def equalities(compiled: CompiledModel) -> tuple[list[Loop], dict[int, Mimic]]:
     """Loops from connect and weld constraints, and mimics by joint number from joint constraints."""
     loops: list[Loop] = []
@@ -157,9 +154,10 @@ def _follow(
         return f"joint '{compiled.joints[follower]}' already follows another"
     if follower in _leaders(follows, leader):
         return "the joints follow each other in a circle"
-    if follows.get(leader, NO_TIE).others and polynomial.trim().degree() > 1:
-        return "not linear, of a joint that follows several others"
     follows[follower] = Tie(leader, polynomial)
+    if any(_mixes(follows, j) for j in follows):
+        del follows[follower]
+        return "a joint would follow several others, and one of them not linearly"
     if max(_degree(follows, j) for j in follows) > HIGHER + 1:
         del follows[follower]
         return f"joints would follow others by a polynomial of a degree above {HIGHER + 1}"
@@ -189,12 +187,18 @@ def _follow_several(
     if not leaders:
         return _follow(compiled, follower, None, Polynomial([constant / total[follower]]), follows)
     ratios = [-total[j] / total[follower] for j in leaders]
-    followed = [j for j, tie in follows.items() if follower in _leaders(follows, j)]
-    if any(follows[j].polynomial.trim().degree() > 1 for j in followed):
-        return f"joint '{compiled.joints[follower]}' leads another by a polynomial"
     tie = Polynomial([constant / total[follower], ratios[0]])
     follows[follower] = Tie(leaders[0], tie, tuple(zip(leaders[1:], ratios[1:], strict=True)))
+    if any(_mixes(follows, j) for j in follows):
+        del follows[follower]
+        return f"joint '{compiled.joints[follower]}' leads another by a polynomial"
     return ""
+
+
+def _mixes(follows: dict[int, Tie], j: int) -> bool:
+    """Whether a joint is tied to several others and, directly or by others, not linearly."""
+    ties = [follows[k] for k in _leaders(follows, j) if k in follows]
+    return any(x.others for x in ties) and any(x.polynomial.trim().degree() > 1 for x in ties)
 
 
 def _leaders(follows: dict[int, Tie], j: int) -> set[int]:
