@@ -3,6 +3,8 @@
 import copy
 import csv
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pandas
@@ -247,6 +249,29 @@ def test_copies(rng):
     result = random_result(zoo.quadruped(), rng)
     assert copy.deepcopy(result).equals(result)
     assert pickle.loads(pickle.dumps(result)).equals(result)
+
+
+def test_threads_that_ask_while_labels_are_made_get_the_same_dataset(rng):
+    both, given = Barrier(2, timeout=10.0), random_result(zoo.two_link(), rng).dataset
+
+    def make():
+        both.wait()
+        return given.copy()
+
+    result = Result(make, zoo.two_link(), "simulate")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: result.dataset, range(2))
+    assert first is second is result.dataset and first.equals(given)
+
+
+def test_labels_that_cannot_be_made_are_tried_another_time(rng):
+    given, answers = random_result(zoo.two_link(), rng).dataset, [None]
+    result = Result(
+        lambda: given if not answers else 1 / len([answers.pop()][1:]), zoo.two_link(), "simulate"
+    )
+    with pytest.raises(ZeroDivisionError):
+        _ = result.dataset
+    assert result.dataset is given
 
 
 def test_events_audit_and_provenance(rng):

@@ -79,9 +79,13 @@ class Result:
         return iter([str(name) for name in self.dataset.variables])
 
     def __getattr__(self, name: str) -> Any:
-        if name == "dataset" and "_make_dataset" in self.__dict__:
-            self.__dict__["dataset"] = self.__dict__.pop("_make_dataset")()
-            return self.__dict__["dataset"]
+        if name == "dataset":
+            make = self.__dict__.get("_make_dataset")
+            if make is not None:  # it goes only when the dataset is there: other threads may ask, too
+                self.__dict__.setdefault("dataset", make())
+                self.__dict__.pop("_make_dataset", None)
+            if "dataset" in self.__dict__:
+                return self.__dict__["dataset"]
         if "_make_dataset" in self.__dict__ and not name.startswith("_"):
             self.dataset  # noqa: B018  (makes it)
         if name.startswith("_") or "dataset" not in self.__dict__ or name not in self:
