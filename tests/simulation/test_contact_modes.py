@@ -243,3 +243,15 @@ def test_a_run_as_short_as_a_tick_has_the_same_bound_under_constant_torque(monke
     said = r"a run of 4 ms takes too many steps: \d+ from t = 0 s to .*, cut short by contact of 'foot4'"
     with pytest.raises(kt.errors.SimulationError, match=said):
         foot_on_an_edge()
+
+
+def test_a_short_run_of_a_fast_motion_may_take_many_steps():
+    """10 ms of 1 MHz: about 100 thousand steps, none of which is cut by an event."""
+    build = kt.Builder("resonator", gravity=(0, 0, 0))
+    rate = 2 * np.pi * 1e6  # rad/s
+    build.world.prismatic("x", axis="x", stiffness=rate**2).body("proof_mass", kt.Inertia.point(1.0))
+    end = 0.01 + 1e-7
+    run = kt.simulation.Simulator(build.build(), end, times=2, method="dopri5", rtol=1e-7, atol=1e-14)
+    q = run.run([1e-6], [0.0]).q[-1, 0]
+    assert q == pytest.approx(1e-6 * np.cos(rate * end), abs=1e-8)
+    assert run._integration.statistics["steps"] > 50_000

@@ -43,7 +43,8 @@ ON_INSTANT = 1e-9  # share of a sampling period
 CUT_STEPS = 5_000  # a fixed step that events have cut into so many pieces is stuck as well
 CUTS = 10_000  # events after which the mean time between two of them is looked at
 TICK_STEPS = 50_000  # of one tick of a sampled law: some hundred are usual where feet touch
-LONGEST_TICK = 0.02  # s: a run under other laws that is not longer counts as a tick of a loop around it
+LONGEST_TICK = 0.02  # s: a run under other laws that is not longer counts as a tick of a loop around it,
+CUT_SHARE = 0.01  # if events cut this share of its steps: others are short where motions are fast
 QUICKEST, QUICK_SHARE = 5e-7, 1e-3  # s and share of the duration: events that come faster chatter
 
 
@@ -283,16 +284,17 @@ def _within_tick(integration: Course | Integration, system: System, options: Opt
 
     Ticks are those of a sampled law, or whole runs that are as short, as of a `Simulator` in a loop.
     """
-    period = float(system.law.parts.period) if system.law.is_sampled else options.duration
-    if options.method in FIXED or (period > LONGEST_TICK and not system.law.is_sampled):
+    t, steps, sampled = integration.t, integration.statistics["steps"], system.law.is_sampled
+    period = float(system.law.parts.period) if sampled else options.duration
+    is_tick = sampled or (period <= LONGEST_TICK and integration.cuts >= CUT_SHARE * steps)
+    if options.method in FIXED or not is_tick:
         return mark
-    t, steps = integration.t, integration.statistics["steps"]
     tick = int(t / period + ON_INSTANT)
     if tick != mark.tick:
         return mark._replace(tick=tick, tick_steps=steps)
     if steps - mark.tick_steps > TICK_STEPS:
         names = event_in_words(system, integration.busiest_event) if integration.cuts else "stiff forces"
-        what, count = "tick" if system.law.is_sampled else "run", steps - mark.tick_steps
+        what, count = "tick" if sampled else "run", steps - mark.tick_steps
         raise SimulationError(
             f"a {what} of {1e3 * period:g} ms takes too many steps: {count} from t = "
             f"{tick * period:.6g} s to {t:.9g} s, cut short by {names}: {remedy(options)}"
