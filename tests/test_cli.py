@@ -64,12 +64,13 @@ def test_info_names_every_body_and_joint(name):
     mechanism = zoo.by_name(name)
     assert result.exit_code == 0
     assert all(word in result.output for word in (*mechanism.body_names, *mechanism.joint_names))
-    assert f"{mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom" in result.output
+    bodies = "1 body" if mechanism.n_bodies == 1 else f"{mechanism.n_bodies} bodies"
+    assert f": {bodies}, {mechanism.n_dof} degree" in result.output
 
 
 def test_info_shows_tree_joints_limits_and_modules(pendulum):
     lines = kinetree("info", pendulum).output.splitlines()
-    assert lines[0] == "pendulum: 1 bodies, 1 degrees of freedom, 1 kg, gravity (0, 0, -9.81) m/s^2"
+    assert lines[0] == "pendulum: 1 body, 1 degree of freedom, 1 kg, gravity (0, 0, -9.81) m/s^2"
     assert "└── bob  pivot: revolute, 1 kg" in lines
     (row,) = [line.split() for line in lines if line.startswith("pivot")]
     assert row == ["pivot", "revolute", "about", "y", "-1", "rad", "1.571", "rad", "5", "N", "m"]

@@ -154,6 +154,15 @@ def shown(value: object) -> str:
     return cut(text)
 
 
+def counted(n: int, one: str, several: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "body", "bodies"), counted(3, "body", "bodies")
+    ('1 body', '3 bodies')
+    """
+    return f"{n} {one if n == 1 else several}"
+
+
 def cut(text: str) -> str:
     """A text of at most 200 characters: what is in the middle goes."""
     half = LONGEST // 2 - 3

@@ -265,7 +265,7 @@ def test_user_events_end_a_simulation_after_a_switch():
     stop = kt.simulation.Trigger("over", lambda t, q, qd: t - 1.2, stop=True)
     run = kt.simulate(mechanism, *GRAZE, 1.5, rtol=TIGHT, events=[stop])
     assert switches(run)
-    assert run.stop_reason == "stopped by event of 'over'"
+    assert run.stop_reason == "stopped by event 'over'"
     assert run.time.values[-1] == pytest.approx(1.2, abs=1e-12)
 
 

@@ -123,6 +123,7 @@ def convert(
 
     Example: kinetree convert arm.csv arm.urdf --convention classic
     """
+    from kinetree.model.mechanism import size_in_words
     from kinetree.report.output import check_output
     from kinetree.study.convert import convert as converted
 
@@ -137,7 +138,7 @@ def convert(
     for note in notes:
         say(f"note: {note}", stderr=True, style="yellow")
     if not quiet:
-        say(f"Wrote {target}: {mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom")
+        say(f"Wrote {target}: {size_in_words(mechanism)}")
 
 
 @app.command()
@@ -173,7 +174,7 @@ def draw(
 ) -> None:
     """Draw a mechanism into a picture file.
 
-    Bodies have the meshes (.stl, .obj; .dae and .glb with 'kinetree[meshes]'), shapes and colors of
+    Bodies have the meshes (.stl, .obj; .dae and .glb with the extra 'meshes'), shapes and colors of
     the model file.
 
     Example: kinetree draw gripper --q 0,0.5,0.3,0.2 --labels

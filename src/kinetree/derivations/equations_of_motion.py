@@ -1,7 +1,7 @@
 """Equations of motion as formulas: M(q), V(q, qd) and G(q) of a mechanism, simplified and printed.
 
 The closed form of [Xiang2009], section 3 (`closed_form`), evaluated on polynomials instead of floats. Needs
-SymPy: ``pip install 'kinetree[symbolic]'``.
+SymPy, the extra ``symbolic``.
 """
 
 from __future__ import annotations

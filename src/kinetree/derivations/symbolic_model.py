@@ -1,4 +1,4 @@
-"""A mechanism's tree over exact numbers or symbols, for equations to read. Needs kinetree[symbolic]."""
+"""A mechanism's tree over exact numbers or symbols, for equations to read. Needs the extra ``symbolic``."""
 
 from __future__ import annotations
 

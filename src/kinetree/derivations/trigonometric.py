@@ -2,7 +2,7 @@
 
 Entries of equations of motion are polynomials in cos(q_i), sin(q_i), sliding coordinates, rates and model
 parameters. They are kept as elements of SymPy's sparse polynomial rings with cos(q_i) and sin(q_i) as
-unknowns: sums and products are exact and fast, and what cancels is gone. Needs kinetree[symbolic].
+unknowns: sums and products are exact and fast, and what cancels is gone. Needs the extra ``symbolic``.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def mechanism_from_toml(text: str, source: str = "text") -> Mechanism:
     ... joint = { name = "pivot", kind = "revolute", axis = "y" }
     ... point = { mass = 1.0, at = [0, 0, -0.5] }
     ... ''')
-    Mechanism('pendulum', 1 bodies, 1 degrees of freedom)
+    Mechanism('pendulum', 1 body, 1 degree of freedom)
     """
     if not isinstance(text, str):
         raise FileError(f"{source}: a mechanism file must be text, got {type(text).__name__}")

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kinetree.algebra.arrays import Array, frozen, vector
 from kinetree.algebra.placement import Placement
 from kinetree.doors import upstairs
-from kinetree.errors import InputError, ModelError, listed, unknown_name
+from kinetree.errors import InputError, ModelError, counted, listed, unknown_name
 from kinetree.model.actuator import Actuator
 from kinetree.model.body import WORLD, Body, Shape, checked_name
 from kinetree.model.contact_point import ContactPoint
@@ -356,10 +356,16 @@ class Mechanism:
         return hash((self.name, self.links))
 
     def __repr__(self) -> str:
-        return f"Mechanism('{self.name}', {self.n_bodies} bodies, {self.n_dof} degrees of freedom)"
+        return f"Mechanism('{self.name}', {size_in_words(self)})"
 
     def _repr_html_(self) -> str:
         return str(upstairs("mechanism_html")(self))
+
+
+def size_in_words(mechanism: Mechanism) -> str:
+    """How many bodies and degrees of freedom there are, as in "1 body, 6 degrees of freedom"."""
+    bodies = counted(mechanism.n_bodies, "body", "bodies")
+    return f"{bodies}, {counted(mechanism.n_dof, 'degree of freedom', 'degrees of freedom')}"
 
 
 def check_open(mechanism: Mechanism, what: str) -> None:

@@ -20,7 +20,7 @@ from kinetree.derivations.contract import ABILITIES, Formulation
 from kinetree.errors import AssemblyError, InputError, listed
 from kinetree.model.body import WORLD
 from kinetree.model.joint import Joint
-from kinetree.model.mechanism import Link, Mechanism
+from kinetree.model.mechanism import Link, Mechanism, size_in_words
 from kinetree.model.spring import Spring
 from kinetree.study.demo import Demo
 
@@ -130,7 +130,7 @@ def plain_table(*columns: str) -> Table:
 
 def _summary(mechanism: Mechanism) -> Text:
     gravity = ", ".join(f"{x:g}" for x in mechanism.gravity)
-    counts = f"{mechanism.n_bodies} bodies, {mechanism.n_dof} degrees of freedom, {mechanism.mass:.6g} kg"
+    counts = f"{size_in_words(mechanism)}, {mechanism.mass:.6g} kg"
     closed = f", {_loops(mechanism)}" if mechanism.loops else ""
     return Text.assemble((mechanism.name, NAME), f": {counts}, gravity ({gravity}) m/s^2{closed}")
 

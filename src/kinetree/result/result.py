@@ -207,7 +207,7 @@ class Result:
         force: bool = False,
         meshes: PathLike | None = None,
     ) -> None:
-        """Write the motion as a movie, .gif or (with ``kinetree[movie]`` or ffmpeg) .mp4.
+        """Write the motion as a movie, .gif or (with the extra ``movie`` or ffmpeg) .mp4.
 
         ``fps`` frames per second of ``size`` (width, height in pixels); at ``speed`` 0.5 the motion takes
         twice as long; by default, motions of less than 1.5 s are shown in slow motion. ``meshes`` is as in

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from kinetree.errors import listed
+from kinetree.errors import counted, listed
 
 if TYPE_CHECKING:
     from kinetree.result.result import Result
@@ -46,10 +46,10 @@ def headline(result: Result) -> str:
         sizes = " x ".join(f"{n} {dim}" for dim, n in result.dataset["status"].sizes.items())
         return f"sweep of '{result.settings['study']['title']}', {sizes}"
     time = result.dataset["time"].values
-    samples = f"{len(time)} sample{'s' if len(time) > 1 else ''}"
-    n = result.mechanism.n_dof
+    samples = counted(len(time), "sample", "samples")
+    dof = counted(result.mechanism.n_dof, "degree of freedom", "degrees of freedom")
     span = f"{time[0]:g} s" if len(time) == 1 else f"{time[0]:g} to {time[-1]:g} s"
-    return f"{result.task} '{result.mechanism.name}', {n} degrees of freedom, {samples}, {span}"
+    return f"{result.task} '{result.mechanism.name}', {dof}, {samples}, {span}"
 
 
 def _notes(result: Result) -> list[str]:

@@ -352,7 +352,7 @@ def _tell_end(run: Run, status: Status, charts: Charts, integration: Course) -> 
     elif status is Status.EVENT:
         ends = (x for x in reversed(integration.event_log) if is_end(system, charts.options, x))
         last = reported(system, next(ends))
-        run.reason = f"stopped by {last.kind} of '{last.name}'"
+        run.reason = f"stopped by {last.kind}{'' if last.kind == 'event' else ' of'} '{last.name}'"
     else:
         run.failed = True
         run.reason = diverged(system, charts.options, integration.t, integration.y)

@@ -352,7 +352,7 @@ def view(
     controller: Any = None,
     ground: Ground | None = None,
 ) -> Viewer:
-    """Show a mechanism or a result on a page in the browser (needs ``kinetree[view]``).
+    """Show a mechanism or a result on a page in the browser (needs the extra ``view``).
 
     ``shown``: a mechanism, a result, a prediction, the path of a file or a name of the zoo. The page has
     sliders for the joints with the torques that hold them against gravity, plays and plots results, runs
