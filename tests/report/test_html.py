@@ -57,7 +57,7 @@ def test_reports_are_small(gripper_fall, biped_walk, fastest):
 
 def test_sentences_checks_and_origin_are_told(fastest, gripper_fall):
     text = visible(fastest)
-    assert "0.3931" in text and "Solved" in text and "shortest time" in text
+    assert "0.3931" in text and "Solved" in text and "fastest motion" in text
     for check in fastest.audit.values():
         assert check.sentence in text
     assert gripper_fall.provenance["numpy"] in visible(gripper_fall)

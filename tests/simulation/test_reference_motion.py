@@ -45,7 +45,7 @@ def test_motion_of_the_reference(model, record):
 
 @pytest.mark.parametrize(("model", "record"), list(records()))
 def test_energy_drift_of_free_motion(model, record):
-    """Less than 1e-8 of the energy in play at a relative tolerance of 1e-10."""
+    """Less than 1e-8 of the energy exchanged at a relative tolerance of 1e-10."""
     assert run(model, record, rtol=1e-10).audit["energy_balance"].value < 1e-8
 
 

@@ -45,7 +45,7 @@ class Energies:
 
     @cached_property
     def exchanged(self) -> Array:
-        """The largest amount of energy in play (...,), beside which the error is to be seen."""
+        """The largest amount of energy exchanged (...,), to which the error is relative."""
         works = [self.potential, self.actuator, self.ground, self.joint, self.external]
         works += [self.others[..., k] for k in range(len(self.names))]
         most: Array = np.maximum(_largest(self.kinetic), _furthest(np.array(works)).max(axis=0))
@@ -58,7 +58,7 @@ class Energies:
 
     @property
     def relative_error(self) -> Array:
-        """Worst error (...,), less what rounding makes of such energies, beside the energy in play."""
+        """Worst error (...,), less what rounding makes of such energies, relative to the energy exchanged."""
         rounding = ROUNDING * (self.scale + _largest(np.abs(self.kinetic) + np.abs(self.potential)))
         worst = np.maximum(0.0, self.worst - rounding)
         relative: Array = worst / np.where(self.exchanged > 0.0, self.exchanged, 1.0)
@@ -139,7 +139,7 @@ def _lift(mechanism: Mechanism) -> float:
 
 
 def energy_tolerance(options: Options) -> float:
-    """What the balance may be off by, beside the energy in play: more than the accuracy asked of a step."""
+    """Allowed error relative to the energy exchanged: more than the accuracy asked of a step."""
     return min(LOOSE, 1e4 * options.rtol) if options.method not in FIXED else LOOSE
 
 
@@ -159,6 +159,6 @@ def energy_check(found: Energies, tolerance: float) -> Check:
     which = "" if len(relative) == 1 else f" in motion {worst} of {len(relative)}"
     sentence = (
         "energy gained equals the work of actuators, ground, joints and loads; "
-        f"worst difference {apart:.3g} J of {play:.3g} J in play{which}"
+        f"worst difference {apart:.3g} J of {play:.3g} J exchanged{which}"
     )
     return Check.within(float(relative[worst]), tolerance, "1", sentence)

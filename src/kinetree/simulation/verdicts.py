@@ -282,7 +282,8 @@ def _fall_checks(
         # a base that starts beside its feet has no height to lose
         lost = np.where(standing > 0.0, 1.0 - height / np.where(standing > 0.0, standing, 1.0), 0.0)
         k = int(np.argmax(lost))
-        words = f"the base '{base}' keeps at least {1.0 - max(0.0, lost[k]):.3g} of its height above its feet"
+        kept = 100.0 * (1.0 - max(0.0, lost[k]))
+        words = f"the base '{base}' keeps at least {kept:.3g} % of its height above its feet"
         if lost[k] > allowed.height:
             when = times[int(np.argmax(lost > allowed.height))]
             words = (

@@ -133,7 +133,8 @@ def _energy_faults(batch: Result) -> list[str]:
     rounding = 1e-12 * (1.0 + np.abs(batch.potential_energy.values).max(axis=1))
     bad = worst > batch.audit["energy_balance"].tolerance * play + rounding
     return [
-        f"energy error {worst[k]:.3g} J of {play[k]:.3g} J in play" if bad[k] else "" for k in range(len(bad))
+        f"energy error {worst[k]:.3g} J of {play[k]:.3g} J exchanged" if bad[k] else ""
+        for k in range(len(bad))
     ]
 
 

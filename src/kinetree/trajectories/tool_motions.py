@@ -363,12 +363,12 @@ def _warn_of_speed(mechanism: Mechanism, motion: TimedPath) -> None:
     share = np.abs(motion.at(t).qd) / limit
     if share.max() > 1.0 + 1e-9:
         k, j = np.unravel_index(int(np.argmax(share)), share.shape)
+        unit = "rad/s" if mechanism.tree.turns[independent_axes(mechanism)][j] else "m/s"
         warnings.warn(
-            f"joint '{mechanism.joint_names[j]}' would move at {share[k, j] * limit[j]:.3g} at t = "
-            f"{t[k]:.3g} s, "
-            f"{share[k, j]:.3g} times its velocity limit of {limit[j]:.3g}; "
-            f"{motion.duration * share[k, j]:.3g} s "
-            "would be slow enough, and kinetree.fastest_timing finds the fastest timing",
+            f"joint '{mechanism.joint_names[j]}' would move at {share[k, j] * limit[j]:.3g} {unit} at t = "
+            f"{t[k]:.3g} s, {share[k, j]:.3g} times its velocity limit of {limit[j]:.3g} {unit}; "
+            f"a duration of {motion.duration * share[k, j]:.3g} s would be long enough, and "
+            "kinetree.fastest_timing finds the shortest one",
             KinetreeWarning,
             stacklevel=4,
         )

@@ -60,8 +60,8 @@ def explained(
     """Words for the user; bounds may be exceeded by the part ``allowed`` between samples."""
     T = problem.setting.unknowns.duration_of(x)
     summary = (
-        f"Duration {T:.6g} s, objective {check.objective:.6g}, {outcome.iterations} iterations of "
-        f"{outcome.solver}; largest violation {check.at_samples:.1e} at the samples, "
+        f"Duration {T:.6g} s, objective {check.objective:.6g}, {outcome.iterations} iterations "
+        f"({outcome.solver}); largest violation {check.at_samples:.1e} at the samples, "
         f"{check.anywhere:.1e} between them (relative to the bounds)."
     )
     most = allowed if outcome.status is Status.SOLVED else 1e-4

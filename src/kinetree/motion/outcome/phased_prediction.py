@@ -145,7 +145,7 @@ class PhasedPrediction(Ended):
         times = " + ".join(f"{T:.6g}" for T in self.durations)
         summary = (
             f"Duration {self.duration:.6g} s ({times}), objective {self.objective:.6g}, "
-            f"{self.iterations} iterations of {self.outcome.solver}; largest violation "
+            f"{self.iterations} iterations ({self.outcome.solver}); largest violation "
             f"{self.violation_at_samples:.1e} at samples and junctions, "
             f"{self.max_violation:.1e} between samples (relative to the bounds)."
         )

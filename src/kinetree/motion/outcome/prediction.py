@@ -197,7 +197,7 @@ class Prediction(Ended):
     def __repr__(self) -> str:
         return (
             f"Prediction('{self.problem.mechanism.name}': {self.word}, duration {self.duration:.6g} s, "
-            f"objective {self.objective:.6g}, {self.iterations} iterations of {self.outcome.solver})"
+            f"objective {self.objective:.6g}, {self.iterations} iterations ({self.outcome.solver}))"
         )
 
     def _repr_html_(self) -> str:

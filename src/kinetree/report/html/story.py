@@ -111,7 +111,10 @@ def _what(result: Result) -> str:
         path = settings.get("trajectory", "")
         return f"Inverse dynamics: the torques that move {who} along the trajectory {path} in {span}."
     if result.task == "predict":
-        return f"The motion of {who} with {_objective(settings)} takes {span}."
+        least = _objective(settings)
+        if least == "time":
+            return f"The fastest motion of {who} takes {span}."
+        return f"The motion of {who} with the least {least} takes {span}."
     if result.task == "fastest_timing":
         return f"The fastest timing of {who} along its path takes {span}."
     if result.task == "stability":
@@ -132,9 +135,7 @@ def _objective(settings: dict[str, Any]) -> str:
     names = [x.get("term", "") for x in terms if isinstance(x, dict)] if isinstance(terms, list) else []
     known = (re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower() for name in names if name)
     words = list(dict.fromkeys(known))
-    if words == ["time"]:
-        return "the shortest time"
-    return f"the least {listed(words)}" if words else "the best objective"
+    return listed(words) if words else "objective"
 
 
 def _on_ground(settings: dict[str, Any]) -> str:
