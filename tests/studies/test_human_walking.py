@@ -1,10 +1,14 @@
 """A human step, predicted once from q = 0: solved, verified, and what cannot be walked is refused."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.studies.conflict import _is_way
 from kinetree.studies.walking.checks import checked, exceeded
+from kinetree.studies.walking.conflict import breaks_between
 from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import LEAN, ROOT, Schedule
 from kinetree.walking import Walking, walk, walker, walking_problem
@@ -207,3 +211,13 @@ def test_what_nobody_can_walk_names_what_stands_in_the_way():
     assert found.prediction.asked["solver"] == "auto" and found.prediction.outcome.solver == "interior"
     few = walk(max_iterations=3, solver="interior", progress=False)  # stopped early is not infeasible
     assert few.prediction.word == "iterations" and not few.conflicts
+
+
+@pytest.mark.parametrize("violation", [0.06, 4.0])
+def test_a_step_that_nearly_keeps_limits_is_not_called_infeasible(violation):
+    """What counts as a way where limits are given up is none here either, and the other way round."""
+    found = SimpleNamespace(solved_at_samples=True, max_violation=violation)
+    search = {"time_limit": None, "max_iterations": 400}
+    assert breaks_between(found, search, 1.0) != _is_way(found)
+    assert breaks_between(found, search, 1.0) == (violation > 1.0)
+    assert not breaks_between(found, search | {"time_limit": 0.5}, 1.0)

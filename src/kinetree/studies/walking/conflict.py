@@ -15,7 +15,7 @@ from kinetree.motion.solvers.interface import Status
 from kinetree.motion.terms import Friction, GroundClearance, JointLimits, Support, TorqueLimits
 from kinetree.motion.terms.contract import Constraint
 from kinetree.motion.terms.strength import StrengthLimits
-from kinetree.studies.conflict import conflicting, excess_of_torques
+from kinetree.studies.conflict import BETWEEN, conflicting, excess_of_torques
 from kinetree.studies.walking.checks import friction_needed, outside_support, strength_needed
 from kinetree.studies.walking.ground import Step
 from kinetree.studies.walking.problem import Walker, walker, walking_problem
@@ -58,10 +58,13 @@ def is_hopeless(found: Prediction) -> bool:
 
 
 def breaks_between(found: Prediction, search: dict[str, Any], seconds: float) -> bool:
-    """Whether a step keeps limits at instants only, although further ones were tried with all patience."""
+    """Whether a step keeps limits at instants only, although further ones were tried with all patience.
+
+    One that exceeds them less is near a step: it is not solved, and its messages say by how much.
+    """
     limit = search["time_limit"]
     tried = search["max_iterations"] >= PATIENT and (limit is None or seconds < limit)
-    return tried and found.solved_at_samples and found.max_violation > FAILS
+    return tried and found.solved_at_samples and found.max_violation > BETWEEN
 
 
 def infeasible(found: Prediction) -> Prediction:
