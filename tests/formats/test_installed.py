@@ -8,6 +8,7 @@ import kinetree as kt
 from kinetree.cli.names import complete_model, complete_package
 from kinetree.errors import InputError
 from kinetree.formats.installed import installed_path
+from kinetree.lint.study import check_file
 
 URDF = '<robot name="{name}"><link name="base"/></robot>'
 FILES = {
@@ -17,6 +18,8 @@ FILES = {
     "toy_robots/gamma/robot.xml": "<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>",
     "toy_robots/gamma/part.xml": "<mujoco><asset/></mujoco>",
     "toy_robots/leg.urdf": URDF.format(name="leg"),
+    "toy_robots/delta/foot.urdf.xacro": URDF.format(name="foot"),
+    "toy_robots/delta/macros.xacro": URDF.format(name="macros"),
     "toy_robots/notes.xml": "<notes/>",
     "../outside.urdf": URDF.format(name="outside"),
 }
@@ -40,7 +43,7 @@ def toys(tmp_path, monkeypatch):
 
 def test_models_are_listed_by_the_shortest_names_that_differ(toys):
     found = kt.zoo.installed_models("toy-robots")
-    assert list(found) == ["alpha/arm", "beta/arm", "leg", "robot"]
+    assert list(found) == ["alpha/arm", "beta/arm", "foot", "leg", "robot"]
     assert found["beta/arm"] == toys / "toy_robots/beta/urdf/arm.urdf"
     assert kt.zoo.installed_models("toy_robots") == found
     assert "toy_robots" not in sys.modules
@@ -48,7 +51,14 @@ def test_models_are_listed_by_the_shortest_names_that_differ(toys):
 
 def test_a_model_is_loaded_by_the_name_of_its_package(toys):
     assert kt.load("toy-robots:alpha/arm").name == "alpha"
+    assert kt.load("toy-robots:foot").name == "foot"
     assert installed_path("toy-robots:beta") == toys / "toy_robots/beta/urdf/arm.urdf"
+
+
+def test_a_model_is_checked_by_the_name_of_its_package(toys):
+    assert check_file("toy-robots:leg") == check_file(toys / "toy_robots/leg.urdf")
+    with pytest.raises(InputError, match="unknown model of toy-robots"):
+        check_file("toy-robots:arm")
 
 
 @pytest.mark.parametrize(

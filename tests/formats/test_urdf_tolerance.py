@@ -1,6 +1,7 @@
 """URDF as the world writes it: what changes no dynamics stops no question, and is said."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -167,6 +168,30 @@ def test_macros_that_cannot_be_expanded(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
     with pytest.raises(kt.errors.MissingExtraError, match=r"pip install .*\[xacro\]'"):
         kt.load(file)
+
+
+def test_macros_find_packages_as_meshes_do(tmp_path, monkeypatch):
+    pytest.importorskip("xacro")
+    namespace = 'xmlns:xacro="http://www.ros.org/wiki/xacro"'
+    parts = tmp_path / "elsewhere" / "robot_parts"
+    parts.mkdir(parents=True)
+    (parts / "arm.xacro").write_text(MACRO.replace('name="m" ', "", 1))
+    (parts / "mass.yaml").write_text("mass: 3.5")
+    file = tmp_path / "top.urdf.xacro"
+    include = '<xacro:include filename="$(find robot_parts)/arm.xacro"/>'
+    load = "${xacro.load_yaml('$(find robot_parts)/mass.yaml')['mass']}"
+    extra = f'<link name="tip"><inertial><mass value="{load}"/></inertial></link>'
+    carried = '<joint name="k" type="fixed"><parent link="arm"/><child link="tip"/></joint>'
+    file.write_text(f'<robot name="top" {namespace}>{include}{extra}{carried}</robot>')
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    with pytest.raises(kt.errors.FileError, match=r"package 'robot_parts' is neither .*packages="):
+        kt.load(file)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert kt.load(file, packages={"robot_parts": parts}).mass == 5.5
+        monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
+        assert kt.load(file).mass == 5.5
 
 
 def test_many_remarks_are_one_short_sentence(tmp_path):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from importlib import metadata
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 from kinetree.errors import InputError, shown, unknown_name
 
-SUFFIXES = (".urdf", ".sdf", ".xml")
-MARKS = {".urdf": b"<robot", ".sdf": b"<sdf", ".xml": b"<mujoco"}
+MACROS = ".urdf.xacro"  # other .xacro files are mostly parts that these include
+SUFFIXES = (".urdf", MACROS, ".sdf", ".xml")
+MARKS = {".urdf": b"<robot", MACROS: b"<robot", ".sdf": b"<sdf", ".xml": b"<mujoco"}
 NEEDED = {".xml": b"<worldbody"}  # a part of a model that others include has none
 LARGEST = 20_000_000  # bytes; no larger file is looked into
 USUAL = ("urdf", "robots", "robot", "sdf", "xml", "mjcf", "models", "assets")  # folders that say nothing
@@ -80,15 +81,23 @@ def _files(distribution: metadata.Distribution) -> dict[PurePosixPath, Path]:
     """The model files of a package by their place in it."""
     found: dict[PurePosixPath, Path] = {}
     for file in distribution.files or ():
-        if file.suffix.lower() in SUFFIXES and ".." not in file.parts:
+        if _suffix(file) in SUFFIXES and ".." not in file.parts:
             path = Path(str(distribution.locate_file(file)))
             if _is_model(path):
                 found[PurePosixPath(file)] = path
     return found
 
 
+def _suffix(file: PurePath) -> str:
+    return MACROS if file.name.lower().endswith(MACROS) else file.suffix.lower()
+
+
+def _stem(file: PurePath) -> str:
+    return file.name[: len(file.name) - len(_suffix(file))]
+
+
 def _is_model(path: Path) -> bool:
-    suffix = path.suffix.lower()
+    suffix = _suffix(path)
     try:
         if path.stat().st_size > LARGEST:
             return False
@@ -101,7 +110,7 @@ def _is_model(path: Path) -> bool:
 def _names(files: list[PurePosixPath]) -> list[str]:
     """For each file the shortest end of its path that no other file has, without the suffix if it can be."""
     places = {file: (*(part for part in file.parts[:-1] if part not in USUAL), file.name) for file in files}
-    names = {file: file.stem for file in files}
+    names = {file: _stem(file) for file in files}
     depth = dict.fromkeys(files, 1)
     while True:
         counts = Counter(names.values())
@@ -113,4 +122,4 @@ def _names(files: list[PurePosixPath]) -> list[str]:
             if depth[file] > len(places[file]):
                 names[file] = str(file)  # with its suffix
             else:
-                names[file] = "/".join((*places[file][-depth[file] : -1], file.stem))
+                names[file] = "/".join((*places[file][-depth[file] : -1], _stem(file)))

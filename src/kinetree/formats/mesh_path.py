@@ -122,13 +122,13 @@ class MeshFolder:
             raise FileError(f"{place}: {what} '{name}' names no file; allowed: {FORMS}")
         if scheme in PACKAGE_SCHEMES:
             package, inside = _package_of(rest)
-            base = self._package(package)
+            base = self.package(package)
             return base, os.path.join(base or root / package, inside)
         if scheme not in ("", "file"):
             raise FileError(f"{place}: {what} '{name}' starts with '{scheme}:'; allowed: {FORMS}")
         return self._own_package(), os.path.join(self.start or root, rest)
 
-    def _package(self, package: str) -> Path | None:
+    def package(self, package: str) -> Path | None:
         """The folder of a package: as given, above the description, beside it, or as the environment says."""
         if package in self.packages:
             return self.packages[package]

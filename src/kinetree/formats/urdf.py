@@ -110,7 +110,7 @@ def read_urdf(file: Path, folder: MeshFolder, options: UrdfOptions, passed: Pass
     """The mechanism of a file, macros expanded; ignored items are collected, not yet reported."""
     robot = parse_xml(file_bytes(file), passed.source)
     if has_macros(robot):
-        robot = parse_xml(expanded(file), passed.source)
+        robot = parse_xml(expanded(file, folder), passed.source)
     mechanism = _mechanism(robot, folder, options, passed)
     companion = companion_of(file)
     return mechanism if companion is None else with_companion(mechanism, companion, passed)

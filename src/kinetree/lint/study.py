@@ -10,6 +10,7 @@ from typing import Any
 
 from kinetree.errors import FileError, InputError, KinetreeError, unknown_name
 from kinetree.formats.files import PathLike, read_text
+from kinetree.formats.installed import installed_path, is_installed_name
 from kinetree.lint.finding import ERROR, Finding, in_order, of_error
 from kinetree.lint.mechanism import check_mechanism_file
 from kinetree.lint.study_doubts import MOVING, doubts
@@ -26,7 +27,7 @@ WRONG = "wrong-value"
 
 
 def check_file(path: PathLike, **options: Any) -> list[Finding]:
-    """The findings in a study file, a mechanism file, or the shipped example of a name.
+    """The findings in a study file, a mechanism file, the shipped example of a name, or PACKAGE:NAME.
 
     ``options`` are those of :func:`kinetree.load`, for mechanism files.
 
@@ -36,6 +37,8 @@ def check_file(path: PathLike, **options: Any) -> list[Finding]:
     given = os.fspath(path)
     if given in example_names() or is_study(given):
         return check_study(given)
+    if is_installed_name(given):
+        given = os.fspath(installed_path(given))
     return check_mechanism_file(given, **options)
 
 

@@ -96,7 +96,7 @@ def zoo_table(models: Iterable[tuple[str, str, Mechanism]]) -> Table:
 
 def file_table(files: Iterable[tuple[str, Path]]) -> Table:
     """Models of files by the names that commands take."""
-    kinds = {".urdf": "URDF", ".sdf": "SDF", ".xml": "MJCF"}
+    kinds = {".urdf": "URDF", ".xacro": "URDF (xacro)", ".sdf": "SDF", ".xml": "MJCF"}
     table = plain_table("name", "format", "size")
     for name, file in files:
         size = f"{file.stat().st_size / 1000:.0f} kB"
