@@ -1,5 +1,7 @@
 """Limits of the model in predictions: enforced, waived, or named where the motion exceeds them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,40 @@ def test_studies_enforce_the_limits_of_the_model(tmp_path):
     assert kept.passed and float(np.abs(kept.qd).max()) < 1.05 * 0.3
     freed = kt.run(study, predict={"limits": "none", "torque_limits": "model"})
     assert float(np.abs(freed.qd).max()) > 1.0 and "model_limits" not in freed.audit
+
+
+def roped(offset=0.0, **limits):
+    """Two carts, and a massless length 2 a + b + offset that follows them."""
+    made = kt.Builder("carts", gravity=(0, 0, 0))
+    for name, axis in (("a", "x"), ("b", "y")):
+        made.world.prismatic(name, axis=axis).body(name, kt.Inertia(1.0, moment=(1, 1, 1)))
+    mimic = kt.model.Mimic("a", 2.0, offset, others={"b": 1.0})
+    joint = kt.Joint.of_kind("rope", "prismatic", axis="x", mimic=mimic, driven=False, **limits)
+    model = made.build()
+    return replace(model, links=(*model.links, kt.model.Link(kt.Body("rope"), joint)))
+
+
+def test_joints_that_follow_others_keep_their_own_limits():
+    """The least acceleration back to zero, moving away at 2 m/s first: 2 a reaches 1.19 m."""
+    q = [Boundary("start", [0.0, 0.0], [2.0, 0.0]), Boundary("end", [0.0, 0.0], 0.0)]
+    asked = {"objective": SquaredAcceleration(), "constraints": q, "duration": 2.0}
+    offset, most = 0.4, 0.9
+    problems = [kt.Problem(roped(offset, upper=most), **asked, limits=x) for x in (None, "model", "none")]
+    free, held, waived = (kt.predict(x, progress=False) for x in problems)
+    rope = [2.0 * x.q[:, 0] + x.q[:, 1] + offset for x in (free, held)]
+    check = free.to_result().audit["model_limits"]
+    assert not check.passed and check.value == pytest.approx(rope[0].max() - most, rel=1e-2)
+    assert "position of joint 'rope'" in check.sentence and 'limits="model" does' in check.sentence
+    assert held.solved and held.to_result().audit["model_limits"].passed
+    assert most - 1e-2 < rope[1].max() < most + 1e-3
+    assert "model_limits" not in waived.to_result().audit
+    still = roped(offset, velocity_limit=1.0)
+    said = kt.predict(kt.Problem(still, **asked, limits="model"), progress=False).to_result()
+    assert said.audit["model_limits"].value == pytest.approx(3.0)  # 2 times 2 m/s where 1 m/s is allowed
+    assert said.audit["model_limits"].sentence.endswith("no constraint enforces it")
+
+
+def test_ends_beyond_the_limit_of_a_follower_are_refused_by_its_name():
+    q = [Boundary("start", [0.0, 0.0], 0.0), Boundary("end", [0.5, 0.5], 0.0)]
+    with pytest.raises(kt.errors.InputError, match=r"joint limit, rope at s = 1 allows .* to 0\.9 m"):
+        kt.Problem(roped(upper=0.9), objective=SquaredAcceleration(), constraints=q, limits="model")

@@ -48,6 +48,26 @@ def test_a_fall_beyond_a_limit_says_joint_place_and_time():
     assert place.sentence in fall.messages
 
 
+def test_joints_that_follow_others_have_limits_of_their_own():
+    """A cam at 2 q + 0.5 q^2 above the falling load, so fast as 2 + q times its speed."""
+    load = slider().links[0]
+    cam = kt.Joint.of_kind(
+        "cam",
+        "prismatic",
+        axis="x",
+        mimic=kt.model.Mimic("lift", 2.0, 0.0, (0.5,)),
+        lower=1.5,
+        velocity_limit=2.0,
+    )
+    robot = kt.Mechanism("cam", [load, kt.model.Link(kt.Body("follower"), cam)])
+    with pytest.warns(kt.simulation.VerdictWarning, match="joint 'cam'"):
+        fall = kt.simulate(robot, [1.0], duration=0.3)
+    q = 1.0 - g * 0.3**2 / 2
+    assert fall.audit["position_limits"].value == pytest.approx(1.5 - 2.0 * q - 0.5 * q**2, rel=1e-6)
+    assert fall.audit["velocity_limits"].value == pytest.approx((2.0 + q) * g * 0.3 / 2.0 - 1.0, rel=1e-6)
+    assert "joint 'cam' is at" in fall.audit["position_limits"].sentence
+
+
 def test_motions_within_their_limits_pass_without_a_warning():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

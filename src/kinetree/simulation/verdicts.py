@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.analysis.coupling import on_axes
 from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import InputError, shown, unknown_name
 from kinetree.model.body import WORLD
@@ -20,6 +21,7 @@ from kinetree.simulation.ground import Ground
 from kinetree.simulation.options import positive
 from kinetree.simulation.setup import Surroundings
 from kinetree.simulation.torque import Law
+from kinetree.state import independent_axes
 
 SMALL_ERROR = 0.1  # rad or m: an error of control below this is not large, whatever the motion
 
@@ -110,37 +112,43 @@ def limit_checks(
     tau: Array | None,
     stops: bool,
 ) -> dict[str, Check]:
-    """Positions, velocities and efforts (..., k, n_dof) beside the limits that the mechanism has."""
+    """Positions, velocities and efforts (..., k, n_dof) beside the limits that the mechanism has.
+
+    Joints that follow others have limits of position and velocity, too.
+    """
     tree = mechanism.tree
     limits = (tree.lower, tree.upper, tree.velocity_limit, tree.effort_limit)
     if not any(np.isfinite(x).any() for x in limits):
         return {}
-    names = mechanism.joint_names
-    places = [tree.axis_names.index(name) for name in names]
-    lower, upper, fastest, strongest = (x[places] for x in limits)
-    turns = [bool(tree.turns[k]) for k in places]
+    names, turns = tree.axis_names, tree.turns
+    lower, upper, fastest, strongest = limits
+    places, rates = on_axes(tree, q, qd)
     found: dict[str, Check] = {}
     beyond = allowed.position_at_stops if stops else allowed.position
     if beyond is not None and (np.isfinite(lower) | np.isfinite(upper)).any():
-        over = np.maximum(lower - q, q - upper)
+        over = np.maximum(lower - places, places - upper)
         at = _worst(over)
-        bound = lower[at[-1]] if lower[at[-1]] - q[at] > q[at] - upper[at[-1]] else upper[at[-1]]
+        below = lower[at[-1]] - places[at] > places[at] - upper[at[-1]]
+        bound = lower[at[-1]] if below else upper[at[-1]]
         unit = "rad" if turns[at[-1]] else "m"
         words = "joints stay within the limits of the model"
         if over[at] > 0.0:
             words = (
-                f"joint '{names[at[-1]]}' is at {q[at]:.4g} {unit} at t = {times[at[-2]]:.4g} s"
+                f"joint '{names[at[-1]]}' is at {places[at]:.4g} {unit} at t = {times[at[-2]]:.4g} s"
                 f"{_which(at)}, {over[at]:.3g} {unit} beyond its limit {bound:.4g} {unit}"
             )
-        found[POSITION] = Check.within(max(0.0, over[at]), beyond, "rad or m", words)
+        found[POSITION] = Check.within(max(over[at], 0.0), beyond, "rad or m", words)
+    own = independent_axes(mechanism)
     rows: list[tuple[str, str, Array | None, Array, float | None, tuple[str, str]]] = [
-        (VELOCITY, "velocity", qd, fastest, allowed.velocity, ("rad/s", "m/s")),
-        (EFFORT, "effort", tau, strongest, allowed.effort, ("N m", "N")),
+        (VELOCITY, "velocity", rates, fastest, allowed.velocity, ("rad/s", "m/s")),
+        (EFFORT, "effort", tau, strongest[own], allowed.effort, ("N m", "N")),
     ]
     for name, noun, values, limit, more, units in rows:
         if more is None or values is None or not np.isfinite(limit).any():
             continue
-        found[name] = _beside(noun, values, limit, more, times, names, turns, units)
+        chosen = own if name == EFFORT else np.arange(tree.n)
+        stated = tuple(names[k] for k in chosen), [bool(turns[k]) for k in chosen]
+        found[name] = _beside(noun, values, limit, more, times, *stated, units)
     return found
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
 from kinetree.algebra.arrays import Array
 from kinetree.errors import InputError, unknown_name
+from kinetree.model.joint import Joint
 from kinetree.model.mechanism import Mechanism
-from kinetree.motion.terms.contract import Constraint
+from kinetree.motion.problem.setting import Setting
+from kinetree.motion.terms.contract import Bounded, Constraint
 from kinetree.motion.terms.effort import TorqueLimits
 from kinetree.motion.terms.limits import JointLimits, VelocityLimits
+from kinetree.motion.terms.posture import JointCombination
 
 MODEL, NONE = "model", "none"
+JOINTS = "position"
 Limits = str | Sequence[str] | None
 
 
@@ -30,7 +36,7 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("effort", TorqueLimits, ("effort_limit",), ("N m", "N")),
     Kind("velocity", VelocityLimits, ("velocity_limit",), ("rad/s", "m/s")),
-    Kind("position", JointLimits, ("lower", "upper"), ("rad", "m")),
+    Kind(JOINTS, JointLimits, ("lower", "upper"), ("rad", "m")),
 )
 
 
@@ -80,4 +86,37 @@ def model_terms(
             joints = [name for name in joints if name not in covered]
         if joints:
             found.append(kind.term(joints=joints) if own else kind.term())
+    if kinds and JOINTS in kinds and not mechanism.loops:
+        found += _following(mechanism, still)
     return found
+
+
+def _following(mechanism: Mechanism, still: Collection[str]) -> Iterator[Constraint]:
+    """Terms that keep joints which follow others within their limits of position."""
+    for joint in (link.joint for link in mechanism.links):
+        lower, upper = (None if np.isinf(x).all() else float(x[0]) for x in (joint.lower, joint.upper))
+        if joint.mimic is None or (lower is None and upper is None):
+            continue
+        ends = (None if x is None else x - joint.mimic.offset for x in (lower, upper))
+        ratios = {name: ratio for name, ratio in joint.mimic.leaders if ratio != 0.0}
+        if any(name not in still for name in ratios):
+            yield FollowerLimit(joint, ratios, *ends)
+
+
+class FollowerLimit(JointCombination):
+    """A joint that follows others linearly stays within its limits."""
+
+    family = JointLimits.family
+
+    def __init__(
+        self, joint: Joint, ratios: Mapping[str, float], lower: float | None, upper: float | None
+    ) -> None:
+        """``lower`` and ``upper`` of the sum of ratios times coordinates."""
+        super().__init__(ratios, lower, upper, at="samples")
+        self.joint = joint
+
+    @override
+    def bounded(self, setting: Setting) -> list[Bounded]:
+        """The combination under the name of the joint."""
+        name, unit = self.joint.name, "rad" if self.joint.is_turn else "m"
+        return [replace(rows, labels=[name], unit=unit) for rows in super().bounded(setting)]
