@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.errors import listed
 from kinetree.report.palette import GROUND, INK, LINE_COLORS
 from kinetree.result.records import Event
 
@@ -50,13 +51,13 @@ def is_zero(curves: Iterable[Any]) -> bool:
 
 
 def zero_note(symbols: Iterable[str]) -> str:
-    """What to say of curves that were left out for being zero.
+    """What to say of curves that were left out for being zero; a robot may have hundreds of contact points.
 
     >>> zero_note(["tau", "tau"])
     'Zero throughout and not drawn: tau'
     """
-    names = ", ".join(dict.fromkeys(symbols))
-    return f"Zero throughout and not drawn: {names}" if names else ""
+    names = dict.fromkeys(symbols)
+    return f"Zero throughout and not drawn: {listed(names)}" if names else ""
 
 
 def many_powers(values: Array) -> bool:
