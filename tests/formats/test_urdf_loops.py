@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from kinetree.formats.urdf import mechanism_from_urdf
@@ -133,8 +134,32 @@ def test_joints_of_other_kinds(beside):
     assert found.loops[0].joint.kind == "fixed"
 
 
+def test_loops_between_frames_that_are_named_by_their_joints(beside):
+    """Frames of Pinocchio, which reads these files, have the names of links and of joints."""
+    expected = quiet(beside)
+    (beside.parent / "robot.yaml").write_text(YAML.replace("'tip_a', 'tip_b'", "'fix_a', 'tip_b'"))
+    found = quiet(beside)
+    assert [(x.body_a, x.body_b) for x in found.loops] == [("tip_a", "tip_b")]
+    q, tau = closed(expected), [0.3, -0.2, 0.0, 0.1]
+    motion = [kt.forward_dynamics(x, q, np.zeros(4), tau) for x in (found, expected)]
+    np.testing.assert_allclose(*motion, rtol=1e-12)
+
+
+@pytest.mark.parametrize("axes", ["XY", "YZ", "ZX"])
+def test_universal_joints_rotate_about_the_axes_of_their_name_one_after_the_other(beside, axes):
+    text = YAML.replace("joint_name: []", "joint_name: ['left_elbow']")
+    text = text.replace("joint_type: []", f"joint_type: ['UJOINT_{axes}']")
+    (beside.parent / "robot.yaml").write_text(text)
+    found = quiet(beside)
+    names = [f"left_elbow.r{x.lower()}" for x in axes]
+    angles = np.where([x in names for x in found.joint_names], 0.7, 0.0)
+    angles[found.joint_index(names[1])] = -0.4
+    rotation, _ = kt.forward_kinematics(found, angles).of("left_rod")
+    np.testing.assert_allclose(rotation, Rotation.from_euler(axes, (0.7, -0.4)).as_matrix(), atol=1e-15)
+
+
 BAD = {
-    "unknown link": (YAML.replace("'tip_b'", "'tip_c'"), "closed_loop: unknown link 'tip_c'"),
+    "unknown link": (YAML.replace("'tip_b'", "'tip_c'"), "closed_loop: unknown link or joint 'tip_c'"),
     "no pair": (YAML.replace("['tip_a', 'tip_b']", "['tip_a']"), "must be pairs of names"),
     "count": (YAML.replace("['3D']", "['3D', '3D']"), "1 pairs and type 2 entries"),
     "kind": (YAML.replace("3D", "4D"), "unknown entry '4d'"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -29,8 +29,12 @@ from kinetree.model.mechanism import Link, Mechanism
 BESIDE = ("robot.yaml",)  # names of the file beside a URDF file, or its own name with .yaml
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 CUTS = {"3d": "spherical", "6d": "fixed"}
-REPLACED = {"SPHERICAL": "spherical", "CARDAN": "universal", "FIXED": "fixed"}
+REPLACED = {  # kinds of joints with the sequence of their axes
+    "SPHERICAL": ("spherical", None), "CARDAN": ("universal", None), "FIXED": ("fixed", None),
+    "UJOINT_XY": ("universal", "XY"), "UJOINT_YZ": ("universal", "YZ"), "UJOINT_ZX": ("universal", "ZX"),
+}  # fmt: skip
 MOST_YAML = 1_000_000  # characters
+Entry = TypeVar("Entry")
 
 
 # ---- URDF+ --------------------------------------------------------------------------------------------
@@ -114,13 +118,16 @@ def _way(mechanism: Mechanism, body: str) -> list[Joint]:
 
 @dataclass(frozen=True)
 class Companion:
-    """What a robot.yaml says: pairs of links, their kinds of cut joints, motors, joints of other kinds."""
+    """What a robot.yaml says: pairs of frames, their kinds of cut joints, motors, joints of other kinds.
+
+    A frame is named by its link, or by the joint that carries the link, as Pinocchio names frames.
+    """
 
     source: str
     pairs: Sequence[tuple[str, str]]
     kinds: Sequence[str]
     motors: Sequence[str] | None
-    replaced: Mapping[str, str]
+    replaced: Mapping[str, tuple[str, str | None]]
 
 
 def companion_of(file: Path) -> Companion | None:
@@ -179,7 +186,7 @@ def _listed(path: Path, content: dict[str, Any], key: str) -> list[Any] | None:
     return value
 
 
-def _chosen(path: Path, key: str, value: str, choices: Mapping[str, str]) -> str:
+def _chosen(path: Path, key: str, value: str, choices: Mapping[str, Entry]) -> Entry:
     if value not in choices:
         raise FileError(f"{path}: {key}: {unknown_name('entry', value, choices)}")
     return choices[value]
@@ -195,12 +202,13 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
     loops = []
     for (a, b), kind in zip(companion.pairs, companion.kinds, strict=True):
         for name in (a, b):
-            if name not in mechanism.body_names:
-                known_bodies = mechanism.body_names
+            if name not in mechanism.body_names and name not in known:
+                known_frames = (*mechanism.body_names, *known)
                 raise ModelError(
-                    f"{companion.source}: closed_loop: {unknown_name('link', name, known_bodies)}"
+                    f"{companion.source}: closed_loop: {unknown_name('link or joint', name, known_frames)}"
                 )
-        loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), a, b))
+        bodies = (x if x in mechanism.body_names else known[x].body.name for x in (a, b))
+        loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), *bodies))
     passed.mention(
         ALSO_READ,
         f"loops read from {Path(companion.source).name}",
@@ -213,7 +221,8 @@ def _as_told(link: Link, companion: Companion) -> Link:
     """A joint of another kind, or without a motor."""
     joint = link.joint
     if joint.name in companion.replaced:
-        return replace(link, joint=Joint.of_kind(joint.name, companion.replaced[joint.name], driven=False))
+        kind, sequence = companion.replaced[joint.name]
+        return replace(link, joint=Joint.of_kind(joint.name, kind, sequence=sequence, driven=False))
     if companion.motors is None or not joint.n_dof or link.floats:
         return link
     driven = any(motor in joint.name for motor in companion.motors)
