@@ -207,8 +207,8 @@ def with_companion(mechanism: Mechanism, companion: Companion, passed: PassedOve
                 raise ModelError(
                     f"{companion.source}: closed_loop: {unknown_name('link or joint', name, known_frames)}"
                 )
-        bodies = (x if x in mechanism.body_names else known[x].body.name for x in (a, b))
-        loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), *bodies))
+        first, second = (x if x in mechanism.body_names else known[x].body.name for x in (a, b))
+        loops.append(Loop(Joint.of_kind(f"{a}_{b}", kind, cut=True), first, second))
     passed.mention(
         ALSO_READ,
         f"loops read from {Path(companion.source).name}",
