@@ -221,3 +221,12 @@ def test_a_step_that_nearly_keeps_limits_is_not_called_infeasible(violation):
     assert breaks_between(found, search, 1.0) != _is_way(found)
     assert breaks_between(found, search, 1.0) == (violation > 1.0)
     assert not breaks_between(found, search | {"time_limit": 0.5}, 1.0)
+
+
+def test_numbers_of_arrays_are_numbers_and_steps_of_a_person_share_its_bodies():
+    plain, taken = (
+        walker(Walking(height=1.8, hand=2.0)),
+        walker(Walking(height=np.array(1.8), right_hand=2.0)),
+    )
+    assert taken.mechanism.mass == pytest.approx(plain.mechanism.mass - 2.0)
+    assert walker(Walking(height=np.array(1.8), hand=2.0, speed=1.0)).mechanism is plain.mechanism

@@ -247,7 +247,8 @@ def walker(task: Walking) -> Walker:
     32
     """
     load = task.backpack, task.hand + task.left_hand, task.hand + task.right_hand
-    return Walker(task, *_bodies(task.sex, task.height, task.mass, task.slope, *load))
+    height, mass, slope, *carried = map(float, (task.height, task.mass, task.slope, *load))  # of arrays ()
+    return Walker(task, *_bodies(task.sex, height, mass, slope, *carried))
 
 
 @lru_cache(maxsize=8)
