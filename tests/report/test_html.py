@@ -64,6 +64,15 @@ def test_sentences_checks_and_origin_are_told(fastest, gripper_fall):
     assert "without torques" in visible(gripper_fall)
 
 
+def test_forces_of_a_free_root_are_not_the_largest_of_the_joints(biped_walk):
+    """A tree rooted at its supporting foot has the ground's force there: no joint exerts it."""
+    dataset = biped_walk.dataset.copy(deep=True)
+    dataset["tau"][5, 2] = 1e4  # base.tz
+    text = visible(replace(biped_walk, dataset=dataset))
+    largest = float(np.abs(biped_walk.tau.values[:, 6:]).max())
+    assert f"largest joint torque or force is {largest:.3g} N m" in text
+
+
 def test_a_failed_check_is_red(gripper_fall):
     bad = replace(gripper_fall, audit={"energy": Check.within(2.0, 1.0, "J", "energy is conserved")})
     page = Page(written(bad))

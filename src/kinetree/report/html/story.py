@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kinetree.errors import listed
+from kinetree.model.mechanism import Mechanism
 from kinetree.report.frames import leading_dimension, motion_names
 from kinetree.result.result import Result
 
@@ -97,7 +98,7 @@ def _what(result: Result) -> str:
     settings = result.settings
     law = settings.get("law", "none")
     if result.task == "simulate":
-        driven = "without torques" if law == "none" else f"under the torques of {law}"
+        driven = "without torques" if law == "none" else f"driven by {law}"
         return f"{who} was simulated for {span} {driven}{_on_ground(settings)}."
     if result.task == "control":
         return f"{who} was simulated for {span} under the controller {law}{_on_ground(settings)}."
@@ -114,7 +115,7 @@ def _what(result: Result) -> str:
         least = _objective(settings)
         if least == "time":
             return f"The fastest motion of {who} takes {span}."
-        return f"The motion of {who} with the least {least} takes {span}."
+        return f"The motion of {who} that minimizes {least} takes {span}."
     if result.task == "fastest_timing":
         return f"The fastest timing of {who} along its path takes {span}."
     if result.task == "stability":
@@ -129,13 +130,15 @@ def _what(result: Result) -> str:
 
 
 def _objective(settings: dict[str, Any]) -> str:
-    """What a predicted motion makes small, in words."""
+    """What a predicted motion minimizes, in words: "effort, time and posture"."""
     phases = settings.get("phases") or [settings]
     terms = phases[0].get("objective", []) if isinstance(phases[0], dict) else []
     names = [x.get("term", "") for x in terms if isinstance(x, dict)] if isinstance(terms, list) else []
     known = (re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name)).lower() for name in names if name)
     words = list(dict.fromkeys(known))
-    return listed(words) if words else "objective"
+    if not words:
+        return "its objective"
+    return words[0] if len(words) == 1 else f"{listed(words[:-1])} and {words[-1]}"
 
 
 def _on_ground(settings: dict[str, Any]) -> str:
@@ -185,11 +188,19 @@ def _limit(entry: Any) -> str:
     return f"{entry.get('family', '')} of {entry.get('label', '')} ({entry.get('side', '')})"
 
 
+def _of_free_joints(mechanism: Mechanism) -> list[bool]:
+    """Which coordinates are those of free joints, whose forces are loads or those of the ground."""
+    free = tuple(f"{link.joint.name}." for link in mechanism.links if link.joint.kind == "free")
+    return [name.startswith(free) for name in mechanism.joint_names]
+
+
 def _peak(result: Result, name: str, words: str) -> Iterator[str]:
     """The largest value of a variable over joints and time, where and when; none if it is always zero."""
     if name not in result or result[name].dims != ("time", "joint"):
         return
     size = np.nan_to_num(np.abs(result[name].values))
+    if name == "tau":
+        size = np.where(_of_free_joints(result.mechanism), 0.0, size)
     row, column = np.unravel_index(int(np.argmax(size)), size.shape)
     if size[row, column] == 0.0:
         return
