@@ -116,3 +116,19 @@ def test_what_has_nothing_to_stand_on_says_so():
         page.live.start()
         page.live.pause()
         assert "no contact points" in page.message.content
+
+
+def test_a_robot_that_sinks_into_the_ground_ends_the_push():
+    """A rod on one contact point tips over: the rest of it cannot lie on the ground."""
+    build = kt.Builder("rod")
+    rod = build.world.free("base").body("rod", kt.Inertia.rod(2.0, end=(0, 0, 1.0)))
+    rod.contact("foot", at=(0, 0, 0))
+    with opened(build.build()) as page:
+        page.pose.sliders[4].value = 0.5  # tilted
+        page.live.start()
+        assert waited(lambda: "below the ground" in page.message.content)
+        assert not page.live.running
+        live = page.live.simulation
+        assert kt.center_of_mass(live.mechanism, live.q)[2] < 0.0
+        page.live.reset()
+        assert page.pose.q[4] == pytest.approx(0.5)

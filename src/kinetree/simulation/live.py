@@ -94,6 +94,11 @@ class LiveSimulation:
         self._start = checked_start(mechanism, q0, qd0)
         self.reset()
 
+    @property
+    def ground(self) -> Ground | None:
+        """The ground that contact points touch, if there is one."""
+        return self._around.ground
+
     def _none(self) -> Wrench:
         """A wrench that does nothing, on a body that can move."""
         moves = self.mechanism.tree.body_axis != WORLD_AXIS

@@ -17,6 +17,7 @@ from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.errors import KinetreeError
 from kinetree.report.palette import FORCE_COLOR, MODULE_COLORS
 from kinetree.simulation.live import LiveSimulation
+from kinetree.viewer.pushed import SUNK, sunk
 from kinetree.viewer.stage import Stage
 from kinetree.viewer.words import paragraph, table
 
@@ -211,6 +212,10 @@ class LivePanel:
                     live.advance(min(due, PIECE))
                     due, done = due - PIECE, done + min(due, PIECE)
                 self._show(live)
+                if sunk(live):
+                    stop.set()
+                    self._rest()
+                    self._failed(SUNK)
                 now = perf_counter()
                 if now - told > TOLD_EVERY:
                     self._tell(live, done / max(now - since, 1e-9))

@@ -41,6 +41,8 @@ from kinetree.viewer.tool_handle import ToolHandle
 from kinetree.viewer.words import paragraph
 
 PLOT_WIDTH = 420  # pixels
+TABLE_WIDTH = 380
+FEW = 3  # sliders that have room above the table of values
 
 
 class Viewer:
@@ -72,10 +74,9 @@ class Viewer:
             names = {"motion": names["motion"]} | names
         self._places = {key: tabs.add_tab(name) for key, name in names.items()}
         self._beside: Any = None
-        values = gui.add_panel()
-        with values.add_tab("Values", "table"):
+        self._table = gui.add_panel()
+        with self._table.add_tab("Values", "table"):
             self.values = gui.add_html("")
-        values.dock_below(gui.main_panel)
         with self._places["opening"]:
             self.opening = OpenPanel(gui, lambda text: self._attempt(lambda: self.open(text)), public=public)
         self.show(subject)
@@ -182,12 +183,18 @@ class Viewer:
             self._beside.remove()
             self._beside = None
         if result is None or not any("time" in result[name].dims for name in result.variables):
+            if self.subject.mechanism.n_dof > FEW:  # their sliders need the whole height on the right
+                self._table.dock_left()
+                self._table.set_width(TABLE_WIDTH)
+            else:
+                self._table.dock_below(self.server.gui.main_panel)
             return
         self._beside = self.server.gui.add_panel()
         with self._beside.add_tab("Plots", "chart-line"):
             self.plots = PlotPanel(self.server.gui, result)
         self._beside.dock_left()
         self._beside.set_width(PLOT_WIDTH)
+        self._table.dock_below(self.server.gui.main_panel)
 
     def _look(self, points: Array) -> None:
         """Put the eyes of all pages where they see these points."""

@@ -26,6 +26,10 @@ FALLS = (
     "The base is free and the mechanism has no contact points, so it falls: set gravity to zero in the "
     "Simulate tab, or add contact points to its file."
 )
+SUNK = (
+    "The robot fell, and its center of mass is now below the ground: only bodies with contact points rest on "
+    "it. Press Reset to start again."
+)
 
 
 def falls_freely(mechanism: Mechanism) -> bool:
@@ -35,8 +39,19 @@ def falls_freely(mechanism: Mechanism) -> bool:
     >>> falls_freely(kt.zoo.quadruped()), falls_freely(kt.zoo.gripper())
     (False, False)
     """
-    floats = any(link.joint.is_free and link.parent == WORLD for link in mechanism.links)
-    return floats and not mechanism.contact_points
+    return _floats(mechanism) and not mechanism.contact_points
+
+
+def sunk(live: LiveSimulation) -> bool:
+    """Whether the center of mass of a mechanism on a free base is below the ground that it touches."""
+    if live.ground is None or not live.mechanism.contact_points or not _floats(live.mechanism):
+        return False
+    center = center_of_mass(live.mechanism, live.q)
+    return bool(live.ground.heights(live.mechanism, center) < 0.0)
+
+
+def _floats(mechanism: Mechanism) -> bool:
+    return any(link.joint.is_free and link.parent == WORLD for link in mechanism.links)
 
 
 def pushed(mechanism: Mechanism, q0: Array, request: Request, law: str, given: Given) -> LiveSimulation:
