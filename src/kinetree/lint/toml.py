@@ -48,8 +48,9 @@ from kinetree.formats.toml_parts import (
 from kinetree.lint.finding import ERROR, WARNING, Finding, of_error
 from kinetree.model.body import WORLD, Body
 from kinetree.model.dh import from_dh
+from kinetree.model.faults import faults
 from kinetree.model.joint import Joint
-from kinetree.model.mechanism import Link, Mechanism, faults, on_bodies
+from kinetree.model.mechanism import Link, Mechanism, on_bodies
 from kinetree.model.suspicions import Suspicion, looks_like_degrees, suspicions
 
 RULE_OF = {"extra_forbidden": "unknown-key", "missing": "missing-key"}
