@@ -377,3 +377,45 @@ def test_no_joint_of_several_is_tied_to_one_of_them_by_a_polynomial(bent):
     d.qpos[:] = [axes[robot.tree.axis_names.index(name)] for name in "abcef"]
     mujoco.mj_forward(model, d)
     assert d.efc_pos[:2] == pytest.approx(0.0, abs=1e-12)
+
+
+FINGERS = """
+<mujoco><default><geom contype="0" conaffinity="0"/></default><worldbody>
+<body name="a"><joint name="a" axis="0 1 0" {a}/><geom size=".05" pos=".1 0 0" mass="1"/>
+ <body name="b" pos=".2 0 0"><joint name="b" axis="0 1 0"/><geom size=".05" pos=".1 0 0" mass="1"/></body>
+</body></worldbody>
+<tendon><fixed name="t"><joint joint="a" coef="1.5"/><joint joint="b" coef="-0.5"/></fixed></tendon>
+<equality>{tie}</equality>
+<actuator><motor name="own" joint="a" gear="2" ctrlrange="-3 3" ctrllimited="true"/>
+<position name="rope" tendon="t" kp="40" forcerange="-8 8" forcelimited="true" gear="3"/></actuator></mujoco>
+"""
+
+
+def _actuated(text, controls):
+    robot, model = _loaded(text)
+    d = mujoco.MjData(model)
+    d.qpos[:], d.ctrl[:] = [0.3, -0.4], controls
+    mujoco.mj_forward(model, d)
+    q = d.qpos[: robot.n_dof]
+    run = kt.simulate(robot, q, duration=1e-6, controller=kt.control.ModelActuators(controls), times=2)
+    return robot, run.tau.values[0], d.qfrc_actuator
+
+
+@pytest.mark.parametrize("controls", [(3.0, 4.0), (-3.0, -4.0), (1.0, 0.1)])
+def test_a_limited_motor_of_a_joint_does_not_limit_what_a_tendon_does_to_it(controls):
+    robot, tau, expected = _actuated(FINGERS.format(a="", tie=""), controls)
+    np.testing.assert_allclose(tau, expected, rtol=1e-12)
+    assert robot.tree.effort_limit.tolist() == [2 * 3 + 1.5 * 3 * 8, 0.5 * 3 * 8]
+    _, tau, expected = _actuated(FINGERS.format(a='actuatorfrcrange="-7 7"', tie=""), controls)
+    np.testing.assert_allclose(tau, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("controls", [(3.0, 4.0), (-3.0, -4.0), (1.0, 0.1)])
+def test_the_limit_of_a_joint_includes_actuators_of_those_that_mimic_it(controls):
+    """b = -2 a, so that the force on both is felt at a as the sum of the first and -2 times the second."""
+    tie = '<joint joint1="b" joint2="a" polycoef="0 -2 0 0 0"/>'
+    robot, tau, _ = _actuated(FINGERS.format(a="", tie=tie), controls)
+    length = 3 * (1.5 * 0.3 - 0.5 * -0.6)
+    rope = 3 * np.clip(40 * (controls[1] - length), -8, 8)
+    assert robot.joint_names == ("a",)
+    np.testing.assert_allclose(tau, [2 * controls[0] + rope * (1.5 - 2 * -0.5)], rtol=1e-12)

@@ -21,14 +21,13 @@ from kinetree.formats.contact_choice import ContactChoice
 from kinetree.formats.mjcf_actuators import actuators
 from kinetree.formats.mjcf_compiled import (
     CompiledModel,
-    Drive,
-    drives,
     is_soft,
     newer_value,
     note_physics_left_out,
     placement_from,
 )
 from kinetree.formats.mjcf_contact import contacts
+from kinetree.formats.mjcf_drives import Drive, drives
 from kinetree.formats.mjcf_equality import equalities
 from kinetree.formats.mjcf_shapes import ShapeReader
 from kinetree.formats.mjcf_states import keyframes, sites
@@ -57,7 +56,7 @@ def mechanism_from_compiled(
     ropes = tendons(compiled, mimics, bool(loops))
     joints = [
         _joint(compiled, j, drive, mimics.get(j), ropes.of_joint.get(j, OneJoint()))
-        for j, drive in enumerate(drives(compiled))
+        for j, drive in enumerate(drives(compiled, mimics))
     ]
     links: list[Link] = []
     for b in range(1, m.nbody):

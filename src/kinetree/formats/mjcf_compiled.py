@@ -1,9 +1,8 @@
-"""A model that MuJoCo has compiled: names for everything, its drives, and what a mechanism cannot hold."""
+"""A model that MuJoCo has compiled: names for everything, and what a mechanism cannot hold."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -106,84 +105,6 @@ def placement_from(position: ArrayLike, quaternion: ArrayLike, what: str) -> Pla
         [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
     return Placement.at(position, rotation, what=what, error=ModelError)
-
-
-# ---- actuators ----------------------------------------------------------------------------------------
-
-
-@dataclass
-class Drive:
-    """What the actuators of one joint add to it: an effort limit, inertia and damping felt at the joint."""
-
-    effort_limit: float = np.inf
-    armature: float = 0.0
-    viscous: float = 0.0
-    driven: bool = True
-
-
-def drives(compiled: CompiledModel) -> list[Drive]:
-    """One drive per joint: the limits, inertia and damping of the actuators that act on this joint alone.
-
-    Where actuators are given, joints without one have no drive.
-    """
-    m = compiled.m
-    found = [Drive() for _ in range(m.njnt)]
-    limits: list[list[float]] = [[] for _ in range(m.njnt)]
-    served: set[int] = set()
-    for k in range(len(m.actuator_trntype)):
-        kind, j = compiled.label("mjtTrn", m.actuator_trntype[k]), int(m.actuator_trnid[k][0])
-        reached = _reached(compiled, kind, j)
-        if reached is None:
-            served.update(range(m.njnt))
-            continue
-        served.update(reached)
-        if kind == "tendon" or not compiled.is_scalar(j):
-            continue
-        gear = abs(float(m.actuator_gear[address(m, "out", k)][0]))
-        limits[j].append(gear * _largest_force(compiled, k) if gear else 0.0)
-        found[j].armature += gear * (gear * float(newer_value(m, "actuator_armature", k)))
-        found[j].viscous += gear * (gear * float(newer_value(m, "actuator_damping", k)))
-    for j, drive in enumerate(found):
-        own = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else np.inf
-        drive.effort_limit = min(own, sum(limits[j]) if limits[j] else np.inf)
-        drive.driven = not served or j in served
-    return found
-
-
-def _reached(compiled: CompiledModel, kind: str, target: int) -> list[int] | None:
-    """The joints that an actuator acts on directly or by a fixed tendon; None if that is not known."""
-    m = compiled.m
-    if kind in ("joint", "jointinparent"):
-        return [target]
-    if kind != "tendon":
-        return None
-    first = int(m.tendon_adr[target])
-    parts = range(first, first + int(m.tendon_num[target]))
-    fixed = all(compiled.label("mjtWrap", m.wrap_type[w]) == "joint" for w in parts)
-    return [int(m.wrap_objid[w]) for w in parts] if fixed else None
-
-
-def _largest_force(compiled: CompiledModel, k: int) -> float:
-    """The largest force of an actuator before its gear: from its force range, or a motor's control range."""
-    m = compiled.m
-    if m.actuator_forcelimited[k]:
-        return float(np.abs(m.actuator_forcerange[k]).max())
-    control = address(m, "ctrl", k)
-    if _is_plain_motor(compiled, k) and m.actuator_ctrllimited[control]:
-        return abs(float(m.actuator_gainprm[k][0])) * float(np.abs(m.actuator_ctrlrange[control]).max())
-    return np.inf
-
-
-def _is_plain_motor(compiled: CompiledModel, k: int) -> bool:
-    """Whether the force is the control times a constant."""
-    m = compiled.m
-    types = (
-        ("mjtDyn", m.actuator_dyntype),
-        ("mjtGain", m.actuator_gaintype),
-        ("mjtBias", m.actuator_biastype),
-    )
-    labels = [compiled.label(enumeration, values[k]) for enumeration, values in types]
-    return labels == ["none", "fixed", "none"] and not np.any(newer_value(m, "actuator_dampingpoly", k))
 
 
 def address(m: Any, kind: str, k: int) -> int:
