@@ -3,6 +3,7 @@
 import time
 import tomllib
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -115,3 +116,19 @@ def test_of_many_suspicions_each_leads_to_its_own_line(tmp_path):
         for k, x in enumerate(found):
             assert f"'joint{k}'" in x.message and "90" in rows[x.line - 1]
         assert len({x.line for x in found}) == 30
+
+
+def test_a_long_chain_is_written_to_mjcf_and_read_again_as_mujoco_reads_it(tmp_path):
+    """Every body of MJCF is inside the one before it."""
+    mujoco = pytest.importorskip("mujoco")
+    long, file = chain(400), tmp_path / "chain.xml"
+    kt.save(long, file)
+    model = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(model)
+    data.qpos[:] = 0.01
+    mujoco.mj_forward(model, data)
+    for mechanism in (long, kt.load(file)):
+        expected = data.qfrc_bias
+        np.testing.assert_allclose(
+            kt.gravity_torque(mechanism, data.qpos), expected, rtol=0, atol=1e-12 * np.abs(expected).max()
+        )

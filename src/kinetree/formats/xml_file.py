@@ -16,7 +16,7 @@ from defusedxml.common import DefusedXmlException
 from kinetree.algebra.arrays import Array, frozen
 from kinetree.errors import FileError, ModelError, cut
 
-DEEPEST = 100  # elements inside each other; robot descriptions need about ten
+DEEPEST = 500  # elements inside each other, about as in MuJoCo: a chain in MJCF is as deep as it is long
 CUT_OFF = {expat.codes[text] for text in (expat.XML_ERROR_NO_ELEMENTS, expat.XML_ERROR_UNCLOSED_TOKEN)}
 
 Made = TypeVar("Made")
