@@ -150,7 +150,7 @@ def _header(result: Result) -> Html:
             "div",
             element(
                 "div",
-                element("p", f"Kinetree · {result.task}", class_="eyebrow"),
+                element("p", f"Kinetree · {result.task.replace('_', ' ')}", class_="eyebrow"),
                 element("h1", title(result)),
             ),
             element("div", badge, theme, class_="actions"),
