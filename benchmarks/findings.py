@@ -321,7 +321,7 @@ def measured_table(results: dict[str, Any]) -> str:
         row("inverse dynamics of a 6-axis arm, one call", timed("inverse dynamics", "arm", None), "µs"),
         row(f"the same, {BATCH} states", timed("inverse dynamics", "arm", BATCH), "µs per state"),
         row(
-            f"forward dynamics of a humanoid of 55 DOF, {BATCH} states",
+            f"forward dynamics of a 55-DOF humanoid, {BATCH} states",
             timed("forward dynamics", "humanoid", BATCH),
             "µs per state",
         ),
