@@ -1,5 +1,7 @@
 """Predicted gaits, hops and jumps: closed forms, balances, tracking on the ground, and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -184,6 +186,26 @@ def test_forward_leap_holds_its_feet_and_lands_on_the_ground():
     stands = np.asarray(run.time.values) > 0.95 * float(run.time.values[-1])
     q = np.asarray(run.q.values)[stands]
     assert np.abs(q[:, :2] - found.prediction.parts[-1].q[-1, :2]).max() < 0.02
+
+
+@pytest.mark.parametrize(("limit", "word"), [(18.0, "solved"), (12.0, "solved"), (2.0, "infeasible")])
+def test_a_leap_and_its_law_keep_the_effort_limits_of_the_model(limit, word):
+    """Without limits the jump takes 15.4 N m, and the law that follows it 22.7 N m."""
+    robot = kt.zoo.planar_biped()
+    one = [x if x.joint.n_dof > 1 else replace(x, joint=limited(x.joint, limit)) for x in robot.links]
+    found = kt.gaits.jump(replace(robot, links=tuple(one)), height=0.08)
+    assert found.prediction.word == word
+    if word == "solved":
+        tau = np.concatenate([part.tau[:, 6:] for part in found.prediction.parts])
+        assert np.abs(tau).max() <= 1.01 * limit and found.to_result().audit["model_limits"].passed
+    if limit == 18.0:
+        run = found.track()
+        assert 0.99 * limit < np.abs(run.tau.values[:, 6:]).max() <= limit
+        assert run.audit["effort_limits"].passed and found.strays(run) < 0.02
+
+
+def limited(joint, limit):
+    return kt.Joint.of_kind(joint.name, joint.kind, axis=joint.axes[0], effort_limit=limit)
 
 
 def test_a_quadruped_hops_with_its_knees_above_the_ground():

@@ -40,6 +40,7 @@ from kinetree.motion.terms import (
     Posture,
     SquaredAcceleration,
     SquaredForce,
+    TorqueLimits,
 )
 from kinetree.motion.terms.contract import Constraint, Objective
 from kinetree.result.records import Check
@@ -123,7 +124,10 @@ class Leap(Verified):
         takeoff, flight = self.prediction.durations[:2]
         whole = self._motion.duration if self.cyclic else None
         timing = Leaping(len(self.who.feet), takeoff, flight, whole)
-        most = np.full(self.who.mechanism.n_dof, np.inf)
+        mechanism = self.who.mechanism
+        most = np.full(mechanism.n_dof, np.inf)
+        for name, limit in self.who.torques.items():
+            most[mechanism.joint_index(name)] = limit
         return SampledLaw(FollowingLeap(self.who, self._motion, timing, most), period=period, **options)
 
     def track(self, hops: int = 1, ground: Ground | None = None, **options: Any) -> Result:
@@ -322,6 +326,8 @@ def _common(who: Legged, root: list[str]) -> tuple[list[Objective], list[Constra
         *_alike(who),
         *(GroundClearance(body, points, _floor(who), normal) for body, points in _others(who).items()),
     ]
+    if who.torques:
+        limits.append(TorqueLimits(who.torques, joints=list(who.torques)))
     return objective, limits
 
 

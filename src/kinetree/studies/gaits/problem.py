@@ -80,12 +80,7 @@ class Plan:
     @cached_property
     def torques(self) -> dict[str, float]:
         """Largest torques (N m) of joints that have limits."""
-        mechanism, found = self.who.mechanism, {}
-        tree = mechanism.tree
-        for name in self.who.joints:
-            limit = float(tree.effort_limit[tree.axis_names.index(name)])
-            if np.isfinite(limit):
-                found[name] = limit
+        found = dict(self.who.torques)
         for name, limit in self.task.limits.items():
             if name not in self.who.joints:
                 raise InputError(f"gait: limits: {unknown_name('joint', name, self.who.joints)}")

@@ -82,6 +82,13 @@ class Legged:
         return bool(self.held) or not self.can_slide(self.across)
 
     @cached_property
+    def torques(self) -> dict[str, float]:
+        """Largest torques (N m) of joints that have limits."""
+        tree = self.mechanism.tree
+        limits = {name: float(tree.effort_limit[tree.axis_names.index(name)]) for name in self.joints}
+        return {name: limit for name, limit in limits.items() if np.isfinite(limit)}
+
+    @cached_property
     def root(self) -> tuple[str, ...]:
         """Coordinates of the floating root."""
         return tuple(self.mechanism.links[0].joint.dof_names)
