@@ -20,7 +20,8 @@ def floating_tree(seed, n=8, kinds=KINDS):
         joint, m = link.joint, link.joint.n_dof
         extra = {}
         if m:
-            extra = {key: rng.uniform(0.1, 1.0, m) for key in ("armature", "viscous", "stiffness", "rest")}
+            keys = ("armature", "viscous", "stiffness", "rest", "coulomb", "coulomb_reverse")
+            extra = {key: rng.uniform(0.1, 1.0, m) for key in keys}
             extra["driven"] = list(rng.random(m) < 0.5)
             if joint.sequence:
                 extra["sequence"] = joint.sequence
@@ -44,6 +45,20 @@ def moving(mechanism, seed=0, batch=3):
 def joints_of(mechanism, values):
     """Values of all joints but the base, by name."""
     return {n: values[..., j] for j, n in enumerate(mechanism.joint_names) if not n.startswith("base.")}
+
+
+@pytest.mark.parametrize("kind", ["cylindrical", "universal", "spherical", "planar"])
+def test_degrees_of_freedom_keep_their_names(kind):
+    """Also about z, whose names come from the axes, which point the other way."""
+    build = kt.Builder("two")
+    trunk = build.world.free("base").body("trunk", kt.Inertia(1.0, moment=(1, 1, 1)))
+    trunk.joint("between", kind).body("tip", kt.Inertia(1.0, moment=(1, 1, 1)))
+    robot = build.build()
+    other = robot.rooted_at("tip")
+    assert set(other.joint_names) == set(robot.joint_names)
+    q = np.linspace(0.1, 0.9, robot.n_dof)
+    back = kt.analysis.change_root(other, robot, kt.analysis.change_root(robot, other, q).q).q
+    assert np.allclose(back, q, atol=1e-12)
 
 
 @pytest.mark.parametrize("tree", TREES)

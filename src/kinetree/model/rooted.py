@@ -242,14 +242,16 @@ def reversed_joint(joint: Joint) -> Joint | None:
 
     >>> reversed_joint(Joint.of_kind("hip", "spherical", sequence="YXZ")).dof_names
     ('hip.rz', 'hip.rx', 'hip.ry')
+    >>> reversed_joint(Joint.of_kind("screw", "cylindrical", axis="z")).dof_names
+    ('screw.rz', 'screw.tz')
     """
     kind = KINDS[joint.kind]
+    labels = joint.labels or (axis_labels(joint.axes, joint.turns) if joint.n_dof > 1 else ())
     if kind.one_axis or joint.n_dof < 2:  # motions about and along one axis can be exchanged
-        return replace(joint, axes=frozen(0.0 - joint.axes))
+        return replace(joint, axes=frozen(0.0 - joint.axes), labels=labels)
     if kind.turns[::-1] != kind.turns:
         return None
-    axes = frozen(0.0 - joint.axes[::-1])
-    labels = tuple((joint.labels or axis_labels(joint.axes, joint.turns))[::-1])
+    axes, labels = frozen(0.0 - joint.axes[::-1]), labels[::-1]
     values: dict[str, Any] = {key: frozen(getattr(joint, key)[::-1]) for key in PARAMETERS}
     return replace(
         joint,
