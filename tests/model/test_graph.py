@@ -352,3 +352,19 @@ def test_free_joints_only_let_bases_float():
     joints = [hinge, kt.model.Loop(free, "world", "b"), kt.model.Loop(pin("k"), "a", "b")]
     with pytest.raises(kt.errors.ModelError, match="unknown cut joint 'free'"):
         kt.model.from_graph("x", bodies, joints, cut=["base"])
+
+
+def test_a_joint_with_a_coordinate_that_another_follows_is_not_cut():
+    """Of a triangle of bars the joint with most freedom would be cut; a needle follows its rotation."""
+    slider = kt.Joint.of_kind("slider", "cylindrical", axis="z", driven=False)
+    needle = pin("needle", mimic=kt.model.Mimic("slider.rz", 2.0))
+    joints = [
+        kt.model.Loop(pin("left"), "world", "a"),
+        kt.model.Loop(slider, "a", "b", at(1.0)),
+        kt.model.Loop(pin("right"), "b", "world", at(1.0), at(1.0, 1.0)),
+    ]
+    bodies = [rod("a", 1.0, 1.0), rod("b", 1.0, 1.0)]
+    assert [x.name for x in kt.model.from_graph("x", bodies, joints).loops] == ["slider"]
+    follower = kt.model.Loop(needle, "a", "c")
+    found = kt.model.from_graph("x", [*bodies, rod("c", 0.1, 0.1)], [*joints, follower])
+    assert [x.name for x in found.loops] != ["slider"] and "slider.rz" in found.joint_names

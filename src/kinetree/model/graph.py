@@ -139,8 +139,8 @@ def _can_carry(joint: Loop) -> bool:
 
 def _must_carry(joint: Loop, followed: set[str]) -> bool:
     """Whether it cannot be cut: its coordinate is needed."""
-    known = joint.joint.mimic is not None or joint.name in followed or joint.joint.is_free
-    return known or "armature" in joint.joint.parameters()
+    known = joint.joint.mimic is not None or joint.joint.is_free
+    return known or not followed.isdisjoint(joint.joint.dof_names) or "armature" in joint.joint.parameters()
 
 
 def _is_plain(joint: Loop) -> bool:
