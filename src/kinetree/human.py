@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from kinetree.model.human.fatigue import fatigue, repetitions
 from kinetree.model.human.joints import FROZEN_WHILE_WALKING, mirror_image
+from kinetree.model.human.passive import PassiveMoments, passive_moments
 from kinetree.model.human.segments import Proportions, Segment, proportions, size_at
 from kinetree.model.human.strength import (
     Strength,
@@ -16,6 +17,7 @@ from kinetree.renamed import moved_names
 
 __all__ = [
     "FROZEN_WHILE_WALKING",
+    "PassiveMoments",
     "Proportions",
     "Segment",
     "Strength",
@@ -23,6 +25,7 @@ __all__ = [
     "constant_torques",
     "fatigue",
     "mirror_image",
+    "passive_moments",
     "proportions",
     "repetitions",
     "scaled_torques",

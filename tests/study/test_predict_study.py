@@ -478,6 +478,10 @@ OTHERS = {
         "GroundReaction", kt.zoo.spatial_biped,
         {"feet": ["foot1", "foot2"], "shares": [[1.0, 0.0], [0.3, 0.7]], "s": [0.2, 0.8]},
     ),
+    "human_passive": (
+        "HumanPassive", lambda: kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused(),
+        {"height": 1.6, "mass": 55.0, "sides": ["left"], "factor": 0.5},
+    ),
     "human_strength": (
         "HumanStrength", lambda: kt.zoo.human().frozen(kt.human.FROZEN_WHILE_WALKING).fused(),
         {"joints": ["left_knee", "right_hip.flexion"], "sex": "female", "factors": {"left": 0.5}},

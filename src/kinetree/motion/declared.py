@@ -318,6 +318,15 @@ CONSTRAINTS: tuple[Declared, ...] = (
         ),
     ),
     Declared(
+        "HumanPassive", "human_passive", "passive moments of a human: hips, knees and ankles",
+        (
+            Parameter("height", "positive", "Stature", 1.75, "m", "default 1.75"),
+            Parameter("mass", "positive", "Mass of the body", 75.0, "kg", "default 75"),
+            Parameter("sides", "names", "Legs", ("left", "right"), said="default both"),
+            Parameter("factor", "number", "Factor on all moments (no unit)", 1.0, said="default 1"),
+        ),
+    ),
+    Declared(
         "ReactionLimit", "reaction_limit", "a limit of the force or moment inside a joint",
         (
             _body("Name of the body whose joint it is"),

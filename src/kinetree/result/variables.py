@@ -45,6 +45,8 @@ KNOWN: dict[str, Quantity] = {
     "qd": Quantity(JOINT, "{q_unit}/s", "velocity"),
     "qdd": Quantity(JOINT, "{q_unit}/s^2", "acceleration"),
     "tau": Quantity(JOINT, "{tau_unit}", "torque or force of the joints' actuators"),
+    "tau_passive": Quantity(JOINT, "{tau_unit}", "torque or force in the joints beside their actuators"),
+    "tau_active": Quantity(JOINT, "{tau_unit}", "torque or force without what relaxed joints give"),
     "current": Quantity(JOINT, "A", "current of the joints' actuators"),
     "q_reference": Quantity(JOINT, "{q_unit}", "reference position"),
     "qd_reference": Quantity(JOINT, "{q_unit}/s", "reference velocity"),

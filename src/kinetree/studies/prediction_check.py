@@ -200,11 +200,15 @@ def _polynomials(prediction: Prediction) -> tuple[Array, Array]:
 
 
 def _torques(prediction: Prediction, s: Array) -> Array:
-    """Exact inverse dynamics of the splines; zero at joints without drives, which the motion balances."""
+    """Exact inverse dynamics of the splines; zero at joints without drives, which the motion balances.
+
+    What acts in joints beside drives is part of it.
+    """
     problem = prediction.problem
-    tau = problem.evaluation(s, prediction.x).tau[:, problem.setting.own]
+    at, own = problem.evaluation(s, prediction.x), problem.setting.own
+    tau = at.tau[:, own]
     tau[:, problem.setting.passive] = 0.0
-    return tau
+    return np.asarray(tau + at.in_joints[:, own])
 
 
 def _with_moving_loads(

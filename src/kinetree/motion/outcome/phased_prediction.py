@@ -19,6 +19,7 @@ from kinetree.motion.outcome.prediction import Prediction, Trial
 from kinetree.motion.outcome.prediction_result import (
     STOPPED,
     curve_variables,
+    in_joints,
     joint_force,
     limits_audit,
     messages,
@@ -193,6 +194,7 @@ class PhasedPrediction(Ended):
             {
                 "time": self.t,
                 **{name: getattr(self, name) for name in names},
+                **in_joints(self.parts),
                 "joint_force": joint_force(self.reaction),
                 "phase": (("time",), number, "1", "number of the phase, from 1"),
                 **curves,

@@ -109,6 +109,17 @@ class Prediction(Ended):
         return self.check.tau
 
     @cached_property
+    def tau_passive(self) -> Array:
+        """What acts in joints beside their drives, (m, n_dof): `JointSprings`, `HumanPassive` and the like.
+
+        Springs of the mechanism itself are not part of it. tau + tau_passive is what moves the joints.
+        """
+        if not any(load.in_joints for load in self.problem.acting):
+            return np.zeros_like(self.tau)
+        at = self.problem.evaluation(self.s, self.x)
+        return np.asarray(at.in_joints[:, self.problem.setting.own])
+
+    @cached_property
     def reaction(self) -> Array:
         """Force (N) and moment (N m) in the joint of every body, (m, n_bodies, 6), in body axes.
 

@@ -42,6 +42,7 @@ def prediction_result(prediction: Prediction) -> Result:
         further, more = _curve_splines(prediction, curve)
         curves, more_labels = curves | further, more_labels | more
     motion = {name: getattr(prediction, name) for name in ("q", "qd", "qdd", "tau", "reaction")}
+    motion |= in_joints([prediction])
     if prediction.problem.setting.closure is None:
         motion["joint_force"] = joint_force(prediction.reaction)
     else:
@@ -74,6 +75,13 @@ def _in_loops(prediction: Prediction) -> dict[str, Any]:
     if np.isfinite(prediction.reaction[..., :3]).all():
         found["joint_force"] = joint_force(prediction.reaction)
     return found
+
+
+def in_joints(parts: Sequence[Prediction]) -> dict[str, Array]:
+    """What acts in joints beside their drives over phases in a row, for a result; nothing if nothing does."""
+    if not any(load.in_joints for part in parts for load in part.problem.acting):
+        return {}
+    return {"tau_passive": np.concatenate([part.tau_passive for part in parts])}
 
 
 def joint_force(reaction: Array) -> tuple[Any, ...]:

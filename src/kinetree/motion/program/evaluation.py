@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from kinetree.algebra.arrays import Array
+from kinetree.algebra.bspline import Integers
 from kinetree.analysis.loops.closure import Following
 from kinetree.motion.compiled.assembly import add_outer, compiled
 from kinetree.motion.problem.places import Frames
@@ -93,11 +94,12 @@ class Evaluation:
     def derived_torques(self) -> tuple[Array, Array]:
         """Torques (m, n_dof) and their derivatives by all coordinates, (3, m, n_dof, n_dof).
 
-        The second without what loads add that change with the motion by themselves.
+        The second without what loads on bodies add that change with the motion by themselves.
         """
         tau, slopes = self.mechanics.all_slopes(self.motion.part(self.dynamic), self.pushes)
         for load in self.mechanics.acting:
             load.add_torques(self.everywhere, tau)
+            load.add_slopes(self.everywhere, slopes)
         return tau, slopes
 
     @cached_property
@@ -113,8 +115,8 @@ class Evaluation:
 
     @property
     def _loads_move(self) -> bool:
-        """Whether loads change with the motion by themselves."""
-        return any(MOTION in load.reads for load in self.mechanics.acting)
+        """Whether loads on bodies change with the motion by themselves."""
+        return any(MOTION in load.reads and not load.in_joints for load in self.mechanics.acting)
 
     @property
     def torque_slopes(self) -> tuple[Array, bool]:
@@ -152,6 +154,15 @@ class Evaluation:
         for load in self.mechanics.acting:
             load.add_torques(self.everywhere, tau)
         return tau
+
+    @cached_property
+    def in_joints(self) -> Array:
+        """What acts in joints beside their drives, (m, n_dof): springs and the like, as moments on them."""
+        found = np.zeros((len(self.grid.s[self.dynamic]), self.mechanics.mechanism.n_dof))
+        for load in self.mechanics.acting:
+            if load.in_joints:
+                load.add_torques(self.everywhere, found)
+        return -found
 
     def frames(self, part: slice) -> Frames:
         """Frames of all axes at some of the samples."""
@@ -293,6 +304,11 @@ class At:
     def add_block(self, k: int, block: Array) -> None:
         """Add to block PAIRS[k] of the half Hessian, (m, n, n); diagonal blocks are given halved."""
         self.evaluation.half[self.part, k] += block
+
+    def add_entries(self, k: int, columns: Integers, block: Array) -> None:
+        """The same of some of the moving coordinates: block (m, c, c) of ``columns`` (c,)."""
+        half = self.evaluation.half[self.part]
+        half[:, k, columns[:, None], columns] += block
 
     def add_outer(
         self,

@@ -16,6 +16,7 @@ from kinetree.motion.terms.effort import (
 )
 from kinetree.motion.terms.force import Friction, SquaredForce, UnknownForce, UnknownMoment
 from kinetree.motion.terms.ground import GroundReaction
+from kinetree.motion.terms.joint_moments import HumanPassive, JointMoments, JointSprings
 from kinetree.motion.terms.limits import AccelerationLimits, JointLimits, VelocityLimits
 from kinetree.motion.terms.posture import (
     JointCombination,
@@ -36,7 +37,7 @@ from kinetree.motion.terms.reaction import ReactionLimit, SquaredReaction, ZeroM
 from kinetree.motion.terms.smoothness import Jerk, Tracking
 from kinetree.motion.terms.speed import PointSpeed, PointVelocity
 from kinetree.motion.terms.strength import HumanStrength
-from kinetree.motion.terms.support import JointSprings, Support, TorqueCombination
+from kinetree.motion.terms.support import Support, TorqueCombination
 
 __all__ = [
     "AccelerationLimits",
@@ -51,10 +52,12 @@ __all__ = [
     "GroundClearance",
     "GroundReaction",
     "Hold",
+    "HumanPassive",
     "HumanStrength",
     "Jerk",
     "JointCombination",
     "JointLimits",
+    "JointMoments",
     "JointProduct",
     "JointSprings",
     "KeepApart",

@@ -101,6 +101,7 @@ class Acting:
 
     reads: tuple[str, ...] = ()
     alone = False  # whether it carries all that is asked for, so that no unknown force may be beside it
+    in_joints = False  # whether it acts in joints, beside drives, as a function of the motion alone
 
     def wrenches(self, at: At) -> list[Wrench]:
         """Loads on bodies with their present forces and moments, (m, 3) each."""
@@ -108,6 +109,9 @@ class Acting:
 
     def add_torques(self, at: At, tau: Array) -> None:
         """Add what it does to torques (m, n_dof) beside its wrenches."""
+
+    def add_slopes(self, at: At, slopes: Array) -> None:
+        """Add what it does to derivatives by all coordinates, (3, m, n_dof, n_dof); if it acts in joints."""
 
     def add_motion_slopes(self, at: At, slopes: Array) -> None:
         """Add what slopes of torques, (m, 3, n_dof, n), have beside those of given wrenches."""

@@ -19,10 +19,7 @@ from kinetree.analysis.coupling import all_axes, all_rates
 from kinetree.analysis.kinematics import axis_motion
 from kinetree.errors import InputError, expect
 from kinetree.motion.problem.setting import Setting, Where
-from kinetree.motion.problem.unknowns import MOTION
-from kinetree.motion.program.evaluation import At
-from kinetree.motion.terms.contract import Acting, Bounded, Constraint, Rows, per_joint, row, two_bounds
-from kinetree.motion.terms.effort import Names, Values
+from kinetree.motion.terms.contract import Bounded, Constraint, Rows, row, two_bounds
 from kinetree.motion.terms.force import CONE, checked_shape, sides_of
 from kinetree.motion.terms.functions import TorqueCone, TorqueSum
 
@@ -196,59 +193,3 @@ class Support(Constraint):
                 )
             signs.append(float(np.sign(z[along])))
         return np.array(signs)
-
-
-class JointSprings(Constraint):
-    """Springs in addition to those of the mechanism: tau = ID(q, qd, qdd) + k (q - rest).
-
-    ``stiffness`` (N m/rad, N/m) and ``rest`` (rad, m): one number for all of the joints, one for each, or a
-    mapping.
-
-    >>> JointSprings(20.0, joints="toe").family
-    'joint springs'
-    """
-
-    family = "joint springs"
-
-    def __init__(self, stiffness: Values, rest: Values = 0.0, joints: Names = None) -> None:
-        self.stiffness, self.rest, self.joints = stiffness, rest, joints
-
-    @override
-    def bounded(self, setting: Setting) -> list[Bounded]:
-        """Nothing."""
-        return []
-
-    @override
-    def acting(self, setting: Setting) -> list[Acting]:
-        """The springs."""
-        chosen = setting.joints(self.joints, self.family)
-        stiffness, rest = (
-            per_joint(given, setting, chosen, f"{key} of {self.family}", 0.0)
-            for key, given in (("stiffness", self.stiffness), ("rest", self.rest))
-        )
-        if not (np.isfinite(stiffness) & (stiffness >= 0.0) & np.isfinite(rest)).all():
-            raise InputError(
-                f"{self.family}: stiffness must be finite and not negative, got {stiffness.tolist()}"
-            )
-        return [_Springs(setting, chosen, stiffness, rest)]
-
-
-class _Springs(Acting):
-    """tau += k (q - rest)."""
-
-    reads = (MOTION,)
-
-    def __init__(self, setting: Setting, joints: list[int], stiffness: Array, rest: Array) -> None:
-        self.rows, self.stiffness, self.rest = setting.own[joints], stiffness, rest
-        moving = [k for k, j in enumerate(joints) if j in setting.column]
-        self.places = self.rows[moving], np.array([setting.column[joints[k]] for k in moving], dtype=np.int64)
-        self.slope = stiffness[moving]
-
-    @override
-    def add_torques(self, at: At, tau: Array) -> None:
-        tau[:, self.rows] += self.stiffness * (at.motion.q[:, self.rows] - self.rest)
-
-    @override
-    def add_motion_slopes(self, at: At, slopes: Array) -> None:
-        rows, columns = self.places
-        slopes[:, 0, rows, columns] += self.slope
