@@ -17,7 +17,7 @@ from kinetree.errors import KinetreeError
 from kinetree.motion.program.nonlinear import NonlinearProgram
 from kinetree.motion.solvers.interface import Watch
 
-EQUAL, OPEN, BOUND = 20.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
+EQUAL, OPEN, BOUND = 7.0, 0.02, 2.0  # the objective is 1 at a simple motion, and rows are of size 1
 NARROW = 0.3  # violations of bounds count relative to the distance of these, if that is between this and 1
 STEPS = 60
 LEAST_SIZE = 0.03  # of the objective: where it falls below, it is measured by a smaller unit from then on
