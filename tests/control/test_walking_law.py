@@ -333,7 +333,7 @@ def test_a_joint_that_moves_no_inertia_is_named_before_the_walk():
 
 
 def test_limits_that_prevent_a_stance_are_named():
-    said = r"joints prevent it: '\w*_knee' would have to be at 0\.9\d*, and its limits are 0 and 0.05"
+    said = r"joints prevent it: '\w*_knee' would have to be at 0\.9\d*, but its limits are 0 and 0.05"
     with pytest.raises(kt.errors.ModelError, match=said):
         WalkingLaw().start(biped(knee=(0.0, 0.05)))
 

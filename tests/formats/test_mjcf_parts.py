@@ -121,7 +121,7 @@ def test_flags_switch_parts_of_the_physics_off(rng):
 LEFT_OUT = {
     r"contacts with objects other than a floor \(sphere 0\)": ("<geom size='1'/>", "", ""),
     "contacts between bodies": ("<body><joint/><geom size='1'/></body>", "", ""),
-    r"range without force of the spring of fixed tendons \(tendon 0\)": (
+    r"dead band of the spring of fixed tendons \(tendon 0\)": (
         "",
         "",
         "<tendon><fixed stiffness='1' springlength='0 1'><joint joint='h' coef='1'/></fixed></tendon>",

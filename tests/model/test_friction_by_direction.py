@@ -70,7 +70,7 @@ def test_files_keep_it(joint, tmp_path):
 @pytest.mark.parametrize("kind", ["urdf", "xml"])
 def test_other_formats_have_the_mean_and_say_so(kind, tmp_path):
     path = tmp_path / f"cart.{kind}"
-    with pytest.warns(KinetreeWarning, match="friction by direction, written as its mean .*rail"):
+    with pytest.warns(KinetreeWarning, match="direction-dependent friction, written as its mean .*rail"):
         kt.save(cart(coulomb=4.0, coulomb_reverse=1.0, lower=-1.0, upper=1.0), path)
     assert 'friction="2.5"' in path.read_text() or 'frictionloss="2.5"' in path.read_text()
 

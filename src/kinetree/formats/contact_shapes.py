@@ -161,7 +161,7 @@ def collision_points(collisions: Sequence[Collision], passed: PassedOver) -> Ite
     shared, lack = shared_corners(list(meshes.values()))
     corners = dict(zip(meshes, shared, strict=True))
     if lack:
-        said = f"finer contact of meshes ({sum(map(len, shared))} corners, up to {lack:.2g} m inside them)"
+        said = f"exact contact of meshes ({sum(map(len, shared))} corners instead, up to {lack:.2g} m inside)"
         place = next(iter(collisions)).place
         passed.mention("not-used", said, f"{place}: {said}; contacts= chooses the bodies")
     taken: set[str] = set()

@@ -99,7 +99,7 @@ def _fixed(
     rest = [float(x) for x in m.tendon_lengthspring[t]]
     is_sprung = bool(m.tendon_stiffness[t]) and compiled.works("SPRING", "PASSIVE")
     if is_sprung and rest[0] != rest[1]:
-        left.append("range without force of the spring")
+        left.append("dead band of the spring")
         is_sprung = False
     limited = bool(m.tendon_limited[t]) and compiled.works("LIMIT", "CONSTRAINT")
     if limited and is_soft(m.tendon_solref_lim[t]):

@@ -209,7 +209,7 @@ class _Writer:
         """The joint with the same friction in both directions, as MuJoCo has it."""
         if not friction_differs(joint):
             return joint
-        self._lose("friction by direction, written as its mean", joint.name)
+        self._lose("direction-dependent friction, written as its mean", joint.name)
         return replace(joint, coulomb=mean_friction(joint))
 
     def _inertia(self, element: Element, link: Link) -> None:

@@ -69,7 +69,7 @@ def _warn_of_losses(mechanism: Mechanism) -> None:
         "joints without drives": [joint.name for joint in joints if not all(joint.driven)],
         "higher powers of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.higher],
         "further joints of mimics": [x.name for x in joints if x.mimic is not None and x.mimic.others],
-        "friction by direction, written as its mean": [x.name for x in joints if friction_differs(x)],
+        "direction-dependent friction, written as its mean": [x.name for x in joints if friction_differs(x)],
         "springs of joints": [joint.name for joint in joints if joint.stiffness.any()],
         "ellipsoids of bodies": [x.body.name for x in mechanism.links if _has_ellipsoids(x.body)],
         "gravity": [] if np.array_equal(mechanism.gravity, EARTH) else [spaced(mechanism.gravity)],

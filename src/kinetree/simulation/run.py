@@ -273,7 +273,7 @@ def moved_on(integration: Course | Integration, system: System, options: Options
         return mark._replace(steps=steps, t=t)
     if steps - mark.steps > (CUT_STEPS if fixed else STUCK_STEPS):
         raise SimulationError(
-            f"no progress at t = {t:.6g} s: {steps - mark.steps} steps advance by {t - mark.t:.3g} s only; "
+            f"no progress at t = {t:.6g} s: {steps - mark.steps} steps advance by only {t - mark.t:.3g} s; "
             f"discontinuous forces may chatter: {remedy(options)}"
         )
     return mark
@@ -311,7 +311,7 @@ def _calm(integration: Course | Integration, system: System, options: Options, m
     if passed < count * min(QUICKEST, QUICK_SHARE * options.duration):
         raise SimulationError(
             f"hardly any progress at t = {t:.6g} s: {event_in_words(system, integration.busiest_event)} "
-            f"changed over and over, {count} events in {passed:.3g} s: {remedy(options)}"
+            f"changed repeatedly, {count} events in {passed:.3g} s: {remedy(options)}"
         )
     return mark._replace(cuts=mark.cuts + count, t_cuts=t)
 

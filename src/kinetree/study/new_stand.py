@@ -98,7 +98,7 @@ def _gains(mechanism: Mechanism, walker: Walker, q: Array, strong: float) -> lis
         return [f"kp = {two_digits(strong)}  # N m/rad", f"kd = {two_digits(DAMPED * legs_kp)}  # N m s/rad"]
     every = {name: kp.get(name, legs_kp) for name in mechanism.joint_names if name not in base}
     return [
-        "[controller.kp]  # N m/rad, N/m; joints beside the legs: by the weight that they hold",
+        "[controller.kp]  # N m/rad, N/m; joints outside the legs: from the weight that they hold",
         *(f"{json.dumps(name)} = {x:g}" for name, x in every.items()),
         "[controller.kd]  # N m s/rad, N s/m",
         *(f"{json.dumps(name)} = {two_digits(DAMPED * x)}" for name, x in every.items()),

@@ -108,7 +108,7 @@ def _obstacle(walker: Walker, guesses: list[Array], height: float, width: float)
             least = float(beyond[k])
             best = (
                 f"limits of its joints prevent it: '{walker.mechanism.joint_names[k]}' would have to be at "
-                f"{q[k]:.3g}, and its limits are {low[k]:.3g} and {high[k]:.3g}"
+                f"{q[k]:.3g}, but its limits are {low[k]:.3g} and {high[k]:.3g}"
             )
     return best or "its legs do not reach level ground there; give a posture near a standing one"
 

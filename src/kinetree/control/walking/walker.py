@@ -210,7 +210,7 @@ def _check_inertia(mechanism: Mechanism, q: Array) -> None:
         names = listed([f"'{name}'" for name in missing])
         raise ModelError(
             f"'{mechanism.name}': joint {names} moves no inertia, so that any torque accelerates "
-            f"it without bounds; give it an armature (kg m^2) in the file, by load(..., armature=...), or by "
+            f"it without bound; give it an armature (kg m^2) in the file, by load(..., armature=...), or by "
             f"parameters = {{ armature = {{ {given} }} }} in the study of a URDF"
         )
 

@@ -150,7 +150,7 @@ class Following:
         moved = f"footholds moved by {1e3 * self.shifted:.0f} mm at most to keep its balance"
         if self._fell is None:
             return True, f"the robot is on its feet; {moved}"
-        return False, f"the robot fell at t = {self._fell:.3g} s as it followed a predicted motion; {moved}"
+        return False, f"the robot fell at t = {self._fell:.3g} s while following a predicted motion; {moved}"
 
     def settings(self) -> dict[str, Any]:
         """What results keep of it."""
