@@ -282,7 +282,7 @@ class Stage {
       drawn.balls.push({ at: pose.centerOfMass, radius: 0.03 * this.size, color: [0.98, 0.8, 0.2], above: true });
       drawn.paths.push({ points: motion.centerOfMass, color: [0.85, 0.63, 0.1] });
       this.scene.bodies.forEach((body, k) => {
-        if (body.mass > 0) drawn.balls.push({ at: carried(pose.bodies[k], body.center), radius: 0.011 * this.size, color: [0.1, 0.13, 0.17], above: true });
+        if (body.mass > 0 && !this.covered) drawn.balls.push({ at: carried(pose.bodies[k], body.center), radius: 0.011 * this.size, color: [0.1, 0.13, 0.17], above: true });
       });
     }
     if (shown.forces && pose.support && pose.support.length >= 6) {
