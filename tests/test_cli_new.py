@@ -73,6 +73,22 @@ def test_a_study_of_a_legged_robot_stands_on_the_ground():
     assert refused.exit_code == 2 and "examples copy" in refused.stderr and not Path("walk.toml").exists()
 
 
+def test_a_simulation_of_a_urdf_on_a_free_joint_begins_on_the_ground_and_rests_there(tmp_path):
+    """A crate whose frame is in its middle; its weight on four corners sinks in by half a millimeter."""
+    text = (
+        '<robot name="crate"><link name="crate"><inertial><mass value="60"/><inertia ixx="1" iyy="1" izz="1"'
+        ' ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><box size="0.4 0.4 0.3"/></geometry>'
+        "</collision></link></robot>"
+    )
+    Path("crate.urdf").write_text(text, encoding="utf-8")
+    made = kinetree("new", "study", "drop", "--model", "crate.urdf", "--floating-base", "--duration", 1)
+    assert made.exit_code == 0, made.output
+    assert check_file("drop.toml") == []
+    assert kinetree("run", "drop.toml", "--quiet").exit_code == 0
+    height = kt.load_result("drop.nc").q.sel(joint="floating_base.tz").values
+    assert height[0] == 0.15 and 0.149 < height[-1] < 0.15
+
+
 def test_a_study_in_another_folder_finds_its_mechanism():
     kinetree("new", "mechanism", "arm")
     kinetree("new", "study", "deep/er/mine", "--model", "arm.toml")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.simulation.standing import standing
 from kinetree.viewer.pushed import pushed
 from kinetree.viewer.run_panel import FREE, Request, run_request
-from kinetree.viewer.standing import standing
 
 pytest.importorskip("mujoco")
 RAMP = " ".join(f"{h}" for h in np.tile(np.linspace(0, 1, 5), 3))  # rises along x

@@ -9,7 +9,6 @@ from kinetree.analysis.kinematics import Poses, forward_kinematics
 from kinetree.model.body import WORLD
 from kinetree.model.contact_point import ContactPoint
 from kinetree.model.mechanism import Mechanism
-from kinetree.report.skeleton import HOME, resting_pose
 from kinetree.simulation.ground import Ground
 
 SAME = 1e-9  # m
@@ -43,12 +42,6 @@ def standing(mechanism: Mechanism, q: Array) -> Array:
         raised -= float(ground.heights(mechanism, places + raised * up).min()) / float(up @ normal)
     moved: Array = q + raised * lift
     return moved
-
-
-def rest(mechanism: Mechanism) -> Array:
-    """The pose (n_dof,) that a page begins with: the state 'home', or one near zero, put on the ground."""
-    q = resting_pose(mechanism)
-    return q if HOME in mechanism.states else standing(mechanism, q)
 
 
 def _underside(poses: Poses, point: ContactPoint, normal: Array) -> Array:

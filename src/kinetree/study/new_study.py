@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -92,7 +93,7 @@ def study_file(answers: StudyAnswers, mechanism: Mechanism) -> str:
             "",
             "[mechanism]",
             f"{'zoo' if named else 'file'} = {json.dumps(answers.model)}"
-            + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else "  # next to this study"),
+            + ("  # see 'kinetree zoo'; or file = \"arm.toml\"" if named else _place(answers.model)),
             *option_lines(answers.options),
             "",
             *make(mechanism),
@@ -144,6 +145,10 @@ def option_lines(options: Mapping[str, Any]) -> list[str]:
     return [f"parameters = {_inline(options)}"]
 
 
+def _place(model: str) -> str:
+    return "" if PurePath(model).is_absolute() else "  # as seen from this study"
+
+
 def _inline(value: Any) -> str:
     """A value as TOML on one line."""
     if isinstance(value, Mapping):
@@ -177,6 +182,10 @@ def _simulate(mechanism: Mechanism) -> list[str]:
     if mechanism.states or mechanism.actuators:
         return [*_beginning(mechanism), *_driving(mechanism), *_standing(mechanism)]
     start, _ = start_and_end(mechanism)
+    if not mechanism.loops:
+        from kinetree.simulation.standing import standing
+
+        start = standing(mechanism, start)
     closing = "assemble = true  # q is near a pose that closes the loops; or hold = [...]: joints that stay"
     lines = [
         "[initial]",
@@ -222,14 +231,9 @@ def _driving(mechanism: Mechanism) -> list[str]:
 
 def _standing(mechanism: Mechanism) -> list[str]:
     ground = []
-    if mechanism.contact_points and (mechanism.floor is not None or mechanism.states or mechanism.actuators):
-        ground = [
-            "[ground]",
-            "floor = true  # the scene's floor, with a stiffness chosen from the weight",
-            "",
-        ]
-    elif mechanism.contact_points:
-        ground = ["[ground]  # an empty table is the default ground", "stiffness = 2000  # N/m", ""]
+    if mechanism.contact_points:
+        what = "level ground" if mechanism.floor is None else "the scene's floor"
+        ground = ["[ground]", f"floor = true  # {what}, with a stiffness chosen from the weight", ""]
     return [*ground, *_stops(mechanism), *_plot("q", "kinetic_energy", "potential_energy")]
 
 

@@ -13,8 +13,9 @@ from kinetree.analysis.inverse import gravity_torque
 from kinetree.errors import InputError
 from kinetree.model.mechanism import Mechanism
 from kinetree.report.skeleton import HOME, gaps, skeleton
+from kinetree.simulation.standing import can_stand, standing
 from kinetree.state import independent_axes
-from kinetree.viewer.standing import can_stand, rest, standing
+from kinetree.viewer.standing import rest
 from kinetree.viewer.words import fixed, paragraph, point, short, table
 
 MANY, IN_FOLDER = 14, 8  # joints from which on their sliders are in several folders, so many in each
