@@ -253,3 +253,26 @@ def test_refuses(call, reason):
     with pytest.raises(InputError) as refused:
         call()
     assert reason in str(refused.value)
+
+
+def test_joints_that_follow_several_others_stay_within_their_limits():
+    """Every place of the tip that a pose within the limits has is reached within them."""
+    build, lengths = kt.Builder("arm", gravity=(0, 0, 0)), (0.5, 0.4, 0.3)
+    part = build.world
+    for k, (at, length) in enumerate(zip((0.0, *lengths), lengths, strict=False)):
+        joint = part.revolute(f"j{k}", axis="z", at=(at, 0, 0), lower=-3.0, upper=3.0)
+        part = joint.body(f"b{k}", kt.Inertia.rod(1.0, end=(length, 0, 0)))
+    arm, ratios = build.build(), np.array([1.0, 1.0, -0.5])
+    follows = kt.model.Mimic("j0", 1.0, others={"j1": 1.0, "j2": -0.5})
+    rope = kt.Joint.of_kind("rope", "prismatic", axis="x", driven=False, lower=-0.5, upper=0.6, mimic=follows)
+    tied = replace(arm, links=(*arm.links, kt.model.Link(kt.Body("rope"), rope)))
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, (80, 3))
+    q = q[np.abs(q @ ratios - 0.05) < 0.55]
+    R, p = kt.forward_kinematics(arm, q)["b2"]
+    tip = kt.analysis.Target("b2", p + R @ [0.3, 0.0, 0.0], point=(0.3, 0, 0))
+    found, free = kt.inverse_kinematics(tied, tip), kt.inverse_kinematics(tied, tip, limits=False)
+    assert len(q) > 20 and found.converged.all() and found.position_error.max() < 1e-9
+    assert np.abs(found.q @ ratios - 0.05).max() < 0.55 + 1e-9
+    assert np.abs(free.q @ ratios - 0.05).max() > 0.7
+    with pytest.raises(kt.errors.InputError, match=r"joint 'rope' .* beyond its limit"):
+        kt.inverse_kinematics(tied, kt.analysis.Target("b2", (-1.1, 0.1, 0)), strict=True)

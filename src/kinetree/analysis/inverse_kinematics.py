@@ -115,7 +115,8 @@ def _result(problem: Problem, best: Best, tolerance: float, strict: bool) -> Inv
                 column += 1
     converged = best.size <= tolerance
     if strict and not converged.all():
-        _refuse(problem, distance, angle, int(np.argmin(converged)), tolerance)
+        row = int(np.argmin(converged))
+        _refuse(problem, best.q[row], distance, angle, row, tolerance)
     batch = problem.batch
     return InverseKinematics(
         best.q.reshape((*batch, problem.mechanism.n_dof)),
@@ -138,12 +139,18 @@ def _closed(problem: Problem, best: Best, tolerance: float) -> Best:
     return replace(best, q=q, size=size)
 
 
-def _refuse(problem: Problem, distance: Array, angle: Array, row: int, tolerance: float) -> None:
+def _refuse(problem: Problem, q: Array, distance: Array, angle: Array, row: int, tolerance: float) -> None:
     k = int(np.argmax(distance[row] + angle[row]))
     place = tuple(int(i) for i in np.unravel_index(row, problem.batch)) if problem.batch else ()
     where = f" in entry {place[0] if len(place) == 1 else place}" if place else ""
+    beyond = ""
+    if problem.followers is not None:
+        lacking = np.abs(problem.followers.lacking(q))
+        worst = int(np.argmax(lacking))
+        if lacking[worst] > tolerance:
+            beyond = f" with joint '{problem.followers.names[worst]}' {lacking[worst]:.3g} beyond its limit"
     raise InputError(
         f"'{problem.mechanism.name}' does not reach the target of body '{problem.goals[k].body}'{where}: "
-        f"the nearest found is {distance[row, k]:.3g} m and {angle[row, k]:.3g} rad away, "
+        f"the nearest found is {distance[row, k]:.3g} m and {angle[row, k]:.3g} rad away{beyond}, "
         f"allowed {tolerance:g}"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,6 +70,22 @@ class Goal:
         return replace(self, position=position, orientation=orientation)
 
 
+class Followers(NamedTuple):
+    """Axes x = matrix q + offset (r,) that follow several coordinates each, between limits; by name."""
+
+    names: tuple[str, ...]
+    matrix: Array  # (r, n)
+    offset: Array
+    lower: Array
+    upper: Array
+
+    def lacking(self, q: Array) -> Array:
+        """What each lacks to be within its limits, (rows, r)."""
+        x = q @ self.matrix.T + self.offset
+        found: Array = np.clip(x, self.lower, self.upper) - x
+        return found
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """All problems of a batch, one row each."""
@@ -80,6 +97,7 @@ class Problem:
     lower: Array  # (n,)
     upper: Array
     moves: Flags  # (n,)
+    followers: Followers | None = None
 
     def rows(self, chosen: Integers) -> Problem:
         """Some of the problems."""
@@ -88,7 +106,7 @@ class Problem:
     def residual(self, q: Array) -> Array:
         """What is lacking (rows, m): of each target its position in m, then its orientation in rad.
 
-        Then what loops lack to be closed.
+        Then what loops lack to be closed, and joints that follow several others to be within limits.
         """
         poses = forward_kinematics(self.mechanism, q)
         parts = []
@@ -100,10 +118,12 @@ class Problem:
                 parts.append(rotation_vector(goal.orientation @ np.swapaxes(R, -1, -2)))
         if self.mechanism.loops:
             parts.append(self._padded(-constraints(self.mechanism, q).gap))
+        if self.followers is not None:
+            parts.append(self._padded(self.followers.lacking(q)))
         return np.concatenate(parts, axis=-1)
 
     def _padded(self, rows: Array) -> Array:
-        """The loops' rows, with zeros so that they come in threes."""
+        """Rows of loops or followers, with zeros so that they come in threes."""
         lacking = -rows.shape[1] % 3
         return np.concatenate([rows, np.zeros((len(rows), lacking, *rows.shape[2:]))], axis=1)
 
@@ -116,6 +136,9 @@ class Problem:
             parts += [J[:, 3:]] if goal.orientation is not None else []
         if self.mechanism.loops:
             parts.append(self._padded(constraints(self.mechanism, q).J))
+        if self.followers is not None:
+            beyond = self.followers.lacking(q)[:, :, None] != 0.0
+            parts.append(self._padded(beyond * self.followers.matrix))
         slope: Array = np.concatenate(parts, axis=-2) * self.moves
         return slope
 
@@ -123,9 +146,11 @@ class Problem:
     def weights(self) -> Array:
         """Weight of each entry of the residual (m,)."""
         given = [g.weight for g in self.goals for part in (g.position, g.orientation) if part is not None]
+        heaviest = max(given)
         if self.mechanism.loops:
-            heaviest = max(given)
             given += [heaviest] * -(-loop_rows(self.mechanism).n_rows // 3)
+        if self.followers is not None:
+            given += [heaviest] * -(-len(self.followers.names) // 3)
         return np.repeat(np.array(given), 3)
 
     def folded(self, q: Array) -> Array:
@@ -185,11 +210,27 @@ def problem_of(
         for t in wanted
     )
     q = np.broadcast_to(start, (*batch, mechanism.n_dof)).reshape(rows, mechanism.n_dof)
-    return Problem(mechanism, goals, batch, np.where(moves, np.clip(q, lower, upper), q), lower, upper, moves)
+    followers = _followers(mechanism) if limits else None
+    start = np.where(moves, np.clip(q, lower, upper), q)
+    return Problem(mechanism, goals, batch, start, lower, upper, moves, followers)
+
+
+def _followers(mechanism: Mechanism) -> Followers | None:
+    """Axes with limits that follow several coordinates."""
+    tree = mechanism.tree
+    if tree.coupling is None:
+        return None
+    limited = np.isfinite(tree.lower) | np.isfinite(tree.upper)
+    chosen = np.flatnonzero(tree.coupling.has_several & limited)
+    if not len(chosen):
+        return None
+    names = tuple(tree.axis_names[k] for k in chosen)
+    parts = (tree.coupling.linear, tree.coupling.offset, tree.lower, tree.upper)
+    return Followers(names, *(x[chosen] for x in parts))
 
 
 def _bounds(mechanism: Mechanism) -> tuple[Array, Array]:
-    """Limits of the independent joints (n,), narrowed by those of the joints that mimic them."""
+    """Limits of the independent joints (n,), narrowed by those of joints that mimic one of them alone."""
     tree, own = mechanism.tree, independent_axes(mechanism)
     lower, upper = tree.lower[own].copy(), tree.upper[own].copy()
     if tree.coupling is None:
