@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kinetree
-from kinetree.renamed import REMOVED_IN, RENAMED, main, with_new_names
+from kinetree.renamed import OF_OTHERS, REMOVED_IN, RENAMED, main, with_new_names
 
 
 def place(dotted):
@@ -28,13 +28,27 @@ def test_an_old_name_warns_and_is_the_same_object(old):
         found = getattr(before, name)
     assert found is getattr(after, new)
     assert {Path(warning.filename) for warning in seen} == {Path(__file__)}
-    assert f"goes in version {REMOVED_IN}" in str(seen[0].message)
+    assert f"will be removed in version {REMOVED_IN}" in str(seen[0].message)
 
 
 def test_an_old_name_can_be_imported():
     with pytest.warns(DeprecationWarning, match="kinetree.Poses is now"):
         from kinetree import Poses
     assert Poses is kinetree.analysis.Poses
+
+
+@pytest.mark.parametrize("name", OF_OTHERS)
+def test_names_of_other_libraries_lead_to_ours(name):
+    assert OF_OTHERS[name] in kinetree.__all__ and name not in kinetree.__all__
+    with pytest.raises(AttributeError, match=f"has no name '{name}'; use kinetree.{OF_OTHERS[name]}$"):
+        getattr(kinetree, name)
+
+
+def test_names_of_rooms_are_found_from_the_package():
+    with pytest.raises(AttributeError, match=r"use kinetree\.control\.PD$"):
+        getattr(kinetree, "PD")  # noqa: B009  (a type checker would know better)
+    with pytest.raises(AttributeError, match="Did you mean 'simulate'"):
+        getattr(kinetree, "simulat")  # noqa: B009
 
 
 def test_old_names_are_not_shown():

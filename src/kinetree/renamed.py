@@ -15,10 +15,12 @@ import argparse
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 REMOVED_IN = "0.3"
@@ -50,6 +52,18 @@ OLD_ROOMS = {  # room of 0.1: the one that its names are in now, and the names
         "measured_squat measured_walking plot_gait stance_share strides vertical_peaks",
     ),
 }
+OF_OTHERS = {  # names in other libraries and textbooks: ours
+    "rnea": "inverse_dynamics", "inverseDynamics": "inverse_dynamics", "id": "inverse_dynamics",
+    "aba": "forward_dynamics", "forwardDynamics": "forward_dynamics", "fd": "forward_dynamics",
+    "crba": "mass_matrix", "inertia": "mass_matrix", "massMatrix": "mass_matrix",
+    "nle": "bias_torque", "nonLinearEffects": "bias_torque", "coriolis": "bias_torque",
+    "gravity": "gravity_torque", "gravload": "gravity_torque",
+    "fk": "forward_kinematics", "fkine": "forward_kinematics", "forwardKinematics": "forward_kinematics",
+    "ik": "inverse_kinematics", "ikine": "inverse_kinematics",
+    "jacob0": "jacobian", "com": "center_of_mass", "centerOfMass": "center_of_mass",
+    "loadURDF": "load", "load_urdf": "load", "read": "load", "open": "load", "load_nc": "load_result",
+    "optimize": "predict", "solve": "predict", "show": "view", "plot": "draw", "visualize": "view",
+}  # fmt: skip
 RENAMED = {  # old: new, both below the package
     **{name: f"{room}.{name}" for room, names in MOVED_TO.items() for name in names.split()},
     **{f"{old}.{name}": f"{new}.{name}" for old, (new, names) in OLD_ROOMS.items() for name in names.split()},
@@ -81,12 +95,26 @@ def new_place(module: str, name: str) -> str | None:
     return f"kinetree.{new}" if new else None
 
 
+def known_as(name: str, rooms: Iterable[ModuleType]) -> str:
+    """Where a name that the package lacks is: under its name here, or in one of the rooms; else empty.
+
+    >>> known_as("rnea", ()), known_as("something", ())
+    ('kinetree.inverse_dynamics', '')
+    """
+    if name in OF_OTHERS:
+        return f"kinetree.{OF_OTHERS[name]}"
+    if find_spec(f"kinetree.{name}"):  # a module that is about to be imported: this must be quick
+        return ""
+    found = (room for room in rooms if name in getattr(room, "__all__", ()))
+    return next((f"{room.__name__}.{name}" for room in found), "")
+
+
 def moved_name(module: str, name: str, stacklevel: int = 3) -> object:
     """What an old name of a module means, with a DeprecationWarning; AttributeError if it never was one."""
     new = new_place(module, name)
     if new is None:
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
-    text = f"{module}.{name} is now {new}; the old name goes in version {REMOVED_IN}"
+    text = f"{module}.{name} is now {new}; the old name will be removed in version {REMOVED_IN}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
     package, _, rest = new.partition(".")
     return attrgetter(rest)(sys.modules[package])
@@ -94,7 +122,7 @@ def moved_name(module: str, name: str, stacklevel: int = 3) -> object:
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Warn whoever calls the caller of this: an argument or attribute has another name now."""
-    text = f"kinetree.{old} is now {new}; the old name goes in version {REMOVED_IN}"
+    text = f"kinetree.{old} is now {new}; the old name will be removed in version {REMOVED_IN}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel)
 
 
