@@ -148,3 +148,9 @@ def test_a_timing_shows_words_and_the_phase_plane():
 def test_a_prepared_simulation_says_what_it_is():
     fall = kt.simulation.Simulator(kt.zoo.two_link(), 0.1, times=3)
     assert repr(fall) == "Simulator('two_link': 0.1 s, 3 samples, method auto, law none)"
+
+
+def test_single_numbers_of_an_answer_are_shown_as_numbers():
+    target = kt.analysis.Target("link6", position=(0.6, 0.1, 0.4))
+    found = kt.inverse_kinematics(kt.zoo.kuka_kr5(), target)
+    assert f"converged {found.converged}, iterations {found.iterations})" in repr(found)

@@ -55,6 +55,8 @@ def _attributes(kind: type) -> dict[str, None]:
 
 def _short(value: Any) -> str:
     """A value in a few characters; nothing for what is neither an array, a number nor names."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return _short(value.item())
     if isinstance(value, np.ndarray):
         return f"({', '.join(map(str, value.shape))}{',' if value.ndim == 1 else ''})"
     if isinstance(value, bool | int | float | np.generic):

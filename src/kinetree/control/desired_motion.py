@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from kinetree.algebra.arrays import Array, finite, frozen, numbers
 from kinetree.algebra.piecewise import PiecewisePolynomial
-from kinetree.errors import InputError
+from kinetree.errors import InputError, counted
 from kinetree.state import State
 from kinetree.trajectories.base import Trajectory
 
@@ -61,7 +61,7 @@ class DesiredMotion:
     def in_words(self) -> str:
         """For a line of text."""
         if isinstance(self.source, np.ndarray):
-            return f"pose of {self.n} coordinates"
+            return f"pose of {counted(self.n, 'coordinate', 'coordinates')}"
         stated = self.settings()
         return f"{stated['kind']} of {self.n} coordinates from {stated['begin']:g} to {stated['end']:g} s"
 
