@@ -144,14 +144,21 @@ def shown(value: object) -> str:
     >>> shown(np.zeros((1000, 6))), shown([1, 2]), len(shown("x" * 10**6)) <= LONGEST
     ('an array of shape (1000, 6)', '[1, 2]', True)
     """
-    shape = getattr(value, "shape", None)
-    if isinstance(shape, tuple) and len(shape) and getattr(value, "size", 0) > 8:
-        return f"an array of shape {shape}"
+    if _is_large(value):
+        return f"an array of shape {getattr(value, 'shape')}"  # noqa: B009
+    if isinstance(value, tuple | list) and 0 < len(value) <= 4 and any(map(_is_large, value)):
+        return f"({', '.join(map(shown, value))})"
     try:
         text = _SHORT.repr(value)
     except Exception:  # the value's own way to print itself fails
         text = f"a {type(value).__name__}"
     return cut(text)
+
+
+def _is_large(value: object) -> bool:
+    """Whether a value is an array of so many numbers that its shape says more."""
+    shape = getattr(value, "shape", None)
+    return isinstance(shape, tuple) and len(shape) > 0 and getattr(value, "size", 0) > 8
 
 
 def counted(n: int, one: str, several: str) -> str:

@@ -389,6 +389,7 @@ def test_tracking_takes_trajectories_results_predictions_and_files(tmp_path):
         "inverse", ARM, {"time": t, "q": rows, "qd": 0 * rows, "qdd": 0 * rows, "tau": 0 * rows}
     )
     assert value(result) == pytest.approx(wanted, rel=1e-9)
+    assert value((np.asarray(t) + 3.0, rows)) == pytest.approx(wanted, rel=1e-9)  # times from anywhere
     result.save(tmp_path / "way.nc")
     assert value(tmp_path / "way.nc") == pytest.approx(wanted, rel=1e-9)
     turned = [names[k] for k in (3, 0, 1, 5, 2, 4)]
@@ -404,8 +405,25 @@ def test_tracking_takes_trajectories_results_predictions_and_files(tmp_path):
     assert value(found, joints=[names[0]]) > 0.0
     with pytest.raises(kt.errors.InputError, match="its own times"):
         Tracking(way, s=[0.0, 1.0])
+    with pytest.raises(kt.errors.InputError, match="must ascend, one for each"):
+        Tracking((t[:-1], rows))
     with pytest.raises(kt.errors.FileError, match=r"\.csv"):
         Tracking("motion.txt")
     with pytest.raises(kt.KinetreeError, match="no joint"):
         other = kt.simulate(kt.zoo.gripper(), np.zeros(4), np.zeros(4), 0.01, times=3, progress=False)
         value(other, joints=[names[5]])
+
+
+def test_terms_print_as_they_are_written():
+    """What is printed, evaluated, prints the same again."""
+    texts = (
+        "Time()",
+        "0.01 * SquaredTorque()",
+        "2 * Effort(3.0, joints=['joint1']).mean()",
+        "TorqueLimits({'joint1': 1.0})",
+        "Boundary('start', [0, -2.0], velocity=0.0)",
+        "KeepOutBox('link2', (0.2, 0.3, 0), (0.1, 0.1, 0.3), end=(0.4, 0, 0), radius=0.03)",
+    )
+    for text in texts:
+        assert repr(eval(text, {name: getattr(kt.terms, name) for name in kt.terms.__all__})) == text
+    assert repr(kt.terms.CustomObjective(np.sum)) == "CustomObjective(sum)"

@@ -136,6 +136,9 @@ class BodyHandle:
     def __init__(self, builder: Builder, name: str) -> None:
         self._builder, self.name = builder, name
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self.name}')"
+
     def joint(
         self,
         name: str,
@@ -212,6 +215,9 @@ class JointHandle:
 
     def __init__(self, builder: Builder, parent: str, joint: Joint, placement: Placement) -> None:
         self._builder, self._parent, self._joint, self._placement = builder, parent, joint, placement
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}('{self._joint.name}')"
 
     def body(self, name: str, inertia: Inertia | None = None, shapes: Iterable[Shape] = ()) -> BodyHandle:
         """Add the body that the joint carries; its frame is the joint frame after the joint has moved."""

@@ -96,7 +96,7 @@ def found_legs(mechanism: Mechanism, chains: Sequence[LegChain], q: Array, axes:
         if len(pitch) < 2:
             raise ModelError(
                 f"the leg of '{mechanism.name}' to '{chain.foot}' has no hip and knee that rotate about the "
-                f"lateral axis, but {listed(chain.joints)}; describe its legs with Leg(...) instead"
+                f"lateral axis, but {listed(chain.joints)}; give its legs, legs=[Leg(...), ...]"
             )
         order = [name for name, _ in turning]
         before = [name for name in roll if order.index(name) < order.index(pitch[0])]

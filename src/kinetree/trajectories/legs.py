@@ -273,6 +273,7 @@ def named_legs(mechanism: Mechanism) -> tuple[Leg, ...]:
         )
     if not legs:
         raise InputError(
-            f"'{mechanism.name}' has no joints named hip1 and knee1; describe its legs with Leg(...) instead"
+            f"'{mechanism.name}' has no joints named hip1 and knee1; give its legs to "
+            "kinetree.trajectories.legged_gait(..., legs=[Leg(...), ...])"
         )
     return tuple(legs)

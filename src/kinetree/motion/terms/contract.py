@@ -8,9 +8,10 @@ the components of a contact force. The chain rule to control points and duration
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import wraps
 from typing import Self
 
 import numpy as np
@@ -289,8 +290,37 @@ def unit_of(rows: Bounded, k: int) -> str:
     return rows.unit if isinstance(rows.unit, str) else rows.unit[k]
 
 
+def _remembering(make: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a term that also remembers its arguments, as the outermost class was given them."""
+
+    @wraps(make)
+    def made(self: Term, *args: object, **keywords: object) -> None:
+        if "_made_with" not in vars(self):
+            self._made_with = (args, keywords)
+        make(self, *args, **keywords)
+
+    return made
+
+
+def _written(value: object) -> str:
+    return getattr(value, "__qualname__", "") or shown(value) if callable(value) else shown(value)
+
+
 class Term:
     """What objectives and constraints may bring to a problem beside themselves."""
+
+    _made_with: tuple[tuple[object, ...], dict[str, object]] = ((), {})  # arguments that it was made with
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "__init__" in vars(cls):
+            cls.__init__ = _remembering(cls.__init__)  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """As it was written."""
+        args, keywords = self._made_with
+        named = (f"{name}={_written(value)}" for name, value in keywords.items())
+        return f"{type(self).__name__}({', '.join([*map(_written, args), *named])})"
 
     def reactions(self) -> tuple[str, ...]:
         """Bodies whose joint reactions it reads; "world" for the ground's."""
@@ -337,6 +367,10 @@ class Objective(Term, ABC):
         return weighted
 
     __mul__ = __rmul__
+
+    def __repr__(self) -> str:
+        term = f"{super().__repr__()}{'.mean()' if self.of_mean else ''}"
+        return term if self.weight == 1.0 else f"{self.weight:g} * {term}"
 
     def mean(self) -> Self:
         """This term as a mean over the motion: its time integral divided by the duration."""

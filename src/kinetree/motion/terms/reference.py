@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.algebra.arrays import Array
+from kinetree.algebra.arrays import Array, numbers
 from kinetree.errors import FileError, InputError, shown
 from kinetree.result.netcdf import load_result
 from kinetree.result.result import Result
@@ -43,12 +43,20 @@ def followed(reference: Any) -> Followed | None:
     problem = getattr(reference, "problem", None)  # a prediction, which stands above terms
     if problem is not None and hasattr(reference, "q") and hasattr(reference, "t"):
         return _timed(reference.t, reference.q, tuple(problem.mechanism.joint_names))
+    if isinstance(reference, tuple) and len(reference) == 2 and np.ndim(reference[0]) == 1:
+        t, q = numbers(reference[0], "times of the reference"), np.asarray(reference[1])
+        if q.ndim == 2:
+            if len(q) != len(t) or (np.diff(t) < 0.0).any():
+                raise InputError(
+                    f"times of the reference must ascend, one for each of its {len(q)} rows, got {shown(t)}"
+                )
+            return _timed(t, numbers(q, "reference"), None)
     if callable(reference):
         raise InputError(f"a reference to track must be numbers, a motion or a file, got {shown(reference)}")
     return None
 
 
-def _timed(t: Array, q: Array, names: tuple[str, ...]) -> Followed:
+def _timed(t: Array, q: Array, names: tuple[str, ...] | None) -> Followed:
     """With times from 0 to 1; of instants that are there twice the later one counts."""
     if len(t) < 2 or not t[-1] > t[0]:
         raise InputError(f"a motion to track needs at least two instants, got {len(t)}")

@@ -70,9 +70,10 @@ class Tracking(Objective):
     """Integral of sum_j w_j (q_j - reference_j)^2 dt for a given motion, stretched to the duration.
 
     ``reference``: positions (m, n_dof) at ``s`` (m,) from 0 to 1, linearly interpolated, by default evenly
-    spaced; or a :class:`~kinetree.trajectories.Trajectory`, a :class:`~kinetree.Result` or a prediction; or
-    the name of a file, a result (.nc) or a table (.csv) with a header "time, joint1, ...". Named columns are
-    matched with the names of the joints; missing joints are left out unless they are requested.
+    spaced; or a pair (times, positions); or a :class:`~kinetree.trajectories.Trajectory`, a
+    :class:`~kinetree.Result` or a prediction; or the name of a file, a result (.nc) or a table (.csv) with a
+    header "time, joint1, ...". Named columns are matched with the names of the joints; missing joints are
+    left out unless they are requested.
 
     >>> import kinetree as kt
     >>> Tracking(kt.trajectories.cycloid([0, 0], [1, 1], 2.0)).s[[0, -1]].tolist()
