@@ -89,6 +89,20 @@ def test_a_simulation_of_a_urdf_on_a_free_joint_begins_on_the_ground_and_rests_t
     assert height[0] == 0.15 and 0.149 < height[-1] < 0.15
 
 
+@pytest.mark.parametrize(("place", "first"), [(0.0, 0.1), (0.5, 0.0)])
+def test_a_simulation_with_motors_does_not_begin_inside_the_ground(place, first):
+    pytest.importorskip("mujoco")
+    text = (
+        f'<mujoco><worldbody><body name="ball" pos="0 0 {place}"><freejoint name="base"/><geom size="0.1"/>'
+        '<body name="arm"><joint name="hinge"/><geom size="0.05" contype="0" conaffinity="0"/></body></body>'
+        '</worldbody><actuator><motor joint="hinge"/></actuator></mujoco>'
+    )
+    Path("ball.xml").write_text(text, encoding="utf-8")
+    made = kinetree("new", "study", "roll", "--model", "ball.xml", "--duration", 0.1)
+    assert made.exit_code == 0, made.output
+    assert f"q = [0, 0, {first:g}, 0, 0, 0, 0]" in Path("roll.toml").read_text()
+
+
 def test_a_study_in_another_folder_finds_its_mechanism():
     kinetree("new", "mechanism", "arm")
     kinetree("new", "study", "deep/er/mine", "--model", "arm.toml")

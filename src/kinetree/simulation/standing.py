@@ -33,6 +33,27 @@ def standing(mechanism: Mechanism, q: Array) -> Array:
     lift = _lift(mechanism)
     if lift is None or not mechanism.contact_points:
         return q
+    moved: Array = q + _missing(mechanism, q) * lift
+    return moved
+
+
+def lifted(mechanism: Mechanism, q: Array) -> Array:
+    """The pose q (n_dof,), moved up as :func:`standing` does if a contact point is below the floor.
+
+    >>> import kinetree as kt
+    >>> robot = kt.zoo.quadruped()
+    >>> [float(lifted(robot, np.eye(18)[2] * z)[2].round(3)) for z in (0.0, 0.9)]
+    [0.6, 0.9]
+    """
+    lift = _lift(mechanism)
+    if lift is None or not mechanism.contact_points:
+        return q
+    moved: Array = q + max(0.0, _missing(mechanism, q)) * lift
+    return moved
+
+
+def _missing(mechanism: Mechanism, q: Array) -> float:
+    """How far (m) the lowest contact point of a pose must go up to touch the floor; below 0 if down."""
     ground = Ground.of(mechanism)
     up, normal = up_of(mechanism), ground.frame(mechanism)[0]
     poses = forward_kinematics(mechanism, q)
@@ -40,8 +61,7 @@ def standing(mechanism: Mechanism, q: Array) -> Array:
     raised = 0.0
     for _ in range(STEPS if float(up @ normal) > LEAST else 0):
         raised -= float(ground.heights(mechanism, places + raised * up).min()) / float(up @ normal)
-    moved: Array = q + raised * lift
-    return moved
+    return raised
 
 
 def _underside(poses: Poses, point: ContactPoint, normal: Array) -> Array:

@@ -208,6 +208,10 @@ def _beginning(mechanism: Mechanism) -> list[str]:
         more = f"  # or {listed(others)}" if others else ""
         return ["[initial]", f"state = {json.dumps(first)}{more}", ""]
     start, _ = start_and_end(mechanism)
+    if not mechanism.loops:
+        from kinetree.simulation.standing import lifted
+
+        start = lifted(mechanism, start)
     closing = ["assemble = true  # q is near a pose that closes the loops"] if mechanism.loops else []
     return ["[initial]", *_order(mechanism), f"q = {_listed(start)}  # rad, m", *closing, ""]
 
