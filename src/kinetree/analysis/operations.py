@@ -34,7 +34,7 @@ def operation_counts(
     "inverse_dynamics_derivatives" or "joint_reaction_derivatives", as far as the formulation has it
     (:func:`kinetree.analysis.formulations`). Numbers that are known to be zero for this mechanism still
     count, except in "denoc", which leaves out products with zero DH parameters and inertias, as [Shah2013]
-    counts. Values of sine and cosine do not count. Of closed loops the open tree counts.
+    counts. Values of sine and cosine do not count. For closed loops, the open tree is counted.
 
     >>> import kinetree as kt
     >>> short, long = (kt.analysis.operation_counts(kt.zoo.chain(n)).multiplications for n in (4, 8))

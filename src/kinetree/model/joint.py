@@ -149,7 +149,7 @@ class Joint:
     ``effort_limit``; ``armature`` (inertia of the drive felt at the joint: adds armature qdd to the torque);
     ``viscous`` and ``coulomb`` friction, ``coulomb_reverse`` that of motion in the negative direction (by
     default the same); ``stiffness`` of a spring with rest position ``rest``. ``driven`` shows for each axis
-    whether it has a drive; without one its torque is zero but for spring and friction.
+    whether it has a drive; without one its torque is zero except for spring and friction.
     ``labels`` name the degrees of freedom of a joint that has several, where their axes shall not.
 
     >>> import kinetree as kt

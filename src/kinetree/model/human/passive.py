@@ -57,7 +57,7 @@ class PassiveMoments:
     rates: Array  # (k, n) 1/rad
 
     def moments(self, q: ArrayLike, qd: ArrayLike | None = None) -> Array:
-        """Moments at angles ``q`` (..., n); velocities have no part in them."""
+        """Moments at angles ``q`` (..., n); they do not depend on velocities."""
         found: Array = self.offsets + self._grown(q)[0] @ self.amplitudes
         return found
 

@@ -86,7 +86,7 @@ class Leap(Verified):
 
     @property
     def cyclic(self) -> bool:
-        """Whether it goes on and on: a hop, not a jump."""
+        """Whether it repeats: a hop does, a jump does not."""
         return len(self.prediction.parts) == len(HOP)
 
     @cached_property
@@ -94,7 +94,7 @@ class Leap(Verified):
         return LeapMotion(self.who, self.prediction, self.distance, self.cyclic)
 
     def trajectory(self, hops: int = 1) -> Trajectory:
-        """The motion of all phases as a trajectory; a hop so many times in a row."""
+        """The motion of all phases as a trajectory; a hop is repeated ``hops`` times."""
         self._check_hops(hops)
         slide = self.who.mechanism.joint_index(self.who.slides(self.who.forward))
         t: list[Array] = []
@@ -131,7 +131,7 @@ class Leap(Verified):
         return SampledLaw(FollowingLeap(self.who, self._motion, timing, most), period=period, **options)
 
     def track(self, hops: int = 1, ground: Ground | None = None, **options: Any) -> Result:
-        """A simulation on the ground under :meth:`law`, a hop so many times in a row.
+        """A simulation on the ground under :meth:`law`; a hop is repeated ``hops`` times.
 
         Options are those of :func:`kinetree.simulate`, ``controller`` for another law. Nothing acts on the
         trunk but the ground.

@@ -119,7 +119,7 @@ def lift(
     their ranges and strength, the box stays level and meets neither legs, trunk, floor nor shelf. The search
     begins with poses that reach floor and shelf, found from standing upright, or with ``start``; with one
     hand it begins with the lift by both hands. If a mesh has no lift that passes, finer ones are tried. Where
-    there is no such lift, ``conflicts`` of the answer say which limits stand in the way. ``simulated`` adds a
+    there is no such lift, ``conflicts`` of the result name the limits that prevent it. ``simulated`` adds a
     forward simulation of the free human.
 
     >>> import kinetree as kt
