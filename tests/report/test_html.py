@@ -73,6 +73,12 @@ def test_forces_of_a_free_root_are_not_the_largest_of_the_joints(biped_walk):
     assert f"largest joint torque or force is {largest:.3g} N m" in text
 
 
+@pytest.mark.parametrize(("seconds", "text"), [(0.123, "0.12 s"), (9.9, "9.9 s"), (100.4, "100 s")])
+def test_the_computing_time_has_no_exponent(gripper_fall, seconds, text):
+    shown = visible(replace(gripper_fall, provenance={**gripper_fall.provenance, "seconds": seconds}))
+    assert f"computed in {text}" in " ".join(shown.split())
+
+
 def test_a_failed_check_is_red(gripper_fall):
     bad = replace(gripper_fall, audit={"energy": Check.within(2.0, 1.0, "J", "energy is conserved")})
     page = Page(written(bad))

@@ -67,7 +67,8 @@ def facts(result: Result) -> dict[str, str]:
         if isinstance(result.statistics.get(key), int | float):
             found[key] = f"{result.statistics[key]:.6g}"
     if "seconds" in result.provenance:
-        found["computed in"] = f"{float(result.provenance['seconds']):.2g} s"
+        seconds = float(result.provenance["seconds"])
+        found["computed in"] = f"{seconds:.2g} s" if seconds < 10.0 else f"{seconds:.0f} s"
     return found
 
 
